@@ -89,16 +89,29 @@ _WITHOUT_KEY = Text(
 
 
 def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
-    page = outcome.findings_page
+    page, target = outcome.findings_page, batch.environments.profile
     return {
         "version": 1,
         "batch": batch.id,
         "plan": str(batch.plan.path),
         "parameters": dict(batch.plan.parameters),
-        "target": batch.environments.profile(None).to_json(),
+        "target": target(None).to_json(),
         "done": all(state.done for state in outcome.steps),
         "rows": _rows_json(_total_rows(outcome.steps)),
-        "steps": [_step_json(batch, state) for state in outcome.steps],
+        "steps": [
+            {
+                "step": state.step.name,
+                "kind": _kind(state.step),
+                **({"target": target(state.step.profile).to_json()} if state.step.profile else {}),
+                "state": state.status.value,
+                "after": list(state.step.after),
+                "waits_for": list(state.waits_for),
+                "problem": None if state.problem is None else str(state.problem),
+                "rows": _rows_json(state.rows),
+                "units": [_unit_json(unit) for unit in state.units],
+            }
+            for state in outcome.steps
+        ],
         "findings_page": None if page is None else str(page),
         "confirm": outcome.confirm,
         "proofs": [proof_json(proof) for proof in outcome.proofs],
@@ -279,33 +292,18 @@ def _unit_lines(unit: UnitOverview) -> Iterator[Text]:
             ).format(job=job.arguments())
 
 
-def _step_json(batch: Batch, state: StepOverview) -> dict[str, Any]:
-    step = state.step
-    own = step.profile and {"target": batch.environments.profile(step.profile).to_json()}
+def _unit_json(unit: UnitOverview) -> dict[str, Any]:
     return {
-        "step": step.name,
-        "kind": _kind(step),
-        **(own or {}),
-        "state": state.status.value,
-        "after": list(step.after),
-        "waits_for": list(state.waits_for),
-        "problem": None if state.problem is None else str(state.problem),
-        "rows": _rows_json(state.rows),
-        "units": [
-            {
-                "name": unit.name,
-                "state": unit.status.value,
-                "sha256": unit.sha256,
-                "rows": _rows_json(unit.rows),
-                "errors": unit.check.errors if unit.check else 0,
-                "warnings": unit.check.warnings if unit.check else 0,
-                "problem": None if unit.problem is None else str(unit.problem),
-                "findings": list(map(str, unit.check.first_findings)) if unit.check else [],
-                "plan": None if unit.actions is None else dict(unit.actions),
-                "jobs": [job.id for job in unit.jobs],
-            }
-            for unit in state.units
-        ],
+        "name": unit.name,
+        "state": unit.status.value,
+        "sha256": unit.sha256,
+        "rows": _rows_json(unit.rows),
+        "errors": unit.check.errors if unit.check else 0,
+        "warnings": unit.check.warnings if unit.check else 0,
+        "problem": None if unit.problem is None else str(unit.problem),
+        "findings": list(map(str, unit.check.first_findings)) if unit.check else [],
+        "plan": None if unit.actions is None else dict(unit.actions),
+        "jobs": [job.id for job in unit.jobs],
     }
 
 

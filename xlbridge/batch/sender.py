@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -283,8 +283,13 @@ class WorkbookSender:
 
     def _prepared(self, book: WorkbookFile, result: FileResult) -> FileResult:
         """Remove columns that are not sent, and resolve record names to codes."""
-        if isinstance(result, ValidatedSheet) and book.step.sending is not None:
-            result = _without_columns(result, book.step.sending.leave_out)
+        sending = book.step.sending
+        if isinstance(result, ValidatedSheet) and sending is not None and sending.leave_out:
+            frame = result.frame.copy(deep=False)
+            for name in set(sending.leave_out) & result.columns.keys():
+                frame[name] = pd.Series(pd.NA, index=frame.index).astype(frame[name].dtype)
+            columns = {n: at for n, at in result.columns.items() if n not in sending.leave_out}
+            result = replace(result, frame=frame, columns=columns)
         if not _is_sendable(result) or result.resource is None or result.resource.base is None:
             return result
         return self._uploads(book).with_codes(result)
@@ -341,18 +346,6 @@ class _NamesToCome(UsageError):
     def __init__(self, message: Text, rows: int) -> None:
         super().__init__(message)
         self.rows = rows
-
-
-def _without_columns(sheet: ValidatedSheet, names: Collection[str]) -> ValidatedSheet:
-    """Return a sheet without some of its columns."""
-    present = [name for name in names if name in sheet.columns]
-    if not present:
-        return sheet
-    frame = sheet.frame.copy(deep=False)
-    for name in present:
-        frame[name] = pd.Series(pd.NA, index=frame.index).astype(frame[name].dtype)
-    columns = {name: number for name, number in sheet.columns.items() if name not in present}
-    return replace(sheet, frame=frame, columns=columns)
 
 
 def _is_sendable(result: FileResult) -> TypeGuard[ValidatedSheet]:

@@ -115,22 +115,20 @@ def _repeated_rows(
         firsts = first_occurrences(pd.DataFrame(np.concatenate([item.hashes for item in group])))
         for row in np.flatnonzero(owners[firsts] < owners):
             owner, first = int(owners[row]), firsts[row]
-            earlier = sheets[owners[first]], int(positions[first])
-            yield owner, _repeat_finding(sheets[owner], int(positions[row]), *earlier)
-
-
-def _repeat_finding(
-    sheet: ValidatedSheet, position: int, earlier: ValidatedSheet, first: int
-) -> Finding:
-    row, column = sheet.rows[position], _first_column(sheet)
-    return Finding(
-        CATALOGUE["row-repeated"],
-        row=row,
-        column=column,
-        cell=cell_address(row, sheet.columns[column]),
-        details={"first": cell_reference(earlier, _first_column(earlier), first, sheet)},
-        header=sheet.headers.get(column),
-    )
+            sheet, earlier = sheets[owner], sheets[owners[first]]
+            number, column = sheet.rows[int(positions[row])], _first_column(sheet)
+            same = cell_reference(earlier, _first_column(earlier), int(positions[first]), sheet)
+            yield (
+                owner,
+                Finding(
+                    CATALOGUE["row-repeated"],
+                    row=number,
+                    column=column,
+                    cell=cell_address(number, sheet.columns[column]),
+                    details={"first": same},
+                    header=sheet.headers.get(column),
+                ),
+            )
 
 
 def _first_column(sheet: ValidatedSheet) -> str:

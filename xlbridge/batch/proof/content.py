@@ -11,7 +11,6 @@ from xlbridge import __version__, titles
 from xlbridge.batch.proof.model import (
     OpenReason,
     Proof,
-    ProofExport,
     ProofState,
     RowLocation,
     open_items,
@@ -202,6 +201,34 @@ _AGAIN = Text(pt="enviado de novo: {reason}", en="sent again: {reason}")
 
 def export_table(proof: Proof) -> Table:
     """Return the exports of the batch, as their manifests describe them."""
+    lines = []
+    for export in proof.exports:
+        manifest, output = export.manifest, str(export.output)
+        if manifest is None:
+            state = _NOT_DONE.format(why=export.not_done_because)
+            empty = (None, None, None, None)
+            values = (export.name, export.listing, state, *empty, output, export.sha256)
+            lines.append(Line(values, Tone.OPEN))
+            continue
+        sheets: Mapping[str, Any] = manifest["sheets"]
+        holes = (str(Text.of_json(hole["message"])) for hole in manifest["holes"])
+        missing = (", ".join(map(str, key.values())) for key in manifest["missing"])
+        lines.append(
+            Line(
+                (
+                    export.name,
+                    export.listing,
+                    export.problem or (titles.YES if manifest["complete"] else titles.EMPHATIC_NO),
+                    int(manifest["records"]),
+                    ", ".join(f"{name}: {rows}" for name, rows in sheets.items()),
+                    "; ".join(holes) or None,
+                    "; ".join(missing) or None,
+                    output,
+                    export.sha256,
+                ),
+                Tone.PLAIN if manifest["complete"] and not export.problem else Tone.OPEN,
+            )
+        )
     return Table(
         sheet=Text(pt="Exportações", en="Exports"),
         headings=(
@@ -215,31 +242,8 @@ def export_table(proof: Proof) -> Table:
             _FILE,
             _SHA,
         ),
-        lines=[_export_line(export) for export in proof.exports],
+        lines=lines,
         none=Text(pt="O lote não tem exportações.", en="The batch has no exports."),
-    )
-
-
-def _export_line(export: ProofExport) -> Line:
-    manifest = export.manifest
-    if manifest is None:
-        state = _NOT_DONE.format(why=export.not_done_because)
-        values = (export.name, export.listing, state, None, None, None, None, str(export.output))
-        return Line((*values, export.sha256), Tone.OPEN)
-    sheets: Mapping[str, Any] = manifest["sheets"]
-    return Line(
-        (
-            export.name,
-            export.listing,
-            export.problem or (titles.YES if manifest["complete"] else titles.EMPHATIC_NO),
-            int(manifest["records"]),
-            ", ".join(f"{name}: {rows}" for name, rows in sheets.items()),
-            "; ".join(str(Text.of_json(hole["message"])) for hole in manifest["holes"]) or None,
-            "; ".join(", ".join(map(str, key.values())) for key in manifest["missing"]) or None,
-            str(export.output),
-            export.sha256,
-        ),
-        Tone.PLAIN if manifest["complete"] and not export.problem else Tone.OPEN,
     )
 
 

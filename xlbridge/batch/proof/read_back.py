@@ -270,7 +270,19 @@ def _with_readings(
 ) -> list[ReadBackRow]:
     """Add the records that the system has to each row whose values are known."""
     sent = [(position, values) for position, (_, values) in enumerate(rows) if values is not None]
-    further = [(position, q) for position, values in sent for q in _by_other_keys(resource, values)]
+    # A row is looked up by each further unique key too, without the key columns that precede it: by
+    # keys that are not unique the system may have many records.
+    lookups = () if resource.read_back is None else resource.read_back.lookups
+    unique = [set(columns) for _, columns in unique_keys(resource)]
+    further: list[tuple[int, RowValues]] = []
+    for number, lookup in enumerate(lookups):
+        earlier = {name for other in lookups[:number] for name in other.key}.difference(lookup.key)
+        if any(map(set(lookup.key).issubset, unique)):
+            further += (
+                (position, {**values, **dict.fromkeys(earlier)})
+                for position, values in sent
+                if lookup.serves(values) and any(values.get(name) is not None for name in earlier)
+            )
     snapshots, reason = _read_records(
         client, resource, [values for _, values in sent], [query for _, query in further]
     )
@@ -287,21 +299,6 @@ def _with_readings(
             reason=reason if snapshot is None else None,
         )
     return read
-
-
-def _by_other_keys(resource: Resource, row: RowValues) -> Iterator[RowValues]:
-    """Yield a row once for each further unique key, without the key columns that precede it.
-
-    By keys that are not unique the system may have many records.
-    """
-    lookups = () if resource.read_back is None else resource.read_back.lookups
-    unique = [set(columns) for _, columns in unique_keys(resource)]
-    for number, lookup in enumerate(lookups):
-        earlier = {name for other in lookups[:number] for name in other.key}.difference(lookup.key)
-        has_earlier_key = any(row.get(name) is not None for name in earlier)
-        is_unique = any(map(set(lookup.key).issubset, unique))
-        if lookup.serves(row) and has_earlier_key and is_unique:
-            yield {**row, **dict.fromkeys(earlier)}
 
 
 def _read_records(

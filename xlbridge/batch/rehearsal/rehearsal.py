@@ -28,7 +28,7 @@ from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.parallel import executor_for
 from xlbridge.resources import Kind, Resource
-from xlbridge.resources.references import REFERENCES, Link, LinkName, key_fields, registry_named
+from xlbridge.resources.references import REFERENCES, Link, key_fields, registry_named
 from xlbridge.sandbox import SeedKind, has_unfinished_files, parse_faults
 from xlbridge.sandbox.rehearsal import CODE_COLUMNS, StandIns, own_code, table_name_of
 from xlbridge.sandbox.storage import Storage
@@ -226,7 +226,11 @@ class _RequiredRecords:
                         *name_keys(link, name.kind, value),
                     )
                 ):
-                    name = _name_of(link, value)
+                    # It is a document, or else a text.
+                    is_document = len(name_keys(link, Kind.TEXT, value)) > 1
+                    kinds = {Kind.CNPJ, Kind.CPF} if is_document else {Kind.TEXT}
+                    fitting = (one for one in link.names if one.kind in kinds and link.is_loose)
+                    name = next(fitting, link.names[0])
                     key = comparable_key(name.kind, value)
                     stand_ins.create_by_name(registry, link.fields, name.field, key)
             stand_ins.advance_counters()
@@ -246,14 +250,6 @@ def _distinct_rows(sheet: ValidatedSheet, resource: Resource) -> Iterator[dict[s
             str(name): value.item() if hasattr(value, "item") else value
             for name, value in row.dropna().items()
         }
-
-
-def _name_of(link: Link, value: str) -> LinkName:
-    """Return the kind of name that a value is: a document, or else a text."""
-    is_document = len(name_keys(link, Kind.TEXT, value)) > 1
-    wanted = {Kind.CNPJ, Kind.CPF} if is_document else {Kind.TEXT}
-    fitting = (name for name in link.names if name.kind in wanted)
-    return next(fitting, link.names[0]) if link.is_loose else link.names[0]
 
 
 _MAX_FAULTY_RUNS, _MAX_CALM_RUNS = 8, 4

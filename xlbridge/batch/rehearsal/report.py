@@ -432,6 +432,9 @@ _WITH_DERIVED = Text(
     pt="{text}, {n} {n:criada|criadas} pelo processamento de outros registros",
     en="{text}, {n} of them created by processing other records",
 )
+_OF_ROW = Text(
+    pt="  {workbook}, linha {row} ({step}): {text}", en="  {workbook}, row {row} ({step}): {text}"
+)
 _REPEATED = Text(pt="agora aparece mais de uma vez", en="is now there more than once")
 _DIFFERS = Text(pt="sem falhas {calm}, aqui {now}", en="{calm} without faults, {now} here")
 _UNSENT = RowOutcome.UNSENT
@@ -509,10 +512,16 @@ def _tables(result: RehearsalResult) -> Iterator[Table]:
         ),
         (_OPEN_ITEMS, [(None, item) for item in open_in_proofs]),
     ]
-    for title, lines in (
-        (Text(pt="Etapas não concluídas", en="Steps that are not done"), steps),
-        *((title, [_row_line(*row) for row in rows]) for title, rows in lists),
-    ):
+    by_title = {Text(pt="Etapas não concluídas", en="Steps that are not done"): steps}
+    for title, rows in lists:
+        by_title[title] = lines = []
+        for row_id, reason in rows:
+            place = (None,) * len(RowId._fields) if row_id is None else row_id
+            text = untranslated("  {text}").format(text=reason)
+            if row_id is not None:
+                text = _OF_ROW.format(text=reason, **row_id._asdict())
+            lines.append(Line((*place, reason), Tone.OPEN, text))
+    for title, lines in by_title.items():
         if lines:
             yield _table(title, _ROW_TITLES, lines, title=title, most=_MAX_SHOWN)
     tables = []
@@ -525,17 +534,6 @@ def _tables(result: RehearsalResult) -> Iterator[Table]:
             text = _WITH_DERIVED.format(text=text, n=one.derived)
         tables.append(Line(values, text=text))
     yield _table(Text(pt="Linhas no banco", en="Rows in the database"), _TABLE_TITLES, tables)
-
-
-def _row_line(row_id: RowId | None, text: Text) -> Line:
-    if row_id is None:
-        sentence = untranslated("  {text}").format(text=text)
-        return Line((None, None, None, text), Tone.OPEN, sentence)
-    sentence = Text(
-        pt="  {workbook}, linha {row} ({step}): {text}",
-        en="  {workbook}, row {row} ({step}): {text}",
-    ).format(text=text, **row_id._asdict())
-    return Line((*row_id, text), Tone.OPEN, sentence)
 
 
 def _table(sheet: Text, columns: Sequence[Text], lines: Sequence[Line], **options: Any) -> Table:
