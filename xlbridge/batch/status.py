@@ -150,12 +150,9 @@ _DROPPED = Text(
 def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview]) -> StepOverview:
     """Return the status of a step; ``before`` has the status of the steps before it, by name."""
     waits_for = tuple(name for name in step.after if not before[name].done)
-    # Exports and comparisons depend on everything that was sent before them.
     sent = [unit for state in before.values() for unit in state.units]
-    if isinstance(step, ExportStep):
-        units = [_export_overview(batch, step, sent)]
-    elif isinstance(step, CompareStep):
-        units = [_comparison_overview(batch, step, sent)]
+    if isinstance(step, ExportStep | CompareStep):
+        units = [_output_overview(batch, step, sent)]
     elif isinstance(step, ProcessStep):
         units = [_processing_overview(batch, step)]
     else:
@@ -283,31 +280,60 @@ def is_settled(batch: Batch) -> bool:
         return False
 
 
-def _export_overview(
-    batch: Batch, step: ExportStep, before: Sequence[UnitOverview]
+def _output_overview(
+    batch: Batch, step: ExportStep | CompareStep, before: Sequence[UnitOverview]
 ) -> UnitOverview:
-    """Return the status of an export; ``before`` are the units of the steps before it."""
-    filters = {name.value: str(value) for name, value in step.filters.values.items()}
-    content = [step.listing, step.output, filters, step.flat, step.as_template]
-    fingerprint = _fingerprint(content, before)
+    """Return the status of an export or a comparison; ``before`` are the units of the steps before
+    it, which it depends on."""
+    content: list[object]
+    if isinstance(step, ExportStep):
+        filters = {name.value: str(value) for name, value in step.filters.values.items()}
+        content = [step.listing, step.output, filters, step.flat, step.as_template]
+    else:
+        listings = [
+            [
+                listing.title,
+                listing.resource,
+                sorted(listing.excluded),
+                sorted(map(str, listing.filters.values.items())),
+            ]
+            for listing in step.listings
+        ]
+        content = [listings, step.other, step.output, *sorted(map(str, step.left_out.items()))]
+    sent = [[unit.name, *(job.id for job in unit.jobs), unit.rows.accepted] for unit in before]
+    fingerprint = hashlib.sha256(json.dumps([content, sent]).encode()).hexdigest()
     unit = UnitOverview(step.output, UnitStatus.DONE, sha256=fingerprint)
     export, folder = batch.last_export(step), batch.plan.folder
     if export is None:
         return replace(unit, status=UnitStatus.NEW)
-    edited = [
-        file
-        for file, sha256 in export.files.items()
-        if (folder / file).exists() and file_digest(folder / file) != sha256
-    ]
-    if edited:
-        problem = _EDITED_SINCE.format(files=", ".join(edited))
-        return replace(unit, status=UnitStatus.EDITED, problem=problem)
-    files = [folder / file for file in export.files] or export_files(batch, step)
-    if step.manifest is not None:
-        # The plan may have got it since.
-        files.append(folder / step.manifest)
+    files = [folder / file for file in export.files]
+    if isinstance(step, ExportStep):
+        edited = [
+            file
+            for file, sha256 in export.files.items()
+            if (folder / file).exists() and file_digest(folder / file) != sha256
+        ]
+        if edited:
+            problem = _EDITED_SINCE.format(files=", ".join(edited))
+            return replace(unit, status=UnitStatus.EDITED, problem=problem)
+        # The plan may have got its manifest since.
+        if not files:
+            files = export_files(batch, step)
+        elif step.manifest is not None:
+            files.append(folder / step.manifest)
     if export.fingerprint != fingerprint or not all(file.exists() for file in files):
         return replace(unit, status=UnitStatus.CHANGED)
+    if isinstance(step, CompareStep):
+        different = [item for item in export.manifest["listings"] if not item["is_equal"]]
+        if not different:
+            return unit
+        names = []
+        for item in different[:_MAX_NAMED]:
+            fields = [f"{name} ({count})" for name, count in item["fields"].items()]
+            counts = f"{item['listing']}: {item['here']}/{item['there']}"
+            names.append(" · ".join([counts, *([", ".join(fields)] if fields else [])]))
+        problem = _NOT_EQUAL.format(n=len(different), names="; ".join(names))
+        return replace(unit, status=UnitStatus.PARTIAL, problem=problem)
     if not export.manifest["complete"]:
         return replace(unit, status=UnitStatus.INCOMPLETE, problem=_MAY_BE_INCOMPLETE)
     if export.manifest["missing"]:
@@ -354,45 +380,6 @@ def export_files(batch: Batch, step: ExportStep) -> list[Path]:
     """Return the files that an export writes."""
     manifest = [] if step.manifest is None else [batch.plan.folder / step.manifest]
     return [*prepared_export(batch, step).files, *manifest]
-
-
-def _fingerprint(content: object, before: Sequence[UnitOverview]) -> str:
-    """Return a digest of the content exported or compared, and of the rows sent before."""
-    sent = [[unit.name, *(job.id for job in unit.jobs), unit.rows.accepted] for unit in before]
-    return hashlib.sha256(json.dumps([content, sent]).encode()).hexdigest()
-
-
-def _comparison_overview(
-    batch: Batch, step: CompareStep, before: Sequence[UnitOverview]
-) -> UnitOverview:
-    """Return the status of a comparison; ``before`` are the units of the steps before it."""
-    listings = [
-        [
-            listing.title,
-            listing.resource,
-            sorted(listing.excluded),
-            sorted(map(str, listing.filters.values.items())),
-        ]
-        for listing in step.listings
-    ]
-    content = [listings, step.other, step.output, *sorted(map(str, step.left_out.items()))]
-    fingerprint = _fingerprint(content, before)
-    export = batch.last_export(step)
-    if export is None:
-        return UnitOverview(step.output, UnitStatus.NEW, sha256=fingerprint)
-    exist = all((batch.plan.folder / file).exists() for file in export.files)
-    if export.fingerprint != fingerprint or not exist:
-        return UnitOverview(step.output, UnitStatus.CHANGED, sha256=fingerprint)
-    different = [item for item in export.manifest["listings"] if not item["is_equal"]]
-    if not different:
-        return UnitOverview(step.output, UnitStatus.DONE, sha256=fingerprint)
-    names = []
-    for item in different[:_MAX_NAMED]:
-        fields = [f"{name} ({count})" for name, count in item["fields"].items()]
-        counts = f"{item['listing']}: {item['here']}/{item['there']}"
-        names.append(" · ".join([counts, *([", ".join(fields)] if fields else [])]))
-    problem = _NOT_EQUAL.format(n=len(different), names="; ".join(names))
-    return UnitOverview(step.output, UnitStatus.PARTIAL, problem=problem, sha256=fingerprint)
 
 
 _MAX_NAMED = 5
