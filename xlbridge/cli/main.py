@@ -101,14 +101,11 @@ _MODULES = {
 }
 """Commands in the module of another one, as ``<name>_command``."""
 
-_SUBCOMMANDS = {"batch": ("rehearse",)}
-"""Subcommands in modules of their own, ``<command>_<subcommand>``."""
-
 _OPTIONS = Text(pt="[OPÇÕES]", en="[OPTIONS]")
 _OPTIONAL_SUBCOMMAND = Text(pt="[COMANDO] [ARGUMENTOS]...", en="[COMMAND] [ARGS]...")
 _SUBCOMMAND = Text(pt="COMANDO [ARGUMENTOS]...", en="COMMAND [ARGS]...")
 
-_WITHOUT_ENVIRONMENT = frozenset({"resources", "listings", "sandbox", "batch rehearse"})
+_WITHOUT_ENVIRONMENT = frozenset({"resources new", "listings", "sandbox", "batch rehearse"})
 """Commands without environment options."""
 
 _BROKEN_PIPE = 141
@@ -123,12 +120,10 @@ class _LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         with heavy_imports():
-            command: click.Command = _command_of(cmd_name)
-            if isinstance(command, click.Group):
-                for name in _SUBCOMMANDS.get(cmd_name, ()):
-                    command.add_command(_command_of(f"{cmd_name}_{name}"))
-        _complete_help(cmd_name, command)
-        _add_environment(cmd_name, command)
+            attribute = f"{cmd_name}_command" if cmd_name in _MODULES else "command"
+            module = importlib.import_module(f"xlbridge.cli.{_MODULES.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, attribute)
+        _complete(cmd_name, command)
         return command
 
     def resolve_command(
@@ -155,27 +150,9 @@ class _LazyGroup(click.Group):
         super().format_epilog(ctx, formatter)
 
 
-def _command_of(name: str) -> Any:
-    attribute = f"{name}_command" if name in _MODULES else "command"
-    return getattr(importlib.import_module(f"xlbridge.cli.{_MODULES.get(name, name)}"), attribute)
-
-
-def _add_environment(name: str, command: click.Command) -> None:
-    """Add the environment options to a command or its subcommands."""
-    if name in _WITHOUT_ENVIRONMENT:
-        return
-    from xlbridge.cli.environment import add_environment_options
-
-    if not isinstance(command, click.Group):
-        add_environment_options(command)
-        return
-    for subname, subcommand in command.commands.items():
-        if f"{name} {subname}" not in _WITHOUT_ENVIRONMENT:
-            add_environment_options(subcommand)
-
-
-def _complete_help(name: str, command: click.Command) -> None:
-    """Add examples, option groups and translated placeholders to a command's help."""
+def _complete(name: str, command: click.Command) -> None:
+    """Add examples, option groups and translated placeholders to a command's help, and the options
+    that choose the environment to the command, or to its subcommands."""
     command.epilog = examples_of(name)
     command.options_metavar = str(_OPTIONS)
     if isinstance(command, click.Group):
@@ -183,8 +160,12 @@ def _complete_help(name: str, command: click.Command) -> None:
         command.subcommand_metavar = str(_OPTIONAL_SUBCOMMAND if optional else _SUBCOMMAND)
     subcommands = getattr(command, "commands", {})
     for subname, subcommand in subcommands.items():
-        _complete_help(f"{name} {subname}", subcommand)
+        _complete(f"{name} {subname}", subcommand)
     if not subcommands:
+        if name not in _WITHOUT_ENVIRONMENT:
+            from xlbridge.cli.environment import add_environment_options
+
+            add_environment_options(command)
         patched: Any = command
         patched.format_options = partial(format_in_groups, command)
 
