@@ -179,6 +179,17 @@ class BatchConsentRequest:
         """Token that consents to exactly these writes: ``ROWS:DIGEST8``."""
         return f"{self.total}:{self.digest[:_DIGEST_LENGTH]}"
 
+    def require(self, token: str, hint: Text) -> bool:
+        """Return True. Raises ``UsageError`` with a hint if the token confirms other writes."""
+        if token.strip().casefold() == self.token:
+            return True
+        raise UsageError(_OTHER_TOKEN.format(token=token), hint)
+
+
+_OTHER_TOKEN = Text(
+    pt="A confirmação {token!r} não é a deste lote.", en="{token!r} does not confirm this batch."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class BatchRunOptions:

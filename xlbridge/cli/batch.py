@@ -275,10 +275,29 @@ def _run(
         from xlbridge.parallel import cluster_executor, executor_for
 
     consent = ConsentOptions(yes, confirm)
+
+    def consent_to_sending(request: BatchConsentRequest) -> bool:
+        for line in ReportForms.of_report(lambda: consent_report(batch, request)).lines():
+            print_message(line)
+        hint = _TOKEN_HINT.format(token=request.token)
+        if request.undone and yes:
+            raise UsageError(_UNDONE_AGAIN.format(n=request.undone), hint)
+        profiles = {writes.step.profile for writes in request.steps}
+        return consent.ask(
+            hint,
+            targets=lambda: [batch.environments.client(profile).target for profile in profiles],
+            accepts=lambda token: request.require(token, hint),
+        )
+
+    def consent_to_processing(request: ConsentRequest) -> bool:
+        for line in request.lines():
+            print_message(line)
+        return consent.ask_for_job(request, _PROCESSING_HINT.format(token=request.token))
+
     options = BatchRunOptions(
-        consent=partial(_consent_to_sending, batch, consent),
+        consent=consent_to_sending,
         upload=UploadOptions(consent=lambda _request: True),
-        consent_to_processing=partial(_consent_to_processing, consent),
+        consent_to_processing=consent_to_processing,
         all_or_nothing=all_or_nothing,
         executor_for=partial(executor_for, workers=workers, scheduler=scheduler),
         cluster_executor=None if scheduler is None else partial(cluster_executor, scheduler),
@@ -319,29 +338,6 @@ def _proof_exit_code(outcome: BatchOutcome) -> ExitCode:
     return ExitCode.GOOD if outcome.proofs_settled else ExitCode.DATA_ERRORS
 
 
-def _consent_to_sending(
-    batch: Batch, consent: ConsentOptions, request: BatchConsentRequest
-) -> bool:
-    """Show what will be sent and ask for consent."""
-    for line in ReportForms.of_report(lambda: consent_report(batch, request)).lines():
-        print_message(line)
-    if request.undone and consent.yes:
-        raise UsageError(_UNDONE_AGAIN.format(n=request.undone), _token_hint(request))
-    profiles = {writes.step.profile for writes in request.steps}
-    return consent.ask(
-        _token_hint(request),
-        targets=lambda: [batch.environments.client(profile).target for profile in profiles],
-        accepts=partial(_check_token, request),
-    )
-
-
-def _consent_to_processing(consent: ConsentOptions, request: ConsentRequest) -> bool:
-    """Show the records that a step will process and ask for consent, like ``process``."""
-    for line in request.lines():
-        print_message(line)
-    return consent.ask_for_job(request, _PROCESSING_HINT.format(token=request.token))
-
-
 _PROCESSING_HINT = Text(
     pt="Nada foi processado nesta etapa. A confirmação dela é --confirm {token}",
     en="Nothing was processed in this step. Its confirmation is --confirm {token}",
@@ -355,26 +351,10 @@ _UNDONE_AGAIN = Text(
 )
 
 
-def _check_token(request: BatchConsentRequest, token: str) -> bool:
-    """Return True. Raises ``UsageError`` if the token does not confirm this batch."""
-    if token.strip().casefold() == request.token:
-        return True
-    raise UsageError(
-        Text(
-            pt="A confirmação {token!r} não é a deste lote.",
-            en="{token!r} does not confirm this batch.",
-        ).format(token=token),
-        _token_hint(request),
-    )
-
-
-def _token_hint(request: BatchConsentRequest) -> Text:
-    return Text(
-        pt="Nada foi enviado. Confira o plano acima; a confirmação dele é --confirm {token}",
-        en="Nothing was sent. Check the plan above; its confirmation is --confirm {token}",
-    ).format(token=request.token)
-
-
+_TOKEN_HINT = Text(
+    pt="Nada foi enviado. Confira o plano acima; a confirmação dele é --confirm {token}",
+    en="Nothing was sent. Check the plan above; its confirmation is --confirm {token}",
+)
 _NO_BATCH_YET = Text(pt="Nenhum lote ainda.", en="No batch yet.")
 _HOW_TO_START = Text(
     pt="Para começar um: xlbridge batch plan PLANO", en="To start one: xlbridge batch plan PLAN"

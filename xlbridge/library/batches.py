@@ -66,13 +66,19 @@ def run_plan(
     parameters = dict(request.parameters)
     if request.month is not None:
         parameters = with_month(parameters, request.month)
+
+    @contextmanager
+    def phase(title: Text, _total: int) -> Iterator[_Phase]:
+        progress(title)
+        yield _Phase(progress)
+
     with open_batch(request.plan, parameters, settings, progress) as batch:
         options = BatchRunOptions(
             consent=lambda asked: consent is not None and _consents(batch, consent, asked),
             upload=UploadOptions(consent=ApproveAll(), progress=progress),
             consent_to_processing=lambda asked: consent is not None and consent(asked),
             all_or_nothing=request.all_or_nothing,
-            progress=lambda title, _total: _phase(title, progress),
+            progress=phase,
         )
         outcome = plan_batch(batch, options) if consent is None else run_batch(batch, options)
         return _result(batch, outcome)
@@ -81,9 +87,7 @@ def run_plan(
 def _consents(batch: Batch, consent: Consent, asked: BatchConsentRequest) -> bool:
     """Return True. Raises ``UsageError`` if the consent does not cover the writes."""
     if isinstance(consent, Confirmed):
-        if consent.token.strip().casefold() == asked.token:
-            return True
-        raise UsageError(_OTHER_TOKEN.format(token=consent.token), _HOW_TO_CONFIRM)
+        return asked.require(consent.token, _HOW_TO_CONFIRM)
     profiles = {writes.step.profile for writes in asked.steps}
     targets = [batch.environments.client(profile).target for profile in profiles]
     if asked.undone or any(target.production for target in targets):
@@ -93,9 +97,6 @@ def _consents(batch: Batch, consent: Consent, asked: BatchConsentRequest) -> boo
     return True
 
 
-_OTHER_TOKEN = Text(
-    pt="A confirmação {token!r} não é a deste lote.", en="{token!r} does not confirm this batch."
-)
 _NEEDS_TOKEN = Text(
     pt="yes=True não vale para produção nem para linhas desfeitas.",
     en="yes=True covers neither production nor rows that were undone.",
@@ -110,12 +111,6 @@ _HOW_TO_CONFIRM = Text(
 class _Phase:
     show: Callable[[Text], None]
     advance: Callable[[], None] = lambda: None
-
-
-@contextmanager
-def _phase(title: Text, progress: Callable[[Text], None]) -> Iterator[_Phase]:
-    progress(title)
-    yield _Phase(progress)
 
 
 def _result(batch: Batch, outcome: BatchOutcome) -> BatchResult:
