@@ -25,8 +25,8 @@ from xlbridge.cli.output import (
     StdoutFailed,
     begin_result,
     finish_result,
+    print_defect,
     print_error,
-    print_failure,
     print_message,
     print_usage_error,
 )
@@ -179,13 +179,6 @@ class _LanguageChoice(click.Choice[Language]):
         return parse_language(str(value)) or super().convert(value, param, ctx)
 
 
-def _choose_language(
-    _ctx: click.Context, _parameter: click.Parameter, language: Language | None
-) -> None:
-    if language:
-        set_language(language)
-
-
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(
     __version__, prog_name="xlbridge", help="Show the version and exit / mostra a versão e sai."
@@ -193,7 +186,7 @@ def _choose_language(
 @click.option(
     "--lang",
     type=_LanguageChoice(LANGUAGES),
-    callback=_choose_language,
+    callback=lambda _ctx, _parameter, language: set_language(language) if language else None,
     is_eager=True,
     expose_value=False,
     help="Language of the messages / idioma das mensagens.",
@@ -309,44 +302,32 @@ def _report_crash(error: Exception) -> int:
             "written: {reason}.",
         )
         reason = os_error_reason(unwritten)
-        print_failure("Defect", message.format(kind=type(error).__name__, reason=reason))
+        print_defect(message.format(kind=type(error).__name__, reason=reason))
         return ExitCode.CRASHED
     message = Text(
         pt="Defeito do xlbridge ({kind}). Nada mais será feito. Envie este arquivo ao projeto: {f}",
         en="A defect of xlbridge ({kind}). Nothing more will be done. Send this file to the "
         "project: {f}",
     )
-    print_failure("Defect", message.format(kind=type(error).__name__, f=report.name))
+    print_defect(message.format(kind=type(error).__name__, f=report.name))
     return ExitCode.CRASHED
-
-
-def _reopen_closed_streams() -> None:
-    """Open the standard streams that Python was started without; what is written there is lost.
-
-    No other file can get the descriptor of a stream then.
-    """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            flag = os.O_RDONLY if name == "stdin" else os.O_WRONLY
-            setattr(sys, name, os.fdopen(os.open(os.devnull, flag), mode))
-
-
-def _buffer_stdout() -> None:
-    """Buffer stdout under ``PYTHONUNBUFFERED`` too, so that a failed write is noticed.
-
-    Printed text is flushed immediately anyway.
-    """
-    raw = getattr(sys.stdout, "buffer", None)
-    if isinstance(raw, io.FileIO):
-        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw))
 
 
 def run() -> NoReturn:
     """Entry point of the ``xlbridge`` script."""
     treat_signals_as_interrupts()
     try:
-        _reopen_closed_streams()
-        _buffer_stdout()
+        # Open the streams that Python was started without, so that no other file can get their
+        # descriptors; what is written there is lost.
+        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+            if getattr(sys, name) is None:
+                flag = os.O_RDONLY if name == "stdin" else os.O_WRONLY
+                setattr(sys, name, os.fdopen(os.open(os.devnull, flag), mode))
+        # Buffer stdout under ``PYTHONUNBUFFERED`` too, so that a failed write is noticed. Printed
+        # text is flushed immediately anyway.
+        raw = getattr(sys.stdout, "buffer", None)
+        if isinstance(raw, io.FileIO):
+            sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw))
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -8,14 +8,10 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Event, Thread
-from typing import TYPE_CHECKING
 
 from xlbridge.cli.output import print_message, visible
 from xlbridge.i18n import Text
 from xlbridge.settings import read_progress_seconds
-
-if TYPE_CHECKING:
-    from rich.progress import ProgressColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +109,21 @@ _STEPS = Text(pt=" · {done} de {total}", en=" · {done} of {total}")
 def _bar(text: Text, total: int, *, counts: bool) -> Iterator[ProgressDisplay]:
     from rich.console import Console
     from rich.markup import escape
-    from rich.progress import Progress
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.table import Column
 
+    bar = [BarColumn()] if counts or total > 1 else []
+    steps = [MofNCompleteColumn()] if total > 1 else []
+    description = TextColumn("{task.description}", table_column=Column())
     with Progress(
-        *_progress_columns(total, has_bar=counts or total > 1),
+        *(SpinnerColumn(), description, *bar, *steps, TimeElapsedColumn()),
         console=Console(stderr=True),
         transient=True,
     ) as progress:
@@ -136,19 +143,3 @@ def _bar(text: Text, total: int, *, counts: bool) -> Iterator[ProgressDisplay]:
             advance=lambda: progress.update(task, advance=1, refresh=True),
             count=lambda done, all_: progress.update(task, completed=done, total=all_),
         )
-
-
-def _progress_columns(total: int, *, has_bar: bool) -> "list[ProgressColumn]":
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-    from rich.table import Column
-
-    bar = [BarColumn()] if has_bar else []
-    steps = [MofNCompleteColumn()] if total > 1 else []
-    text = TextColumn("{task.description}", table_column=Column())
-    return [SpinnerColumn(), text, *bar, *steps, TimeElapsedColumn()]
