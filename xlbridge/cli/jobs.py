@@ -36,7 +36,7 @@ from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.profiles import Profile, ProfileSource, choose_profile, origin_of
 from xlbridge.report_forms import Report, ReportForms, Table
-from xlbridge.upload import Job, Journal, Resolution, State, UploadContext, open_context
+from xlbridge.upload import Job, Resolution, State, UploadContext, open_context
 from xlbridge.upload.results import (
     ensure_evidence,
     history_table,
@@ -68,7 +68,19 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
         with_parts = [j for job in jobs for j in (job, *context.journal.parts_of(job))]
         if form == "json":
             print_json(
-                {"version": 1, "jobs": [_listed_json(context.journal, job) for job in with_parts]}
+                {
+                    "version": 1,
+                    "jobs": [
+                        {
+                            **job_json(context.journal, job, with_rows=False),
+                            "file": job.spec.file,
+                            "sheet": job.spec.sheet,
+                            "profile": job.spec.profile,
+                            "created_at": job.created_at.isoformat(timespec="seconds"),
+                        }
+                        for job in with_parts
+                    ],
+                }
             )
             return ExitCode.GOOD
         if not jobs:
@@ -103,17 +115,6 @@ _WITHOUT_CODES = Text(
     pt="Os códigos do sistema não puderam ser lidos ({reason}): a cópia tem só os conhecidos.",
     en="The system's codes could not be read ({reason}): the copy has only the known ones.",
 )
-
-
-def _listed_json(journal: Journal, job: Job) -> dict[str, Any]:
-    """Return the report of a job with its file, environment and time."""
-    return {
-        **job_json(journal, job, with_rows=False),
-        "file": job.spec.file,
-        "sheet": job.spec.sheet,
-        "profile": job.spec.profile,
-        "created_at": job.created_at.isoformat(timespec="seconds"),
-    }
 
 
 def _print_tables(*tables: Table) -> None:
@@ -155,7 +156,15 @@ def _only_open_job(context: UploadContext) -> Job:
     """
     profile = choose_profile(context.settings)
     option = _profile_option(profile)
-    jobs = [job for job in context.journal.jobs() if _belongs_to(job, profile)]
+    jobs = [
+        job
+        for job in context.journal.jobs()
+        if (
+            job.spec.system.startswith("sandbox:")
+            if profile.source is ProfileSource.EMBEDDED
+            else origin_of(job.spec.system.rpartition("#")[0]) == profile.origin
+        )
+    ]
     open_jobs = [job for job in jobs if not job.state.is_final]
     undecided = [job for job in jobs if job.state is State.NEEDS_PERSON]
     if undecided:
@@ -212,14 +221,6 @@ def _job_lines(jobs: Sequence[Job]) -> str:
         for job in jobs
     )
     return "".join(lines)
-
-
-def _belongs_to(job: Job, profile: Profile) -> bool:
-    """Return whether a job was sent to the address of a profile."""
-    system = job.spec.system
-    if profile.source is ProfileSource.EMBEDDED:
-        return system.startswith("sandbox:")
-    return origin_of(system.rpartition("#")[0]) == profile.origin
 
 
 @described_command(

@@ -84,7 +84,12 @@ def command(
         return
     settings = settings_without_profile()
     catalogue = load_catalogue(settings.schemas)
-    chosen = _find_resource(resource, catalogue)
+    if resource is None:
+        known = _KNOWN.format(known=", ".join(catalogue))
+        raise UsageError(
+            Text(pt="Falta o nome do recurso.", en="The name of the resource is missing."), known
+        )
+    chosen = catalogue.named(resource)
     path = output or Path(f"{chosen.name}.xlsx")
     require_distinct([path], [] if old is None else [old])
     if not force:
@@ -99,17 +104,6 @@ def command(
         print_message(_WRITTEN.format(path=path))
     following = _NEXT if old is None else _CHECK
     print_message(following.format(path=as_arguments(path)))
-
-
-def _find_resource(name: str | None, catalogue: Catalogue) -> Resource:
-    if name is None:
-        raise UsageError(
-            Text(pt="Falta o nome do recurso.", en="The name of the resource is missing."),
-            Text(pt="Existem: {known}.", en="There are: {known}.").format(
-                known=", ".join(catalogue)
-            ),
-        )
-    return catalogue.named(name)
 
 
 def _write_with_lists(
@@ -180,6 +174,7 @@ _NO_REGISTRY = Text(
     pt="Nenhuma coluna de {resource} se refere a um cadastro; grave o modelo sem --with-lists.",
     en="No column of {resource} refers to a registry; write the template without --with-lists.",
 )
+_KNOWN = Text(pt="Existem: {known}.", en="There are: {known}.")
 _LISTED = Text(pt="  nas listas: {title} ({n})", en="  in the lists: {title} ({n})")
 _WRITTEN = Text(pt="Modelo gravado em {path}", en="Template written to {path}")
 _MIGRATED = Text(
