@@ -139,12 +139,12 @@ def resume_command(job_id: str | None, **options: Any) -> ExitCode:
             except LocalFailure as error:
                 print_error(error)
                 return failure_exit_code(context, job, error)
-            return report_job(context, job, arguments.form, arguments.annotate)
+            return report_job(context, job, arguments)
         with heavy_imports():
             from xlbridge.connection import connect
 
         with connect(context.settings, print_message) as client:
-            forbid_yes_in_production(client.target.production, arguments, job.spec.mode)
+            forbid_yes_in_production(client, arguments, job.spec.mode)
             return run_upload(context, client, job, arguments)
 
 
@@ -274,7 +274,7 @@ def undo_command(job_id: str, **options: Any) -> ExitCode:
     with open_context(command_settings()) as context:
         job = find_job(context, job_id)
         with connect(context.settings, print_message) as client:
-            forbid_yes_in_production(client.target.production, arguments, Mode.UNDO)
+            forbid_yes_in_production(client, arguments, Mode.UNDO)
             uploads = Uploads(context, client)
             plan = uploads.plan_undo(job)
             if not plan.rows:

@@ -148,7 +148,7 @@ def command(
                 forms = ReportForms.of_report(lambda: report, lambda: document)
                 print_report(forms, arguments.form)
                 return ExitCode.DATA_ERRORS if plan.skipped else ExitCode.GOOD
-            forbid_yes_in_production(client.target.production, arguments, Mode.PROCESS)
+            forbid_yes_in_production(client, arguments, Mode.PROCESS)
             job = create_processing(
                 context, client, kind, numbers, arguments.options, at_once=at_once
             )

@@ -177,7 +177,7 @@ def _send(
             rows = uploads.rows_to_send(sheet, options, earlier)
         except InvalidSheet as error:
             return _report_invalid(context, request, error.sheet, mode, arguments.form)
-        forbid_yes_in_production(client.target.production, arguments, mode)
+        forbid_yes_in_production(client, arguments, mode)
         if choice is not None:
             print_message(
                 _SUMMARY.format(

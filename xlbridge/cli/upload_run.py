@@ -2,7 +2,7 @@
 
 from contextlib import closing
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from xlbridge.cli.output import (
     print_message,
     print_report,
 )
-from xlbridge.cli.progress import ProgressDisplay, show_progress
+from xlbridge.cli.progress import show_progress
 from xlbridge.cli.upload_arguments import UploadArguments, yes_in_production
 from xlbridge.errors import ApiError, LocalFailure, UsageError, XlbridgeError
 from xlbridge.files import report_local_failures, require_distinct
@@ -67,20 +67,19 @@ def save_status_copy(
 def report_job(
     context: UploadContext,
     job: Job,
-    form: str,
-    annotated: Path | None,
+    arguments: UploadArguments,
     client: "Client | None" = None,
 ) -> ExitCode:
     """Write a job's status copy if requested, print its report, and return the worst exit code."""
     codes = []
-    if annotated is not None:
+    if arguments.annotate is not None:
         # Before the report, whose reader may close the pipe.
         try:
-            save_status_copy(context, job, annotated, client)
+            save_status_copy(context, job, arguments.annotate, client)
         except XlbridgeError as error:
             print_error(error)
             codes.append(exit_code_of(error))
-    return worst_code([*codes, print_job(context, job, form)])
+    return worst_code([*codes, print_job(context, job, arguments.form)])
 
 
 def failure_exit_code(context: UploadContext, job: Job, error: XlbridgeError) -> ExitCode:
@@ -129,9 +128,16 @@ def run_upload(
     try:
         title = Text(pt="Envio {job}", en="Upload {job}").format(job=job.id)
         with report_local_failures(), show_progress(title, counts=True) as display:
+
+            def show_plan(request: "ConsentRequest") -> bool:
+                with display.paused():
+                    for line in request.lines(all_rows=arguments.list_rows):
+                        print_message(line)
+                    return options.consent(request)
+
             with_display = replace(
                 options,
-                consent=partial(_show_plan, display, arguments),
+                consent=show_plan,
                 progress=display.show,
                 on_count=display.count,
             )
@@ -152,7 +158,7 @@ def run_upload(
         request = ConsentRequest.of(context, job, client.target)
         for line in request.lines(all_rows=arguments.list_rows):
             print_message(line)
-    return report_job(context, job, arguments.form, arguments.annotate, client)
+    return report_job(context, job, arguments, client)
 
 
 def _print_stopped(context: UploadContext, job: Job, form: str, error: XlbridgeError) -> None:
@@ -170,16 +176,6 @@ def _print_stopped(context: UploadContext, job: Job, form: str, error: XlbridgeE
     print_json(document)
 
 
-def _show_plan(
-    display: ProgressDisplay, arguments: UploadArguments, request: "ConsentRequest"
-) -> bool:
-    """Show the plan and ask for consent, with the progress display hidden."""
-    with display.paused():
-        for line in request.lines(all_rows=arguments.list_rows):
-            print_message(line)
-        return arguments.options.consent(request)
-
-
 def find_job(context: UploadContext, job_id: str) -> Job:
     """Return a job of the environment. Raises ``UsageError`` if there is none, naming the profile
     that has it."""
@@ -188,16 +184,14 @@ def find_job(context: UploadContext, job_id: str) -> Job:
     except UsageError:
         for name, profile in read_profile_file(context.settings.home).profiles.items():
             path = settings_for(context.settings, profile).journal
-            if path.exists() and _has_job(path, job_id):
-                raise UsageError(
-                    _NOT_HERE.format(job=job_id), _OF_PROFILE.format(profile=name)
-                ) from None
+            if path.exists():
+                with closing(Journal(path)) as journal:
+                    is_there = any(job.id == job_id for job in journal.jobs())
+                if is_there:
+                    raise UsageError(
+                        _NOT_HERE.format(job=job_id), _OF_PROFILE.format(profile=name)
+                    ) from None
         raise
-
-
-def _has_job(path: Path, job_id: str) -> bool:
-    with closing(Journal(path)) as journal:
-        return any(job.id == job_id for job in journal.jobs())
 
 
 _NOT_HERE = Text(
@@ -210,9 +204,9 @@ _OF_PROFILE = Text(
 )
 
 
-def forbid_yes_in_production(production: bool, arguments: UploadArguments, mode: str) -> None:
+def forbid_yes_in_production(client: "Client", arguments: UploadArguments, mode: str) -> None:
     """Raise ``UsageError`` if ``--yes`` would write to production: it consents to any rows."""
-    if production and arguments.yes and mode != Mode.PREVIEW:
+    if client.target.production and arguments.yes and mode != Mode.PREVIEW:
         raise yes_in_production(_USE_PLAN if mode == Mode.PROCESS else _USE_PREVIEW)
 
 
