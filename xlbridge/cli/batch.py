@@ -317,11 +317,6 @@ def _run(
     if brief and form == "text" and outcome.is_unchanged:
         print_message(_COMPLETE.format(id=as_arguments(batch.id)))
         return ExitCode.GOOD
-    return _print_outcome(batch, outcome, form)
-
-
-def _print_outcome(batch: Batch, outcome: BatchOutcome, form: str) -> ExitCode:
-    """Print the outcome of a run, and return its exit code."""
     if outcome.findings_error is not None:
         print_error(outcome.findings_error)
     print_report(batch_report(batch, outcome), form)

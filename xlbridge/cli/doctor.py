@@ -54,7 +54,17 @@ def command(
     accept_journal_because: str | None, first_contact: bool, write_quirks: bool, form: str
 ) -> ExitCode:
     if accept_journal_because is not None:
-        _accept_journal(accept_journal_because)
+        if not accept_journal_because.strip():
+            raise UsageError(
+                Text(
+                    pt="Informe o motivo em --accept-journal.",
+                    en="--accept-journal needs a reason.",
+                )
+            )
+        marker = JournalMarker(command_settings().journal)
+        old_journal = marker.accept(accept_journal_because.strip())
+        if old_journal is not None:
+            print_message(_JOURNAL_MOVED.format(path=old_journal))
     if write_quirks and not first_contact:
         raise UsageError(
             Text(
@@ -108,22 +118,6 @@ def command(
     if any(check.local for check in checks):
         return ExitCode.COMPUTER_FAILED
     return ExitCode.GOOD if good else ExitCode.WRONG_USAGE
-
-
-def _accept_journal(reason: str) -> None:
-    """Accept the journal as it is. Raises ``UsageError`` for an empty reason."""
-    if not reason.strip():
-        raise UsageError(
-            Text(pt="Informe o motivo em --accept-journal.", en="--accept-journal needs a reason.")
-        )
-    old_journal = JournalMarker(command_settings().journal).accept(reason.strip())
-    if old_journal is not None:
-        print_message(
-            Text(
-                pt="O diário que não pôde ser usado foi movido para {path}; um novo foi criado.",
-                en="The unusable journal was moved to {path}; a new one was created.",
-            ).format(path=old_journal)
-        )
 
 
 def _write_quirks(quirks: Quirks) -> None:
@@ -236,6 +230,10 @@ _NAMES = {
 """Displayed names of checks, by their stable names."""
 
 
+_JOURNAL_MOVED = Text(
+    pt="O diário que não pôde ser usado foi movido para {path}; um novo foi criado.",
+    en="The unusable journal was moved to {path}; a new one was created.",
+)
 _QUIRKS = Text(pt="Particularidades", en="Quirks")
 _QUIRK_HEADINGS = (
     Heading(titles.STATE),

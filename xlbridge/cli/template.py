@@ -80,7 +80,15 @@ def command(
     if sheet is not None and old is None:
         raise UsageError(_SHEET_NEEDS_MIGRATE)
     if folder is not None:
-        _write_templates(folder, replace=force)
+        with report_write_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        shipped = {folder / f"{name}.xlsx": one for name, one in load_catalogue().items()}
+        # None is written if one exists already: it may have been filled in.
+        for path in () if force else shipped:
+            require_new(path)
+        for path, one in shipped.items():
+            write_template(path, one)
+            print_message(_WRITTEN.format(path=path))
         return
     settings = settings_without_profile()
     catalogue = load_catalogue(settings.schemas)
@@ -187,20 +195,3 @@ _NEXT = Text(
 )
 
 _CHECK = Text(pt="Confira-o: xlbridge validate {path}", en="Check it: xlbridge validate {path}")
-
-
-def _write_templates(folder: Path, *, replace: bool) -> None:
-    """Write the templates of all shipped resources into a folder; create it if necessary.
-
-    Raises ``UsageError`` if one cannot be written, and, without ``replace``, before any is written
-    if one exists already: it may have been filled in.
-    """
-    with report_write_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    paths = {folder / f"{name}.xlsx": resource for name, resource in load_catalogue().items()}
-    if not replace:
-        for path in paths:
-            require_new(path)
-    for path, resource in paths.items():
-        write_template(path, resource)
-        print_message(_WRITTEN.format(path=path))

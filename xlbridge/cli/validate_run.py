@@ -76,7 +76,16 @@ def report_results(
     write_code = failures.report()
     if online_error is not None:
         raise online_error
-    return worst_code([_exit_code(report, to_terminal=to_terminal), write_code])
+    code = ExitCode.GOOD if report.ok else ExitCode.DATA_ERRORS
+    refused = [item.refusal for item in report.results if isinstance(item, RefusedFile)]
+    if refused:
+        code = ExitCode.REFUSED
+    if usage_error := next((one for one in refused if isinstance(one, UsageError)), None):
+        # The terminal already shows all of them.
+        if not to_terminal:
+            raise usage_error
+        code = exit_code_of(usage_error)
+    return worst_code([code, write_code])
 
 
 def report_or_suggest(
@@ -199,19 +208,3 @@ _NOT_LOOKED_UP = Text(
     pt="Os nomes em {names} só são procurados no sistema com --online, ou no envio.",
     en="The names in {names} are only looked up in the system with --online, or by an upload.",
 )
-
-
-def _exit_code(report: Report, *, to_terminal: bool) -> ExitCode:
-    """Return the exit code of the worst outcome.
-
-    Raises the first ``UsageError`` among the refusals, unless the terminal already shows all.
-    """
-    refusals = [item.refusal for item in report.results if isinstance(item, RefusedFile)]
-    for refusal in refusals:
-        if isinstance(refusal, UsageError):
-            if to_terminal:
-                return exit_code_of(refusal)
-            raise refusal
-    if refusals:
-        return ExitCode.REFUSED
-    return ExitCode.GOOD if report.ok else ExitCode.DATA_ERRORS
