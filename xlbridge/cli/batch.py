@@ -45,7 +45,9 @@ from xlbridge.cli.output import (
     print_report,
 )
 from xlbridge.cli.progress import show_progress
-from xlbridge.cli.upload_arguments import ConsentOptions
+from xlbridge.cli.upload_run import (
+    ConsentOptions,
+)
 from xlbridge.errors import ApiError, LocalFailure, UsageError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text

@@ -16,20 +16,18 @@ from xlbridge.cli.output import (
     print_message,
     print_report,
 )
-from xlbridge.cli.upload_arguments import (
+from xlbridge.cli.upload_run import (
     UploadArguments,
     consent_options,
-    field_options,
-    upload_options,
-)
-from xlbridge.cli.upload_run import (
     failure_exit_code,
+    field_options,
     find_job,
     forbid_yes_in_production,
     print_job,
     report_job,
     run_upload,
     save_status_copy,
+    upload_options,
 )
 from xlbridge.errors import ApiError, ConfigError, InDoubt, LocalFailure, UsageError
 from xlbridge.files import as_arguments

@@ -12,8 +12,12 @@ from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import option, result_options
 from xlbridge.cli.output import print_error, print_message, print_report
-from xlbridge.cli.upload_arguments import UploadArguments, consent_options
-from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload
+from xlbridge.cli.upload_run import (
+    UploadArguments,
+    consent_options,
+    forbid_yes_in_production,
+    run_upload,
+)
 from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text

@@ -18,11 +18,12 @@ from xlbridge.cli.options import (
 )
 from xlbridge.cli.output import print_json, print_message
 from xlbridge.cli.progress import show_progress
-from xlbridge.cli.upload_arguments import UploadArguments, upload_options
 from xlbridge.cli.upload_run import (
+    UploadArguments,
     find_job,
     forbid_yes_in_production,
     run_upload,
+    upload_options,
 )
 from xlbridge.files import as_arguments, require_distinct
 from xlbridge.i18n import Text, joined
