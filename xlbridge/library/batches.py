@@ -18,7 +18,6 @@ from xlbridge.batch import (
     plan_batch,
     run_batch,
 )
-from xlbridge.batch.plan import with_month
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.settings import Settings
@@ -46,38 +45,28 @@ class BatchResult:
     document: Mapping[str, Any] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRequest:
-    """A plan to run, with its parameters."""
-
-    plan: Path
-    month: str | None
-    parameters: Mapping[str, str]
-    all_or_nothing: bool = False
-
-
 def run_plan(
     settings: Settings,
-    request: BatchRequest,
+    plan: Path,
+    parameters: Mapping[str, str],
     consent: Consent | None,
     progress: Callable[[Text], None],
+    *,
+    all_or_nothing: bool,
 ) -> BatchResult:
     """Run a batch, or plan it without consent; see ``Connection.batch``."""
-    parameters = dict(request.parameters)
-    if request.month is not None:
-        parameters = with_month(parameters, request.month)
 
     @contextmanager
     def phase(title: Text, _total: int) -> Iterator[_Phase]:
         progress(title)
         yield _Phase(progress)
 
-    with open_batch(request.plan, parameters, settings, progress) as batch:
+    with open_batch(plan, parameters, settings, progress) as batch:
         options = BatchRunOptions(
             consent=lambda asked: consent is not None and _consents(batch, consent, asked),
             upload=UploadOptions(consent=ApproveAll(), progress=progress),
             consent_to_processing=lambda asked: consent is not None and consent(asked),
-            all_or_nothing=request.all_or_nothing,
+            all_or_nothing=all_or_nothing,
             progress=phase,
         )
         outcome = plan_batch(batch, options) if consent is None else run_batch(batch, options)

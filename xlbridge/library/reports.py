@@ -16,8 +16,7 @@ from xlbridge.errors import UsageError, require_choice
 from xlbridge.export import LISTINGS, Listing
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
-from xlbridge.library.frame_workbook import FrameWorkbook
-from xlbridge.library.sources import Origin, Source, as_file, read_source, store
+from xlbridge.library.sources import FrameWorkbook, Origin, Source, as_file, read_source, store
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.resources import Kind, Resource, load_catalogue, normalize_header
 from xlbridge.resources.checks import CATALOGUE
