@@ -344,11 +344,11 @@ class SheetLines:
             return [self._values(record)]
         found = [record]
         for name in self._sheet.within:
-            found = [
-                _with_outer_key(inner, outer, self._key)
-                for outer in found
-                for inner in outer.get(name) or ()
-            ]
+            pairs = [(outer, inner) for outer in found for inner in outer.get(name) or ()]
+            found = []
+            for outer, inner in pairs:
+                lacking = {n: outer[n] for n in self._key if inner.get(n) is None and n in outer}
+                found.append(inner | lacking if lacking else inner)
         rows = list(map(self._values, found))
         if not self._sheet.is_joined:
             return rows
@@ -433,13 +433,6 @@ def _encode(lines: Iterable[str]) -> list[bytes]:
         return list(map(str.encode, lines))
     except UnicodeEncodeError:
         return [line.encode("utf-8", SURROGATE_ERRORS) for line in lines]
-
-
-def _with_outer_key(inner: Record, outer: Record, key: Sequence[str]) -> Record:
-    for name in key:
-        if inner.get(name) is None and name in outer:
-            inner = inner | {name: outer[name]}
-    return inner
 
 
 def _value_getter(columns: Sequence[ExportColumn]) -> _GetValues:
