@@ -277,10 +277,26 @@ class BatchRun:
         if not ready:
             return
         self.worked = True
+        batch = self._batch
+        by_schemas: defaultdict[Path, list[tuple[ExportStep, str, ExportTask]]] = defaultdict(list)
         with cluster_executor() as executor:
-            for step, fingerprint, error in run_exports_on_cluster(self._batch, ready, executor):
-                if error is not None:
+            for step, fingerprint in ready:
+                try:
+                    prepared = _prepare_export(batch, step)
+                except XlbridgeError as error:
                     self._note_failure(step, step.output, fingerprint, error)
+                    continue
+                target = batch.environments.client(step.profile).target
+                task = ExportTask(target, prepared.request, prepared.output)
+                schemas = batch.environments.context(step.profile).settings.schemas
+                by_schemas[schemas].append((step, fingerprint, task))
+            for schemas, tasks in by_schemas.items():
+                outcomes = export_all([task for *_, task in tasks], schemas, executor)
+                for (step, fingerprint, _), outcome in zip(tasks, outcomes, strict=True):
+                    if isinstance(outcome, XlbridgeError):
+                        self._note_failure(step, step.output, fingerprint, outcome)
+                    else:
+                        _record_export(batch, step, fingerprint, outcome)
 
     def _attempt(self, step: AnyStep, unit: UnitOverview, work: Callable[[], None]) -> None:
         """Do ``work`` on a unit; record a failure instead of raising it.
@@ -422,35 +438,6 @@ _ALREADY_RUNNING = Text(
     pt="O lote {id} já está em execução em outro processo.",
     en="Another process is already running the batch {id}.",
 )
-
-
-def run_exports_on_cluster(
-    batch: Batch, exports: Sequence[tuple[ExportStep, str]], executor: Executor
-) -> Iterator[tuple[ExportStep, str, XlbridgeError | None]]:
-    """Run exports in parallel on an executor; yield each with its error, if any.
-
-    A step has a fingerprint that identifies its expected content. Raises ``TransportError`` when
-    the cluster does not answer.
-    """
-    by_schemas: defaultdict[Path, list[tuple[ExportStep, str, ExportTask]]] = defaultdict(list)
-    for step, fingerprint in exports:
-        try:
-            prepared = _prepare_export(batch, step)
-        except XlbridgeError as error:
-            yield step, fingerprint, error
-        else:
-            target = batch.environments.client(step.profile).target
-            task = ExportTask(target, prepared.request, prepared.output)
-            schemas = batch.environments.context(step.profile).settings.schemas
-            by_schemas[schemas].append((step, fingerprint, task))
-    for schemas, tasks in by_schemas.items():
-        outcomes = export_all([task for *_, task in tasks], schemas, executor)
-        for (step, fingerprint, _), outcome in zip(tasks, outcomes, strict=True):
-            if isinstance(outcome, XlbridgeError):
-                yield step, fingerprint, outcome
-            else:
-                _record_export(batch, step, fingerprint, outcome)
-                yield step, fingerprint, None
 
 
 def _prepare_export(batch: Batch, step: ExportStep) -> PreparedExport:

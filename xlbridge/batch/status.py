@@ -214,7 +214,16 @@ def workbook_overviews(
     empty = _empty_exports(batch, step)
     present = [book for book in workbooks_of(batch.plan, step) if book.path not in empty]
     if step.sending is not None:
-        _follow_renames(batch, step, present)
+        # A workbook that was renamed after it was sent has the digest of one that is gone.
+        sent, names = batch.ledger.sent_files(batch.key(step)), {book.name for book in present}
+        gone: dict[str, str] = {}
+        for name in sent:
+            last = batch.last_job(step, name)
+            if name not in names and last is not None:
+                gone[last.sha256] = name
+        for book in present:
+            if book.name not in sent and book.sha256 in gone:
+                batch.ledger.rename_file(batch.key(step), gone.pop(book.sha256), book.name)
     earlier = batch.files_of_earlier_steps(step)
     for book in present:
         unit, other = workbook_overview(batch, book), earlier.get(batch.plan.file(book.name))
@@ -224,30 +233,11 @@ def workbook_overviews(
         yield book, unit
     if step.sending is None:
         return
-    names = {book.name for book in present}
     for name in batch.ledger.sent_files(batch.key(step)):
-        gone = WorkbookFile(step, batch.plan.folder / name, name, "")
-        unit = workbook_overview(batch, gone)
+        missing = WorkbookFile(step, batch.plan.folder / name, name, "")
+        unit = workbook_overview(batch, missing)
         if name not in names and unit.jobs:
-            yield gone, unit
-
-
-def _follow_renames(batch: Batch, step: WorkbookStep, present: Sequence[WorkbookFile]) -> None:
-    """Record the new names of workbooks that were renamed after they were sent.
-
-    Such a workbook has the same digest as one that was sent and is gone.
-    """
-    sent = batch.ledger.sent_files(batch.key(step))
-    names = {book.name for book in present}
-    gone: dict[str, str] = {}
-    for name in sent:
-        last = batch.last_job(step, name)
-        if name not in names and last is not None:
-            gone[last.sha256] = name
-    for book in present:
-        if book.name not in sent and book.sha256 in gone:
-            old = gone.pop(book.sha256)
-            batch.ledger.rename_file(batch.key(step), old, book.name)
+            yield missing, unit
 
 
 def blocked_steps(steps: Sequence[StepOverview]) -> Iterator[str]:

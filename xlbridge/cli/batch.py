@@ -326,9 +326,8 @@ def _run(
         print_error(outcome.proof_error)
     if outcome.failure is not None and not is_settled(batch):
         return ExitCode.IN_DOUBT
-    errors = (outcome.findings_error, outcome.failure, outcome.proof_error)
     code = _exit_code_of_batch(outcome) or _proof_exit_code(outcome)
-    return worst_code([code, *(exit_code_of(error) for error in errors if error is not None)])
+    return worst_code([code, *map(exit_code_of, outcome.errors)])
 
 
 def _proof_exit_code(outcome: BatchOutcome) -> ExitCode:

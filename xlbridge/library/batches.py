@@ -106,13 +106,11 @@ def _result(batch: Batch, outcome: BatchOutcome) -> BatchResult:
     document = batch_report(batch, outcome).document()
     names = ("step", "kind", "state", "problem")
     steps = [{name: step[name] for name in names} | step["rows"] for step in document["steps"]]
-    errors = (outcome.findings_error, outcome.proof_error, outcome.failure)
-    failed = tuple(error for error in errors if error is not None)
     return BatchResult(
         batch=document["batch"],
-        ok=document["done"] and outcome.proofs_settled and not failed,
+        ok=document["done"] and outcome.proofs_settled and not outcome.errors,
         steps=pd.DataFrame(steps),
         token=outcome.confirm,
-        errors=failed,
+        errors=outcome.errors,
         document=document,
     )

@@ -100,30 +100,19 @@ class _PlanReader:
         self._path = path
         self._document = document
         self._catalogue = catalogue
-        self.parameters = self._resolve_parameters(overrides, today)
-
-    def _add(self, key_path: YamlPath, message: Text) -> None:
-        self.mistakes.append(document_mistake(self._document, key_path, message))
-
-    def _resolve_parameters(self, overrides: Mapping[str, str], today: DateIn) -> dict[str, str]:
         declared = {name: str(value) for name, value in self.file.parameters.items()}
         for name in overrides:
             if name not in declared:
-                raise UsageError(
-                    Text(
-                        pt="{plan} não tem o parâmetro {name}; tem: {known}.",
-                        en="{plan} has no parameter {name}; it has: {known}.",
-                    ).format(plan=self._path, name=name, known=listed(declared)),
-                    Text(
-                        pt="Declare-o com um valor em parameters.",
-                        en="Declare it with a value under parameters.",
-                    ),
-                )
-        parameters = resolve_months({**declared, **overrides}, lambda: today(self.file.profile))
-        for name, value in parameters.items():
+                unknown = _NO_PARAMETER.format(plan=path, name=name, known=listed(declared))
+                raise UsageError(unknown, _HOW_TO_DECLARE)
+        values = {**declared, **overrides}
+        self.parameters = resolve_months(values, lambda: today(self.file.profile))
+        for name, value in self.parameters.items():
             for message in parameter_mistakes(name, value):
                 self._add(("parameters", name), message)
-        return parameters
+
+    def _add(self, key_path: YamlPath, message: Text) -> None:
+        self.mistakes.append(document_mistake(self._document, key_path, message))
 
     def _filled(self, key_path: YamlPath, value: Any) -> Any:
         """Return a value of the plan with the parameters filled into its texts."""
@@ -374,6 +363,13 @@ def _paths(value: str | Sequence[str]) -> set[str]:
     return {folded_name(posixpath.normpath(path)) for path in paths}
 
 
+_NO_PARAMETER = Text(
+    pt="{plan} não tem o parâmetro {name}; tem: {known}.",
+    en="{plan} has no parameter {name}; it has: {known}.",
+)
+_HOW_TO_DECLARE = Text(
+    pt="Declare-o com um valor em parameters.", en="Declare it with a value under parameters."
+)
 _CYCLE = Text(
     pt="estas etapas esperam umas pelas outras: {names}.",
     en="these steps wait for each other: {names}.",

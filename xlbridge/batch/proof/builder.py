@@ -238,6 +238,16 @@ def build_proof(
     rows_in_order = [
         row for rows in by_file.values() for row in sorted(rows, key=lambda row: row.sent.origin)
     ]
+    # Contradictions in the journal, between workbooks, and in the counts.
+    breaches = [text for file in proven for text in contradictions(file)]
+    for resource, read in by_resource:
+        breaches += repeated_key_breaches(resource, read)
+    lost = (row.reason for _, read in by_resource for row in read if row.payload_missing)
+    breaches += dict.fromkeys(filter(None, lost))
+    for file in proven:
+        if not file.counts.adds_up:
+            counts = asdict(file.counts)
+            breaches.append(_DOES_NOT_ADD_UP.format(file=file.file.path.name, **counts))
     accepted = [(r, [row for row in rows if row.accepted]) for r, rows in by_resource]
     address = urlsplit(client.target.base_url)
     return Proof(
@@ -260,7 +270,7 @@ def build_proof(
         ),
         unread=tuple(unread for r, rows in accepted for unread in count_unread(r, rows)),
         fields=tuple(_compared_fields(resource) for resource, _ in by_resource),
-        breaches=tuple(_breaches(proven, by_resource)),
+        breaches=tuple(breaches),
     )
 
 
@@ -293,26 +303,6 @@ def _compared_fields(resource: Resource) -> ComparedFields:
         compared=tuple(name for name in names if name in returned),
         not_returned=tuple(name for name in names if name not in returned),
     )
-
-
-def _breaches(
-    files: Sequence[FileProof],
-    by_resource: Sequence[tuple[Resource, Sequence[ReadBackRow]]],
-) -> Iterator[Text]:
-    """Yield the contradictions in the journal, between workbooks, and in the counts."""
-    for file in files:
-        yield from contradictions(file)
-    for resource, rows in by_resource:
-        yield from repeated_key_breaches(resource, rows)
-    yield from dict.fromkeys(
-        row.reason
-        for _, rows in by_resource
-        for row in rows
-        if row.payload_missing and row.reason is not None
-    )
-    for file in files:
-        if not file.counts.adds_up:
-            yield _DOES_NOT_ADD_UP.format(file=file.file.path.name, **asdict(file.counts))
 
 
 _ACCEPTED_TWICE = Text(
