@@ -348,7 +348,15 @@ class _Side:
             for part, items in lists.items():
                 owners = list(zip(*(items.pop(column) for column in listing.key), strict=True))
                 if scope.includes_list(part):
-                    by_owner = self._list_texts(scope, part, items, owners)
+                    columns = {
+                        name: self._with_labels(name, items[name])
+                        for name in sorted(items)
+                        if scope.includes(f"{part}.{name}")
+                    }
+                    by_owner: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+                    for at, owner in enumerate(owners):
+                        filled = (f"{n}={texts[at]}" for n, texts in columns.items() if texts[at])
+                        by_owner[owner].append(", ".join(filled))
                     keys = zip(*(records[column] for column in listing.key), strict=True)
                     compared[part] = ["; ".join(sorted(by_owner[key])) for key in keys]
                 records |= {f"{part}.{column}": texts for column, texts in items.items()}
@@ -378,21 +386,6 @@ class _Side:
             names = dict.fromkeys(chain(listing.key, *rows))
             found[name] = {column: [str(row.get(column, "")) for row in rows] for column in names}
         return found
-
-    def _list_texts(
-        self, scope: _Scope, part: str, items: _Columns, owners: Sequence[tuple[str, ...]]
-    ) -> Mapping[tuple[str, ...], list[str]]:
-        """Return the compared fields of the items of each record."""
-        columns = {
-            name: self._with_labels(name, items[name])
-            for name in sorted(items)
-            if scope.includes(f"{part}.{name}")
-        }
-        texts: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-        for at, owner in enumerate(owners):
-            filled = (f"{name}={column[at]}" for name, column in columns.items() if column[at])
-            texts[owner].append(", ".join(filled))
-        return texts
 
     def _with_labels(self, column: str, values: Sequence[str]) -> list[str]:
         """Return codes of other records as the labels of these, other values unchanged."""

@@ -162,15 +162,11 @@ def plan_command(
 @schemas_option
 @result_options
 def status_command(batch_id: str | None, form: str) -> ExitCode:
-    if batch_id is None:
-        return _list_batches(form)
-    with _open_batch_named(batch_id) as batch:
-        outcome = BatchOutcome(overview(batch))
-        print_report(batch_report(batch, outcome), form)
-        return _exit_code_of_batch(outcome)
-
-
-def _list_batches(form: str) -> ExitCode:
+    if batch_id is not None:
+        with _open_batch_named(batch_id) as batch:
+            outcome = BatchOutcome(overview(batch))
+            print_report(batch_report(batch, outcome), form)
+            return _exit_code_of_batch(outcome)
     with open_ledger(settings_without_profile()) as ledger:
         batches = ledger.batches()
     rows = [

@@ -187,14 +187,27 @@ class _RequiredRecords:
         if record is None:
             return
         for part in sheet.with_children:
-            if part.resource is not None:
-                self._rows.append(
-                    (part.resource, record, list(_distinct_rows(part, part.resource)))
-                )
-                for column in part.resource.columns:
-                    if column.link is not None:
-                        for value in part.frame[column.name].dropna().unique():
-                            self._linked[column.link.registry, str(value)] = column.link
+            if part.resource is None:
+                continue
+            # The columns whose codes must exist.
+            names = [
+                column.name
+                for column in part.resource.columns
+                if column.references is not None
+                or (column.name in CODE_COLUMNS and not (column.link or column.sheet_link))
+            ]
+            rows = [
+                {
+                    str(name): value.item() if hasattr(value, "item") else value
+                    for name, value in row.dropna().items()
+                }
+                for _, row in part.frame[names].drop_duplicates().iterrows()
+            ]
+            self._rows.append((part.resource, record, rows))
+            for column in part.resource.columns:
+                if column.link is not None:
+                    for value in part.frame[column.name].dropna().unique():
+                        self._linked[column.link.registry, str(value)] = column.link
         code = own_code(record)
         if code is not None:
             codes = sheet.frame[code].dropna().unique().tolist()
@@ -235,21 +248,6 @@ class _RequiredRecords:
                     stand_ins.create_by_name(registry, link.fields, name.field, key)
             stand_ins.advance_counters()
         return stand_ins.counts
-
-
-def _distinct_rows(sheet: ValidatedSheet, resource: Resource) -> Iterator[dict[str, Any]]:
-    """Yield the distinct values of the columns whose codes must exist."""
-    names = [
-        column.name
-        for column in resource.columns
-        if column.references is not None
-        or (column.name in CODE_COLUMNS and column.link is None and column.sheet_link is None)
-    ]
-    for _, row in sheet.frame[names].drop_duplicates().iterrows():
-        yield {
-            str(name): value.item() if hasattr(value, "item") else value
-            for name, value in row.dropna().items()
-        }
 
 
 _MAX_FAULTY_RUNS, _MAX_CALM_RUNS = 8, 4
