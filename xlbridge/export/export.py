@@ -244,11 +244,12 @@ class PreparedExport:
                 result = replace(
                     self._result(fetcher, store, spec, client.target), unknown=tuple(unknown)
                 )
+                widths = store.notes().widths or [[0] * len(sheet.columns) for sheet in sheets]
                 tables = [
                     Table(
                         sheet.with_text_columns(result.as_text),
                         result.sheets[sheet.name],
-                        store.widths(index, len(sheet.columns)),
+                        widths[index],
                         store.blocks(index),
                         store.files(index),
                     )
@@ -270,7 +271,7 @@ class PreparedExport:
     def _result(
         self, fetcher: Fetcher, store: PartStore, spec: LineSpec, target: Target
     ) -> ExportResult:
-        replaced = store.find_replaced()
+        replaced, notes = store.find_replaced(), store.notes()
 
         def key_order(key: Mapping[str, object]) -> list[tuple[int, str]]:
             texts = map(str, key.values())
@@ -297,9 +298,9 @@ class PreparedExport:
             started=fetcher.started,
             excess=dict(fetcher.excess),
             inferred_values=fetcher.inferred_values,
-            zones=store.zones(),
-            as_text=store.odd_values(),
-            formulas=store.risky_texts(),
+            zones=notes.zones,
+            as_text=notes.odd_values,
+            formulas=notes.risky_texts,
             left_out=sum_left_out(store.blocks(spec.left_out_index)),
         )
 
