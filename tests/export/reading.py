@@ -63,7 +63,9 @@ def write_all(
         store.keep(part)
         tables = [
             Table(sheet, store.rows(index), widths, store.blocks(index))
-            for index, (sheet, widths) in enumerate(zip(sheets, flattener.widths, strict=True))
+            for index, (sheet, widths) in enumerate(
+                zip(sheets, flattener.notes.widths, strict=True)
+            )
         ]
         counts = {table.sheet.name: table.rows for table in tables}
         book.write(tables, Report(title=untranslated("x"), verdict=untranslated("y")), "")

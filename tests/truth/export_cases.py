@@ -136,7 +136,7 @@ def _outcome(case: ExportCase, read: Any) -> Outcome:
     # An export names zones on stderr, on the cover and in the manifest.
     flattener = Flattener(_LISTING.sheets[:1], [CELLS_AS_JSON])
     flattener.lines([{case.field: case.value}])
-    for zone in flattener.zones.get(case.field, ()):
+    for zone in flattener.notes.zones.get(case.field, ()):
         if _same(ExportCase(case.form, case.field, case.value.removesuffix(zone)), read):
             return Outcome.REPORTED
     return Outcome.SILENT

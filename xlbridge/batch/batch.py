@@ -101,11 +101,15 @@ class Batch:
         """Return the last job of a workbook of a step, None if it was never sent."""
         return self.ledger.last_job(self.key(step), file)
 
-    def batch_errors(self, step: WorkbookStep, workbook: WorkbookFile) -> Sequence[BatchError]:
+    def batch_errors(self, book: WorkbookFile) -> Sequence[BatchError]:
         """Return the errors that the last check found beyond those of the workbook alone."""
-        check = self.ledger.last(self.key(step), workbook.name, CheckRecord)
-        is_current = check is not None and check.sha256 == workbook.sha256
+        check = self.ledger.last(self.key(book.step), book.name, CheckRecord)
+        is_current = check is not None and check.sha256 == book.sha256
         return check.batch_errors if check is not None and is_current else ()
+
+    def workbook(self, step: WorkbookStep, unit: "UnitOverview") -> WorkbookFile:
+        """Return the workbook of a unit of a step."""
+        return WorkbookFile(step, self.plan.folder / unit.name, unit.name, unit.sha256)
 
     def last_export(self, step: ExportStep | CompareStep) -> ExportRecord | None:
         """Return the last finished export or comparison of a step, None if there is none."""
@@ -242,17 +246,18 @@ _CANNOT_BE_SENT = frozenset({UnitStatus.INVALID, UnitStatus.REFUSED, UnitStatus.
 _FOR_A_PERSON = _CANNOT_BE_SENT | {UnitStatus.PARTIAL, UnitStatus.EDITED}
 
 
-def workbook_overview(batch: Batch, step: WorkbookStep, workbook: WorkbookFile) -> UnitOverview:
+def workbook_overview(batch: Batch, workbook: WorkbookFile) -> UnitOverview:
     """Return the status of a workbook."""
+    step = workbook.step
     check = batch.ledger.last(batch.key(step), workbook.name, CheckRecord)
     fresh = check if check is not None and check.sha256 == workbook.sha256 else None
     sent = None if step.sending is None else batch.last_job(step, workbook.name)
     if sent is None:
-        return _unsent_overview(step, workbook, check, fresh)
+        return _unsent_overview(workbook, check, fresh)
     journal = batch.environments.context(step.profile).journal
     job = journal.job(sent.job)
     if job.state is State.ABANDONED:
-        return _unsent_overview(step, workbook, check, fresh)
+        return _unsent_overview(workbook, check, fresh)
     ledger = RowLedger.of(journal, job)
     jobs = tuple(one for one in ledger.attempts if one.state is not State.ABANDONED)
     rows = RowCounts.of(ledger.now.values())
@@ -265,6 +270,13 @@ def workbook_overview(batch: Batch, step: WorkbookStep, workbook: WorkbookFile) 
         status, problem = UnitStatus.CHANGED, _CHANGED
     if fresh is not None and not fresh.ok and sent.sha256 != workbook.sha256:
         status, problem = failed_check_status(fresh), fresh.problem
+    by_id = {one.id: one for one in ledger.attempts}
+    refused: dict[str, RowCounts] = {}
+    for change in ledger.now.values():
+        file = by_id[change.whole_job].last("rejects_file") if change.is_refused else None
+        if file is not None:
+            held = int(change.outcome is RowOutcome.HELD)
+            refused[file] = refused.get(file, RowCounts()) + RowCounts(1, held=held)
     return UnitOverview(
         workbook.name,
         status,
@@ -273,20 +285,8 @@ def workbook_overview(batch: Batch, step: WorkbookStep, workbook: WorkbookFile) 
         check,
         problem or waiting,
         workbook.sha256,
-        refused=_refused_rows(ledger),
+        refused=refused,
     )
-
-
-def _refused_rows(ledger: RowLedger) -> dict[str, RowCounts]:
-    """Return the rejected and held rows by the rejects workbook in which they can be corrected."""
-    jobs = {job.id: job for job in ledger.attempts}
-    found: dict[str, RowCounts] = {}
-    for change in ledger.now.values():
-        file = jobs[change.whole_job].last("rejects_file") if change.is_refused else None
-        if file is not None:
-            held = int(change.outcome is RowOutcome.HELD)
-            found[file] = found.get(file, RowCounts()) + RowCounts(1, held=held)
-    return found
 
 
 _GONE = Text(
@@ -305,7 +305,7 @@ _CHANGED = Text(
 
 
 def _unsent_overview(
-    step: WorkbookStep, workbook: WorkbookFile, check: CheckRecord | None, fresh: CheckRecord | None
+    workbook: WorkbookFile, check: CheckRecord | None, fresh: CheckRecord | None
 ) -> UnitOverview:
     rows = RowCounts(fresh.rows, unsent=fresh.rows) if fresh else RowCounts()
     if fresh is None:
@@ -313,7 +313,7 @@ def _unsent_overview(
     elif not fresh.ok:
         status = failed_check_status(fresh)
     else:
-        status = UnitStatus.NEW if step.sending else UnitStatus.DONE
+        status = UnitStatus.NEW if workbook.step.sending else UnitStatus.DONE
     problem = fresh.problem if fresh else None
     return UnitOverview(
         workbook.name, status, rows, check=fresh, problem=problem, sha256=workbook.sha256

@@ -141,6 +141,14 @@ class _Scope:
         lookups = () if read_back is None else read_back.lookups
         return [frozenset(lookup.key.values()) for lookup in lookups]
 
+    def days(self, part: str) -> frozenset[str]:
+        """Return the columns that are days, of the records or of one of their lists."""
+        if self.resource is None:
+            return frozenset()
+        children = self.resource.children
+        sheet = next((child for child in children if child.sheet == part), self.resource)
+        return frozenset(column.name for column in sheet.columns if column.kind is Kind.DATE)
+
     def includes(self, name: str) -> bool:
         """Return whether a field is compared; that of a list has the name ``list.field``."""
         if name in self.wanted.excluded:
@@ -196,8 +204,13 @@ def run_comparison(
     WorkbookMark.EXPORTED.require_mark(path)
     here, there = (batch.environments.client(name) for name in (step.profile, step.other))
     catalogue = batch.environments.context(step.profile).catalogue
+    side_here, side_there = _Side(here, catalogue), _Side(there, catalogue)
     comparisons: list[ListingComparison] = []
-    for comparison in _compare_listings(step.listings, here, there, catalogue):
+    # Listings of registries come first: others refer to their records.
+    for wanted in sorted(step.listings, key=lambda item: not registry_named(item.resource or "")):
+        resource = None if wanted.resource is None else catalogue[wanted.resource]
+        scope = _Scope(wanted, resource)
+        comparison = _compare(scope, side_here.read(scope), side_there.read(scope))
         show(_COMPARED.format(listing=comparison.listing))
         comparisons.append(comparison)
     names = batch.environments.name(step.profile), batch.environments.name(step.other)
@@ -304,20 +317,6 @@ _FIRST_DIFFERENCES = Text(
 _COMPARED = Text(pt="comparada: {listing}", en="compared: {listing}")
 
 
-def _compare_listings(
-    listings: Sequence[ComparedListing], here: Client, there: Client, catalogue: Catalogue
-) -> Iterator[ListingComparison]:
-    """Yield the comparison of each listing. Raises what ``export_frames`` raises.
-
-    Listings of registries are compared first: others refer to their records.
-    """
-    side_here, side_there = _Side(here, catalogue), _Side(there, catalogue)
-    for wanted in sorted(listings, key=lambda item: not registry_named(item.resource or "")):
-        resource = None if wanted.resource is None else catalogue[wanted.resource]
-        scope = _Scope(wanted, resource)
-        yield _compare(scope, side_here.read(scope), side_there.read(scope))
-
-
 class _Side:
     """Reader of an environment; knows the labels of its registries' records by their codes."""
 
@@ -337,10 +336,7 @@ class _Side:
             request = ExportRequest(listing=name, filters=scope.wanted.filters, known_ids=())
             result, frames = export_frames(self._client, request, lambda: self._catalogue)
             found.complete &= result.complete
-            lists = {
-                part: _as_texts(frame, _date_columns(scope.resource, part))
-                for part, frame in frames.items()
-            }
+            lists = {part: _as_texts(frame, scope.days(part)) for part, frame in frames.items()}
             records = lists.pop(name)
             lists |= self._separate_lists(scope.resource)
             found.lists |= lists.keys()
@@ -352,7 +348,15 @@ class _Side:
             for part, items in lists.items():
                 owners = list(zip(*(items.pop(column) for column in listing.key), strict=True))
                 if scope.includes_list(part):
-                    by_owner = self._list_texts(scope, part, items, owners)
+                    columns = {
+                        name: self._with_labels(name, items[name])
+                        for name in sorted(items)
+                        if scope.includes(f"{part}.{name}")
+                    }
+                    by_owner: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+                    for at, owner in enumerate(owners):
+                        filled = (f"{n}={texts[at]}" for n, texts in columns.items() if texts[at])
+                        by_owner[owner].append(", ".join(filled))
                     keys = zip(*(records[column] for column in listing.key), strict=True)
                     compared[part] = ["; ".join(sorted(by_owner[key])) for key in keys]
                 records |= {f"{part}.{column}": texts for column, texts in items.items()}
@@ -383,21 +387,6 @@ class _Side:
             found[name] = {column: [str(row.get(column, "")) for row in rows] for column in names}
         return found
 
-    def _list_texts(
-        self, scope: _Scope, part: str, items: _Columns, owners: Sequence[tuple[str, ...]]
-    ) -> Mapping[tuple[str, ...], list[str]]:
-        """Return the compared fields of the items of each record."""
-        columns = {
-            name: self._with_labels(name, items[name])
-            for name in sorted(items)
-            if scope.includes(f"{part}.{name}")
-        }
-        texts: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-        for at, owner in enumerate(owners):
-            filled = (f"{name}={column[at]}" for name, column in columns.items() if column[at])
-            texts[owner].append(", ".join(filled))
-        return texts
-
     def _with_labels(self, column: str, values: Sequence[str]) -> list[str]:
         """Return codes of other records as the labels of these, other values unchanged."""
         labels = self._labels.get(self._references.get(column, ""), {})
@@ -426,14 +415,6 @@ def _text(value: Any, is_day: bool) -> str:
     return str(value)
 
 
-def _date_columns(resource: Resource | None, part: str) -> frozenset[str]:
-    """Return the date columns of a resource, or of one of its lists."""
-    if resource is None:
-        return frozenset()
-    sheet = next((child for child in resource.children if child.sheet == part), resource)
-    return frozenset(column.name for column in sheet.columns if column.kind is Kind.DATE)
-
-
 def _label(resource: Resource | None, records: _Records, at: int) -> str:
     """Return the label of a record: its first filled natural key, else all its values."""
     keys = {} if resource is None else key_fields(resource)
@@ -443,6 +424,7 @@ def _label(resource: Resource | None, records: _Records, at: int) -> str:
 
 
 def _compare(scope: _Scope, here: _Records, there: _Records) -> ListingComparison:
+    """Compare the records of both sides; filled fields that are not compared have a reason."""
     names = sorted(here.columns.keys() | there.columns.keys())
     plain = [name for name in names if name not in here.lists | there.lists]
     rest = dict.fromkeys(range(here.count)), dict.fromkeys(range(there.count))
@@ -457,6 +439,14 @@ def _compare(scope: _Scope, here: _Records, there: _Records) -> ListingCompariso
             if value != other:
                 fields[name] += 1
                 differences.append(Difference(here.labels[at_here], name, value, other))
+    read_back = None if scope.resource is None else scope.resource.read_back
+    assigned = {*find_listing(scope.wanted.listing).key, *(read_back.codes if read_back else ())}
+    not_compared = []
+    for name in sorted(here.filled.keys() | there.filled.keys()):
+        if not scope.includes(name) and name not in scope.lists:
+            default = _SYSTEM_ASSIGNED if name.split(".")[-1] in assigned else _NOT_IN_SHEETS
+            reason = scope.wanted.excluded.get(name) or default
+            not_compared.append(NotCompared(name, reason, here.filled[name], there.filled[name]))
     return ListingComparison(
         scope.wanted.title,
         here.count,
@@ -467,7 +457,7 @@ def _compare(scope: _Scope, here: _Records, there: _Records) -> ListingCompariso
         here.complete and there.complete,
         dict(fields.most_common()),
         differences[:_MAX_SHOWN],
-        _not_compared(scope, here, there),
+        not_compared,
     )
 
 
@@ -493,16 +483,3 @@ def _merge(
             other = by_key[values].pop()
             del left[at], right[other]
             yield at, other
-
-
-def _not_compared(scope: _Scope, here: _Records, there: _Records) -> list[NotCompared]:
-    """Return the filled fields that are not compared, with the reasons."""
-    read_back = None if scope.resource is None else scope.resource.read_back
-    assigned = {*find_listing(scope.wanted.listing).key, *(read_back.codes if read_back else ())}
-    found = []
-    for name in sorted(here.filled.keys() | there.filled.keys()):
-        if not scope.includes(name) and name not in scope.lists:
-            default = _SYSTEM_ASSIGNED if name.split(".")[-1] in assigned else _NOT_IN_SHEETS
-            reason = scope.wanted.excluded.get(name) or default
-            found.append(NotCompared(name, reason, here.filled[name], there.filled[name]))
-    return found

@@ -1,7 +1,7 @@
 """Reference checks: records that cells refer to must be in the batch or in the remote system."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
@@ -58,8 +58,8 @@ class ProvidedKeys:
         for first, sheet, columns in zip(
             self._first_rows, self._sheets, self._columns, strict=False
         ):
-            for field_columns in _by_field(sheet, columns, link):
-                for row, value in enumerate(_key_values(sheet, field_columns, link), start=first):
+            for values in _key_values(sheet, columns, link):
+                for row, value in enumerate(values, start=first):
                     if not pd.isna(value):
                         for key in self._keys_of(value):
                             self._rows_of.setdefault(key, []).append(row)
@@ -134,35 +134,31 @@ def _name_fields(resource: Resource, link: Link) -> dict[str, str]:
     return {**labels, **key_fields(resource)}
 
 
-def _by_field(
+def _key_values(
     sheet: ValidatedSheet, columns: Sequence[str], link: Link | None
-) -> Iterator[tuple[str, ...]]:
-    """Yield groups of columns that share a field of the registry's listing."""
-    if link is None or sheet.resource is None:
-        yield tuple(columns)
-        return
-    fields = _name_fields(sheet.resource, link)
-    for field in link.fields:
-        if group := tuple(name for name in columns if fields[name] == field):
-            yield group
+) -> Iterator[Iterable[Any]]:
+    """Yield the keys of all rows' records, once for each field of the registry's listing.
 
-
-def _key_values(sheet: ValidatedSheet, columns: Sequence[str], link: Link | None) -> Iterator[Any]:
-    """Yield the key of each row's record: of several columns that share a field, the one whose
-    lookup condition holds, else the first with a value."""
-    frame = sheet.frame
-    values = pd.Series(None, index=frame.index, dtype=object)
-    read_back = None if sheet.resource is None or link is None else sheet.resource.read_back
-    for lookup in () if read_back is None else read_back.lookups:
-        for column in columns:
-            if tuple(lookup.key) == (column,):
-                applies = values.isna()
-                for other, allowed in lookup.when.items():
-                    applies &= is_one_of(frame, other, allowed)
-                values = values.mask(applies, frame[column].astype(object))
-    for column in columns:
-        values = values.mask(values.isna(), frame[column].astype(object))
-    yield from values
+    Of several columns that share a field it is the one whose lookup condition holds, else the
+    first with a value.
+    """
+    frame, groups = sheet.frame, [tuple(columns)]
+    read_back = None
+    if link is not None and sheet.resource is not None:
+        fields, read_back = _name_fields(sheet.resource, link), sheet.resource.read_back
+        groups = [tuple(n for n in columns if fields[n] == field) for field in link.fields]
+    for group in filter(None, groups):
+        values = pd.Series(None, index=frame.index, dtype=object)
+        for lookup in () if read_back is None else read_back.lookups:
+            for column in group:
+                if tuple(lookup.key) == (column,):
+                    applies = values.isna()
+                    for other, allowed in lookup.when.items():
+                        applies &= is_one_of(frame, other, allowed)
+                    values = values.mask(applies, frame[column].astype(object))
+        for column in group:
+            values = values.mask(values.isna(), frame[column].astype(object))
+        yield values
 
 
 _FindProblem = Callable[[str], ReferenceProblem | None]

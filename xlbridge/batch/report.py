@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from xlbridge import titles
 from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
 from xlbridge.batch.plan.steps import AnyStep, CompareStep, ExportStep, ProcessStep, WorkbookStep
-from xlbridge.batch.proof.model import WrittenProof, proof_json, proof_line
+from xlbridge.batch.proof.model import proof_json, proof_line
 from xlbridge.batch.status import StepOverview
 from xlbridge.files import as_arguments, short_path
 from xlbridge.i18n import Text, joined, untranslated
@@ -53,8 +53,10 @@ def consent_report(batch: Batch, request: "BatchConsentRequest") -> Report:
             counts="".join(f" · {count}" for count in counts),
         )
         values = (step.name, step.resource, profile, writes.files, joined(counts, " · "))
-        below = [_WITHOUT_KEY] if _cannot_be_looked_up(batch, step) else []
-        lines.append(Line(values, text=text, below=below))
+        resource = batch.environments.context(step.profile).catalogue.get(step.resource or "")
+        read_back = None if resource is None else resource.read_back
+        has_key = resource is None or (read_back is not None and read_back.lookups)
+        lines.append(Line(values, text=text, below=[] if has_key else [_WITHOUT_KEY]))
     headings = (titles.STEP, titles.RESOURCE, titles.ENVIRONMENT, titles.WORKBOOKS)
     return Report(
         tables=[
@@ -86,26 +88,30 @@ _WITHOUT_KEY = Text(
 )
 
 
-def _cannot_be_looked_up(batch: Batch, step: WorkbookStep) -> bool:
-    """Tell whether the records of a step are found by the system's number at most."""
-    catalogue = batch.environments.context(step.profile).catalogue
-    if step.resource is None or step.resource not in catalogue:
-        return False
-    read_back = catalogue[step.resource].read_back
-    return read_back is None or not read_back.lookups
-
-
 def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
-    page = outcome.findings_page
+    page, target = outcome.findings_page, batch.environments.profile
     return {
         "version": 1,
         "batch": batch.id,
         "plan": str(batch.plan.path),
         "parameters": dict(batch.plan.parameters),
-        "target": batch.environments.profile(None).to_json(),
+        "target": target(None).to_json(),
         "done": all(state.done for state in outcome.steps),
         "rows": _rows_json(_total_rows(outcome.steps)),
-        "steps": [_step_json(batch, state) for state in outcome.steps],
+        "steps": [
+            {
+                "step": state.step.name,
+                "kind": _kind(state.step),
+                **({"target": target(state.step.profile).to_json()} if state.step.profile else {}),
+                "state": state.status.value,
+                "after": list(state.step.after),
+                "waits_for": list(state.waits_for),
+                "problem": None if state.problem is None else str(state.problem),
+                "rows": _rows_json(state.rows),
+                "units": [_unit_json(unit) for unit in state.units],
+            }
+            for state in outcome.steps
+        ],
         "findings_page": None if page is None else str(page),
         "confirm": outcome.confirm,
         "proofs": [proof_json(proof) for proof in outcome.proofs],
@@ -128,6 +134,9 @@ def _content(batch: Batch, outcome: "BatchOutcome") -> Report:
     if outcome.confirm is not None:
         remarks.append(token_line(outcome.confirm))
     open_steps = [state for state in steps if not state.done]
+    unsettled = [proof for proof in outcome.proofs if not proof.settled]
+    last_step = _CHECK_PROOF if unsettled else _KEEP_PROOF if outcome.proofs else _NOTHING_LEFT
+    pages = (as_arguments(proof.page) for proof in unsettled or outcome.proofs)
     return Report(
         title=Text(pt="Lote {id}", en="Batch {id}").format(id=batch.id),
         verdict=_verdict(batch, steps, open_steps),
@@ -145,7 +154,11 @@ def _content(batch: Batch, outcome: "BatchOutcome") -> Report:
             ),
             Table(sheet=_PROOFS, lines=[proof_line(proof) for proof in outcome.proofs]),
         ],
-        next_steps=[_next_step(batch, open_steps) if open_steps else _last_step(outcome.proofs)],
+        next_steps=[
+            _next_step(batch, open_steps)
+            if open_steps
+            else last_step.format(files=", ".join(pages))
+        ],
     )
 
 
@@ -204,33 +217,26 @@ def _detail(state: StepOverview) -> Text:
             pt="{n} {n:listagem|listagens} com {other} → {o}",
             en="{n} {n:listing|listings} with {other} → {o}",
         ).format(n=len(step.listings), other=step.other, o=step.output)
+    rows, workbooks = state.rows, len(state.units)
     if isinstance(step, ProcessStep):
-        return _processed_text(step, state.rows)
-    if _sends(state):
-        return _rows_text(state.rows, len(state.units))
-    return Text(
-        pt="{n} {n:arquivo conferido|arquivos conferidos}",
-        en="{n} {n:workbook|workbooks} checked",
-    ).format(n=len(state.units))
-
-
-def _processed_text(step: ProcessStep, rows: RowCounts) -> Text:
-    return Text(
-        pt="{listing} de {source}: {done} {done:processado|processados}, {already} já estavam, "
-        "{rejected} {rejected:rejeitado|rejeitados}, {unknown} em dúvida",
-        en="{listing} of {source}: {done} processed, {already} already processed, {rejected} "
-        "rejected, {unknown} in doubt",
-    ).format(
-        listing=step.listing,
-        source=step.source,
-        done=rows.accepted,
-        already=rows.unchanged,
-        rejected=rows.rejected,
-        unknown=rows.unknown,
-    )
-
-
-def _rows_text(rows: RowCounts, workbooks: int) -> Text:
+        return Text(
+            pt="{listing} de {source}: {done} {done:processado|processados}, {already} já "
+            "estavam, {rejected} {rejected:rejeitado|rejeitados}, {unknown} em dúvida",
+            en="{listing} of {source}: {done} processed, {already} already processed, {rejected} "
+            "rejected, {unknown} in doubt",
+        ).format(
+            listing=step.listing,
+            source=step.source,
+            done=rows.accepted,
+            already=rows.unchanged,
+            rejected=rows.rejected,
+            unknown=rows.unknown,
+        )
+    if not _sends(state):
+        return Text(
+            pt="{n} {n:arquivo conferido|arquivos conferidos}",
+            en="{n} {n:workbook|workbooks} checked",
+        ).format(n=workbooks)
     if rows.read == rows.unsent:
         return Text(
             pt="{n} {n:arquivo|arquivos}, {read} {read:linha conferida|linhas conferidas}, nada "
@@ -286,30 +292,6 @@ def _unit_lines(unit: UnitOverview) -> Iterator[Text]:
             ).format(job=job.arguments())
 
 
-def _step_json(batch: Batch, state: StepOverview) -> dict[str, Any]:
-    step = state.step
-    own = step.profile and {"target": batch.environments.profile(step.profile).to_json()}
-    return {
-        "step": step.name,
-        "kind": _kind(step),
-        **(own or {}),
-        "state": state.status.value,
-        "after": list(step.after),
-        "waits_for": list(state.waits_for),
-        "problem": None if state.problem is None else str(state.problem),
-        "rows": _rows_json(state.rows),
-        "units": [_unit_json(unit) for unit in state.units],
-    }
-
-
-def _kind(step: AnyStep) -> str:
-    if isinstance(step, WorkbookStep):
-        return "upload" if step.sending else "validate"
-    if isinstance(step, ProcessStep):
-        return "process"
-    return "export" if isinstance(step, ExportStep) else "compare"
-
-
 def _unit_json(unit: UnitOverview) -> dict[str, Any]:
     return {
         "name": unit.name,
@@ -323,6 +305,14 @@ def _unit_json(unit: UnitOverview) -> dict[str, Any]:
         "plan": None if unit.actions is None else dict(unit.actions),
         "jobs": [job.id for job in unit.jobs],
     }
+
+
+def _kind(step: AnyStep) -> str:
+    if isinstance(step, WorkbookStep):
+        return "upload" if step.sending else "validate"
+    if isinstance(step, ProcessStep):
+        return "process"
+    return "export" if isinstance(step, ExportStep) else "compare"
 
 
 def _rows_json(rows: RowCounts) -> dict[str, int]:
@@ -351,13 +341,6 @@ def _verdict(
     )
 
 
-def _last_step(proofs: Sequence[WrittenProof]) -> Text:
-    """Return the next step of a complete batch."""
-    unsettled = [proof for proof in proofs if not proof.settled]
-    step = _CHECK_PROOF if unsettled else _KEEP_PROOF if proofs else _NOTHING_LEFT
-    return step.format(files=", ".join(as_arguments(proof.page) for proof in unsettled or proofs))
-
-
 def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
     """Return the next step of a batch, first what only a person can do."""
     profile = batch.environments.profile(None).arguments
@@ -383,16 +366,11 @@ def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
     )
     text = _CORRECT_FIRST if blocked else _RESUME
     known = any(record.id == batch.id for record in batch.ledger.batches())
-    command = ["resume", batch.id] if known else ["run", *_plan_arguments(batch)]
+    command: list[str | Path] = ["resume", batch.id]
+    if not known:
+        schemas = [] if batch.custom_schemas is None else ["--schemas", str(batch.custom_schemas)]
+        command = ["run", batch.plan.path, *batch.plan.parameter_options, *schemas]
     return text.format(command=as_arguments(*command, *profile))
-
-
-def _plan_arguments(batch: Batch) -> list[str | Path]:
-    """Return a batch's plan and parameters as command-line arguments."""
-    values = [f"{name}={value}" for name, value in batch.plan.parameters.items()]
-    parameters = [word for value in values for word in ("--set", value)]
-    schemas = [] if batch.custom_schemas is None else ["--schemas", str(batch.custom_schemas)]
-    return [batch.plan.path, *parameters, *schemas]
 
 
 _TO_DO = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.UNDER_WAY})

@@ -19,6 +19,7 @@ from xlbridge.batch.plan.steps import (
     CompareStep,
     ExportStep,
     ProcessStep,
+    WorkbookFile,
     WorkbookStep,
     file_digest,
     relative_name,
@@ -48,7 +49,6 @@ from xlbridge.batch.status import (
 )
 from xlbridge.batch.workbook_checks import (
     FileResult,
-    StepWorkbook,
     check_all,
     main_result,
     validation_request,
@@ -105,7 +105,16 @@ class BatchRun:
         plan = self._batch.plan
         self._batch.ledger.begin(plan.batch, plan.path, plan.parameters, self._batch.custom_schemas)
         self._batch.ledger.clear_failures(self._batch.id)
-        self._export_sources()
+        sources = [step for step in plan.ordered if plan.is_source(step)]
+        if sources:
+            # Other steps read them, so they are exported before these can be checked.
+            before: dict[str, StepOverview] = {}
+            with self._options.progress(_EXPORTING, len(sources)) as progress:
+                for step in plan.ordered:
+                    if step in sources:
+                        self._run_step(step, before, progress)
+                    else:
+                        before[step.name] = step_overview(self._batch, step, before)
         steps = [step for step in plan.steps if isinstance(step, WorkbookStep)]
         self.refused = self._check(steps)
         self._update_status()
@@ -158,8 +167,8 @@ class BatchRun:
         ]
 
         def add_plan(state: StepOverview, step: WorkbookStep, unit: UnitOverview) -> None:
-            target = StepWorkbook.of_unit(self._batch, step, unit)
-            plan = self._sender.plan(target, unit, state.waits_for)
+            book = self._batch.workbook(step, unit)
+            plan = self._sender.plan(book, unit, state.waits_for)
             self._plans[step.name, unit.name] = plan
 
         title = Text(pt="Planejando", en="Planning")
@@ -183,7 +192,7 @@ class BatchRun:
             return unit
         try:
             if state.waits_for:
-                plan = self._sender.plan(plan.target, unit, state.waits_for, ahead=True)
+                plan = self._sender.plan(plan.book, unit, state.waits_for, ahead=True)
         except (ApiError, UsageError) as error:
             status = UnitStatus.FAILED if isinstance(error, ApiError) else UnitStatus.HELD
             return replace(unit, status=status, problem=error.message)
@@ -194,51 +203,29 @@ class BatchRun:
         rows = unit.rows if unit.jobs else RowCounts(read=count, unsent=count)
         return replace(unit, rows=rows, actions=plan.actions, held=tuple(plan.held))
 
-    def _export_sources(self) -> None:
-        """Export the workbooks that other steps read, so that they can be checked."""
-        plan = self._batch.plan
-        sources = [step for step in plan.ordered if plan.is_source(step)]
-        if not sources:
-            return
-        before: dict[str, StepOverview] = {}
-        with self._options.progress(_EXPORTING, len(sources)) as progress:
-            for step in plan.ordered:
-                if step in sources:
-                    self._run_step(step, before, progress)
-                else:
-                    before[step.name] = step_overview(self._batch, step, before)
-
     def _check(self, steps: Sequence[WorkbookStep]) -> Sequence[FileResult]:
         """Check the workbooks that were not sent yet; return those that failed."""
-        all_targets = [
-            (StepWorkbook(step, workbook), unit)
-            for step in steps
-            for workbook, unit in workbook_overviews(self._batch, step)
-        ]
-        targets = [
-            target for target, unit in all_targets if unit.status in _TO_CHECK and not unit.jobs
-        ]
+        all_books = [pair for step in steps for pair in workbook_overviews(self._batch, step)]
+        books = [book for book, unit in all_books if unit.status in _TO_CHECK and not unit.jobs]
         under_way = [
-            target
-            for target, unit in all_targets
-            if unit.jobs and unit.status is not UnitStatus.DONE
+            book for book, unit in all_books if unit.jobs and unit.status is not UnitStatus.DONE
         ]
-        if not targets:
+        if not books:
             return ()
         self.checked = True
-        for target in targets:
-            if target.step.sending is not None:
+        for book in books:
+            if book.step.sending is not None:
                 # Connect now: messages about the environment belong before the progress display.
-                self._batch.environments.client(target.step.profile)
-        files = [target.workbook.path for target in targets]
+                self._batch.environments.client(book.step.profile)
+        files = [book.path for book in books]
         with (
-            self._options.progress(Text(pt="Conferindo", en="Checking"), len(targets)) as progress,
+            self._options.progress(Text(pt="Conferindo", en="Checking"), len(books)) as progress,
             self._options.executor_for(files) as executor,
         ):
-            results = _validate_all(self._batch, targets, executor)
+            results = _validate_all(self._batch, books, executor)
             refused, unchecked = check_all(self._batch, results, progress.advance, under_way)
-        for target, error in unchecked:
-            self._note_failure(target.step, target.workbook.name, target.workbook.sha256, error)
+        for book, error in unchecked:
+            self._note_failure(book.step, book.name, book.sha256, error)
         return refused
 
     def _run_steps(self) -> None:
@@ -290,10 +277,26 @@ class BatchRun:
         if not ready:
             return
         self.worked = True
+        batch = self._batch
+        by_schemas: defaultdict[Path, list[tuple[ExportStep, str, ExportTask]]] = defaultdict(list)
         with cluster_executor() as executor:
-            for step, fingerprint, error in run_exports_on_cluster(self._batch, ready, executor):
-                if error is not None:
+            for step, fingerprint in ready:
+                try:
+                    prepared = _prepare_export(batch, step)
+                except XlbridgeError as error:
                     self._note_failure(step, step.output, fingerprint, error)
+                    continue
+                target = batch.environments.client(step.profile).target
+                task = ExportTask(target, prepared.request, prepared.output)
+                schemas = batch.environments.context(step.profile).settings.schemas
+                by_schemas[schemas].append((step, fingerprint, task))
+            for schemas, tasks in by_schemas.items():
+                outcomes = export_all([task for *_, task in tasks], schemas, executor)
+                for (step, fingerprint, _), outcome in zip(tasks, outcomes, strict=True):
+                    if isinstance(outcome, XlbridgeError):
+                        self._note_failure(step, step.output, fingerprint, outcome)
+                    else:
+                        _record_export(batch, step, fingerprint, outcome)
 
     def _attempt(self, step: AnyStep, unit: UnitOverview, work: Callable[[], None]) -> None:
         """Do ``work`` on a unit; record a failure instead of raising it.
@@ -341,7 +344,7 @@ class BatchRun:
             _record_export(self._batch, step, unit.sha256, result)
         elif step.sending is not None and (unit.jobs or unit.status is UnitStatus.NEW):
             self.worked = True
-            self._sender.send(StepWorkbook.of_unit(self._batch, step, unit), unit)
+            self._sender.send(self._batch.workbook(step, unit), unit)
 
 
 _EXPORTING = Text(pt="Exportando", en="Exporting")
@@ -353,14 +356,14 @@ _NOT_TRIED = Text(
 
 
 def _validate_all(
-    batch: Batch, targets: Sequence[StepWorkbook], executor: Executor | None
-) -> Iterator[tuple[StepWorkbook, FileResult]]:
-    groups: defaultdict[tuple[str | None, CsvForm], list[StepWorkbook]] = defaultdict(list)
-    for target in targets:
-        groups[target.step.profile, target.step.csv].append(target)
+    batch: Batch, books: Sequence[WorkbookFile], executor: Executor | None
+) -> Iterator[tuple[WorkbookFile, FileResult]]:
+    groups: defaultdict[tuple[str | None, CsvForm], list[WorkbookFile]] = defaultdict(list)
+    for book in books:
+        groups[book.step.profile, book.step.csv].append(book)
     for (profile, csv), group in groups.items():
         settings = batch.environments.context(profile).settings
-        requests = [validation_request(batch, target) for target in group]
+        requests = [validation_request(batch, book) for book in group]
         limits = settings.limits.with_csv(csv)
         results = validate_files(requests, settings.schemas, limits, executor)
         yield from zip(group, map(main_result, results), strict=True)
@@ -380,8 +383,16 @@ def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
         run = BatchRun(batch, options)
         outcome = BatchOutcome(run.run(), failure=run.failure)
     outcome.idle = not run.checked and not run.worked
+    page = batch.plan.folder / f"{batch.plan.proof}-findings.html"
     try:
-        outcome.findings_page = _write_findings_page(batch, run.refused)
+        with report_write_errors(page):
+            if run.refused:
+                page.parent.mkdir(parents=True, exist_ok=True)
+            else:
+                page.unlink(missing_ok=True)
+        if run.refused:
+            report_forms(Report(run.refused)).write("html", page)
+            outcome.findings_page = page
     except (UsageError, LocalFailure) as error:
         outcome.findings_error = error
     if run.worked or are_proofs_missing(batch, outcome.steps):
@@ -423,52 +434,10 @@ def _write_proofs(batch: Batch, outcome: BatchOutcome, progress: OpenProgress) -
         outcome.proof_error = error
 
 
-def _write_findings_page(batch: Batch, refused: Sequence[FileResult]) -> Path | None:
-    """Write a page with all errors of the workbooks and return its path, None without errors."""
-    page = batch.plan.folder / f"{batch.plan.proof}-findings.html"
-    if not refused:
-        with report_write_errors(page):
-            page.unlink(missing_ok=True)
-        return None
-    with report_write_errors(page):
-        page.parent.mkdir(parents=True, exist_ok=True)
-    report_forms(Report(refused)).write("html", page)
-    return page
-
-
 _ALREADY_RUNNING = Text(
     pt="O lote {id} já está em execução em outro processo.",
     en="Another process is already running the batch {id}.",
 )
-
-
-def run_exports_on_cluster(
-    batch: Batch, exports: Sequence[tuple[ExportStep, str]], executor: Executor
-) -> Iterator[tuple[ExportStep, str, XlbridgeError | None]]:
-    """Run exports in parallel on an executor; yield each with its error, if any.
-
-    A step has a fingerprint that identifies its expected content. Raises ``TransportError`` when
-    the cluster does not answer.
-    """
-    by_schemas: defaultdict[Path, list[tuple[ExportStep, str, ExportTask]]] = defaultdict(list)
-    for step, fingerprint in exports:
-        try:
-            prepared = _prepare_export(batch, step)
-        except XlbridgeError as error:
-            yield step, fingerprint, error
-        else:
-            target = batch.environments.client(step.profile).target
-            task = ExportTask(target, prepared.request, prepared.output)
-            schemas = batch.environments.context(step.profile).settings.schemas
-            by_schemas[schemas].append((step, fingerprint, task))
-    for schemas, tasks in by_schemas.items():
-        outcomes = export_all([task for *_, task in tasks], schemas, executor)
-        for (step, fingerprint, _), outcome in zip(tasks, outcomes, strict=True):
-            if isinstance(outcome, XlbridgeError):
-                yield step, fingerprint, outcome
-            else:
-                _record_export(batch, step, fingerprint, outcome)
-                yield step, fingerprint, None
 
 
 def _prepare_export(batch: Batch, step: ExportStep) -> PreparedExport:

@@ -179,6 +179,17 @@ class BatchConsentRequest:
         """Token that consents to exactly these writes: ``ROWS:DIGEST8``."""
         return f"{self.total}:{self.digest[:_DIGEST_LENGTH]}"
 
+    def require(self, token: str, hint: Text) -> bool:
+        """Return True. Raises ``UsageError`` with a hint if the token confirms other writes."""
+        if token.strip().casefold() == self.token:
+            return True
+        raise UsageError(_OTHER_TOKEN.format(token=token), hint)
+
+
+_OTHER_TOKEN = Text(
+    pt="A confirmação {token!r} não é a deste lote.", en="{token!r} does not confirm this batch."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class BatchRunOptions:
@@ -220,11 +231,16 @@ class BatchOutcome:
     confirm: str | None = None
 
     @property
+    def errors(self) -> tuple[XlbridgeError, ...]:
+        """The errors after which the run went on."""
+        errors = (self.findings_error, self.proof_error, self.failure)
+        return tuple(error for error in errors if error is not None)
+
+    @property
     def is_unchanged(self) -> bool:
         """True if the batch was complete and proven before the run."""
         is_complete = self.idle and all(state.done for state in self.steps)
-        errors = (self.findings_error, self.proof_error, self.failure)
-        return is_complete and not self.proofs and not any(errors)
+        return is_complete and not self.proofs and not self.errors
 
     @property
     def needs_person(self) -> bool:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,14 +23,13 @@ from xlbridge.batch.ledger import JobRecord
 from xlbridge.batch.plan.steps import (
     ProcessStep,
     SendOptions,
-    WorkbookStep,
+    WorkbookFile,
     file_digest,
 )
 from xlbridge.batch.run_options import BatchConsentRequest, StepWrites
 from xlbridge.batch.status import last_processing
 from xlbridge.batch.workbook_checks import (
     FileResult,
-    StepWorkbook,
     error_texts,
     validate_workbook,
 )
@@ -89,7 +88,7 @@ class WorkbookPlan:
     and would be sent again.
     """
 
-    target: StepWorkbook
+    book: WorkbookFile
     sends: tuple[PlannedSend, ...] = ()
     later: int = 0
     undone: int = 0
@@ -117,11 +116,18 @@ class WorkbookPlan:
             for line in table.lines:
                 yield from (line.text or "", *line.below)
 
+    def require(self, request: ConsentRequest) -> bool:
+        """Return True if consent to the plan covers a job. Raises ``UsageError`` if it does not."""
+        writes = int(request.job.last("writes") or 0)
+        if request.token in {send.token for send in self.sends} or writes <= self.later:
+            return True
+        raise UsageError(_PLAN_CHANGED.format(file=self.book.path.name))
+
     @property
     def identity(self) -> list[object]:
         """Contents that consent to the plan covers: the workbook and each plan."""
-        step, book = self.target.step, self.target.workbook
-        return [step.name, book.name, book.sha256, [s.token for s in self.sends], self.later]
+        book, tokens = self.book, [send.token for send in self.sends]
+        return [book.step.name, book.name, book.sha256, tokens, self.later]
 
 
 class WorkbookSender:
@@ -142,7 +148,7 @@ class WorkbookSender:
 
     def plan(
         self,
-        target: StepWorkbook,
+        book: WorkbookFile,
         unit: UnitOverview,
         waits_for: Sequence[str] = (),
         *,
@@ -156,20 +162,20 @@ class WorkbookSender:
         ``Uploads.plan`` raises.
         """
         if waits_for and not ahead:
-            return WorkbookPlan(target, later=self._rows_at_most(target, unit))
+            return WorkbookPlan(book, later=self._rows_at_most(book, unit))
         sends = []
         try:
-            for rows in self._rows_to_send(target, unit, waits_for):
-                planned = self._uploads(target).plan(rows, self._options_of(target))
+            for rows in self._rows_to_send(book, unit, waits_for):
+                planned = self._uploads(book).plan(rows, self._options_of(book))
                 if isinstance(rows, CorrectedRows):
-                    rows.require_changes(self._context(target), planned.plan)
+                    rows.require_changes(self._context(book), planned.plan)
                 sends.append(PlannedSend(rows, planned))
         except NotRetriable:
             # No row was corrected, or none would change.
             pass
         except _NamesToCome as later:
-            return WorkbookPlan(target, later=later.rows, problem=later.message)
-        return WorkbookPlan(target, tuple(sends), undone=unit.rows.undone if sends else 0)
+            return WorkbookPlan(book, later=later.rows, problem=later.message)
+        return WorkbookPlan(book, tuple(sends), undone=unit.rows.undone if sends else 0)
 
     def approve(self, plans: Iterable[WorkbookPlan]) -> None:
         """Allow ``send`` to write what the plans name. Only small plans are kept until then."""
@@ -178,10 +184,10 @@ class WorkbookSender:
         kept = 0
         for plan in plans:
             kept += sum(len(send.planned.plan.rows) for send in plan.sends)
-            self._approved[plan.target.step.name, plan.target.workbook.name] = plan
+            self._approved[plan.book.step.name, plan.book.name] = plan
         self._keep_plans = kept <= _KEPT_ROWS
 
-    def send(self, target: StepWorkbook, unit: UnitOverview) -> None:
+    def send(self, book: WorkbookFile, unit: UnitOverview) -> None:
         """Send a workbook as far as it was approved; jobs that were sent before are resumed first.
 
         Raises ``UsageError`` if the workbook cannot be sent as it is, or its plan has changed since
@@ -190,31 +196,36 @@ class WorkbookSender:
         """
         for job in unit.jobs:
             if not job.state.is_final and not job.state.is_unsent:
-                self._uploads(target).run(job, self._options_of(target))
-        unit = workbook_overview(self._batch, target.step, target.workbook)
+                self._uploads(book).run(job, self._options_of(book))
+        unit = workbook_overview(self._batch, book)
         if unit.status is UnitStatus.CHANGED and unit.jobs:
-            result = self._prepared(target, validate_workbook(self._batch, target))
-            uploads = self._uploads(target)
+            result = self._prepared(book, validate_workbook(self._batch, book))
+            uploads = self._uploads(book)
             if isinstance(result, ValidatedSheet) and uploads.has_sent_rows(unit.jobs[0], result):
-                self._record_job(target, unit.jobs[0])
+                self._record_job(book, unit.jobs[0])
             return
-        approved = self._approved.get((target.step.name, target.workbook.name))
+        approved = self._approved.get((book.step.name, book.name))
         if approved is None or not (approved.sends or approved.later):
             return
-        if file_digest(target.workbook.path) != approved.target.workbook.sha256 and (
-            approved.target.workbook.sha256
-        ):
-            raise UsageError(_CHANGED_SINCE.format(file=target.workbook.path))
-        plan = approved if approved.sends and self._keep_plans else self.plan(target, unit)
+        if approved.book.sha256 not in ("", file_digest(book.path)):
+            raise UsageError(_CHANGED_SINCE.format(file=book.path))
+        plan = approved if approved.sends and self._keep_plans else self.plan(book, unit)
+        options = replace(self._options_of(book), consent=approved.require)
         for send in plan.sends:
-            self._create_and_run(target, send, approved)
+            if isinstance(send.rows, CorrectedRows):
+                self._uploads(book).submit(send.rows, options, send.planned)
+                if send.rows.sheet.file == book.path:
+                    self._record_job(book, send.rows.job)
+            else:
+                record = partial(self._record_job, book)
+                self._uploads(book).submit(send.rows, options, send.planned, on_created=record)
 
-    def _rows_at_most(self, target: StepWorkbook, unit: UnitOverview) -> int:
+    def _rows_at_most(self, book: WorkbookFile, unit: UnitOverview) -> int:
         """Return the number of rows that a run may send of a workbook."""
         if not unit.jobs or all(job.state.is_unsent for job in unit.jobs):
             return 0 if unit.status in _NOT_SENDABLE else unit.rows.read
         try:
-            sent = list(self._rows_to_send(target, unit, [target.step.name]))
+            sent = list(self._rows_to_send(book, unit, [book.step.name]))
         except NotRetriable:
             return 0
         except _NamesToCome as later:
@@ -226,100 +237,93 @@ class WorkbookSender:
             for rows in sent
         )
 
-    def _create_and_run(
-        self, target: StepWorkbook, send: PlannedSend, approved: WorkbookPlan
-    ) -> None:
-        uploads, options = self._uploads(target), self._options_of(target)
-        options = replace(options, consent=partial(_require_approved, approved, target))
-        if isinstance(send.rows, CorrectedRows):
-            uploads.submit(send.rows, options, send.planned)
-            if send.rows.sheet.file == target.workbook.path:
-                self._record_job(target, send.rows.job)
-        else:
-            record = partial(self._record_job, target)
-            uploads.submit(send.rows, options, send.planned, on_created=record)
-
     def _rows_to_send(
-        self, target: StepWorkbook, unit: UnitOverview, waits_for: Sequence[str]
+        self, book: WorkbookFile, unit: UnitOverview, waits_for: Sequence[str]
     ) -> Iterator[ValidatedSheet | CorrectedRows]:
         """Yield what would be sent of a workbook: all of it, or its corrected rows."""
         if not unit.jobs or all(job.state.is_unsent for job in unit.jobs):
             if unit.status not in _NOT_SENDABLE:
-                yield self._validated(target, waits_for)
+                yield self._validated(book, waits_for)
             return
         if unit.status not in _TO_CORRECT or any(not job.state.is_final for job in unit.jobs):
             return
         first = unit.jobs[0]
-        sent = self._batch.last_job(target.step, target.workbook.name)
-        gone = not target.workbook.sha256
-        changed = not gone and (sent is None or sent.sha256 != target.workbook.sha256)
+        sent = self._batch.last_job(book.step, book.name)
+        gone = not book.sha256
+        changed = not gone and (sent is None or sent.sha256 != book.sha256)
         if changed and first.state is State.REJECTED:
-            yield self._validated(target, waits_for)
+            yield self._validated(book, waits_for)
         elif changed or (unit.rows.undone and not gone):
-            sheet = self._validated(target, waits_for)
-            yield corrected_rows(self._context(target), first, sheet, in_place=True)
+            sheet = self._validated(book, waits_for)
+            yield corrected_rows(self._context(book), first, sheet, in_place=True)
         else:
             for job in reversed(unit.jobs):
-                yield from self._corrected_rejects(target, job)
+                yield from self._corrected_rejects(book, job)
 
-    def _corrected_rejects(self, target: StepWorkbook, job: Job) -> Iterator[CorrectedRows]:
+    def _corrected_rejects(self, book: WorkbookFile, job: Job) -> Iterator[CorrectedRows]:
         """Yield the corrected rows of a job's rejects workbook, if there are any."""
         rejects = job.last("rejects_file")
         retriable = job.state in _RETRIABLE or job.held > 0
         if not retriable or rejects is None or not Path(rejects).exists():
             return
-        book = replace(target.workbook, path=Path(rejects), sha256=file_digest(Path(rejects)))
-        step = replace_fields(target.step, resource=job.spec.resource, sheet=None, links={})
-        result = validate_workbook(self._batch, StepWorkbook(step, book))
+        step = replace_fields(book.step, resource=job.spec.resource, sheet=None, links={})
+        path = Path(rejects)
+        corrected = WorkbookFile(step, path, book.name, file_digest(path))
+        result = validate_workbook(self._batch, corrected)
         if not _is_sendable(result):
-            raise _not_sendable(Path(rejects), result)
+            raise _not_sendable(path, result)
         # No row may have been corrected, or all corrected rows were sent already.
         with suppress(NotRetriable):
-            yield corrected_rows(self._context(target), job, result)
+            yield corrected_rows(self._context(book), job, result)
 
-    def _options_of(self, target: StepWorkbook) -> UploadOptions:
+    def _options_of(self, book: WorkbookFile) -> UploadOptions:
         """Return the upload options with those that the step sets."""
-        sending = target.step.sending or SendOptions()
+        sending = book.step.sending or SendOptions()
         return sending.over(replace(self._options, progress=self.show))
 
-    def _prepared(self, target: StepWorkbook, result: FileResult) -> FileResult:
+    def _prepared(self, book: WorkbookFile, result: FileResult) -> FileResult:
         """Remove columns that are not sent, and resolve record names to codes."""
-        if isinstance(result, ValidatedSheet) and target.step.sending is not None:
-            result = _without_columns(result, target.step.sending.leave_out)
+        sending = book.step.sending
+        if isinstance(result, ValidatedSheet) and sending is not None and sending.leave_out:
+            frame = result.frame.copy(deep=False)
+            for name in set(sending.leave_out) & result.columns.keys():
+                frame[name] = pd.Series(pd.NA, index=frame.index).astype(frame[name].dtype)
+            columns = {n: at for n, at in result.columns.items() if n not in sending.leave_out}
+            result = replace(result, frame=frame, columns=columns)
         if not _is_sendable(result) or result.resource is None or result.resource.base is None:
             return result
-        return self._uploads(target).with_codes(result)
+        return self._uploads(book).with_codes(result)
 
-    def _validated(self, target: StepWorkbook, waits_for: Sequence[str]) -> ValidatedSheet:
+    def _validated(self, book: WorkbookFile, waits_for: Sequence[str]) -> ValidatedSheet:
         """Validate a workbook again, so that what is planned is what was validated."""
-        result = validate_workbook(self._batch, target)
+        result = validate_workbook(self._batch, book)
         try:
-            result = self._prepared(target, result)
+            result = self._prepared(book, result)
         except UsageError:
             # A workbook that a link names is not sent yet.
             if not waits_for or not isinstance(result, ValidatedSheet):
                 raise
-            text = _LINKS_TO_COME.format(file=target.workbook.path.name, steps=", ".join(waits_for))
+            text = _LINKS_TO_COME.format(file=book.path.name, steps=", ".join(waits_for))
             raise _NamesToCome(text, len(result.rows)) from None
         if not _is_sendable(result):
-            raise _not_sendable(target.workbook.path, result, waits_for)
-        if file_digest(target.workbook.path) != target.workbook.sha256:
-            raise UsageError(_CHANGED_SINCE.format(file=target.workbook.path))
+            raise _not_sendable(book.path, result, waits_for)
+        if file_digest(book.path) != book.sha256:
+            raise UsageError(_CHANGED_SINCE.format(file=book.path))
         return result
 
-    def _record_job(self, target: StepWorkbook, job: Job) -> None:
-        sent = JobRecord(target.workbook.sha256, job.id)
-        self._batch.ledger.record_job(self._batch.key(target.step), target.workbook.name, sent)
+    def _record_job(self, book: WorkbookFile, job: Job) -> None:
+        sent = JobRecord(book.sha256, job.id)
+        self._batch.ledger.record_job(self._batch.key(book.step), book.name, sent)
 
-    def _context(self, target: StepWorkbook) -> UploadContext:
-        return self._batch.environments.context(target.step.profile)
+    def _context(self, book: WorkbookFile) -> UploadContext:
+        return self._batch.environments.context(book.step.profile)
 
-    def _uploads(self, target: StepWorkbook) -> Uploads:
-        environments, profile = self._batch.environments, target.step.profile
-        if target.step.name not in self._uploads_of:
+    def _uploads(self, book: WorkbookFile) -> Uploads:
+        environments, profile = self._batch.environments, book.step.profile
+        if book.step.name not in self._uploads_of:
             context, client = environments.context(profile), environments.client(profile)
-            self._uploads_of[target.step.name] = Uploads(context, client)
-        return self._uploads_of[target.step.name]
+            self._uploads_of[book.step.name] = Uploads(context, client)
+        return self._uploads_of[book.step.name]
 
 
 _NOT_SENDABLE = frozenset({UnitStatus.HELD, UnitStatus.DONE})
@@ -336,34 +340,12 @@ _PLAN_CHANGED = Text(
 )
 
 
-def _require_approved(
-    approved: WorkbookPlan, target: StepWorkbook, request: ConsentRequest
-) -> bool:
-    """Return True if consent to a batch covers a job. Raises ``UsageError`` if it does not."""
-    writes = int(request.job.last("writes") or 0)
-    if request.token in {send.token for send in approved.sends} or writes <= approved.later:
-        return True
-    raise UsageError(_PLAN_CHANGED.format(file=target.workbook.path.name))
-
-
 class _NamesToCome(UsageError):
     """Names that the system does not have yet, in a workbook with the given number of rows."""
 
     def __init__(self, message: Text, rows: int) -> None:
         super().__init__(message)
         self.rows = rows
-
-
-def _without_columns(sheet: ValidatedSheet, names: Collection[str]) -> ValidatedSheet:
-    """Return a sheet without some of its columns."""
-    present = [name for name in names if name in sheet.columns]
-    if not present:
-        return sheet
-    frame = sheet.frame.copy(deep=False)
-    for name in present:
-        frame[name] = pd.Series(pd.NA, index=frame.index).astype(frame[name].dtype)
-    columns = {name: number for name, number in sheet.columns.items() if name not in present}
-    return replace(sheet, frame=frame, columns=columns)
 
 
 def _is_sendable(result: FileResult) -> TypeGuard[ValidatedSheet]:
@@ -409,10 +391,10 @@ def consent_request(plans: Sequence[WorkbookPlan], failed: int) -> BatchConsentR
     by_step: dict[str, list[WorkbookPlan]] = {}
     for plan in plans:
         if plan.later or plan.sends:
-            by_step.setdefault(plan.target.step.name, []).append(plan)
+            by_step.setdefault(plan.book.step.name, []).append(plan)
     steps = tuple(
         StepWrites(
-            of_step[0].target.step,
+            of_step[0].book.step,
             len(of_step),
             sum((plan.actions for plan in of_step), Counter()),
             sum(plan.later for plan in of_step),
@@ -440,27 +422,23 @@ def run_processing(batch: Batch, step: ProcessStep, options: UploadOptions) -> N
             path = batch.plan.existing_file(step.file)
             numbers = numbers_in_sheet(path, kind, context.settings.limits)
         else:
-            codes = list(_codes_of_step(batch, step))
+            # A plan without processing steps does not need this import.
+            from xlbridge.upload.results import codes_of_sheet
+
+            sending = next(other for other in batch.plan.steps if other.name == step.records_of)
+            source = batch.environments.context(sending.profile)
+            codes = [
+                code
+                for file in batch.ledger.sent_files(batch.key(sending))
+                if (sent := batch.last_job(sending, file)) is not None
+                for code in codes_of_sheet(source, source.journal.job(sent.job))
+            ]
             if not all(code.isdecimal() for code in codes) or not codes:
                 raise UsageError(_NO_NUMBERS.format(step=step.records_of))
             numbers = explicit_numbers(kind, [int(code) for code in codes])
         job = create_processing(context, client, kind, numbers, options)
         batch.ledger.record_job(batch.key(step), step.source, JobRecord("", job.id))
     Uploads(context, client).run(job, options)
-
-
-def _codes_of_step(batch: Batch, step: ProcessStep) -> Iterator[str]:
-    """Yield the codes of the records that the workbooks of a step have written or found."""
-    # A plan without processing steps does not need this import.
-    from xlbridge.upload.results import codes_of_sheet
-
-    uploads = (other for other in batch.plan.steps if isinstance(other, WorkbookStep))
-    sending = next(other for other in uploads if other.name == step.records_of)
-    context = batch.environments.context(sending.profile)
-    for file in batch.ledger.sent_files(batch.key(sending)):
-        sent = batch.last_job(sending, file)
-        if sent is not None:
-            yield from codes_of_sheet(context, context.journal.job(sent.job))
 
 
 _NO_NUMBERS = Text(

@@ -17,7 +17,7 @@ from xlbridge.batch.batch import (
     sent_status,
     workbook_overview,
 )
-from xlbridge.batch.ledger import ExportRecord, FailureRecord
+from xlbridge.batch.ledger import FailureRecord
 from xlbridge.batch.plan.steps import (
     AnyStep,
     CompareStep,
@@ -97,15 +97,14 @@ _NOT_EXPORTED = Text(
 )
 
 
-def overview(batch: Batch, *, with_failures: bool = True) -> list[StepOverview]:
+def overview(batch: Batch) -> list[StepOverview]:
     """Return the status of each step, in order of execution.
 
-    Steps that are no longer in the plan come last, as their workbooks belong to the batch. Without
-    ``with_failures`` the status is that at the start of a run, which tries what failed again.
+    Steps that are no longer in the plan come last, as their workbooks belong to the batch.
     """
     states: dict[str, StepOverview] = {}
     for step in batch.plan.ordered:
-        states[step.name] = step_overview(batch, step, states, with_failures=with_failures)
+        states[step.name] = step_overview(batch, step, states)
     return [*states.values(), *_dropped_steps(batch)]
 
 
@@ -129,7 +128,7 @@ def _dropped_steps(batch: Batch) -> Iterator[StepOverview]:
             name=name, profile=profiles[profile], patterns=files, sending=SendOptions()
         )
         overviews = (
-            workbook_overview(batch, step, WorkbookFile(plan.file(file), file, ""))
+            workbook_overview(batch, WorkbookFile(step, plan.file(file), file, ""))
             for file in files
         )
         units = tuple(
@@ -148,21 +147,12 @@ _DROPPED = Text(
 )
 
 
-def step_overview(
-    batch: Batch,
-    step: AnyStep,
-    before: Mapping[str, StepOverview],
-    *,
-    with_failures: bool = True,
-) -> StepOverview:
+def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview]) -> StepOverview:
     """Return the status of a step; ``before`` has the status of the steps before it, by name."""
     waits_for = tuple(name for name in step.after if not before[name].done)
-    # Exports and comparisons depend on everything that was sent before them.
     sent = [unit for state in before.values() for unit in state.units]
-    if isinstance(step, ExportStep):
-        units = [_export_overview(batch, step, sent)]
-    elif isinstance(step, CompareStep):
-        units = [_comparison_overview(batch, step, sent)]
+    if isinstance(step, ExportStep | CompareStep):
+        units = [_output_overview(batch, step, sent)]
     elif isinstance(step, ProcessStep):
         units = [_processing_overview(batch, step)]
     else:
@@ -183,11 +173,19 @@ def step_overview(
                     for name in step.patterns
                 )
             return StepOverview(step, (), waits_for, problem, lacks_workbook=not exported)
-    if with_failures:
-        units = [_with_failure(batch, step, unit) for unit in units]
+    for number, unit in enumerate(units):
+        failure = batch.ledger.last(batch.key(step), unit.name, FailureRecord)
+        # What is unchanged since its last run failed has the failure of that.
+        if failure is None or failure.sha256 != unit.sha256 or unit.status in _CERTAIN:
+            continue
+        status = unit.status
+        if all(job.state.is_unsent for job in unit.jobs):
+            status = UnitStatus.FAILED if failure.of_system else UnitStatus.HELD
+        units[number] = replace(unit, status=status, problem=failure.message)
     return StepOverview(step, tuple(units), waits_for)
 
 
+_CERTAIN = frozenset({UnitStatus.DONE, UnitStatus.IN_DOUBT})
 _IN_TWO_STEPS = Text(
     pt="já está na etapa {step}, que envia as mesmas linhas; tire-o de uma das duas.",
     en="is already in the step {step}, which sends the same rows; remove it from one of them.",
@@ -216,40 +214,30 @@ def workbook_overviews(
     empty = _empty_exports(batch, step)
     present = [book for book in workbooks_of(batch.plan, step) if book.path not in empty]
     if step.sending is not None:
-        _follow_renames(batch, step, present)
+        # A workbook that was renamed after it was sent has the digest of one that is gone.
+        sent, names = batch.ledger.sent_files(batch.key(step)), {book.name for book in present}
+        gone: dict[str, str] = {}
+        for name in sent:
+            last = batch.last_job(step, name)
+            if name not in names and last is not None:
+                gone[last.sha256] = name
+        for book in present:
+            if book.name not in sent and book.sha256 in gone:
+                batch.ledger.rename_file(batch.key(step), gone.pop(book.sha256), book.name)
     earlier = batch.files_of_earlier_steps(step)
     for book in present:
-        unit, other = workbook_overview(batch, step, book), earlier.get(batch.plan.file(book.name))
+        unit, other = workbook_overview(batch, book), earlier.get(batch.plan.file(book.name))
         if other is not None and not unit.jobs:
             problem = _IN_TWO_STEPS.format(step=other)
             unit = UnitOverview(book.name, UnitStatus.HELD, problem=problem, sha256=book.sha256)
         yield book, unit
     if step.sending is None:
         return
-    names = {book.name for book in present}
     for name in batch.ledger.sent_files(batch.key(step)):
-        gone = WorkbookFile(batch.plan.folder / name, name, "")
-        unit = workbook_overview(batch, step, gone)
+        missing = WorkbookFile(step, batch.plan.folder / name, name, "")
+        unit = workbook_overview(batch, missing)
         if name not in names and unit.jobs:
-            yield gone, unit
-
-
-def _follow_renames(batch: Batch, step: WorkbookStep, present: Sequence[WorkbookFile]) -> None:
-    """Record the new names of workbooks that were renamed after they were sent.
-
-    Such a workbook has the same digest as one that was sent and is gone.
-    """
-    sent = batch.ledger.sent_files(batch.key(step))
-    names = {book.name for book in present}
-    gone: dict[str, str] = {}
-    for name in sent:
-        last = batch.last_job(step, name)
-        if name not in names and last is not None:
-            gone[last.sha256] = name
-    for book in present:
-        if book.name not in sent and book.sha256 in gone:
-            old = gone.pop(book.sha256)
-            batch.ledger.rename_file(batch.key(step), old, book.name)
+            yield missing, unit
 
 
 def blocked_steps(steps: Sequence[StepOverview]) -> Iterator[str]:
@@ -268,19 +256,6 @@ def blocked_steps(steps: Sequence[StepOverview]) -> Iterator[str]:
             stuck.add(state.step.name)
 
 
-def _with_failure(batch: Batch, step: AnyStep, unit: UnitOverview) -> UnitOverview:
-    """Add the failure of the last run to a unit that is unchanged since."""
-    failure = batch.ledger.last(batch.key(step), unit.name, FailureRecord)
-    if failure is None or failure.sha256 != unit.sha256:
-        return unit
-    if unit.status in {UnitStatus.DONE, UnitStatus.IN_DOUBT}:
-        return unit
-    status = unit.status
-    if not unit.jobs or all(job.state.is_unsent for job in unit.jobs):
-        status = UnitStatus.FAILED if failure.of_system else UnitStatus.HELD
-    return replace(unit, status=status, problem=failure.message)
-
-
 def is_settled(batch: Batch) -> bool:
     """Return whether nothing that the batch sent is in doubt; False if it cannot be read."""
     try:
@@ -295,42 +270,65 @@ def is_settled(batch: Batch) -> bool:
         return False
 
 
-def _export_overview(
-    batch: Batch, step: ExportStep, before: Sequence[UnitOverview]
+def _output_overview(
+    batch: Batch, step: ExportStep | CompareStep, before: Sequence[UnitOverview]
 ) -> UnitOverview:
-    """Return the status of an export; ``before`` are the units of the steps before it."""
-    filters = {name.value: str(value) for name, value in step.filters.values.items()}
-    content = [step.listing, step.output, filters, step.flat, step.as_template]
-    fingerprint = _fingerprint(content, before)
-    export = batch.last_export(step)
-    status, problem = UnitStatus.NEW, None
-    if export is not None:
-        status, problem = _export_status(batch, step, export, fingerprint)
-    return UnitOverview(step.output, status, problem=problem, sha256=fingerprint)
-
-
-def _export_status(
-    batch: Batch, step: ExportStep, export: ExportRecord, fingerprint: str
-) -> tuple[UnitStatus, Text | None]:
-    folder = batch.plan.folder
-    edited = [
-        file
-        for file, sha256 in export.files.items()
-        if (folder / file).exists() and file_digest(folder / file) != sha256
-    ]
-    if edited:
-        return UnitStatus.EDITED, _EDITED_SINCE.format(files=", ".join(edited))
-    files = [folder / file for file in export.files] or export_files(batch, step)
-    if step.manifest is not None:
-        # The plan may have got it since.
-        files.append(folder / step.manifest)
+    """Return the status of an export or a comparison; ``before`` are the units of the steps before
+    it, which it depends on."""
+    content: list[object]
+    if isinstance(step, ExportStep):
+        filters = {name.value: str(value) for name, value in step.filters.values.items()}
+        content = [step.listing, step.output, filters, step.flat, step.as_template]
+    else:
+        listings = [
+            [
+                listing.title,
+                listing.resource,
+                sorted(listing.excluded),
+                sorted(map(str, listing.filters.values.items())),
+            ]
+            for listing in step.listings
+        ]
+        content = [listings, step.other, step.output, *sorted(map(str, step.left_out.items()))]
+    sent = [[unit.name, *(job.id for job in unit.jobs), unit.rows.accepted] for unit in before]
+    fingerprint = hashlib.sha256(json.dumps([content, sent]).encode()).hexdigest()
+    unit = UnitOverview(step.output, UnitStatus.DONE, sha256=fingerprint)
+    export, folder = batch.last_export(step), batch.plan.folder
+    if export is None:
+        return replace(unit, status=UnitStatus.NEW)
+    files = [folder / file for file in export.files]
+    if isinstance(step, ExportStep):
+        edited = [
+            file
+            for file, sha256 in export.files.items()
+            if (folder / file).exists() and file_digest(folder / file) != sha256
+        ]
+        if edited:
+            problem = _EDITED_SINCE.format(files=", ".join(edited))
+            return replace(unit, status=UnitStatus.EDITED, problem=problem)
+        # The plan may have got its manifest since.
+        if not files:
+            files = export_files(batch, step)
+        elif step.manifest is not None:
+            files.append(folder / step.manifest)
     if export.fingerprint != fingerprint or not all(file.exists() for file in files):
-        return UnitStatus.CHANGED, None
+        return replace(unit, status=UnitStatus.CHANGED)
+    if isinstance(step, CompareStep):
+        different = [item for item in export.manifest["listings"] if not item["is_equal"]]
+        if not different:
+            return unit
+        names = []
+        for item in different[:_MAX_NAMED]:
+            fields = [f"{name} ({count})" for name, count in item["fields"].items()]
+            counts = f"{item['listing']}: {item['here']}/{item['there']}"
+            names.append(" · ".join([counts, *([", ".join(fields)] if fields else [])]))
+        problem = _NOT_EQUAL.format(n=len(different), names="; ".join(names))
+        return replace(unit, status=UnitStatus.PARTIAL, problem=problem)
     if not export.manifest["complete"]:
-        return UnitStatus.INCOMPLETE, _MAY_BE_INCOMPLETE
+        return replace(unit, status=UnitStatus.INCOMPLETE, problem=_MAY_BE_INCOMPLETE)
     if export.manifest["missing"]:
-        return UnitStatus.INCOMPLETE, _RECORD_MISSING
-    return UnitStatus.DONE, None
+        return replace(unit, status=UnitStatus.INCOMPLETE, problem=_RECORD_MISSING)
+    return unit
 
 
 _EDITED_SINCE = Text(
@@ -372,45 +370,6 @@ def export_files(batch: Batch, step: ExportStep) -> list[Path]:
     """Return the files that an export writes."""
     manifest = [] if step.manifest is None else [batch.plan.folder / step.manifest]
     return [*prepared_export(batch, step).files, *manifest]
-
-
-def _fingerprint(content: object, before: Sequence[UnitOverview]) -> str:
-    """Return a digest of the content exported or compared, and of the rows sent before."""
-    sent = [[unit.name, *(job.id for job in unit.jobs), unit.rows.accepted] for unit in before]
-    return hashlib.sha256(json.dumps([content, sent]).encode()).hexdigest()
-
-
-def _comparison_overview(
-    batch: Batch, step: CompareStep, before: Sequence[UnitOverview]
-) -> UnitOverview:
-    """Return the status of a comparison; ``before`` are the units of the steps before it."""
-    listings = [
-        [
-            listing.title,
-            listing.resource,
-            sorted(listing.excluded),
-            sorted(map(str, listing.filters.values.items())),
-        ]
-        for listing in step.listings
-    ]
-    content = [listings, step.other, step.output, *sorted(map(str, step.left_out.items()))]
-    fingerprint = _fingerprint(content, before)
-    export = batch.last_export(step)
-    if export is None:
-        return UnitOverview(step.output, UnitStatus.NEW, sha256=fingerprint)
-    exist = all((batch.plan.folder / file).exists() for file in export.files)
-    if export.fingerprint != fingerprint or not exist:
-        return UnitOverview(step.output, UnitStatus.CHANGED, sha256=fingerprint)
-    different = [item for item in export.manifest["listings"] if not item["is_equal"]]
-    if not different:
-        return UnitOverview(step.output, UnitStatus.DONE, sha256=fingerprint)
-    names = []
-    for item in different[:_MAX_NAMED]:
-        fields = [f"{name} ({count})" for name, count in item["fields"].items()]
-        counts = f"{item['listing']}: {item['here']}/{item['there']}"
-        names.append(" · ".join([counts, *([", ".join(fields)] if fields else [])]))
-    problem = _NOT_EQUAL.format(n=len(different), names="; ".join(names))
-    return UnitOverview(step.output, UnitStatus.PARTIAL, problem=problem, sha256=fingerprint)
 
 
 _MAX_NAMED = 5

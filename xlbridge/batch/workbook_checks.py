@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from xlbridge.batch.batch import Batch, UnitOverview
+from xlbridge.batch.batch import Batch
 from xlbridge.batch.ledger import BatchError, CheckRecord
 from xlbridge.batch.plan.steps import WorkbookFile, WorkbookStep, relative_name
 from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
@@ -115,22 +115,20 @@ def _repeated_rows(
         firsts = first_occurrences(pd.DataFrame(np.concatenate([item.hashes for item in group])))
         for row in np.flatnonzero(owners[firsts] < owners):
             owner, first = int(owners[row]), firsts[row]
-            earlier = sheets[owners[first]], int(positions[first])
-            yield owner, _repeat_finding(sheets[owner], int(positions[row]), *earlier)
-
-
-def _repeat_finding(
-    sheet: ValidatedSheet, position: int, earlier: ValidatedSheet, first: int
-) -> Finding:
-    row, column = sheet.rows[position], _first_column(sheet)
-    return Finding(
-        CATALOGUE["row-repeated"],
-        row=row,
-        column=column,
-        cell=cell_address(row, sheet.columns[column]),
-        details={"first": cell_reference(earlier, _first_column(earlier), first, sheet)},
-        header=sheet.headers.get(column),
-    )
+            sheet, earlier = sheets[owner], sheets[owners[first]]
+            number, column = sheet.rows[int(positions[row])], _first_column(sheet)
+            same = cell_reference(earlier, _first_column(earlier), int(positions[first]), sheet)
+            yield (
+                owner,
+                Finding(
+                    CATALOGUE["row-repeated"],
+                    row=number,
+                    column=column,
+                    cell=cell_address(number, sheet.columns[column]),
+                    details={"first": same},
+                    header=sheet.headers.get(column),
+                ),
+            )
 
 
 def _first_column(sheet: ValidatedSheet) -> str:
@@ -264,118 +262,77 @@ FileResult = ValidatedSheet | RefusedFile
 _MAX_FINDINGS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class StepWorkbook:
-    """A workbook and its step."""
-
-    step: WorkbookStep
-    workbook: WorkbookFile
-
-    @classmethod
-    def of_unit(cls, batch: Batch, step: WorkbookStep, unit: UnitOverview) -> "StepWorkbook":
-        """Return the workbook of a unit of a step."""
-        path = batch.plan.folder / unit.name
-        return cls(step, WorkbookFile(path, unit.name, unit.sha256))
-
-
 def check_all(
     batch: Batch,
-    results: Iterable[tuple[StepWorkbook, FileResult]],
+    results: Iterable[tuple[WorkbookFile, FileResult]],
     advance: Callable[[], None],
-    unsettled: Sequence[StepWorkbook] = (),
-) -> tuple[list[FileResult], list[tuple[StepWorkbook, ApiError]]]:
+    unsettled: Sequence[WorkbookFile] = (),
+) -> tuple[list[FileResult], list[tuple[WorkbookFile, ApiError]]]:
     """Check validated workbooks against one another and record the results.
 
     Return those that may not be sent, with their findings, and those that could not be checked,
     with the reason. Records that the ``unsettled`` workbooks may still create are not reported as
     missing.
     """
-    checks = BatchChecks(batch)
-    for target in unsettled:
-        checks.add_unsettled(target)
-    for target, result in results:
-        checks.add(target, result)
-        advance()
-    failed, unchecked = [], []
-    for target, check, result in checks.results():
-        if isinstance(check, ApiError):
-            unchecked.append((target, check))
-            continue
-        batch.ledger.store(batch.key(target.step), target.workbook.name, check)
-        if not check.ok:
-            failed.append(result)
-    return failed, unchecked
+    by_environment: dict[tuple[str | None, bool], CrossWorkbookChecks] = {}
+    checked: list[tuple[WorkbookFile, FileResult]] = []
 
+    def checks_for(step: WorkbookStep) -> CrossWorkbookChecks:
+        key = _environment_of(step)
+        if key not in by_environment:
+            by_environment[key] = _checks_of_environment(batch, step)
+        return by_environment[key]
 
-class BatchChecks:
-    """Checks across the validated workbooks of a batch, by environment.
+    def add_unsettled(book: WorkbookFile) -> None:
+        catalogue = batch.environments.context(book.step.profile).catalogue
+        resource = catalogue.get(book.step.resource or "")
+        checks_for(book.step).add_unsettled(book.path, resource)
 
-    Of a sheet only the cells that name records are kept: reports need them for its findings.
-    """
-
-    def __init__(self, batch: Batch) -> None:
-        self._batch = batch
-        self._results: list[tuple[StepWorkbook, FileResult]] = []
-        self._checks: dict[tuple[str | None, bool], CrossWorkbookChecks] = {}
-
-    def add(self, target: StepWorkbook, result: FileResult) -> None:
-        """Add a validated workbook."""
+    for book in unsettled:
+        add_unsettled(book)
+    for book, result in results:
         if isinstance(result, ValidatedSheet):
-            self._checks_for(target.step).add(target.step.name, result)
+            checks_for(book.step).add(book.step.name, result)
+            # Of its cells only those that name records are kept: reports need them.
             result = without_cells(result)
             result.children = {
                 name: without_cells(child) for name, child in result.children.items()
             }
         else:
-            self.add_unsettled(target)
-        self._results.append((target, result))
+            add_unsettled(book)
+        checked.append((book, result))
+        advance()
+    found: dict[tuple[str | None, bool], SheetFindings | ApiError] = {}
+    for key, checks in by_environment.items():
+        try:
+            found[key] = checks.findings()
+        except ApiError as error:
+            found[key] = error
+    failed, unchecked = [], []
+    for book, result in checked:
+        findings = found[_environment_of(book.step)]
+        if isinstance(findings, ApiError):
+            unchecked.append((book, findings))
+            continue
+        check = _add_findings(book, result, findings)
+        batch.ledger.store(batch.key(book.step), book.name, check)
+        if not check.ok:
+            failed.append(result)
+    return failed, unchecked
 
-    def add_unsettled(self, target: StepWorkbook) -> None:
-        """Add a workbook that was not validated, or whose rows are not all in the system yet."""
-        catalogue = self._batch.environments.context(target.step.profile).catalogue
-        resource = catalogue.get(target.step.resource or "")
-        self._checks_for(target.step).add_unsettled(target.workbook.path, resource)
 
-    def results(self) -> Iterator[tuple[StepWorkbook, CheckRecord | ApiError, FileResult]]:
-        """Yield each workbook with the findings of the checks across workbooks added, or why the
-        records of its environment could not be read."""
-        found: dict[tuple[str | None, bool], SheetFindings | ApiError] = {}
-        for key, checks in self._checks.items():
-            try:
-                found[key] = checks.findings()
-            except ApiError as error:
-                found[key] = error
-        for target, result in self._results:
-            findings = found[_environment_of(target.step)]
-            if isinstance(findings, ApiError):
-                yield target, findings, result
-                continue
-            errors: list[BatchError] = []
-            for sheet in result.with_children if isinstance(result, ValidatedSheet) else ():
-                added = findings.get((sheet.file, sheet.sheet), ())
-                sheet.add(added)
-                errors += _batch_errors(sheet, added)
-            check = _check_record(target, result)
-            yield target, replace(check, batch_errors=tuple(errors[:_MAX_BATCH_ERRORS])), result
+def _checks_of_environment(batch: Batch, step: WorkbookStep) -> CrossWorkbookChecks:
+    """Return the checks of workbooks that belong to the environment of a step."""
+    resolver = None
+    if step.sending is not None:
+        context = batch.environments.context(step.profile)
+        client = batch.environments.client(step.profile)
+        # Slow to import, and needed only to send.
+        from xlbridge.upload.results import SheetCodes
 
-    def _checks_for(self, step: WorkbookStep) -> CrossWorkbookChecks:
-        key = _environment_of(step)
-        if key not in self._checks:
-            resolver = None
-            if step.sending is not None:
-                environments = self._batch.environments
-                context, client = (
-                    environments.context(step.profile),
-                    environments.client(step.profile),
-                )
-                # Slow to import, and needed only to send.
-                from xlbridge.upload.results import SheetCodes
-
-                codes = SheetCodes(context, client).of
-                resolver = LinkResolver(Registries(client), codes)
-            steps = [other.name for other in self._batch.plan.ordered]
-            self._checks[key] = CrossWorkbookChecks(steps, self._batch.plan.folder, resolver)
-        return self._checks[key]
+        resolver = LinkResolver(Registries(client), SheetCodes(context, client).of)
+    steps = [other.name for other in batch.plan.ordered]
+    return CrossWorkbookChecks(steps, batch.plan.folder, resolver)
 
 
 def _environment_of(step: WorkbookStep) -> tuple[str | None, bool]:
@@ -383,20 +340,20 @@ def _environment_of(step: WorkbookStep) -> tuple[str | None, bool]:
     return step.profile, step.sending is not None
 
 
-def validate_workbook(batch: Batch, target: StepWorkbook) -> FileResult:
+def validate_workbook(batch: Batch, book: WorkbookFile) -> FileResult:
     """Validate one workbook with the options of its step."""
-    context = batch.environments.context(target.step.profile)
-    limits = context.settings.limits.with_csv(target.step.csv)
-    request = validation_request(batch, target)
+    context = batch.environments.context(book.step.profile)
+    limits = context.settings.limits.with_csv(book.step.csv)
+    request = validation_request(batch, book)
     return main_result(validate_file(request, context.catalogue, limits))
 
 
-def validation_request(batch: Batch, target: StepWorkbook) -> ValidationRequest:
+def validation_request(batch: Batch, book: WorkbookFile) -> ValidationRequest:
     """Return the request that validates a workbook with the options of its step."""
-    step = target.step
+    step = book.step
     folder = batch.environments.context(step.profile).settings.accepted
     return ValidationRequest(
-        file=target.workbook.path,
+        file=book.path,
         resource=step.resource,
         sheet=step.sheet,
         reading=step.reading,
@@ -425,25 +382,30 @@ def error_texts(main: ValidatedSheet) -> Iterator[Text]:
 _MAX_BATCH_ERRORS = 1_000
 
 
-def _batch_errors(sheet: ValidatedSheet, added: Iterable[Finding]) -> Iterator[BatchError]:
-    """Yield the errors of cells among the findings that the batch adds to a sheet."""
-    for finding in added:
-        is_error = finding.kind.severity is Severity.ERROR
-        if is_error and finding.row is not None and finding.column in sheet.columns:
-            column = sheet.columns[finding.column]
-            yield BatchError(sheet.sheet, finding.row, column, finding.message)
-
-
-def _check_record(target: StepWorkbook, result: FileResult) -> CheckRecord:
-    digest = target.workbook.sha256
-    if isinstance(result, ValidatedSheet):
-        first_findings = tuple(islice(error_texts(result), _MAX_FINDINGS))
-        # Rows that are not records are held and do not prevent sending.
-        found = sum(sheet.errors for sheet in result.with_children)
-        errors = 0 if may_be_sent(result, good_rows=False) else found
-        warnings = sum(len(sheet.findings) for sheet in result.with_children) - errors
-        return CheckRecord(
-            digest, len(result.rows), errors, warnings, first_findings=first_findings
+def _add_findings(book: WorkbookFile, result: FileResult, findings: SheetFindings) -> CheckRecord:
+    """Add the findings that the batch's other workbooks show; return the result of all checks."""
+    if not isinstance(result, ValidatedSheet):
+        refused = isinstance(result.refusal, WorkbookRefused)
+        return CheckRecord(book.sha256, problem=result.refusal.message, refused=refused)
+    batch_errors: list[BatchError] = []
+    for sheet in result.with_children:
+        added = findings.get((sheet.file, sheet.sheet), ())
+        sheet.add(added)
+        batch_errors += (
+            BatchError(sheet.sheet, finding.row, sheet.columns[finding.column], finding.message)
+            for finding in added
+            if finding.kind.severity is Severity.ERROR
+            and finding.row is not None
+            and finding.column in sheet.columns
         )
-    refused = isinstance(result.refusal, WorkbookRefused)
-    return CheckRecord(digest, problem=result.refusal.message, refused=refused)
+    # Rows that are not records are held and do not prevent sending.
+    found = sum(sheet.errors for sheet in result.with_children)
+    errors = 0 if may_be_sent(result, good_rows=False) else found
+    return CheckRecord(
+        book.sha256,
+        len(result.rows),
+        errors,
+        warnings=sum(len(sheet.findings) for sheet in result.with_children) - errors,
+        first_findings=tuple(islice(error_texts(result), _MAX_FINDINGS)),
+        batch_errors=tuple(batch_errors[:_MAX_BATCH_ERRORS]),
+    )

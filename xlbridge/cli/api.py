@@ -38,7 +38,12 @@ _METHODS = ["GET", "POST", "PUT", "DELETE"]
     en="The body, as JSON or in a file.",
 )
 def command(method: str, path: str, query: tuple[str, ...], data: str | None) -> ExitCode:
-    parameters = _parameters(query)
+    parameters: dict[str, list[str]] = {}
+    for pair in query:
+        name, equals, value = pair.partition("=")
+        if not name or not equals:
+            raise UsageError(_NO_PAIR.format(pair=pair))
+        parameters.setdefault(name, []).append(value)
     body = None if data is None else _body(data)
     with connect(command_settings(), print_message) as client:
         reply = client.raw(method, path, query=parameters, body=body)
@@ -59,19 +64,9 @@ def command(method: str, path: str, query: tuple[str, ...], data: str | None) ->
             return ExitCode.FAILED if method == "GET" else ExitCode.IN_DOUBT
 
 
-def _parameters(pairs: tuple[str, ...]) -> dict[str, list[str]]:
-    parameters: dict[str, list[str]] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not name or not equals:
-            raise UsageError(
-                Text(
-                    pt="--query {pair!r}: escreva nome=valor.",
-                    en="--query {pair!r}: write name=value.",
-                ).format(pair=pair)
-            )
-        parameters.setdefault(name, []).append(value)
-    return parameters
+_NO_PAIR = Text(
+    pt="--query {pair!r}: escreva nome=valor.", en="--query {pair!r}: write name=value."
+)
 
 
 def _body(data: str) -> object:

@@ -1,5 +1,6 @@
 """``xlbridge batch``: many workbooks and exports, described in a plan and run every month."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -13,37 +14,105 @@ from xlbridge.batch import (
     BatchConsentRequest,
     BatchOutcome,
     BatchRunOptions,
+    UnitStatus,
     batch_report,
     consent_report,
     is_settled,
     open_batch,
+    open_known_batch,
     open_ledger,
     overview,
 )
-from xlbridge.batch.plan import plan_format
-from xlbridge.cli.batch_common import (
-    HOW_TO_START,
-    NO_BATCH_YET,
-    batch_exit_code,
-    open_batch_named,
-    parameter_options,
-    parameters_from_options,
-    run_options,
-)
+from xlbridge.batch.plan import local_date, plan_format, read_plan, with_month
 from xlbridge.cli.completion import complete_batches
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.lifecycle import ExitCode, exit_code_of, heavy_imports, worst_code
-from xlbridge.cli.options import described_command, option, result_options, schemas_option
-from xlbridge.cli.output import print_error, print_json, print_message, print_report
+from xlbridge.cli.options import (
+    combine_options,
+    described_command,
+    option,
+    page_result_options,
+    result_options,
+    schemas_option,
+    worker_options,
+    yes_option,
+)
+from xlbridge.cli.output import (
+    is_result_printed,
+    print_error,
+    print_json,
+    print_message,
+    print_report,
+)
 from xlbridge.cli.progress import show_progress
-from xlbridge.cli.upload_arguments import ConsentOptions
+from xlbridge.cli.upload_run import (
+    ConsentOptions,
+)
 from xlbridge.errors import ApiError, LocalFailure, UsageError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
 from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table
+from xlbridge.resources import load_catalogue
+from xlbridge.sandbox import SeedKind, require_extra
 from xlbridge.upload import UploadOptions
 from xlbridge.upload.planning import ApproveAll, ConsentRequest
+
+_parameter_options = combine_options(
+    [
+        option(
+            "--month",
+            metavar="YYYY-MM",
+            pt="O parâmetro month: 2026-10, current ou previous.",
+            en="The parameter month: 2026-10, current or previous.",
+        ),
+        option(
+            "--set",
+            "assignments",
+            multiple=True,
+            metavar="NAME=VALUE",
+            pt="O valor de um parâmetro.",
+            en="The value of a parameter.",
+        ),
+    ]
+)
+
+
+def _parameters(month: str | None, assignments: tuple[str, ...]) -> dict[str, str]:
+    """Return the parameters of the options. Raises ``UsageError`` for one without a value."""
+    parameters = {}
+    for text in assignments:
+        name, separator, value = text.partition("=")
+        if not separator:
+            raise UsageError(
+                Text(
+                    pt="--set {text}: escreva NOME=VALOR.", en="--set {text}: write NAME=VALUE."
+                ).format(text=text)
+            )
+        parameters[name] = value
+    return parameters if month is None else with_month(parameters, month)
+
+
+_run_options = combine_options(
+    [
+        result_options,
+        worker_options,
+        schemas_option,
+        option(
+            "--all-or-nothing",
+            is_flag=True,
+            pt="Não envia nada se algum arquivo tiver erros.",
+            en="Sends nothing if any workbook has errors.",
+        ),
+        option(
+            "--confirm",
+            metavar="ROWS:DIGEST",
+            pt="Confirma o lote como o plano o mostra; vale também em produção.",
+            en="Confirms the batch as the plan shows it; also valid in production.",
+        ),
+        yes_option,
+    ]
+)
 
 
 @described_command(
@@ -52,7 +121,7 @@ from xlbridge.upload.planning import ApproveAll, ConsentRequest
     en="Shows the order of the steps and the planned action of each row. Sends nothing.",
 )
 @click.argument("plan", type=click.Path(path_type=Path), required=False)
-@parameter_options
+@_parameter_options
 @option(
     "--json-schema",
     is_flag=True,
@@ -81,7 +150,7 @@ def plan_command(
         options = BatchRunOptions(lambda _request: False, upload, progress=show_progress)
         outcome = plan_batch(batch, options)
         print_report(batch_report(batch, outcome), form)
-    return batch_exit_code(outcome, planned=True)
+    return _exit_code_of_batch(outcome, planned=True)
 
 
 @described_command(
@@ -93,15 +162,11 @@ def plan_command(
 @schemas_option
 @result_options
 def status_command(batch_id: str | None, form: str) -> ExitCode:
-    if batch_id is None:
-        return _list_batches(form)
-    with open_batch_named(batch_id) as batch:
-        outcome = BatchOutcome(overview(batch))
-        print_report(batch_report(batch, outcome), form)
-        return batch_exit_code(outcome)
-
-
-def _list_batches(form: str) -> ExitCode:
+    if batch_id is not None:
+        with _open_batch_named(batch_id) as batch:
+            outcome = BatchOutcome(overview(batch))
+            print_report(batch_report(batch, outcome), form)
+            return _exit_code_of_batch(outcome)
     with open_ledger(settings_without_profile()) as ledger:
         batches = ledger.batches()
     rows = [
@@ -109,8 +174,8 @@ def _list_batches(form: str) -> ExitCode:
         for b in batches
     ]
     if not batches and form == "text":
-        print_message(NO_BATCH_YET)
-        print_message(HOW_TO_START)
+        print_message(_NO_BATCH_YET)
+        print_message(_HOW_TO_START)
     lines = [Line((b.id, f"{b.created_at:%d/%m/%Y %H:%M}", str(b.plan))) for b in batches]
     headings = (Heading(titles.BATCH), Heading(titles.DATE), Heading(titles.PLAN, path=True))
     table = Table(sheet=titles.BATCHES, headings=headings, lines=lines, aligned=True)
@@ -125,8 +190,8 @@ def _list_batches(form: str) -> ExitCode:
     en="Checks, sends and exports according to the plan. Skips what is done already.",
 )
 @click.argument("plan", type=click.Path(path_type=Path))
-@parameter_options
-@run_options
+@_parameter_options
+@_run_options
 def run_command(
     plan: Path, month: str | None, assignments: tuple[str, ...], **options: Any
 ) -> ExitCode:
@@ -140,9 +205,9 @@ def run_command(
     en="Continues a batch (default: the newest).",
 )
 @click.argument("batch_id", metavar="[BATCH]", required=False, shell_complete=complete_batches)
-@run_options
+@_run_options
 def resume_command(batch_id: str | None, **options: Any) -> ExitCode:
-    with open_batch_named(batch_id) as batch:
+    with _open_batch_named(batch_id) as batch:
         return _run(batch, brief=True, **options)
 
 
@@ -155,7 +220,7 @@ def resume_command(batch_id: str | None, **options: Any) -> ExitCode:
 @schemas_option
 @result_options
 def proof_command(batch_id: str | None, form: str) -> ExitCode:
-    with open_batch_named(batch_id) as batch:
+    with _open_batch_named(batch_id) as batch:
         with heavy_imports():
             from xlbridge.batch import prove_batch
 
@@ -169,7 +234,7 @@ def proof_command(batch_id: str | None, form: str) -> ExitCode:
 def _open_plan(
     plan: Path, month: str | None, assignments: tuple[str, ...]
 ) -> AbstractContextManager[Batch]:
-    parameters = parameters_from_options(month, assignments)
+    parameters = _parameters(month, assignments)
     return open_batch(plan, parameters, settings_without_profile(), print_message)
 
 
@@ -208,10 +273,29 @@ def _run(
         from xlbridge.parallel import cluster_executor, executor_for
 
     consent = ConsentOptions(yes, confirm)
+
+    def consent_to_sending(request: BatchConsentRequest) -> bool:
+        for line in ReportForms.of_report(lambda: consent_report(batch, request)).lines():
+            print_message(line)
+        hint = _TOKEN_HINT.format(token=request.token)
+        if request.undone and yes:
+            raise UsageError(_UNDONE_AGAIN.format(n=request.undone), hint)
+        profiles = {writes.step.profile for writes in request.steps}
+        return consent.ask(
+            hint,
+            targets=lambda: [batch.environments.client(profile).target for profile in profiles],
+            accepts=lambda token: request.require(token, hint),
+        )
+
+    def consent_to_processing(request: ConsentRequest) -> bool:
+        for line in request.lines():
+            print_message(line)
+        return consent.ask_for_job(request, _PROCESSING_HINT.format(token=request.token))
+
     options = BatchRunOptions(
-        consent=partial(_consent_to_sending, batch, consent),
+        consent=consent_to_sending,
         upload=UploadOptions(consent=lambda _request: True),
-        consent_to_processing=partial(_consent_to_processing, consent),
+        consent_to_processing=consent_to_processing,
         all_or_nothing=all_or_nothing,
         executor_for=partial(executor_for, workers=workers, scheduler=scheduler),
         cluster_executor=None if scheduler is None else partial(cluster_executor, scheduler),
@@ -231,11 +315,6 @@ def _run(
     if brief and form == "text" and outcome.is_unchanged:
         print_message(_COMPLETE.format(id=as_arguments(batch.id)))
         return ExitCode.GOOD
-    return _print_outcome(batch, outcome, form)
-
-
-def _print_outcome(batch: Batch, outcome: BatchOutcome, form: str) -> ExitCode:
-    """Print the outcome of a run, and return its exit code."""
     if outcome.findings_error is not None:
         print_error(outcome.findings_error)
     print_report(batch_report(batch, outcome), form)
@@ -243,36 +322,12 @@ def _print_outcome(batch: Batch, outcome: BatchOutcome, form: str) -> ExitCode:
         print_error(outcome.proof_error)
     if outcome.failure is not None and not is_settled(batch):
         return ExitCode.IN_DOUBT
-    errors = (outcome.findings_error, outcome.failure, outcome.proof_error)
-    code = batch_exit_code(outcome) or _proof_exit_code(outcome)
-    return worst_code([code, *(exit_code_of(error) for error in errors if error is not None)])
+    code = _exit_code_of_batch(outcome) or _proof_exit_code(outcome)
+    return worst_code([code, *map(exit_code_of, outcome.errors)])
 
 
 def _proof_exit_code(outcome: BatchOutcome) -> ExitCode:
     return ExitCode.GOOD if outcome.proofs_settled else ExitCode.DATA_ERRORS
-
-
-def _consent_to_sending(
-    batch: Batch, consent: ConsentOptions, request: BatchConsentRequest
-) -> bool:
-    """Show what will be sent and ask for consent."""
-    for line in ReportForms.of_report(lambda: consent_report(batch, request)).lines():
-        print_message(line)
-    if request.undone and consent.yes:
-        raise UsageError(_UNDONE_AGAIN.format(n=request.undone), _token_hint(request))
-    profiles = {writes.step.profile for writes in request.steps}
-    return consent.ask(
-        _token_hint(request),
-        targets=lambda: [batch.environments.client(profile).target for profile in profiles],
-        accepts=partial(_check_token, request),
-    )
-
-
-def _consent_to_processing(consent: ConsentOptions, request: ConsentRequest) -> bool:
-    """Show the records that a step will process and ask for consent, like ``process``."""
-    for line in request.lines():
-        print_message(line)
-    return consent.ask_for_job(request, _PROCESSING_HINT.format(token=request.token))
 
 
 _PROCESSING_HINT = Text(
@@ -288,24 +343,173 @@ _UNDONE_AGAIN = Text(
 )
 
 
-def _check_token(request: BatchConsentRequest, token: str) -> bool:
-    """Return True. Raises ``UsageError`` if the token does not confirm this batch."""
-    if token.strip().casefold() == request.token:
-        return True
-    raise UsageError(
-        Text(
-            pt="A confirmação {token!r} não é a deste lote.",
-            en="{token!r} does not confirm this batch.",
-        ).format(token=token),
-        _token_hint(request),
+_TOKEN_HINT = Text(
+    pt="Nada foi enviado. Confira o plano acima; a confirmação dele é --confirm {token}",
+    en="Nothing was sent. Check the plan above; its confirmation is --confirm {token}",
+)
+_NO_BATCH_YET = Text(pt="Nenhum lote ainda.", en="No batch yet.")
+_HOW_TO_START = Text(
+    pt="Para começar um: xlbridge batch plan PLANO", en="To start one: xlbridge batch plan PLAN"
+)
+
+
+def _open_batch_named(batch_id: str | None) -> AbstractContextManager[Batch]:
+    """Open a batch by name, by default the newest.
+
+    Raises ``UsageError`` if there is none, or the folder of its own resources is gone.
+    """
+    settings = settings_without_profile()
+    if batch_id is None:
+        with open_ledger(settings) as ledger:
+            batches = ledger.batches()
+        if not batches:
+            raise UsageError(_NO_BATCH_YET, _HOW_TO_START)
+        batch_id = batches[0].id
+    return open_known_batch(batch_id, settings, print_message)
+
+
+_EXIT_CODE_BY_STATUS: Mapping[UnitStatus, ExitCode] = {
+    UnitStatus.IN_DOUBT: ExitCode.IN_DOUBT,
+    UnitStatus.FAILED: ExitCode.FAILED,
+    UnitStatus.REFUSED: ExitCode.REFUSED,
+}
+"""Statuses with an exit code of their own, worst first."""
+
+
+def _exit_code_of_batch(outcome: BatchOutcome, *, planned: bool = False) -> ExitCode:
+    """Return the exit code of a batch, from its worst step.
+
+    If it was only ``planned``, an open step is not an error unless a person has to correct it or
+    it has no workbook.
+    """
+    steps = outcome.steps
+    statuses = {unit.status for state in steps for unit in state.units}
+    statuses |= {state.status for state in steps}
+    for status, code in _EXIT_CODE_BY_STATUS.items():
+        if status in statuses:
+            return code
+    if planned:
+        good = not outcome.needs_person and not any(state.lacks_workbook for state in steps)
+    else:
+        good = all(state.done for state in steps)
+    return ExitCode.GOOD if good else ExitCode.DATA_ERRORS
+
+
+_EXIT_CODE_BY_STATE = {
+    "passed": ExitCode.GOOD,
+    "not_ready": ExitCode.DATA_ERRORS,
+    "in_doubt": ExitCode.IN_DOUBT,
+    "broken": ExitCode.IN_DOUBT,
+}
+
+
+@described_command(
+    "rehearse",
+    pt="Ensaia o plano com os mesmos arquivos num sistema isolado. Provoca falhas de propósito "
+    "e confere: nenhuma linha duas vezes, nenhuma perdida, um resultado para cada uma.",
+    en="Rehearses the plan with its own workbooks in a private system. Injects faults, and "
+    "asserts: no row twice, none lost, a verdict for every one.",
+)
+@click.argument("plan", type=click.Path(path_type=Path))
+@_parameter_options
+@option(
+    "--faults",
+    metavar="SPEC",
+    default="",
+    pt="Por exemplo cut-after@0.05,error-before@0.1 (como em sandbox --faults).",
+    en="For example cut-after@0.05,error-before@0.1 (like sandbox --faults).",
+)
+@option(
+    "--seed-number",
+    type=click.IntRange(min=0),
+    metavar="N",
+    pt="A semente das falhas; a mesma semente as repete.",
+    en="The seed of the faults; the same seed repeats them.",
+)
+@option(
+    "--db",
+    "database",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    pt="Um banco SQLite do ambiente de testes, que é copiado.",
+    en="An SQLite database of the practice system, which is copied.",
+)
+@option(
+    "--seed",
+    "kind",
+    type=click.Choice([kind.value for kind in SeedKind]),
+    default=SeedKind.DEMO.value,
+    show_default=True,
+    pt="O conteúdo inicial de um banco novo.",
+    en="The initial content of a new database.",
+)
+@option(
+    "--stand-ins",
+    is_flag=True,
+    pt="Cria no ensaio os códigos dos arquivos que faltam lá: clientes, filiais, …",
+    en="Creates codes of the workbooks that are missing there: clients, branches, …",
+)
+@option(
+    "--compare",
+    is_flag=True,
+    pt="Ensaia antes sem falhas, e mostra as diferenças.",
+    en="Rehearses without faults first, and shows the differences.",
+)
+@option(
+    "--keep",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    pt="Uma pasta nova para os arquivos do ensaio: banco, diário, rejeitadas.",
+    en="A new folder for the files of the rehearsal: database, journal, rejects.",
+)
+@schemas_option
+@page_result_options
+def rehearse_command(
+    plan: Path,
+    month: str | None,
+    assignments: tuple[str, ...],
+    faults: str,
+    seed_number: int | None,
+    database: Path | None,
+    kind: str,
+    stand_ins: bool,
+    compare: bool,
+    keep: Path | None,
+    form: str,
+) -> ExitCode:
+    require_extra()
+    from xlbridge.batch.rehearsal import (
+        RehearsalOptions,
+        rehearsal_report,
+        run_rehearsal,
+        verdict_lines,
     )
 
-
-def _token_hint(request: BatchConsentRequest) -> Text:
-    return Text(
-        pt="Nada foi enviado. Confira o plano acima; a confirmação dele é --confirm {token}",
-        en="Nothing was sent. Check the plan above; its confirmation is --confirm {token}",
-    ).format(token=request.token)
+    settings = settings_without_profile()
+    parameters = _parameters(month, assignments)
+    catalogue = load_catalogue(settings.schemas)
+    options = RehearsalOptions(
+        plan=read_plan(plan, catalogue, parameters, partial(local_date, settings)),
+        faults=faults,
+        settings=settings,
+        seed_number=seed_number,
+        database=database,
+        kind=SeedKind(kind),
+        stand_ins=stand_ins,
+        compare=compare,
+        keep=keep,
+    )
+    title = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
+    with show_progress(title.format(id=options.plan.batch)) as progress:
+        result = run_rehearsal(options, progress.show)
+    if options.keep is not None:
+        kept = Text(pt="Os arquivos do ensaio estão em {f}", en="Its files are in {f}")
+        print_message(kept.format(f=options.keep))
+    if not is_result_printed():
+        for line in verdict_lines(result):
+            print_message(line)
+    print_report(rehearsal_report(result), form)
+    return _EXIT_CODE_BY_STATE[result.state]
 
 
 @click.group(
@@ -321,5 +525,12 @@ def command() -> None:
     """The group of batch commands."""
 
 
-for _command in (plan_command, status_command, run_command, resume_command, proof_command):
+for _command in (
+    plan_command,
+    status_command,
+    run_command,
+    resume_command,
+    proof_command,
+    rehearse_command,
+):
     command.add_command(_command)

@@ -43,7 +43,8 @@ def _completion(names: Callable[[], _Names]) -> _Complete:
     return complete
 
 
-def _resources() -> Iterator[tuple[str, object]]:
+@_completion
+def complete_resources() -> Iterator[tuple[str, object]]:
     from xlbridge.resources import load_catalogue
     from xlbridge.settings import read_settings
 
@@ -51,21 +52,24 @@ def _resources() -> Iterator[tuple[str, object]]:
         yield resource.name, resource.title
 
 
-def _listings() -> Iterator[tuple[str, object]]:
+@_completion
+def complete_listings() -> Iterator[tuple[str, object]]:
     from xlbridge.export import LISTINGS
 
     for listing in LISTINGS.values():
         yield listing.name, listing.title
 
 
-def _kinds() -> Iterator[tuple[str, object]]:
+@_completion
+def complete_kinds() -> Iterator[tuple[str, object]]:
     from xlbridge.upload.processing import KINDS
 
     for kind in KINDS.values():
         yield kind.name, kind.final
 
 
-def _profiles() -> Iterator[tuple[str, object]]:
+@_completion
+def complete_profiles() -> Iterator[tuple[str, object]]:
     from xlbridge.profiles import read_profile_file
     from xlbridge.settings import read_settings
 
@@ -73,7 +77,8 @@ def _profiles() -> Iterator[tuple[str, object]]:
         yield name, profile.base_url
 
 
-def _jobs() -> Iterator[tuple[str, object]]:
+@_completion
+def complete_jobs() -> Iterator[tuple[str, object]]:
     from xlbridge.profiles import choose_profile, settings_for
     from xlbridge.settings import read_settings
     from xlbridge.upload import Journal
@@ -86,7 +91,8 @@ def _jobs() -> Iterator[tuple[str, object]]:
                 yield job.id, f"{job.spec.resource} {job.spec.file}"
 
 
-def _batches() -> Iterator[tuple[str, object]]:
+@_completion
+def complete_batches() -> Iterator[tuple[str, object]]:
     from xlbridge.batch import open_ledger
     from xlbridge.settings import read_settings
 
@@ -96,13 +102,6 @@ def _batches() -> Iterator[tuple[str, object]]:
             for batch in ledger.batches():
                 yield batch.id, batch.plan
 
-
-complete_resources = _completion(_resources)
-complete_listings = _completion(_listings)
-complete_kinds = _completion(_kinds)
-complete_profiles = _completion(_profiles)
-complete_jobs = _completion(_jobs)
-complete_batches = _completion(_batches)
 
 _POWERSHELL = """\
 Register-ArgumentCompleter -Native -CommandName %(prog_name)s -ScriptBlock {

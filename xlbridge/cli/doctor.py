@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlbridge import titles
@@ -55,7 +54,17 @@ def command(
     accept_journal_because: str | None, first_contact: bool, write_quirks: bool, form: str
 ) -> ExitCode:
     if accept_journal_because is not None:
-        _accept_journal(accept_journal_because)
+        if not accept_journal_because.strip():
+            raise UsageError(
+                Text(
+                    pt="Informe o motivo em --accept-journal.",
+                    en="--accept-journal needs a reason.",
+                )
+            )
+        marker = JournalMarker(command_settings().journal)
+        old_journal = marker.accept(accept_journal_because.strip())
+        if old_journal is not None:
+            print_message(_JOURNAL_MOVED.format(path=old_journal))
     if write_quirks and not first_contact:
         raise UsageError(
             Text(
@@ -84,7 +93,15 @@ def command(
     tables = [table]
     if contact:
         (found,) = contact
-        tables.append(_quirks_table(found))
+        lines = [
+            Line(
+                (_CERTAINTIES[one.certainty.value], one.quirk, one.message),
+                Tone.OPEN if one.certainty.value == "seen" else Tone.PLAIN,
+                text=f"{_CERTAINTIES[one.certainty.value]!s:22} {one.quirk:14} {one.message}",
+            )
+            for one in found.observations
+        ]
+        tables.append(Table(sheet=_QUIRKS, headings=_QUIRK_HEADINGS, lines=lines))
         document["quirks"] = [
             {
                 "quirk": one.quirk,
@@ -101,34 +118,6 @@ def command(
     if any(check.local for check in checks):
         return ExitCode.COMPUTER_FAILED
     return ExitCode.GOOD if good else ExitCode.WRONG_USAGE
-
-
-def _accept_journal(reason: str) -> None:
-    """Accept the journal as it is. Raises ``UsageError`` for an empty reason."""
-    if not reason.strip():
-        raise UsageError(
-            Text(pt="Informe o motivo em --accept-journal.", en="--accept-journal needs a reason.")
-        )
-    old_journal = JournalMarker(command_settings().journal).accept(reason.strip())
-    if old_journal is not None:
-        print_message(
-            Text(
-                pt="O diário que não pôde ser usado foi movido para {path}; um novo foi criado.",
-                en="The unusable journal was moved to {path}; a new one was created.",
-            ).format(path=old_journal)
-        )
-
-
-def _quirks_table(contact: "FirstContact") -> Table:
-    lines = [
-        Line(
-            (_CERTAINTIES[one.certainty.value], one.quirk, one.message),
-            Tone.OPEN if one.certainty.value == "seen" else Tone.PLAIN,
-            text=f"{_CERTAINTIES[one.certainty.value]!s:22} {one.quirk:14} {one.message}",
-        )
-        for one in contact.observations
-    ]
-    return Table(sheet=_QUIRKS, headings=_QUIRK_HEADINGS, lines=lines)
 
 
 def _write_quirks(quirks: Quirks) -> None:
@@ -166,9 +155,7 @@ def _checks(contact: "list[FirstContact] | None") -> list[DiagnosticCheck]:
         return [DiagnosticCheck.failed("settings", error)]
     checks = [
         *DiagnosticCheck.of_computer(settings, profile),
-        *_journal(settings.journal),
-        *_schemas(settings.schemas),
-        *_declared_quirks(settings, profile),
+        *_checks_of_files(settings, profile),
     ]
     if all(check.ok for check in checks):
         try:
@@ -185,45 +172,43 @@ def _checks(contact: "list[FirstContact] | None") -> list[DiagnosticCheck]:
     return checks
 
 
-def _journal(path: Path) -> Iterator[DiagnosticCheck]:
-    """Check the upload journal, if there is one."""
-    if not (path.exists() or JournalMarker(path).is_expected):
-        return
-    try:
-        with closing(Journal(path)) as journal:
-            journal.require_whole()
-    except XlbridgeError as error:
-        yield DiagnosticCheck.failed("journal", error)
-    else:
-        yield DiagnosticCheck("journal", True, untranslated("{path}").format(path=path))
+def _checks_of_files(settings: Settings, profile: Profile) -> Iterator[DiagnosticCheck]:
+    """Check the upload journal, the user's own resources and the quirks, as far as there are any.
 
-
-def _schemas(folder: Path) -> Iterator[DiagnosticCheck]:
-    """Check the user's own resources, if any: an invalid file stops most commands."""
+    An invalid resource stops most commands.
+    """
     # YAML libraries are slow to import, and --help does not need them.
     from xlbridge.resources import load_catalogue
 
-    try:
+    def journal() -> Text | None:
+        path = settings.journal
+        if not (path.exists() or JournalMarker(path).is_expected):
+            return None
+        with closing(Journal(path)) as opened:
+            opened.require_whole()
+        return untranslated("{path}").format(path=path)
+
+    def schemas() -> Text | None:
+        folder = settings.schemas
         resources = load_catalogue(folder).values()
-    except XlbridgeError as error:
-        yield DiagnosticCheck.failed("schemas", error)
-        return
-    if own := [resource.name for resource in resources if resource.source.parent == folder]:
-        message = Text(pt="recursos próprios: {names}", en="your own resources: {names}")
-        yield DiagnosticCheck("schemas", True, message.format(names=", ".join(own)))
+        own = [resource.name for resource in resources if resource.source.parent == folder]
+        return _OWN_RESOURCES.format(names=", ".join(own)) if own else None
 
-
-def _declared_quirks(settings: Settings, profile: Profile) -> Iterator[DiagnosticCheck]:
-    """Check the quirks file of the profile, if there is one."""
-    try:
+    def quirks() -> Text | None:
         _, path = quirks_for(settings, profile)
-    except XlbridgeError as error:
-        yield DiagnosticCheck.failed("quirks", error)
-        return
-    if path is not None:
-        yield DiagnosticCheck("quirks", True, untranslated("{path}").format(path=path))
+        return None if path is None else untranslated("{path}").format(path=path)
+
+    for check in (journal, schemas, quirks):
+        try:
+            message = check()
+        except XlbridgeError as error:
+            yield DiagnosticCheck.failed(check.__name__, error)
+        else:
+            if message is not None:
+                yield DiagnosticCheck(check.__name__, True, message)
 
 
+_OWN_RESOURCES = Text(pt="recursos próprios: {names}", en="your own resources: {names}")
 _NAMES = {
     text.en: text
     for text in (
@@ -245,6 +230,10 @@ _NAMES = {
 """Displayed names of checks, by their stable names."""
 
 
+_JOURNAL_MOVED = Text(
+    pt="O diário que não pôde ser usado foi movido para {path}; um novo foi criado.",
+    en="The unusable journal was moved to {path}; a new one was created.",
+)
 _QUIRKS = Text(pt="Particularidades", en="Quirks")
 _QUIRK_HEADINGS = (
     Heading(titles.STATE),

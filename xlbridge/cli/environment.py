@@ -19,37 +19,52 @@ _VARIABLES = {
 _CONTEXT_KEY = "xlbridge.environment"
 
 
-def add_environment_options(command: click.Command) -> click.Command:
+def add_environment_options(command: click.Command) -> None:
     """Add the options that choose the environment to a command."""
-    if not any(parameter.name in _VARIABLES for parameter in command.params):
-        command.params += [
-            _option(
-                ["--profile"],
-                "NAME",
-                Text(
-                    pt="O ambiente, um nome de profiles.toml.",
-                    en="The environment, a name from profiles.toml.",
-                ),
-            ),
-            _option(
-                ["--ca-bundle"],
-                "FILE",
-                Text(
-                    pt="Autoridades certificadoras em que confiar (PEM).",
-                    en="Certificate authorities to trust (PEM).",
-                ),
-            ),
-            _option(
-                ["--timeout"],
-                "SECONDS",
-                Text(
-                    pt="Tempo de espera por uma resposta (60; importações diretas grandes podem "
-                    "precisar de mais).",
-                    en="How long to wait for an answer (60; large direct imports may need more).",
-                ),
-            ),
-        ]
-    return command
+    if any(parameter.name in _VARIABLES for parameter in command.params):
+        return
+
+    def store(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+        if value is not None and parameter.name:
+            context.meta.setdefault(_CONTEXT_KEY, {})[_VARIABLES[parameter.name]] = value
+
+    command.params += [
+        click.Option(
+            [name],
+            metavar=metavar,
+            help=str(text),
+            expose_value=False,
+            callback=store,
+            shell_complete=complete_profiles if name == "--profile" else None,
+        )
+        for name, (metavar, text) in _OPTIONS.items()
+    ]
+
+
+_OPTIONS = {
+    "--profile": (
+        "NAME",
+        Text(
+            pt="O ambiente, um nome de profiles.toml.",
+            en="The environment, a name from profiles.toml.",
+        ),
+    ),
+    "--ca-bundle": (
+        "FILE",
+        Text(
+            pt="Autoridades certificadoras em que confiar (PEM).",
+            en="Certificate authorities to trust (PEM).",
+        ),
+    ),
+    "--timeout": (
+        "SECONDS",
+        Text(
+            pt="Tempo de espera por uma resposta (60; importações diretas grandes podem "
+            "precisar de mais).",
+            en="How long to wait for an answer (60; large direct imports may need more).",
+        ),
+    ),
+}
 
 
 def settings_without_profile() -> Settings:
@@ -71,19 +86,3 @@ def command_settings() -> Settings:
     """
     settings = settings_without_profile()
     return settings_for(settings, choose_profile(settings))
-
-
-def _option(names: list[str], metavar: str, help_text: Text) -> click.Option:
-    return click.Option(
-        names,
-        metavar=metavar,
-        help=str(help_text),
-        expose_value=False,
-        callback=_store_option,
-        shell_complete=complete_profiles if names == ["--profile"] else None,
-    )
-
-
-def _store_option(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    if value is not None and parameter.name:
-        context.meta.setdefault(_CONTEXT_KEY, {})[_VARIABLES[parameter.name]] = value

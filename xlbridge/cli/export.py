@@ -178,7 +178,33 @@ def _parameter_name(name: Filter) -> str:
 @force_option
 def command(**options: Any) -> ExitCode:
     filter_texts = {name: options.pop(_parameter_name(name)) for name in Filter}
-    return run_export(ExportArguments(filter_texts=filter_texts, **options))
+    arguments = ExportArguments(filter_texts=filter_texts, **options)
+    settings = command_settings()
+    export = _prepare(arguments, settings)
+    with (
+        connect(settings, print_message) as client,
+        show_progress(export.listing.title) as activity,
+    ):
+        if export.accepts_known_ids:
+            # Slow to import, and few listings need the journal.
+            from xlbridge.upload import known_numbers
+
+            export = export.with_known_ids(known_numbers(settings, export.listing.name, client))
+        chain = None
+        if arguments.continues_chain:
+            chain = export.chain(settings.exports, client, arguments.chain)
+            export = export.since(chain)
+        if arguments.scheduler is None:
+            result = _export_locally(client, arguments, export, settings, activity)
+        else:
+            result = _export_on_cluster(arguments.scheduler, client.target, export, settings)
+    if arguments.manifest:
+        result.write_manifest(arguments.manifest)
+    if chain is not None:
+        chain.save(export.request.filters, result)
+    for path in export.leftover_files():
+        print_message(_OTHER_FILE.format(path=path))
+    return _report(result, arguments.output)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,39 +234,6 @@ class ExportArguments:
     def continues_chain(self) -> bool:
         """True if the export starts where the last run of a chain ended."""
         return self.since_last or self.chain is not None
-
-
-def run_export(arguments: ExportArguments) -> ExitCode:
-    """Run an export and report its result.
-
-    Raises ``UsageError`` for invalid arguments, and what ``PreparedExport.run`` raises.
-    """
-    settings = command_settings()
-    export = _prepare(arguments, settings)
-    with (
-        connect(settings, print_message) as client,
-        show_progress(export.listing.title) as activity,
-    ):
-        if export.accepts_known_ids:
-            # Slow to import, and few listings need the journal.
-            from xlbridge.upload import known_numbers
-
-            export = export.with_known_ids(known_numbers(settings, export.listing.name, client))
-        chain = None
-        if arguments.continues_chain:
-            chain = export.chain(settings.exports, client, arguments.chain)
-            export = export.since(chain)
-        if arguments.scheduler is None:
-            result = _export_locally(client, arguments, export, settings, activity)
-        else:
-            result = _export_on_cluster(arguments.scheduler, client.target, export, settings)
-    if arguments.manifest:
-        result.write_manifest(arguments.manifest)
-    if chain is not None:
-        chain.save(export.request.filters, result)
-    for path in export.leftover_files():
-        print_message(_OTHER_FILE.format(path=path))
-    return _report(result, arguments.output)
 
 
 _OTHER_FILE = Text(pt="{path} não é desta exportação.", en="{path} does not belong to this export.")
@@ -348,12 +341,17 @@ def _progress_callback(title: Text, activity: ProgressDisplay) -> Callable[[Expo
         if current != phase:
             started_at = now
         shown_at, phase = now, current
+        left: Text | str = ""
+        if progress.records_left is not None:
+            left = _RECORDS_LEFT.format(n=progress.records_left)
+        elif progress.windows_left is not None:
+            left = _WINDOWS_LEFT.format(n=progress.windows_left)
         activity.show(
             (_KEYS_PROGRESS if progress.is_of_keys else _RECORDS_PROGRESS).format(
                 title=title,
                 n=progress.records,
                 rate=round(progress.records / max(now - started_at, _UPDATE_SECONDS)),
-                left=_remaining_text(progress),
+                left=left,
             )
         )
 
@@ -370,15 +368,10 @@ _KEYS_PROGRESS = Text(
 )
 
 
-def _remaining_text(progress: ExportProgress) -> Text | str:
-    if progress.records_left is not None:
-        left = Text(pt=", {n:falta|faltam} {n} a consultar", en=", {n} left to read")
-        return left.format(n=progress.records_left)
-    if progress.windows_left is None:
-        return ""
-    return Text(
-        pt=", {n:falta|faltam} {n} {n:período|períodos}", en=", {n} {n:window|windows} left"
-    ).format(n=progress.windows_left)
+_RECORDS_LEFT = Text(pt=", {n:falta|faltam} {n} a consultar", en=", {n} left to read")
+_WINDOWS_LEFT = Text(
+    pt=", {n:falta|faltam} {n} {n:período|períodos}", en=", {n} {n:window|windows} left"
+)
 
 
 def _report(result: ExportResult, output: Path) -> ExitCode:

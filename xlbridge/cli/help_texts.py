@@ -134,7 +134,9 @@ _original_dgettext = gettext.dgettext
 def translate_click() -> None:
     """Translate click's own texts into the active language from now on."""
     gettext.dgettext = _dgettext
-    gettext.dngettext = _dngettext
+    gettext.dngettext = lambda domain, msgid1, msgid2, n: _dgettext(
+        domain, msgid1 if n == 1 else msgid2
+    )
     _OPTION.make_metavar = _translated(_option_metavar)
     _ARGUMENT.make_metavar = _translated(_argument_metavar)
 
@@ -157,10 +159,6 @@ def _translated(metavar: _Metavar) -> _Metavar:
 def _dgettext(domain: str, message: str) -> str:
     text = BY_ENGLISH.get(message)
     return _original_dgettext(domain, message) if text is None else str(text)
-
-
-def _dngettext(domain: str, msgid1: str, msgid2: str, n: int) -> str:
-    return _dgettext(domain, msgid1 if n == 1 else msgid2)
 
 
 _UNWRAPPED = "\b"
@@ -308,7 +306,10 @@ def format_in_groups(
     for option in command.get_params(context):
         record = option.get_help_record(context)
         if record is not None and not isinstance(option, click.Argument):
-            title = _title_of(option) if many else _OTHERS
+            title = _OTHERS
+            if many:
+                fitting = (group for group, names in _GROUPS if names.intersection(option.opts))
+                title = next(fitting, getattr(option, "group", _OTHERS))
             groups.setdefault(str(title), []).append(record)
     width = max(
         min(len(term), _MAX_TERM_WIDTH) for records in groups.values() for term, _ in records
@@ -319,11 +320,3 @@ def format_in_groups(
             aligned = [(records[0][0].ljust(width), records[0][1]), *records[1:]]
             with formatter.section(str(title)):
                 formatter.write_dl(aligned)
-
-
-def _title_of(option: click.Parameter) -> Text:
-    for title, names in _GROUPS:
-        if names.intersection(option.opts):
-            return title
-    group: Text = getattr(option, "group", _OTHERS)
-    return group

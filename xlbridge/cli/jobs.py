@@ -16,27 +16,25 @@ from xlbridge.cli.output import (
     print_message,
     print_report,
 )
-from xlbridge.cli.upload_arguments import (
+from xlbridge.cli.upload_run import (
     UploadArguments,
     consent_options,
-    field_options,
-    upload_options,
-)
-from xlbridge.cli.upload_run import (
     failure_exit_code,
+    field_options,
     find_job,
     forbid_yes_in_production,
     print_job,
     report_job,
     run_upload,
     save_status_copy,
+    upload_options,
 )
 from xlbridge.errors import ApiError, ConfigError, InDoubt, LocalFailure, UsageError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.profiles import Profile, ProfileSource, choose_profile, origin_of
 from xlbridge.report_forms import Report, ReportForms, Table
-from xlbridge.upload import Job, Journal, Resolution, State, UploadContext, open_context
+from xlbridge.upload import Job, Resolution, State, UploadContext, open_context
 from xlbridge.upload.results import (
     ensure_evidence,
     history_table,
@@ -68,7 +66,19 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
         with_parts = [j for job in jobs for j in (job, *context.journal.parts_of(job))]
         if form == "json":
             print_json(
-                {"version": 1, "jobs": [_listed_json(context.journal, job) for job in with_parts]}
+                {
+                    "version": 1,
+                    "jobs": [
+                        {
+                            **job_json(context.journal, job, with_rows=False),
+                            "file": job.spec.file,
+                            "sheet": job.spec.sheet,
+                            "profile": job.spec.profile,
+                            "created_at": job.created_at.isoformat(timespec="seconds"),
+                        }
+                        for job in with_parts
+                    ],
+                }
             )
             return ExitCode.GOOD
         if not jobs:
@@ -105,17 +115,6 @@ _WITHOUT_CODES = Text(
 )
 
 
-def _listed_json(journal: Journal, job: Job) -> dict[str, Any]:
-    """Return the report of a job with its file, environment and time."""
-    return {
-        **job_json(journal, job, with_rows=False),
-        "file": job.spec.file,
-        "sheet": job.spec.sheet,
-        "profile": job.spec.profile,
-        "created_at": job.created_at.isoformat(timespec="seconds"),
-    }
-
-
 def _print_tables(*tables: Table) -> None:
     print_report(ReportForms.of_report(lambda: Report(tables=tables)), "text")
 
@@ -138,12 +137,12 @@ def resume_command(job_id: str | None, **options: Any) -> ExitCode:
             except LocalFailure as error:
                 print_error(error)
                 return failure_exit_code(context, job, error)
-            return report_job(context, job, arguments.form, arguments.annotate)
+            return report_job(context, job, arguments)
         with heavy_imports():
             from xlbridge.connection import connect
 
         with connect(context.settings, print_message) as client:
-            forbid_yes_in_production(client.target.production, arguments, job.spec.mode)
+            forbid_yes_in_production(client, arguments, job.spec.mode)
             return run_upload(context, client, job, arguments)
 
 
@@ -155,7 +154,15 @@ def _only_open_job(context: UploadContext) -> Job:
     """
     profile = choose_profile(context.settings)
     option = _profile_option(profile)
-    jobs = [job for job in context.journal.jobs() if _belongs_to(job, profile)]
+    jobs = [
+        job
+        for job in context.journal.jobs()
+        if (
+            job.spec.system.startswith("sandbox:")
+            if profile.source is ProfileSource.EMBEDDED
+            else origin_of(job.spec.system.rpartition("#")[0]) == profile.origin
+        )
+    ]
     open_jobs = [job for job in jobs if not job.state.is_final]
     undecided = [job for job in jobs if job.state is State.NEEDS_PERSON]
     if undecided:
@@ -214,14 +221,6 @@ def _job_lines(jobs: Sequence[Job]) -> str:
     return "".join(lines)
 
 
-def _belongs_to(job: Job, profile: Profile) -> bool:
-    """Return whether a job was sent to the address of a profile."""
-    system = job.spec.system
-    if profile.source is ProfileSource.EMBEDDED:
-        return system.startswith("sandbox:")
-    return origin_of(system.rpartition("#")[0]) == profile.origin
-
-
 @described_command(
     "resolve",
     pt="Registra o que uma pessoa viu no sistema sobre um envio em dúvida.",
@@ -273,7 +272,7 @@ def undo_command(job_id: str, **options: Any) -> ExitCode:
     with open_context(command_settings()) as context:
         job = find_job(context, job_id)
         with connect(context.settings, print_message) as client:
-            forbid_yes_in_production(client.target.production, arguments, Mode.UNDO)
+            forbid_yes_in_production(client, arguments, Mode.UNDO)
             uploads = Uploads(context, client)
             plan = uploads.plan_undo(job)
             if not plan.rows:

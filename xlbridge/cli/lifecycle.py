@@ -41,10 +41,17 @@ _SIGNALS = [getattr(signal, name) for name in _SIGNAL_NAMES if hasattr(signal, n
 
 def treat_signals_as_interrupts() -> None:
     """Raise ``KeyboardInterrupt`` on termination signals, unless they are ignored."""
+
+    def repeat_lost_interrupt(failure: "sys.UnraisableHookArgs") -> None:
+        # An interrupt could not be raised, for example in a finalizer. Other failures of finalizers
+        # are reported where the object was used.
+        if issubclass(failure.exc_type, KeyboardInterrupt):
+            _repeat(signal.SIGINT)
+
     for number in (signal.SIGINT, *_SIGNALS):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
-    sys.unraisablehook = _repeat_lost_interrupt
+    sys.unraisablehook = repeat_lost_interrupt
 
 
 def ignore_interrupts() -> None:
@@ -71,15 +78,6 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
             return
         frame = frame.f_back
     raise KeyboardInterrupt
-
-
-def _repeat_lost_interrupt(failure: "sys.UnraisableHookArgs") -> None:
-    """Repeat an interrupt that could not be raised, for example in a finalizer.
-
-    Other failures of finalizers are reported where the object was used.
-    """
-    if issubclass(failure.exc_type, KeyboardInterrupt):
-        _repeat(signal.SIGINT)
 
 
 def _repeat(number: int) -> None:

@@ -74,6 +74,7 @@ _NOT_STORED = "none"
 )
 @option(
     "--ask",
+    "asks",
     is_flag=True,
     pt="Pede a senha de novo.",
     en="Asks for the password again.",
@@ -90,7 +91,7 @@ def command(
     email: str | None,
     production: bool | None,
     store: str,
-    ask: bool,
+    asks: bool,
     password_stdin: bool,
     form: str,
 ) -> None:
@@ -99,9 +100,9 @@ def command(
     else:
         settings = command_settings()
         profile = choose_profile(settings)
-    ask |= password_stdin
+    asks |= password_stdin
     if profile.source is not ProfileSource.FILE:
-        if ask:
+        if asks:
             raise UsageError(
                 Text(pt="Só um perfil guarda senha.", en="Only a profile has a stored password."),
                 Text(
@@ -112,33 +113,25 @@ def command(
         with connect(settings, print_message, RetryPolicy.quick()) as client:
             _print_login(client, client.login(), form)
         return
-    _log_in(settings, profile, store, form, save=url is not None, ask=ask, stdin=password_stdin)
-
-
-def _log_in(
-    settings: Settings,
-    profile: Profile,
-    store: str,
-    form: str,
-    *,
-    save: bool,
-    ask: bool,
-    stdin: bool,
-) -> None:
     known = find_password(settings, profile).source
-    ask = ask or known is PasswordSource.NOWHERE
-    if ask:
-        password = _ask_password(profile, stdin=stdin)
+    asks |= known is PasswordSource.NOWHERE
+    if asks:
+        if password_stdin:
+            password = sys.stdin.readline().rstrip("\r\n")
+        elif sys.stdin.isatty():
+            password = ask(_PASSWORD.format(email=profile.email), hide_input=True)
+        else:
+            raise ConfigError(_NO_PASSWORD.format(name=profile.name), _HOW_TO_GIVE_PASSWORD)
         settings = replace(settings, password=password, base_url=profile.base_url)
     target = target_of(settings, profile)
     token_file = TokenFile(settings.home, target.base_url, target.email, target.password)
     with Client(target, token_file=token_file, retry_policy=RetryPolicy.quick()) as client:
         answer = client.login()
-        if save:
+        if url is not None:
             save_profile(settings.home, profile)
-        if save and not ask and store != _NOT_STORED and known is PasswordSource.ENVIRONMENT:
-            print_message(_FROM_ENVIRONMENT.format(name=as_arguments(profile.name)))
-        if ask and store != _NOT_STORED:
+            if not asks and store != _NOT_STORED and known is PasswordSource.ENVIRONMENT:
+                print_message(_FROM_ENVIRONMENT.format(name=as_arguments(profile.name)))
+        if asks and store != _NOT_STORED:
             source = store_password(
                 settings.home,
                 profile,
@@ -170,7 +163,9 @@ def _new_profile(url: str, email: str | None, production: bool | None) -> tuple[
     if settings.profile is not None and sys.stdin.isatty():
         email = email or ask(_EMAIL)
         if production is None:
-            production = _ask_production()
+            answers = dict.fromkeys(_YES, True) | dict.fromkeys(_NO, False)
+            while production is None:
+                production = answers.get(ask(_IS_PRODUCTION).strip().casefold())
     if settings.profile is None or email is None or production is None:
         raise UsageError(
             Text(
@@ -197,37 +192,23 @@ def _new_profile(url: str, email: str | None, production: bool | None) -> tuple[
 _EMAIL = Text(pt="E-mail do usuário de integração", en="E-mail of the integration user")
 
 
-def _ask_production() -> bool:
-    question = Text(
-        pt="É o sistema de produção, o que a empresa usa? [s/n]",
-        en="Is it the production system, the one in daily use? [y/n]",
-    )
-    answers = dict.fromkeys(_YES, True) | dict.fromkeys(_NO, False)
-    while True:
-        if (production := answers.get(ask(question).strip().casefold())) is not None:
-            return production
-
-
+_IS_PRODUCTION = Text(
+    pt="É o sistema de produção, o que a empresa usa? [s/n]",
+    en="Is it the production system, the one in daily use? [y/n]",
+)
 _YES = ("s", "sim", "y", "yes")
 _NO = ("n", "não", "nao", "no")
 
 
-def _ask_password(profile: Profile, *, stdin: bool) -> str:
-    if stdin:
-        return sys.stdin.readline().rstrip("\r\n")
-    if not sys.stdin.isatty():
-        raise ConfigError(
-            Text(
-                pt="Falta a senha de {name}: não há terminal para perguntar.",
-                en="The password of {name} is missing: there is no terminal to ask on.",
-            ).format(name=profile.name),
-            Text(
-                pt="Use --password-stdin, ou defina XLBRIDGE_PASSWORD.",
-                en="Use --password-stdin, or set XLBRIDGE_PASSWORD.",
-            ),
-        )
-    question = Text(pt="Senha de {email}", en="Password of {email}").format(email=profile.email)
-    return ask(question, hide_input=True)
+_PASSWORD = Text(pt="Senha de {email}", en="Password of {email}")
+_NO_PASSWORD = Text(
+    pt="Falta a senha de {name}: não há terminal para perguntar.",
+    en="The password of {name} is missing: there is no terminal to ask on.",
+)
+_HOW_TO_GIVE_PASSWORD = Text(
+    pt="Use --password-stdin, ou defina XLBRIDGE_PASSWORD.",
+    en="Use --password-stdin, or set XLBRIDGE_PASSWORD.",
+)
 
 
 def _print_login(client: Client, answer: Authentication, form: str) -> None:

@@ -25,8 +25,8 @@ from xlbridge.cli.output import (
     StdoutFailed,
     begin_result,
     finish_result,
+    print_defect,
     print_error,
-    print_failure,
     print_message,
     print_usage_error,
 )
@@ -101,14 +101,11 @@ _MODULES = {
 }
 """Commands in the module of another one, as ``<name>_command``."""
 
-_SUBCOMMANDS = {"batch": ("rehearse",)}
-"""Subcommands in modules of their own, ``<command>_<subcommand>``."""
-
 _OPTIONS = Text(pt="[OPÇÕES]", en="[OPTIONS]")
 _OPTIONAL_SUBCOMMAND = Text(pt="[COMANDO] [ARGUMENTOS]...", en="[COMMAND] [ARGS]...")
 _SUBCOMMAND = Text(pt="COMANDO [ARGUMENTOS]...", en="COMMAND [ARGS]...")
 
-_WITHOUT_ENVIRONMENT = frozenset({"resources", "listings", "sandbox", "batch rehearse"})
+_WITHOUT_ENVIRONMENT = frozenset({"resources new", "listings", "sandbox", "batch rehearse"})
 """Commands without environment options."""
 
 _BROKEN_PIPE = 141
@@ -123,12 +120,10 @@ class _LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         with heavy_imports():
-            command: click.Command = _command_of(cmd_name)
-            if isinstance(command, click.Group):
-                for name in _SUBCOMMANDS.get(cmd_name, ()):
-                    command.add_command(_command_of(f"{cmd_name}_{name}"))
-        _complete_help(cmd_name, command)
-        _add_environment(cmd_name, command)
+            attribute = f"{cmd_name}_command" if cmd_name in _MODULES else "command"
+            module = importlib.import_module(f"xlbridge.cli.{_MODULES.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, attribute)
+        _complete(cmd_name, command)
         return command
 
     def resolve_command(
@@ -155,27 +150,9 @@ class _LazyGroup(click.Group):
         super().format_epilog(ctx, formatter)
 
 
-def _command_of(name: str) -> Any:
-    attribute = f"{name}_command" if name in _MODULES else "command"
-    return getattr(importlib.import_module(f"xlbridge.cli.{_MODULES.get(name, name)}"), attribute)
-
-
-def _add_environment(name: str, command: click.Command) -> None:
-    """Add the environment options to a command or its subcommands."""
-    if name in _WITHOUT_ENVIRONMENT:
-        return
-    from xlbridge.cli.environment import add_environment_options
-
-    if not isinstance(command, click.Group):
-        add_environment_options(command)
-        return
-    for subname, subcommand in command.commands.items():
-        if f"{name} {subname}" not in _WITHOUT_ENVIRONMENT:
-            add_environment_options(subcommand)
-
-
-def _complete_help(name: str, command: click.Command) -> None:
-    """Add examples, option groups and translated placeholders to a command's help."""
+def _complete(name: str, command: click.Command) -> None:
+    """Add examples, option groups and translated placeholders to a command's help, and the options
+    that choose the environment to the command, or to its subcommands."""
     command.epilog = examples_of(name)
     command.options_metavar = str(_OPTIONS)
     if isinstance(command, click.Group):
@@ -183,8 +160,12 @@ def _complete_help(name: str, command: click.Command) -> None:
         command.subcommand_metavar = str(_OPTIONAL_SUBCOMMAND if optional else _SUBCOMMAND)
     subcommands = getattr(command, "commands", {})
     for subname, subcommand in subcommands.items():
-        _complete_help(f"{name} {subname}", subcommand)
+        _complete(f"{name} {subname}", subcommand)
     if not subcommands:
+        if name not in _WITHOUT_ENVIRONMENT:
+            from xlbridge.cli.environment import add_environment_options
+
+            add_environment_options(command)
         patched: Any = command
         patched.format_options = partial(format_in_groups, command)
 
@@ -198,13 +179,6 @@ class _LanguageChoice(click.Choice[Language]):
         return parse_language(str(value)) or super().convert(value, param, ctx)
 
 
-def _choose_language(
-    _ctx: click.Context, _parameter: click.Parameter, language: Language | None
-) -> None:
-    if language:
-        set_language(language)
-
-
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(
     __version__, prog_name="xlbridge", help="Show the version and exit / mostra a versão e sai."
@@ -212,7 +186,7 @@ def _choose_language(
 @click.option(
     "--lang",
     type=_LanguageChoice(LANGUAGES),
-    callback=_choose_language,
+    callback=lambda _ctx, _parameter, language: set_language(language) if language else None,
     is_eager=True,
     expose_value=False,
     help="Language of the messages / idioma das mensagens.",
@@ -328,44 +302,32 @@ def _report_crash(error: Exception) -> int:
             "written: {reason}.",
         )
         reason = os_error_reason(unwritten)
-        print_failure("Defect", message.format(kind=type(error).__name__, reason=reason))
+        print_defect(message.format(kind=type(error).__name__, reason=reason))
         return ExitCode.CRASHED
     message = Text(
         pt="Defeito do xlbridge ({kind}). Nada mais será feito. Envie este arquivo ao projeto: {f}",
         en="A defect of xlbridge ({kind}). Nothing more will be done. Send this file to the "
         "project: {f}",
     )
-    print_failure("Defect", message.format(kind=type(error).__name__, f=report.name))
+    print_defect(message.format(kind=type(error).__name__, f=report.name))
     return ExitCode.CRASHED
-
-
-def _reopen_closed_streams() -> None:
-    """Open the standard streams that Python was started without; what is written there is lost.
-
-    No other file can get the descriptor of a stream then.
-    """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            flag = os.O_RDONLY if name == "stdin" else os.O_WRONLY
-            setattr(sys, name, os.fdopen(os.open(os.devnull, flag), mode))
-
-
-def _buffer_stdout() -> None:
-    """Buffer stdout under ``PYTHONUNBUFFERED`` too, so that a failed write is noticed.
-
-    Printed text is flushed immediately anyway.
-    """
-    raw = getattr(sys.stdout, "buffer", None)
-    if isinstance(raw, io.FileIO):
-        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw))
 
 
 def run() -> NoReturn:
     """Entry point of the ``xlbridge`` script."""
     treat_signals_as_interrupts()
     try:
-        _reopen_closed_streams()
-        _buffer_stdout()
+        # Open the streams that Python was started without, so that no other file can get their
+        # descriptors; what is written there is lost.
+        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+            if getattr(sys, name) is None:
+                flag = os.O_RDONLY if name == "stdin" else os.O_WRONLY
+                setattr(sys, name, os.fdopen(os.open(os.devnull, flag), mode))
+        # Buffer stdout under ``PYTHONUNBUFFERED`` too, so that a failed write is noticed. Printed
+        # text is flushed immediately anyway.
+        raw = getattr(sys.stdout, "buffer", None)
+        if isinstance(raw, io.FileIO):
+            sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw))
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -1,11 +1,11 @@
 """Options that several commands share, and the arguments of ``validate``."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import partial, reduce, wraps
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import click
 
@@ -22,7 +22,11 @@ from xlbridge.settings import (
     SCHEMAS_VARIABLE,
     DateOrder,
     NumberStyle,
+    ParseOptions,
 )
+
+if TYPE_CHECKING:
+    from xlbridge.validation import ValidationRequest
 
 Decorated = Callable[..., Any]
 Decorator = Callable[[Decorated], Decorated]
@@ -151,16 +155,15 @@ def _set_as_variable(
             before = os.environ.get(name)
             os.environ[name] = value if isinstance(value, str) else str(value.resolve())
             # The context of a command is not closed if other options of it are wrong.
-            context.find_root().call_on_close(partial(_restore_variable, name, before))
+            context.find_root().call_on_close(partial(restore, before))
+
+    def restore(before: str | None) -> None:
+        if before is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = before
 
     return callback
-
-
-def _restore_variable(name: str, before: str | None) -> None:
-    if before is None:
-        os.environ.pop(name, None)
-    else:
-        os.environ[name] = before
 
 
 port_option = option(
@@ -245,21 +248,7 @@ accept_option = option(
     "header either (none forgets what was accepted); may be repeated.",
 )
 
-parse_options = combine_options(
-    [
-        csv_options,
-        option(
-            "--dates",
-            type=click.Choice(get_args(DateOrder)),
-            pt="A ordem de dia e mês nas datas em texto.",
-            en="The order of day and month in text dates.",
-        ),
-        numbers_option,
-        accept_option,
-    ]
-)
-
-map_option = option(
+_map_option = option(
     "--map",
     "mapping",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -285,7 +274,7 @@ def _parse_links(
     return links
 
 
-link_option = option(
+_link_option = option(
     "--link",
     "links",
     multiple=True,
@@ -297,6 +286,23 @@ link_option = option(
     en="The column has names (CNPJ, CPF, own code, name) instead of codes, which are looked up "
     "in the system, or values of another sheet, sent before: FILE#COLUMN; may be repeated.",
 )
+
+parse_options = combine_options(
+    [
+        csv_options,
+        option(
+            "--dates",
+            type=click.Choice(get_args(DateOrder)),
+            pt="A ordem de dia e mês nas datas em texto.",
+            en="The order of day and month in text dates.",
+        ),
+        numbers_option,
+        accept_option,
+        _map_option,
+        _link_option,
+    ]
+)
+"""How a workbook is read: the fields of ``ReadingArguments``."""
 
 scheduler_option = option(
     "--scheduler",
@@ -343,6 +349,51 @@ status_copy_option = option(
 
 
 @dataclass(frozen=True, slots=True)
+class ReadingArguments:
+    """Arguments of a command for how its workbooks are read, by the names of its parameters."""
+
+    dates: DateOrder | None
+    numbers: NumberStyle | None
+    accept: tuple[str, ...]
+    mapping: Path | None
+    links: Mapping[str, str]
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> Self:
+        """Return the arguments, removed from the options of a command by name."""
+        return cls(**{field.name: options.pop(field.name) for field in fields(cls)})
+
+    def requests(
+        self, files: Iterable[Path], folder: Path, **more: Any
+    ) -> "list[ValidationRequest]":
+        """Return the requests that validate files, with ``more`` of their fields.
+
+        ``folder`` has the findings that were accepted before. Raises ``UsageError`` for a finding
+        that does not exist, or a mapping that cannot be read.
+        """
+        # Imported late: most commands read no workbook.
+        from xlbridge.validation import AcceptedFindings, ValidationRequest
+
+        mapping = None
+        if self.mapping is not None:
+            from xlbridge.validation.mapping import read_mapping
+
+            mapping = read_mapping(self.mapping)
+        accepted = AcceptedFindings.of(self.accept, folder)
+        return [
+            ValidationRequest(
+                file=file,
+                reading=ParseOptions(dates=self.dates, numbers=self.numbers),
+                mapping=mapping,
+                links=self.links,
+                accepted=accepted,
+                **more,
+            )
+            for file in files
+        ]
+
+
+@dataclass(frozen=True, slots=True)
 class ValidateArguments:
     """Arguments of ``validate``, by the names of its parameters."""
 
@@ -356,10 +407,6 @@ class ValidateArguments:
     limit: int | None
     force: bool
     online: bool
-    dates: DateOrder | None
-    numbers: NumberStyle | None
-    accept: tuple[str, ...]
-    mapping: Path | None
-    links: Mapping[str, str]
+    reading: ReadingArguments
     workers: int | None
     scheduler: str | None

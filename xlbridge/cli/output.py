@@ -91,8 +91,16 @@ def finish_result(code: int) -> int:
     """
     if _result.file is not None and _result.collected is not None:
         with _result.collected as collected:
+            collected.seek(0)
             try:
-                _write_result(_result.file, collected)
+                with (
+                    replace_atomically(_result.file) as temporary,
+                    temporary.open("w", encoding="utf-8", newline="\n") as target,
+                ):
+                    shutil.copyfileobj(collected, target)
+                print_message(
+                    Text(pt="Relatório em {f}", en="Report in {f}").format(f=_result.file)
+                )
             except (UsageError, LocalFailure) as error:
                 _result.file = None
                 if _result.report is None:
@@ -107,16 +115,6 @@ def finish_result(code: int) -> int:
         _result.file = None
         print_json({"version": 1, "error": _result.failure})
     return code
-
-
-def _write_result(file: Path, collected: IO[str]) -> None:
-    collected.seek(0)
-    with (
-        replace_atomically(file) as temporary,
-        temporary.open("w", encoding="utf-8", newline="\n") as target,
-    ):
-        shutil.copyfileobj(collected, target)
-    print_message(Text(pt="Relatório em {f}", en="Report in {f}").format(f=file))
 
 
 _PIECE = 1 << 16
@@ -190,9 +188,9 @@ def ignore_stderr_failures() -> Iterator[None]:
         return
 
 
-def print_failure(kind: str, text: Text) -> None:
-    """Print why the command failed, for a reason that is not an ``XlbridgeError``."""
-    _result.failure = {"type": kind, "code": kind.lower(), "message": str(text), "hint": ""}
+def print_defect(text: Text) -> None:
+    """Print that the command failed by a defect of xlbridge."""
+    _result.failure = {"type": "Defect", "code": "defect", "message": str(text), "hint": ""}
     print_message(text)
 
 
@@ -304,13 +302,16 @@ def fit_to_terminal(lines: Iterable[str], stream: TextIO) -> Iterator[str]:
     width = max(_MIN_WIDTH, shutil.get_terminal_size().columns)
     plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     for line in lines:
-        wrapped = _wrap(line, width)
-        yield wrapped if plain else _colour(wrapped)
+        wrapped = line if len(line) <= width else _wrap(line, width)
+        if not plain:
+            wrapped = _CODE.sub(lambda code: click.style(code[0], dim=True), wrapped)
+            wrapped = _MARK.sub(
+                lambda mark: mark[1] + click.style(mark[2], fg=_COLOURS[mark[2]]), wrapped, 1
+            )
+        yield wrapped
 
 
 def _wrap(line: str, width: int) -> str:
-    if len(line) <= width:
-        return line
     content = line.lstrip(" ")
     indent = " " * (len(line) - len(content))
     return "\n".join(
@@ -325,8 +326,3 @@ def _wrap(line: str, width: int) -> str:
             break_on_hyphens=False,
         )
     )
-
-
-def _colour(text: str) -> str:
-    text = _CODE.sub(lambda code: click.style(code[0], dim=True), text)
-    return _MARK.sub(lambda mark: mark[1] + click.style(mark[2], fg=_COLOURS[mark[2]]), text, 1)

@@ -12,8 +12,12 @@ from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import option, result_options
 from xlbridge.cli.output import print_error, print_message, print_report
-from xlbridge.cli.upload_arguments import UploadArguments, consent_options
-from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload
+from xlbridge.cli.upload_run import (
+    UploadArguments,
+    consent_options,
+    forbid_yes_in_production,
+    run_upload,
+)
 from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
@@ -23,7 +27,6 @@ from xlbridge.upload import open_context
 from xlbridge.upload.processing import KINDS, find_kind
 
 if TYPE_CHECKING:
-    from xlbridge.client import Target
     from xlbridge.upload import UploadContext
     from xlbridge.upload.processing import ProcessKind, ProcessPlan, RecordNumbers
 
@@ -122,7 +125,13 @@ def command(
     with heavy_imports():
         from xlbridge.connection import connect
         from xlbridge.resources import Mode
-        from xlbridge.upload.processing import InvalidNumbers, create_processing, plan_processing
+        from xlbridge.upload.processing import (
+            InvalidNumbers,
+            create_processing,
+            plan_processing,
+            process_plan_json,
+            process_plan_report,
+        )
 
     with open_context(command_settings()) as context:
         try:
@@ -135,8 +144,15 @@ def command(
             if plan_only:
                 plan = plan_processing(context, client, kind, numbers, again=again, at_once=at_once)
                 step = _next_step(context, plan, at_once=at_once, again=again)
-                return _print_plan(plan, client.target, arguments.form, step)
-            forbid_yes_in_production(client.target.production, arguments, Mode.PROCESS)
+                report = process_plan_report(
+                    kind.name, client.target, plan.records, plan.token, plan.numbers.hidden
+                )
+                report = replace(report, next_steps=[*report.next_steps, step])
+                document = process_plan_json(plan) | {"target": client.target.to_json()}
+                forms = ReportForms.of_report(lambda: report, lambda: document)
+                print_report(forms, arguments.form)
+                return ExitCode.DATA_ERRORS if plan.skipped else ExitCode.GOOD
+            forbid_yes_in_production(client, arguments, Mode.PROCESS)
             job = create_processing(
                 context, client, kind, numbers, arguments.options, at_once=at_once
             )
@@ -194,15 +210,3 @@ def _next_step(
     return Text(
         pt="A seguir: xlbridge process {arguments}", en="Next: xlbridge process {arguments}"
     ).format(arguments=as_arguments(*words))
-
-
-def _print_plan(plan: "ProcessPlan", target: "Target", form: str, next_step: Text) -> ExitCode:
-    from xlbridge.upload.processing import process_plan_json, process_plan_report
-
-    report = process_plan_report(
-        plan.kind.name, target, plan.records, plan.token, plan.numbers.hidden
-    )
-    report = replace(report, next_steps=[*report.next_steps, next_step])
-    document = process_plan_json(plan) | {"target": target.to_json()}
-    print_report(ReportForms.of_report(lambda: report, lambda: document), form)
-    return ExitCode.DATA_ERRORS if plan.skipped else ExitCode.GOOD

@@ -8,14 +8,10 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Event, Thread
-from typing import TYPE_CHECKING
 
 from xlbridge.cli.output import print_message, visible
 from xlbridge.i18n import Text
 from xlbridge.settings import read_progress_seconds
-
-if TYPE_CHECKING:
-    from rich.progress import ProgressColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +42,31 @@ def show_progress(text: Text, total: int = 1, *, counts: bool = False) -> Iterat
 
 @contextmanager
 def _lines(text: Text, total: int) -> Iterator[ProgressDisplay]:
-    seconds = read_progress_seconds(os.environ)
     lines = _ProgressLines(text, total)
+
+    def show(new: Text) -> None:
+        lines.text = new
+
+    def advance() -> None:
+        lines.done += 1
+
+    @contextmanager
+    def paused() -> Iterator[None]:
+        lines.hidden = True
+        try:
+            yield
+        finally:
+            lines.hidden = False
+
+    display = ProgressDisplay(show, paused, advance)
+    seconds = read_progress_seconds(os.environ)
     if not seconds:
-        yield lines.display
+        yield display
         return
     writer = Thread(target=lines.write_every, args=[seconds], daemon=True)
     writer.start()
     try:
-        yield lines.display
+        yield display
     finally:
         lines.ended.set()
         writer.join()
@@ -71,38 +83,17 @@ class _ProgressLines:
     ended: Event = field(default_factory=Event)
     hidden: bool = False
 
-    @property
-    def display(self) -> ProgressDisplay:
-        return ProgressDisplay(self._show, self._paused, self._advance)
-
     def write_every(self, seconds: float) -> None:
         """Write a line at an interval until the work has ended, or stderr is closed."""
         while not self.ended.wait(seconds):
             if self.hidden:
                 continue
+            steps = _STEPS.format(done=self.done, total=self.total) if self.total > 1 else ""
+            elapsed = timedelta(seconds=round(time.monotonic() - self.started_at))
             try:
-                print_message(self._line())
+                print_message(_LINE.format(text=self.text, steps=steps, elapsed=elapsed))
             except OSError:
                 return
-
-    def _line(self) -> Text:
-        steps = _STEPS.format(done=self.done, total=self.total) if self.total > 1 else ""
-        elapsed = timedelta(seconds=round(time.monotonic() - self.started_at))
-        return _LINE.format(text=self.text, steps=steps, elapsed=elapsed)
-
-    def _show(self, text: Text) -> None:
-        self.text = text
-
-    def _advance(self) -> None:
-        self.done += 1
-
-    @contextmanager
-    def _paused(self) -> Iterator[None]:
-        self.hidden = True
-        try:
-            yield
-        finally:
-            self.hidden = False
 
 
 _LINE = Text(pt="… {text}{steps} (há {elapsed})", en="… {text}{steps} ({elapsed} so far)")
@@ -113,10 +104,21 @@ _STEPS = Text(pt=" · {done} de {total}", en=" · {done} of {total}")
 def _bar(text: Text, total: int, *, counts: bool) -> Iterator[ProgressDisplay]:
     from rich.console import Console
     from rich.markup import escape
-    from rich.progress import Progress
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.table import Column
 
+    bar = [BarColumn()] if counts or total > 1 else []
+    steps = [MofNCompleteColumn()] if total > 1 else []
+    description = TextColumn("{task.description}", table_column=Column())
     with Progress(
-        *_progress_columns(total, has_bar=counts or total > 1),
+        *(SpinnerColumn(), description, *bar, *steps, TimeElapsedColumn()),
         console=Console(stderr=True),
         transient=True,
     ) as progress:
@@ -136,19 +138,3 @@ def _bar(text: Text, total: int, *, counts: bool) -> Iterator[ProgressDisplay]:
             advance=lambda: progress.update(task, advance=1, refresh=True),
             count=lambda done, all_: progress.update(task, completed=done, total=all_),
         )
-
-
-def _progress_columns(total: int, *, has_bar: bool) -> "list[ProgressColumn]":
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-    from rich.table import Column
-
-    bar = [BarColumn()] if has_bar else []
-    steps = [MofNCompleteColumn()] if total > 1 else []
-    text = TextColumn("{task.description}", table_column=Column())
-    return [SpinnerColumn(), text, *bar, *steps, TimeElapsedColumn()]

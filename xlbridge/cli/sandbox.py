@@ -3,14 +3,13 @@
 import os
 from contextlib import ExitStack
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 
 import click
 
 from xlbridge.cli.options import described_command, option, port_option, schemas_option
 from xlbridge.cli.output import print_message
-from xlbridge.cli.progress import ProgressDisplay, show_progress
+from xlbridge.cli.progress import show_progress
 from xlbridge.i18n import Text
 from xlbridge.profiles import EMBEDDED_NAME
 from xlbridge.resources import load_catalogue
@@ -163,19 +162,21 @@ def command(
             stack.close()
             _announce(ready_file, running, shows_password=settings.password is None)
 
-        serve(options, settings, announce, partial(_show_seeding, activity))
+        def show_seeding(done: int, total: int) -> None:
+            filling = _FILLING.format(total=total)
+            if done == 0:
+                with activity.paused():
+                    print_message(filling)
+            activity.show(_FILLED.format(filling=filling, done=done))
+
+        serve(options, settings, announce, show_seeding)
 
 
-def _show_seeding(activity: ProgressDisplay, done: int, total: int) -> None:
-    filling = Text(
-        pt="Preenchendo o banco de dados novo: {total} {total:pedido|pedidos} de venda",
-        en="Filling the new database: {total} {total:sales order|sales orders}",
-    ).format(total=total)
-    if done == 0:
-        with activity.paused():
-            print_message(filling)
-    written = Text(pt="{filling}, {done} {done:gravado|gravados}", en="{filling}, {done} written")
-    activity.show(written.format(filling=filling, done=done))
+_FILLING = Text(
+    pt="Preenchendo o banco de dados novo: {total} {total:pedido|pedidos} de venda",
+    en="Filling the new database: {total} {total:sales order|sales orders}",
+)
+_FILLED = Text(pt="{filling}, {done} {done:gravado|gravados}", en="{filling}, {done} written")
 
 
 def _announce(ready_file: Path | None, running: RunningSandbox, *, shows_password: bool) -> None:

@@ -80,11 +80,24 @@ def command(
     if sheet is not None and old is None:
         raise UsageError(_SHEET_NEEDS_MIGRATE)
     if folder is not None:
-        _write_templates(folder, replace=force)
+        with report_write_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        shipped = {folder / f"{name}.xlsx": one for name, one in load_catalogue().items()}
+        # None is written if one exists already: it may have been filled in.
+        for path in () if force else shipped:
+            require_new(path)
+        for path, one in shipped.items():
+            write_template(path, one)
+            print_message(_WRITTEN.format(path=path))
         return
     settings = settings_without_profile()
     catalogue = load_catalogue(settings.schemas)
-    chosen = _find_resource(resource, catalogue)
+    if resource is None:
+        known = _KNOWN.format(known=", ".join(catalogue))
+        raise UsageError(
+            Text(pt="Falta o nome do recurso.", en="The name of the resource is missing."), known
+        )
+    chosen = catalogue.named(resource)
     path = output or Path(f"{chosen.name}.xlsx")
     require_distinct([path], [] if old is None else [old])
     if not force:
@@ -99,17 +112,6 @@ def command(
         print_message(_WRITTEN.format(path=path))
     following = _NEXT if old is None else _CHECK
     print_message(following.format(path=as_arguments(path)))
-
-
-def _find_resource(name: str | None, catalogue: Catalogue) -> Resource:
-    if name is None:
-        raise UsageError(
-            Text(pt="Falta o nome do recurso.", en="The name of the resource is missing."),
-            Text(pt="Existem: {known}.", en="There are: {known}.").format(
-                known=", ".join(catalogue)
-            ),
-        )
-    return catalogue.named(name)
 
 
 def _write_with_lists(
@@ -180,6 +182,7 @@ _NO_REGISTRY = Text(
     pt="Nenhuma coluna de {resource} se refere a um cadastro; grave o modelo sem --with-lists.",
     en="No column of {resource} refers to a registry; write the template without --with-lists.",
 )
+_KNOWN = Text(pt="Existem: {known}.", en="There are: {known}.")
 _LISTED = Text(pt="  nas listas: {title} ({n})", en="  in the lists: {title} ({n})")
 _WRITTEN = Text(pt="Modelo gravado em {path}", en="Template written to {path}")
 _MIGRATED = Text(
@@ -192,20 +195,3 @@ _NEXT = Text(
 )
 
 _CHECK = Text(pt="Confira-o: xlbridge validate {path}", en="Check it: xlbridge validate {path}")
-
-
-def _write_templates(folder: Path, *, replace: bool) -> None:
-    """Write the templates of all shipped resources into a folder; create it if necessary.
-
-    Raises ``UsageError`` if one cannot be written, and, without ``replace``, before any is written
-    if one exists already: it may have been filled in.
-    """
-    with report_write_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    paths = {folder / f"{name}.xlsx": resource for name, resource in load_catalogue().items()}
-    if not replace:
-        for path in paths:
-            require_new(path)
-    for path, resource in paths.items():
-        write_template(path, resource)
-        print_message(_WRITTEN.format(path=path))

@@ -1,6 +1,5 @@
 """``xlbridge upload``: validates and sends a workbook; ``retry``: sends its corrected rows."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +9,8 @@ from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import (
+    ReadingArguments,
     described_command,
-    link_option,
-    map_option,
     option,
     parse_options,
     result_options,
@@ -20,25 +18,25 @@ from xlbridge.cli.options import (
 )
 from xlbridge.cli.output import print_json, print_message
 from xlbridge.cli.progress import show_progress
-from xlbridge.cli.upload_arguments import UploadArguments, upload_options
 from xlbridge.cli.upload_run import (
+    UploadArguments,
     find_job,
     forbid_yes_in_production,
     run_upload,
+    upload_options,
 )
 from xlbridge.files import as_arguments, require_distinct
 from xlbridge.i18n import Text, joined
 from xlbridge.profiles import choose_profile
-from xlbridge.settings import DateOrder, NumberStyle, ParseOptions, Settings
+from xlbridge.settings import Settings
 from xlbridge.upload import UploadContext, open_context
 from xlbridge.upload.results import ROW_COUNTS, ensure_evidence
-from xlbridge.validation import AcceptedFindings, ValidationRequest
+from xlbridge.validation import ValidationRequest
 from xlbridge.workbook import WorkbookOrigin
 
 if TYPE_CHECKING:
     from xlbridge.upload import Job
     from xlbridge.validation import ValidatedSheet
-    from xlbridge.validation.mapping import SheetMapping
 
 
 @described_command(
@@ -49,36 +47,24 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(readable=False, path_type=Path))
 @sheet_options
 @parse_options
-@map_option
-@link_option
 @upload_options("upload")
 @result_options
 def command(
     file: Path,
     resource: str | None,
     sheet: str | None,
-    dates: DateOrder | None,
-    numbers: NumberStyle | None,
-    accept: tuple[str, ...],
-    mapping: Path | None,
-    links: Mapping[str, str],
     **options: Any,
 ) -> ExitCode:
+    reading = ReadingArguments.take(options)
     arguments = UploadArguments.of(options)
-    require_distinct([arguments.annotate], [file, *([mapping] if mapping else [])])
+    mapping = [] if reading.mapping is None else [reading.mapping]
+    require_distinct([arguments.annotate], [file, *mapping])
     with open_context(command_settings()) as context:
         title = Text(pt="Conferindo {f}", en="Checking {f}").format(f=file)
         # Most modules are imported in there, while the file is being parsed.
         with heavy_imports(), show_progress(title):
-            request = ValidationRequest(
-                file=file,
-                resource=resource,
-                sheet=sheet,
-                reading=ParseOptions(dates=dates, numbers=numbers),
-                mapping=_mapping(mapping),
-                links=links,
-                accepted=AcceptedFindings.of(accept, context.settings.accepted),
-            )
+            folder = context.settings.accepted
+            [request] = reading.requests([file], folder, resource=resource, sheet=sheet)
             validated = _validate(request, context.settings)
         request.accepted.remember(context.settings.accepted, validated.with_children)
         if validated.read_as is not None:
@@ -88,14 +74,6 @@ def command(
 
             remember(request.mapping, [validated], context.settings)
         return _send(context, request, validated, arguments)
-
-
-def _mapping(path: Path | None) -> "SheetMapping | None":
-    if path is None:
-        return None
-    from xlbridge.validation.mapping import read_mapping
-
-    return read_mapping(path)
 
 
 def _validate(request: ValidationRequest, settings: Settings) -> "ValidatedSheet":
@@ -127,20 +105,14 @@ def _validate(request: ValidationRequest, settings: Settings) -> "ValidatedSheet
     en="The corrected workbook (default: the rejects workbook).",
 )
 @parse_options
-@map_option
-@link_option
 @upload_options("retry")
 @result_options
 def retry_command(
     job_or_file: str,
     file: Path | None,
-    dates: DateOrder | None,
-    numbers: NumberStyle | None,
-    accept: tuple[str, ...],
-    mapping: Path | None,
-    links: dict[str, str],
     **options: Any,
 ) -> ExitCode:
+    reading = ReadingArguments.take(options)
     arguments = UploadArguments.of(options)
     with heavy_imports():
         from xlbridge.parallel import validate_single_sheet
@@ -153,15 +125,9 @@ def retry_command(
         job = find_job(context, job_id)
         job.require_rejected()
         job = ensure_evidence(context, job)
-        request = ValidationRequest(
-            file=file or Path(job.last("rejects_file")),
-            resource=context.catalogue.named(job.spec.resource).name,
-            reading=ParseOptions(dates=dates, numbers=numbers),
-            mapping=_mapping(mapping),
-            links=links,
-            accepted=AcceptedFindings.of(accept, context.settings.accepted),
-        )
-        settings = context.settings
+        settings, resource = context.settings, context.catalogue.named(job.spec.resource)
+        path = file or Path(job.last("rejects_file"))
+        [request] = reading.requests([path], settings.accepted, resource=resource.name)
         validated = validate_single_sheet(request, settings.schemas, settings.limits)
         request.accepted.remember(settings.accepted, validated.with_children)
         return _send(context, request, validated, arguments, job)
@@ -212,7 +178,7 @@ def _send(
             rows = uploads.rows_to_send(sheet, options, earlier)
         except InvalidSheet as error:
             return _report_invalid(context, request, error.sheet, mode, arguments.form)
-        forbid_yes_in_production(client.target.production, arguments, mode)
+        forbid_yes_in_production(client, arguments, mode)
         if choice is not None:
             print_message(
                 _SUMMARY.format(

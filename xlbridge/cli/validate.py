@@ -12,12 +12,11 @@ from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import (
     WORKBOOK_OUTPUT,
+    ReadingArguments,
     ValidateArguments,
     all_sheets_option,
     described_command,
     force_option,
-    link_option,
-    map_option,
     option,
     page_result_options,
     parse_options,
@@ -30,12 +29,10 @@ from xlbridge.errors import UsageError
 from xlbridge.files import require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.parallel import ValidationProgress, executor_for, validate_files
-from xlbridge.settings import ParseOptions
-from xlbridge.validation import AcceptedFindings, ValidationRequest
 from xlbridge.workbook import WorkbookMark
 
 if TYPE_CHECKING:
-    from xlbridge.validation.mapping import SheetMapping
+    pass
 
 
 @described_command(
@@ -79,29 +76,20 @@ if TYPE_CHECKING:
 @all_sheets_option
 @schemas_option
 @parse_options
-@map_option
-@link_option
 @worker_options
 @page_result_options
 def command(**options: Any) -> ExitCode:
-    arguments = ValidateArguments(**options)
+    arguments = ValidateArguments(reading=ReadingArguments.take(options), **options)
     _check_arguments(arguments)
     settings = settings_without_profile()
-    mapping = _read_mapping(arguments)
-    accepted = AcceptedFindings.of(arguments.accept, settings.accepted)
-    requests = [
-        ValidationRequest(
-            file=file,
-            resource=arguments.resource,
-            sheet=arguments.sheet,
-            all_sheets=arguments.all_sheets,
-            reading=ParseOptions(dates=arguments.dates, numbers=arguments.numbers),
-            mapping=mapping,
-            links=arguments.links,
-            accepted=accepted,
-        )
-        for file in arguments.files
-    ]
+    requests = arguments.reading.requests(
+        arguments.files,
+        settings.accepted,
+        resource=arguments.resource,
+        sheet=arguments.sheet,
+        all_sheets=arguments.all_sheets,
+    )
+    first = requests[0]
     # Imported modules and findings stay in memory, so the collector need not visit them.
     with heavy_imports():
         with (
@@ -122,24 +110,15 @@ def command(**options: Any) -> ExitCode:
         from xlbridge.validation import ValidatedSheet
 
         sheets = (result for result in results if isinstance(result, ValidatedSheet))
-        accepted.remember(settings.accepted, sheets)
-        if mapping is None:
-            return report_or_suggest(arguments, requests[0], results, settings)
+        first.accepted.remember(settings.accepted, sheets)
+        if first.mapping is None:
+            return report_or_suggest(arguments, first, results, settings)
         try:
-            return report_results(arguments, requests[0], results, settings)
+            return report_results(arguments, first, results, settings)
         finally:
             from xlbridge.cli.map_run import remember
 
-            remember(mapping, results, settings)
-
-
-def _read_mapping(arguments: ValidateArguments) -> "SheetMapping | None":
-    if arguments.mapping is None:
-        return None
-    # Slow to import, and most runs have no mapping.
-    from xlbridge.validation.mapping import read_mapping
-
-    return read_mapping(arguments.mapping)
+            remember(first.mapping, results, settings)
 
 
 def _show(display: ProgressDisplay, progress: ValidationProgress) -> None:
@@ -173,14 +152,15 @@ def _check_arguments(arguments: ValidateArguments) -> None:
                 en="--all-sheets and --sheet are mutually exclusive.",
             )
         )
-    if arguments.all_sheets and arguments.mapping is not None:
+    mapping = arguments.reading.mapping
+    if arguments.all_sheets and mapping is not None:
         raise UsageError(
             Text(
                 pt="--map lê uma planilha; escolha-a com --sheet, sem --all-sheets.",
                 en="--map reads one sheet; choose it with --sheet, without --all-sheets.",
             )
         )
-    inputs = [*arguments.files, *([arguments.mapping] if arguments.mapping else [])]
+    inputs = [*arguments.files, *([mapping] if mapping else [])]
     require_distinct([arguments.annotated, arguments.fixed], inputs)
     if arguments.force:
         return

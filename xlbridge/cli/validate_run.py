@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby, takewhile
-from pathlib import Path
 
 from xlbridge.cli.lifecycle import ExitCode, exit_code_of, worst_code
 from xlbridge.cli.options import ValidateArguments
@@ -37,11 +36,19 @@ def report_results(
     """
     failures = _WriteFailures()
     if arguments.fixed is not None:
-        with failures.collect(_NOTHING_FIXED):
-            results = _fix(arguments.fixed, request, results, settings)
+        # Slow to import, and most runs do not need it.
+        from xlbridge.validation import fix_workbook
+
+        fixing = Text(pt="Corrigindo", en="Fixing")
+        with failures.collect(_NOTHING_FIXED), show_progress(fixing):
+            catalogue = load_catalogue(settings.schemas)
+            results = fix_workbook(results, request, arguments.fixed, catalogue, settings.limits)
     to_terminal = arguments.form == "text" and is_result_printed()
-    if to_terminal:
-        _require_any(results)
+    refusals = [result.refusal for result in results if isinstance(result, RefusedFile)]
+    errors = [refusal for refusal in refusals if isinstance(refusal, UsageError)]
+    same_error = len(errors) == len(results) and len({error.message for error in errors}) == 1
+    if to_terminal and same_error:
+        raise errors[0]
     only_of_validate = {"--all-sheets": arguments.all_sheets, "--online": arguments.online}
     report = Report(
         results,
@@ -59,15 +66,26 @@ def report_results(
                 report_forms(report).write("workbook", arguments.annotated)
             marked = True
     print_report(report_forms(report), arguments.form)
-    if not arguments.online:
-        _report_unchecked_names(report.sheets)
+    columns = (c for sheet in report.sheets if sheet.resource for c in sheet.resource.columns)
+    names = list(dict.fromkeys(column.name for column in columns if column.link))
+    if names and not arguments.online:
+        print_message(_NOT_LOOKED_UP.format(names=", ".join(names)))
     if marked:
         text = Text(pt="Cópia marcada em {f}", en="Marked copy in {f}")
         print_message(text.format(f=arguments.annotated))
     write_code = failures.report()
     if online_error is not None:
         raise online_error
-    return worst_code([_exit_code(report, to_terminal=to_terminal), write_code])
+    code = ExitCode.GOOD if report.ok else ExitCode.DATA_ERRORS
+    refused = [item.refusal for item in report.results if isinstance(item, RefusedFile)]
+    if refused:
+        code = ExitCode.REFUSED
+    if usage_error := next((one for one in refused if isinstance(one, UsageError)), None):
+        # The terminal already shows all of them.
+        if not to_terminal:
+            raise usage_error
+        code = exit_code_of(usage_error)
+    return worst_code([code, write_code])
 
 
 def report_or_suggest(
@@ -92,14 +110,6 @@ def report_or_suggest(
         raise with_mappings(error, foreign, settings, "validate") from None
     suggest_mappings(foreign, settings, "validate")
     return code
-
-
-def _require_any(results: Sequence[ValidationResult]) -> None:
-    """Raise ``UsageError`` if no file was validated, all for the same reason."""
-    refusals = [result.refusal for result in results if isinstance(result, RefusedFile)]
-    errors = [refusal for refusal in refusals if isinstance(refusal, UsageError)]
-    if len(errors) == len(results) and len({error.message for error in errors}) == 1:
-        raise errors[0]
 
 
 def has_foreign_header(result: ValidationResult) -> bool:
@@ -194,44 +204,7 @@ def _check_online(sheets: Sequence[ValidatedSheet], settings: Settings) -> Xlbri
     return None
 
 
-def _report_unchecked_names(sheets: Sequence[ValidatedSheet]) -> None:
-    """Report the columns whose record names were not looked up."""
-    columns = (c for sheet in sheets if sheet.resource for c in sheet.resource.columns if c.link)
-    if names := list(dict.fromkeys(column.name for column in columns)):
-        print_message(_NOT_LOOKED_UP.format(names=", ".join(names)))
-
-
 _NOT_LOOKED_UP = Text(
     pt="Os nomes em {names} só são procurados no sistema com --online, ou no envio.",
     en="The names in {names} are only looked up in the system with --online, or by an upload.",
 )
-
-
-def _exit_code(report: Report, *, to_terminal: bool) -> ExitCode:
-    """Return the exit code of the worst outcome.
-
-    Raises the first ``UsageError`` among the refusals, unless the terminal already shows all.
-    """
-    refusals = [item.refusal for item in report.results if isinstance(item, RefusedFile)]
-    for refusal in refusals:
-        if isinstance(refusal, UsageError):
-            if to_terminal:
-                return exit_code_of(refusal)
-            raise refusal
-    if refusals:
-        return ExitCode.REFUSED
-    return ExitCode.GOOD if report.ok else ExitCode.DATA_ERRORS
-
-
-def _fix(
-    target: Path,
-    request: ValidationRequest,
-    results: Sequence[ValidationResult],
-    settings: Settings,
-) -> list[ValidationResult]:
-    # Slow to import, and most runs do not need it.
-    from xlbridge.validation import fix_workbook
-
-    with show_progress(Text(pt="Corrigindo", en="Fixing")):
-        catalogue = load_catalogue(settings.schemas)
-        return fix_workbook(results, request, target, catalogue, settings.limits)

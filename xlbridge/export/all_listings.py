@@ -52,15 +52,11 @@ _BY_TITLE_KEY = dict(zip(("ex", "fil", "nrtrs", "seqtrs"), _TITLE_KEY, strict=Tr
 _BY_PURCHASE_ORDER = {"numeroPedido": "numeroPedido"}
 
 
-def _title(pt: str, en: str) -> Text:
-    return Text(pt=pt, en=en)
-
-
 _ORDERS = Listing(
     name="pedidos",
-    title=_title(
-        "Pedidos de venda, com parcelas e produtos",
-        "Sales orders, with instalments and products",
+    title=Text(
+        pt="Pedidos de venda, com parcelas e produtos",
+        en="Sales orders, with instalments and products",
     ),
     operation=sales.SALES_ORDER_LIST,
     undocumented=frozenset({Filter.BRANCH}),
@@ -74,14 +70,14 @@ _ORDERS = Listing(
 )
 _PRODUCTS = Listing(
     name="produtos",
-    title=_title("Produtos", "Products"),
+    title=Text(pt="Produtos", en="Products"),
     operation=products.PRODUCT_LIST,
     path_filters={Filter.PRODUCT: products.PRODUCT_GET},
     key=("idProduto",),
 )
 _INVENTORIES = Listing(
     name="inventario",
-    title=_title("Inventários", "Inventories"),
+    title=Text(pt="Inventários", en="Inventories"),
     operation=inventory.INVENTORY_LIST,
     path_filters={Filter.ID: inventory.INVENTORY_SHOW},
     local_filters=frozenset({Filter.UNFINISHED}),
@@ -89,7 +85,7 @@ _INVENTORIES = Listing(
 )
 _CLIENTS = Listing(
     name="clientes",
-    title=_title("Clientes", "Clients"),
+    title=Text(pt="Clientes", en="Clients"),
     operation=registry.CLIENT_LIST,
     key=("codigoDoCliente",),
     cap=CLIENT_CAP,
@@ -97,7 +93,7 @@ _CLIENTS = Listing(
 
 _BALANCES = Listing(
     name="estoque",
-    title=_title("Saldos de estoque", "Stock balances"),
+    title=Text(pt="Saldos de estoque", en="Stock balances"),
     operation=stock.STOCK_BALANCES,
     path_filters={
         Filter.BRANCH: stock.STOCK_BALANCES_OF_BRANCH,
@@ -110,7 +106,7 @@ _BALANCES = Listing(
 _TITLES = (
     Listing(
         name="contasreceber",
-        title=_title("Contas a receber em aberto", "Open receivables"),
+        title=Text(pt="Contas a receber em aberto", en="Open receivables"),
         operation=financial.RECEIVABLE_LIST_OPEN,
         local_filters=_TITLE_FILTERS,
         key=_TITLE_KEY,
@@ -118,7 +114,7 @@ _TITLES = (
     ),
     Listing(
         name="contasreceber-baixados",
-        title=_title("Contas a receber baixadas", "Settled receivables"),
+        title=Text(pt="Contas a receber baixadas", en="Settled receivables"),
         operation=financial.RECEIVABLE_LIST_SETTLED,
         local_filters=_TITLE_FILTERS,
         key=_TITLE_KEY,
@@ -127,7 +123,7 @@ _TITLES = (
     ),
     Listing(
         name="contaspagar",
-        title=_title("Contas a pagar em aberto", "Open payables"),
+        title=Text(pt="Contas a pagar em aberto", en="Open payables"),
         operation=financial.PAYABLE_LIST_OPEN,
         local_filters=_TITLE_FILTERS | {Filter.SUPPLIER},
         details=(financial.PAYABLE_GET, _BY_TITLE_KEY),
@@ -136,7 +132,7 @@ _TITLES = (
     ),
     Listing(
         name="contaspagar-baixados",
-        title=_title("Contas a pagar baixadas", "Settled payables"),
+        title=Text(pt="Contas a pagar baixadas", en="Settled payables"),
         operation=financial.PAYABLE_LIST_SETTLED,
         local_filters=_TITLE_FILTERS | {Filter.SUPPLIER},
         details=(financial.PAYABLE_GET, _BY_TITLE_KEY),
@@ -152,10 +148,10 @@ _SALES = (
     _ORDERS,
     Listing(
         name="nfe",
-        title=_title(
-            "NF-e dos pedidos de venda e as gravadas por este computador, ou as dos números "
+        title=Text(
+            pt="NF-e dos pedidos de venda e as gravadas por este computador, ou as dos números "
             "informados",
-            "Invoices of sales orders and those written from this computer, or those with the "
+            en="Invoices of sales orders and those written from this computer, or those with the "
             "given numbers",
         ),
         operation=product_invoices.PRODUCT_INVOICE_GET,
@@ -167,7 +163,7 @@ _SALES = (
     ),
     Listing(
         name="nfse",
-        title=_title("Notas fiscais de serviço", "Service invoices"),
+        title=Text(pt="Notas fiscais de serviço", en="Service invoices"),
         operation=services.SERVICE_INVOICE_LIST,
         undocumented=frozenset({Filter.FROM, Filter.TO, Filter.BRANCH, Filter.CLIENT}),
         local_filters=frozenset({Filter.NOT_EMITTED}),
@@ -176,7 +172,7 @@ _SALES = (
     ),
     Listing(
         name="previsoes",
-        title=_title("Previsões de serviço", "Service forecasts"),
+        title=Text(pt="Previsões de serviço", en="Service forecasts"),
         operation=services.SERVICE_FORECAST_LIST,
         undocumented=frozenset({Filter.BRANCH, Filter.CLIENT, Filter.ACTIVE}),
         key=("codigoDaPrevisao",),
@@ -187,7 +183,7 @@ _STOCK = (
     _BALANCES,
     Listing(
         name="movimentacoes",
-        title=_title("Movimentações de estoque", "Stock movements"),
+        title=Text(pt="Movimentações de estoque", en="Stock movements"),
         operation=stock.STOCK_MOVEMENTS_OF_PRODUCT,
         per_record=PerRecord(source=_PRODUCTS, path={"id": "idProduto"}, filter=Filter.PRODUCT),
         key=("tipoDeMovimentacao", "numeroDaMovimentacao", "seq"),
@@ -195,28 +191,28 @@ _STOCK = (
     ),
     Listing(
         name="requisicoes-estoque",
-        title=_title("Requisições de estoque pendentes", "Pending stock requisitions"),
+        title=Text(pt="Requisições de estoque pendentes", en="Pending stock requisitions"),
         operation=stock.STOCK_REQUISITIONS_PENDING,
         per_value=_BRANCHES,
         key=("codigoDaFilial", "numeroDaRequisicao"),
     ),
     Listing(
         name="requisicoes-estoque-finalizadas",
-        title=_title("Requisições de estoque finalizadas", "Settled stock requisitions"),
+        title=Text(pt="Requisições de estoque finalizadas", en="Settled stock requisitions"),
         operation=stock.STOCK_REQUISITIONS_SETTLED,
         per_value=_BRANCHES,
         key=("codigoDaFilial", "numeroDaRequisicao"),
     ),
     Listing(
         name="mapeamento",
-        title=_title("Endereçamento de produtos", "Product addressing"),
+        title=Text(pt="Endereçamento de produtos", en="Product addressing"),
         operation=stock.ADDRESSING_MAPPING,
         key=_ADDRESS,
     ),
     _INVENTORIES,
     Listing(
         name="inventario-produtos",
-        title=_title("Produtos dos inventários", "Products of inventories"),
+        title=Text(pt="Produtos dos inventários", en="Products of inventories"),
         operation=inventory.INVENTORY_ITEMS,
         per_record=PerRecord(
             source=_INVENTORIES,
@@ -230,7 +226,7 @@ _FINANCIAL = (
     *_TITLES,
     Listing(
         name="caixabancos",
-        title=_title("Extrato de caixa e bancos", "Cash and bank statement"),
+        title=Text(pt="Extrato de caixa e bancos", en="Cash and bank statement"),
         operation=financial.CASH_STATEMENT,
         per_value=_ACCOUNTS,
         undocumented=frozenset({Filter.ACCOUNT}),
@@ -243,31 +239,31 @@ _FINANCIAL = (
 _PURCHASING = (
     Listing(
         name="requisicoes",
-        title=_title("Requisições de compra abertas", "Open purchase requisitions"),
+        title=Text(pt="Requisições de compra abertas", en="Open purchase requisitions"),
         operation=purchasing.REQUISITION_LIST_OPEN,
         key=("numeroDaRequisicao",),
     ),
     Listing(
         name="requisicoes-encerradas",
-        title=_title("Requisições de compra encerradas", "Closed purchase requisitions"),
+        title=Text(pt="Requisições de compra encerradas", en="Closed purchase requisitions"),
         operation=purchasing.REQUISITION_LIST_CLOSED,
         key=("numeroDaRequisicao",),
     ),
     Listing(
         name="ordens",
-        title=_title("Ordens de compra abertas", "Open purchase orders (Ordem)"),
+        title=Text(pt="Ordens de compra abertas", en="Open purchase orders (Ordem)"),
         operation=purchasing.ORDER_LIST_OPEN,
         key=("numeroDaOrdem",),
     ),
     Listing(
         name="ordens-encerradas",
-        title=_title("Ordens de compra encerradas", "Closed purchase orders (Ordem)"),
+        title=Text(pt="Ordens de compra encerradas", en="Closed purchase orders (Ordem)"),
         operation=purchasing.ORDER_LIST_CLOSED,
         key=("numeroDaOrdem",),
     ),
     Listing(
         name="pedidos-compra",
-        title=_title("Pedidos de compra abertos", "Open purchase orders (Pedido)"),
+        title=Text(pt="Pedidos de compra abertos", en="Open purchase orders (Pedido)"),
         operation=purchasing.PURCHASE_ORDER_LIST_OPEN,
         details=(purchasing.PURCHASE_ORDER_GET, _BY_PURCHASE_ORDER),
         key=("numeroPedido",),
@@ -275,7 +271,7 @@ _PURCHASING = (
     ),
     Listing(
         name="pedidos-compra-encerrados",
-        title=_title("Pedidos de compra encerrados", "Closed purchase orders (Pedido)"),
+        title=Text(pt="Pedidos de compra encerrados", en="Closed purchase orders (Pedido)"),
         operation=purchasing.PURCHASE_ORDER_LIST_CLOSED,
         details=(purchasing.PURCHASE_ORDER_GET, _BY_PURCHASE_ORDER),
         key=("numeroPedido",),
@@ -283,19 +279,19 @@ _PURCHASING = (
     ),
     Listing(
         name="tipos-compra",
-        title=_title("Tipos de compra", "Purchase types"),
+        title=Text(pt="Tipos de compra", en="Purchase types"),
         operation=purchasing.PURCHASE_TYPE_LIST,
         key=("codigoDoTipoDeCompra",),
     ),
     Listing(
         name="motivos",
-        title=_title("Motivos de compra", "Purchase reasons"),
+        title=Text(pt="Motivos de compra", en="Purchase reasons"),
         operation=purchasing.PURCHASE_REASON_LIST,
         key=("codigoDoMotivo",),
     ),
     Listing(
         name="planejamento",
-        title=_title("Planejamento de compras", "Purchase budget"),
+        title=Text(pt="Planejamento de compras", en="Purchase budget"),
         operation=budget.SPENDING_LIMIT_LIST,
         undocumented=_BUDGET_FILTERS,
         key=("idPlanejamento",),
@@ -305,9 +301,9 @@ _PURCHASING = (
 _UTILITIES = (
     Listing(
         name="importacao",
-        title=_title(
-            "Logs de importação: os dos envios deste computador, ou os dos números informados",
-            "Import logs: those of uploads from this computer, or those with the given numbers",
+        title=Text(
+            pt="Logs de importação: os dos envios deste computador, ou os dos números informados",
+            en="Import logs: those of uploads from this computer, or those with the given numbers",
         ),
         operation=imports.IMPORT_LOG,
         per_record=PerRecord(source=None, path={"id": "id"}, filter=Filter.ID),
@@ -318,7 +314,7 @@ _REGISTRY = (
     _CLIENTS,
     Listing(
         name="contatos",
-        title=_title("Contatos dos clientes", "Clients' contacts"),
+        title=Text(pt="Contatos dos clientes", en="Clients' contacts"),
         operation=registry.CONTACT_GET,
         per_record=PerRecord(
             source=_CLIENTS,
@@ -330,32 +326,32 @@ _REGISTRY = (
     ),
     Listing(
         name="fornecedores",
-        title=_title("Fornecedores", "Suppliers"),
+        title=Text(pt="Fornecedores", en="Suppliers"),
         operation=registry.SUPPLIER_LIST,
         key=("codigoDoFornecedor",),
     ),
     _PRODUCTS,
     Listing(
         name="tipos-produto",
-        title=_title("Tipos de produto", "Product types"),
+        title=Text(pt="Tipos de produto", en="Product types"),
         operation=registry.PRODUCT_TYPE_LIST,
         key=("codigoDoTipoDeProduto",),
     ),
     Listing(
         name="categorias-cliente",
-        title=_title("Categorias de cliente", "Client categories"),
+        title=Text(pt="Categorias de cliente", en="Client categories"),
         operation=registry.CLIENT_CATEGORY_LIST,
         key=("codigoDaCategoriaDeCliente",),
     ),
     Listing(
         name="tipos-cliente",
-        title=_title("Tipos de cliente", "Client types"),
+        title=Text(pt="Tipos de cliente", en="Client types"),
         operation=registry.CLIENT_TYPE_LIST,
         key=("codigoDoTipoDeCliente",),
     ),
     Listing(
         name="centros-custo",
-        title=_title("Centros de custo", "Cost centres"),
+        title=Text(pt="Centros de custo", en="Cost centres"),
         operation=registry.COST_CENTRE_LIST,
         key=("codigoDoCentroDeCusto",),
     ),

@@ -4,21 +4,23 @@ Commands, batches, workers and the Python API share it: a request is checked bef
 call, then run with a progress callback.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from xlbridge import __version__
 from xlbridge.client import Client, Target
-from xlbridge.errors import RemoteRejected
+from xlbridge.client.listings import CLOCK_TOLERANCE, UPDATE_FIELD, update_time
+from xlbridge.errors import RemoteRejected, UsageError
 from xlbridge.export.all_listings import LISTINGS, find_listing
 from xlbridge.export.attachments import AttachmentDownloads
-from xlbridge.export.chains import Chain, require_chainable
 from xlbridge.export.fetcher import Fetcher, OnProgress
-from xlbridge.export.filters import NO_FILTERS, Filters
+from xlbridge.export.filters import NO_FILTERS, Filter, Filters
 from xlbridge.export.formats.all_formats import (
     OutputFile,
     output_format,
@@ -32,7 +34,8 @@ from xlbridge.export.part_reader import LineSpec
 from xlbridge.export.part_store import Part, PartStore, ResumeStore, temporary_folder
 from xlbridge.export.result import SHOWN_KEYS, ExportResult
 from xlbridge.export.sheets import total_tables
-from xlbridge.files import require_new
+from xlbridge.files import make_private_folder, replace_atomically, require_new
+from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
 from xlbridge.workbook import WorkbookMark
 
@@ -141,9 +144,12 @@ class PreparedExport:
 
     def require_chainable(self) -> None:
         """Raise ``UsageError`` if the listing cannot be filtered by the last update, or is."""
-        require_chainable(self.listing, self.filters)
+        if Filter.FROM in self.filters.values:
+            raise UsageError(_FROM_IN_CHAIN)
+        if not self.listing.is_windowed:
+            raise UsageError(_NOT_CHAINABLE.format(listing=self.listing.name))
 
-    def chain(self, folder: Path, client: Client, name: str | None) -> Chain:
+    def chain(self, folder: Path, client: Client, name: str | None) -> "Chain":
         """Return the chain that the export continues: that of a name, or its own.
 
         ``folder`` holds the state. Raises ``UsageError`` if the name is that of a chain of another
@@ -154,7 +160,7 @@ class PreparedExport:
             system = client.identity
         return Chain.open(folder, system, self.listing, self.request.filters, name)
 
-    def since(self, chain: Chain) -> "PreparedExport":
+    def since(self, chain: "Chain") -> "PreparedExport":
         """Return the export starting where the last complete run of a chain ended."""
         return replace(self, filters=chain.narrowed(self.filters))
 
@@ -204,7 +210,10 @@ class PreparedExport:
             downloads = AttachmentDownloads(attachments, self.listing, client.target.base_url)
         self.output.require_writable()
         sheets = self.layout.sheets
-        system = self._system_of(client)
+        system = ""
+        # A system that does not tell what it is leaves no mark.
+        with suppress(RemoteRejected):
+            system = client.identity if self.format == "xlsx" else ""
         started = datetime.now()
         client.unknown_fields.pop(self.listing.operation.name, None)
         with (
@@ -235,11 +244,12 @@ class PreparedExport:
                 result = replace(
                     self._result(fetcher, store, spec, client.target), unknown=tuple(unknown)
                 )
+                widths = store.notes().widths or [[0] * len(sheet.columns) for sheet in sheets]
                 tables = [
                     Table(
                         sheet.with_text_columns(result.as_text),
                         result.sheets[sheet.name],
-                        store.widths(index, len(sheet.columns)),
+                        widths[index],
                         store.blocks(index),
                         store.files(index),
                     )
@@ -258,16 +268,10 @@ class PreparedExport:
         problems = tuple(downloads.problems)
         return replace(result, attachments=downloads.files, attachment_problems=problems)
 
-    def _system_of(self, client: Client) -> str:
-        """Return the system that an .xlsx workbook is exported from, empty if it does not tell."""
-        with suppress(RemoteRejected):
-            return client.identity if self.format == "xlsx" else ""
-        return ""
-
     def _result(
         self, fetcher: Fetcher, store: PartStore, spec: LineSpec, target: Target
     ) -> ExportResult:
-        replaced = store.find_replaced()
+        replaced, notes = store.find_replaced(), store.notes()
 
         def key_order(key: Mapping[str, object]) -> list[tuple[int, str]]:
             texts = map(str, key.values())
@@ -294,11 +298,96 @@ class PreparedExport:
             started=fetcher.started,
             excess=dict(fetcher.excess),
             inferred_values=fetcher.inferred_values,
-            zones=store.zones(),
-            as_text=store.odd_values(),
-            formulas=store.risky_texts(),
+            zones=notes.zones,
+            as_text=notes.odd_values,
+            formulas=notes.risky_texts,
             left_out=sum_left_out(store.blocks(spec.left_out_index)),
         )
+
+
+_FROM_IN_CHAIN = Text(
+    pt="--since-last substitui --from; use um dos dois.",
+    en="--since-last replaces --from; use one of the two.",
+)
+_NOT_CHAINABLE = Text(
+    pt="A listagem {listing} não serve para --since-last: ela não é filtrada pela última "
+    "atualização dos seus próprios registros.",
+    en="The listing {listing} cannot be used with --since-last: it is not filtered by the last "
+    "update of its own records.",
+)
+
+
+_OVERLAP = timedelta(minutes=5)
+"""Maximum delay before a change shows up in a listing; this much is requested again."""
+
+_STATE_VERSION = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Chain of exports: each run of ``--since-last`` continues where the last complete one ended.
+
+    A chain belongs to a system, a listing and its filters, or to a name; its state is in the file
+    ``path``. Only its own runs move it, and never beyond the system's own clock: a record from the
+    future would silence it.
+
+    ``reached`` is the time up to which its exports are complete, None before the first run.
+    """
+
+    path: Path
+    system: str
+    listing: str
+    reached: datetime | None
+
+    @classmethod
+    def open(
+        cls, folder: Path, system: str, listing: Listing, filters: Filters, name: str | None
+    ) -> Self:
+        """Return the chain of a name, or that of the system, the listing and the filters.
+
+        Raises ``UsageError`` for a name that is a chain of another system or listing.
+        """
+        others = {str(n): str(v) for n, v in filters.values.items() if n is not Filter.TO}
+        identity = [system, listing.name, others] if name is None else ["", name]
+        digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+        path = folder / f"chain-{digest}.json"
+        if not path.exists():
+            return cls(path, system, listing.name, None)
+        state = json.loads(path.read_text(encoding="utf-8"))
+        if (state["system"], state["listing"]) != (system, listing.name):
+            raise UsageError(
+                Text(
+                    pt="A cadeia {name!r} é da listagem {listing} de {system}.",
+                    en="The chain {name!r} is of the listing {listing} of {system}.",
+                ).format(name=name, listing=state["listing"], system=state["system"]),
+                Text(pt="Dê outro nome em --chain.", en="Give another name with --chain."),
+            )
+        return cls(path, system, listing.name, datetime.fromisoformat(state["reached"]))
+
+    def narrowed(self, filters: Filters) -> Filters:
+        """Return the filters, starting where the last complete run ended."""
+        return filters if self.reached is None else filters.within(self.reached, filters.end)
+
+    def save(self, filters: Filters, result: ExportResult) -> None:
+        """Store the end of a complete export; one with a gap or an end date changes nothing."""
+        if not result.complete or filters.end is not None:
+            return
+        # By the remote clock, the time up to which the export is certain to be complete.
+        reached = result.started - CLOCK_TOLERANCE
+        if (last := update_time({UPDATE_FIELD: result.last_update})) is not None:
+            reached = min(last, result.clock or last) - _OVERLAP
+        reached = reached.replace(second=0, microsecond=0)
+        if self.reached is not None:
+            reached = max(reached, self.reached)
+        make_private_folder(self.path.parent)
+        state: dict[str, Any] = {
+            "version": _STATE_VERSION,
+            "system": self.system,
+            "listing": self.listing,
+            "reached": reached.isoformat(),
+        }
+        with replace_atomically(self.path) as temporary:
+            temporary.write_text(json.dumps(state) + "\n", encoding="utf-8")
 
 
 def export_frames(

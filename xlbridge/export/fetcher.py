@@ -129,9 +129,23 @@ class Fetcher:
                 if listing.cap is not None:
                     self._fetch_capped(listing.cap)
                 else:
-                    self._fetch_by_month()
+                    # Final windows concurrently, then those that may change.
+                    windows = _monthly_windows(filters, self.started)
+                    final = [window for window in windows if _is_final(window, self.started)]
+                    self._windows_left = len(windows)
+                    self._report(0)
+                    self._fetch_all((self._window_call(window),) for window in final)
+                    for window in windows[len(final) :]:
+                        self._keep(window, self._fetch_part((self._window_call(window),)))
             except _IgnoredWindows:
-                self._fetch_without_windows()
+                # All in one answer, filtered here.
+                self.ends, self._heeds_windows = WindowEnds.IGNORED, False
+                self.reader.check_updates()
+                self._windows_left = None
+                window = Window(filters.start, filters.end)
+                part = self._fetch_part((self._window_call(window),), is_kept=False)
+                is_full = listing.cap is not None and part.received >= listing.cap
+                self._keep(window, part, saturated=is_full)
 
     def _fetch_capped(self, cap: int) -> None:
         """Fetch a capped listing from its earliest window on; full windows are split."""
@@ -155,32 +169,12 @@ class Fetcher:
             if self.ends is WindowEnds.IGNORED:
                 raise _IgnoredWindows
 
-    def _fetch_without_windows(self) -> None:
-        """Fetch from a system that ignores windows: all in one answer, filtered here."""
-        self.ends, self._heeds_windows = WindowEnds.IGNORED, False
-        self.reader.check_updates()
-        self._windows_left = None
-        window = Window(self._filters.start, self._filters.end)
-        part = self._fetch_part((self._window_call(window),), is_kept=False)
-        cap = self._listing.cap
-        self._keep(window, part, saturated=cap is not None and part.received >= cap)
-
     def _count_reused(self, part: Part | None) -> Part | None:
         """Count a part of an earlier run, if there is one."""
         if part is not None:
             self.reused += 1
             self._report(part.records)
         return part
-
-    def _fetch_by_month(self) -> None:
-        """Fetch an uncapped listing: final windows concurrently, then those that may change."""
-        windows = _monthly_windows(self._filters, self.started)
-        final = [window for window in windows if _is_final(window, self.started)]
-        self._windows_left = len(windows)
-        self._report(0)
-        self._fetch_all((self._window_call(window),) for window in final)
-        for window in windows[len(final) :]:
-            self._keep(window, self._fetch_part((self._window_call(window),)))
 
     def _window_call(self, window: Window, requested: Window | None = None) -> ListingCall:
         """Return the call for a window, by another one if the system reads its end differently."""

@@ -41,6 +41,36 @@ _MAX_SHOWN_LENGTH = 40
 _MAX_COMMON_INTEGER = 10**8
 """Integers below are common numbers of any column; negative ones have a digit less."""
 
+
+class CellNotes(msgspec.Struct):
+    """Notes on the cells of records, for the output and its report.
+
+    ``widths`` are the lengths of each column's longest text, without common numbers, sheet by
+    sheet; ``zones`` the time zones of moments by column name. By sheet and column, ``odd_values``
+    are the first values that are not of their column's type, ``risky_texts`` the first texts that a
+    program may evaluate.
+    """
+
+    widths: list[list[int]] = []
+    zones: dict[str, list[str]] = {}
+    odd_values: dict[str, str] = {}
+    risky_texts: dict[str, str] = {}
+
+    @classmethod
+    def merged(cls, parts: Iterable["CellNotes"]) -> "CellNotes":
+        """Return the notes on several parts of an export, oldest first."""
+        whole = cls()
+        for part in parts:
+            both = zip(whole.widths or part.widths, part.widths, strict=True)
+            whole.widths = [list(map(max, *widths)) for widths in both]
+            for name, zones in part.zones.items():
+                whole.zones[name] = sorted({*whole.zones.get(name, ()), *zones})
+            whole.odd_values = part.odd_values | whole.odd_values
+            whole.risky_texts = part.risky_texts | whole.risky_texts
+        whole.zones = dict(sorted(whole.zones.items()))
+        return whole
+
+
 Lines = tuple[list[bytes], list[int]]
 """Lines of a sheet, and the number of lines of each record."""
 
@@ -243,9 +273,9 @@ class SheetLines:
     """Writes the rows of one sheet as lines, straight from the values of records."""
 
     def __init__(self, sheet: Sheet, line_format: LineFormat) -> None:
-        self._sheet = sheet
+        self.sheet = sheet
         self._format = line_format
-        self._writers = [_ColumnWriter(c, n, line_format) for n, c in enumerate(sheet.columns)]
+        self.writers = [_ColumnWriter(c, n, line_format) for n, c in enumerate(sheet.columns)]
         own, columns = sheet.columns[: sheet.record_columns], sheet.columns[sheet.record_columns :]
         self._own_values = _value_getter(own)
         self._values = _value_getter(columns)
@@ -254,45 +284,13 @@ class SheetLines:
         self._key = [name for name in sheet.key if name in self._fields]
         self._key_indexes = [n for n, name in enumerate(self._fields) if name in self._key]
 
-    @property
-    def widths(self) -> list[int]:
-        """Length of the longest text of each column so far, without common numbers."""
-        return [writer.cells.width for writer in self._writers]
-
-    @property
-    def odd_values(self) -> dict[str, str]:
-        """First value so far that is not of its column's type, by sheet and column."""
-        return {
-            f"{self._sheet.name}.{writer.column.name}": writer.odd
-            for writer in self._writers
-            if writer.odd is not None
-        }
-
-    @property
-    def risky_texts(self) -> dict[str, str]:
-        """First text so far that a program may evaluate, by sheet and column."""
-        return {
-            f"{self._sheet.name}.{writer.column.name}": writer.risky
-            for writer in self._writers
-            if writer.risky is not None
-        }
-
-    @property
-    def zones(self) -> dict[str, set[str]]:
-        """Time zones of moments so far, by column name."""
-        return {
-            writer.column.name: writer.cells.zones
-            for writer in self._writers
-            if isinstance(writer.cells, _MomentCells) and writer.cells.zones
-        }
-
     def of_records(self, records: Sequence[Record]) -> Lines:
         """Return the lines of records. Raises ``TextTooLong``."""
-        if not self._sheet.within:
+        if not self.sheet.within:
             return _encode(self.of_columns(self._columns(records))), [1] * len(records)
-        if len(self._sheet.within) == 1 and not self._sheet.is_joined:
+        if len(self.sheet.within) == 1 and not self.sheet.is_joined:
             # Nearly always items have their whole key: then they need no further work.
-            (name,) = self._sheet.within
+            (name,) = self.sheet.within
             items = [record.get(name) or () for record in records]
             columns = self._columns(list(chain.from_iterable(items)))
             if not columns or all(None not in columns[index] for index in self._key_indexes):
@@ -308,7 +306,7 @@ class SheetLines:
         parts: list[Iterable[str]] = []
         separator = self._format.separator
         common = self._format.prefix
-        for writer, values in zip(self._writers, columns, strict=True):
+        for writer, values in zip(self.writers, columns, strict=True):
             before, texts, after = writer.format_values(values)
             common += before
             if texts is not None:
@@ -322,12 +320,12 @@ class SheetLines:
     def first_error(self, record: Record) -> UsageError | None:
         """Return the error of a record's first text that is too long, None if all fit."""
         for row in self._rows(record):
-            for index, (writer, value) in enumerate(zip(self._writers, row, strict=True)):
+            for index, (writer, value) in enumerate(zip(self.writers, row, strict=True)):
                 try:
                     if value is not None:
                         writer.write(value)
                 except TextTooLong as error:
-                    return _too_long(self._sheet, row, index, error)
+                    return _too_long(self.sheet, row, index, error)
         return None
 
     def _columns(self, objects: Sequence[Any]) -> Sequence[Sequence[Any]]:
@@ -340,17 +338,17 @@ class SheetLines:
 
     def _rows(self, record: Record) -> list[tuple[Any, ...]]:
         """Return the values of a record's rows, with the whole key of the objects within it."""
-        if not self._sheet.within:
+        if not self.sheet.within:
             return [self._values(record)]
         found = [record]
-        for name in self._sheet.within:
-            found = [
-                _with_outer_key(inner, outer, self._key)
-                for outer in found
-                for inner in outer.get(name) or ()
-            ]
+        for name in self.sheet.within:
+            pairs = [(outer, inner) for outer in found for inner in outer.get(name) or ()]
+            found = []
+            for outer, inner in pairs:
+                lacking = {n: outer[n] for n in self._key if inner.get(n) is None and n in outer}
+                found.append(inner | lacking if lacking else inner)
         rows = list(map(self._values, found))
-        if not self._sheet.is_joined:
+        if not self.sheet.is_joined:
             return rows
         own_values = self._own_values(record)
         return [own_values + row for row in rows or [self._no_values]]
@@ -383,28 +381,21 @@ class Flattener:
         self._others = others
 
     @property
-    def widths(self) -> list[list[int]]:
-        """Length of the longest text of each column so far, sheet by sheet."""
-        return [sheet.widths for sheet in self._sheets]
-
-    @property
-    def odd_values(self) -> dict[str, str]:
-        """First value so far that is not of its column's type, by sheet and column."""
-        return {name: text for sheet in self._sheets for name, text in sheet.odd_values.items()}
-
-    @property
-    def risky_texts(self) -> dict[str, str]:
-        """First text so far that a program may evaluate, by sheet and column."""
-        return {name: text for sheet in self._sheets for name, text in sheet.risky_texts.items()}
-
-    @property
-    def zones(self) -> dict[str, list[str]]:
-        """Time zones of moments so far, by column name."""
-        found: dict[str, set[str]] = {}
-        for sheet in self._sheets:
-            for name, zones in sheet.zones.items():
-                found[name] = found.get(name, set()) | zones
-        return {name: sorted(zones) for name, zones in found.items()}
+    def notes(self) -> CellNotes:
+        """Notes on the cells so far."""
+        notes, zones = CellNotes(), dict[str, set[str]]()
+        for lines in self._sheets:
+            notes.widths.append([writer.cells.width for writer in lines.writers])
+            for writer in lines.writers:
+                name = f"{lines.sheet.name}.{writer.column.name}"
+                if writer.odd is not None:
+                    notes.odd_values[name] = writer.odd
+                if writer.risky is not None:
+                    notes.risky_texts[name] = writer.risky
+                if isinstance(writer.cells, _MomentCells) and writer.cells.zones:
+                    zones.setdefault(writer.column.name, set()).update(writer.cells.zones)
+        notes.zones = {name: sorted(found) for name, found in zones.items()}
+        return notes
 
     def lines(self, records: Sequence[Record]) -> list[Lines]:
         """Return the lines of records, sheet by sheet.
@@ -433,13 +424,6 @@ def _encode(lines: Iterable[str]) -> list[bytes]:
         return list(map(str.encode, lines))
     except UnicodeEncodeError:
         return [line.encode("utf-8", SURROGATE_ERRORS) for line in lines]
-
-
-def _with_outer_key(inner: Record, outer: Record, key: Sequence[str]) -> Record:
-    for name in key:
-        if inner.get(name) is None and name in outer:
-            inner = inner | {name: outer[name]}
-    return inner
 
 
 def _value_getter(columns: Sequence[ExportColumn]) -> _GetValues:

@@ -282,8 +282,11 @@ def columns_of(model: type[WireModel]) -> tuple[ExportColumn, ...]:
         kind = next((kind for python, kind in _KINDS if python in types), Kind.TEXT)
         if name == UPDATE_FIELD:
             kind = Kind.DATE  # Some models declare it as text.
-        if kind is Kind.NUMBER and _is_money(name):
-            kind = Kind.MONEY
+        if kind is Kind.NUMBER:
+            # By its name it is an amount of money, not a quantity or rate.
+            words = [word.lower() for word in _WORD.findall(name)]
+            is_amount = "valor" in words or "base" in words or words[0] == "total"
+            kind = Kind.MONEY if is_amount and "percentual" not in words else kind
         columns.append(ExportColumn(name, kind, is_list=list in types, is_secret=not field.repr))
     return tuple(columns)
 
@@ -302,10 +305,3 @@ def _types_in(annotation: Any) -> set[Any]:
     found = {annotation, getattr(annotation, "__origin__", None)}
     hashable = (part for part in get_args(annotation) if type(part).__hash__ is not None)
     return found.union(*map(_types_in, hashable))
-
-
-def _is_money(name: str) -> bool:
-    """Return whether a field is an amount of money, not a quantity or rate, by its name."""
-    words = [word.lower() for word in _WORD.findall(name)]
-    amount = "valor" in words or "base" in words or words[0] == "total"
-    return amount and "percentual" not in words

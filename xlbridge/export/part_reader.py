@@ -164,9 +164,7 @@ class PartReader:
         except BaseException:
             self._count_done(-done)
             raise
-        part.widths, part.zones = self._flattener.widths, self._flattener.zones
-        part.odd_values = self._flattener.odd_values
-        part.risky_texts = self._flattener.risky_texts
+        part.notes = self._flattener.notes
 
     def write(
         self, part: Part, records: Sequence[Record], known_fields: Record

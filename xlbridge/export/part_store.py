@@ -26,7 +26,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from xlbridge.client.listings import UPDATE_FIELD, Window, update_time
-from xlbridge.export.flatten import SURROGATE_ERRORS, Lines
+from xlbridge.export.flatten import SURROGATE_ERRORS, CellNotes, Lines
 from xlbridge.export.formats.base import line_blocks
 from xlbridge.export.sheets import encode_json
 from xlbridge.files import LocalDatabase, make_private_folder, report_write_errors
@@ -54,10 +54,7 @@ class _SavedPart(TypedDict):
     refused: int
     excess: dict[str, int]
     rows: list[int]
-    widths: list[list[int]]
-    zones: dict[str, list[str]]
-    odd_values: dict[str, str]
-    risky_texts: dict[str, str]
+    notes: CellNotes
     first_update: str
     last_update: str
     update_times: list[datetime]
@@ -74,11 +71,9 @@ class Part:
     ``records`` counts those kept, ``refused`` those that a filter removed, ``excess`` by filter
     those of them that the system was asked to leave out. ``first_update`` and ``last_update`` are
     the earliest and the latest update time as texts, ``update_times`` are all of them if the
-    ``LineSpec`` wants them; ``future`` are the keys of records updated after now. ``widths`` are
-    the lengths of each column's longest text, sheet by sheet; ``zones`` the time zones of moments
-    by column name, ``odd_values`` the first value of a column that is not of its type,
-    ``risky_texts`` the first that a program may evaluate. ``digest`` is SHA-256 of the answers. A
-    saved part has its ``window`` and the time its run ``started``.
+    ``LineSpec`` wants them; ``future`` are the keys of records updated after now. ``notes`` are
+    those on its cells and earlier ones of the run. ``digest`` is SHA-256 of the answers. A saved
+    part has its ``window`` and the time its run ``started``.
     """
 
     def __init__(self, folder: Path, line_files: int) -> None:
@@ -87,10 +82,7 @@ class Part:
         self.refused = 0
         self.excess: dict[str, int] = {}
         self.rows = [0] * line_files
-        self.widths: list[list[int]] = []
-        self.zones: dict[str, list[str]] = {}
-        self.odd_values: dict[str, str] = {}
-        self.risky_texts: dict[str, str] = {}
+        self.notes = CellNotes()
         self.first_update = self.last_update = ""
         self.update_times: list[datetime] = []
         self.future: list[list[str | None]] = []
@@ -259,34 +251,9 @@ class PartStore:
         lost = [key for (key,) in found if key.strip(_EMPTY_KEY_CHARACTERS)]
         return len(lost), [tuple(json.loads(key)) for key in lost[:limit]]
 
-    def widths(self, sheet: int, columns: int) -> list[int]:
-        """Return the length of the longest text in each column of a sheet."""
-        widths = [0] * columns
-        for part in self._parts:
-            widths = list(map(max, widths, part.widths[sheet]))
-        return widths
-
-    def zones(self) -> dict[str, list[str]]:
-        """Return the time zones of moments, by column name."""
-        found: dict[str, set[str]] = {}
-        for part in self._parts:
-            for name, zones in part.zones.items():
-                found.setdefault(name, set()).update(zones)
-        return {name: sorted(zones) for name, zones in sorted(found.items())}
-
-    def odd_values(self) -> dict[str, str]:
-        """Return the first value that is not of its column's type, by sheet and column."""
-        found: dict[str, str] = {}
-        for part in self._parts:
-            found = part.odd_values | found
-        return found
-
-    def risky_texts(self) -> dict[str, str]:
-        """Return the first text that a program may evaluate, by sheet and column."""
-        found: dict[str, str] = {}
-        for part in self._parts:
-            found = part.risky_texts | found
-        return found
+    def notes(self) -> CellNotes:
+        """Return the notes on the cells of all parts."""
+        return CellNotes.merged(part.notes for part in self._parts)
 
     def future(self) -> list[tuple[str | None, ...]]:
         """Return the keys of the records whose last update is in the future."""

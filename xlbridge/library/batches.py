@@ -18,7 +18,6 @@ from xlbridge.batch import (
     plan_batch,
     run_batch,
 )
-from xlbridge.batch.plan import with_month
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.settings import Settings
@@ -46,33 +45,29 @@ class BatchResult:
     document: Mapping[str, Any] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRequest:
-    """A plan to run, with its parameters."""
-
-    plan: Path
-    month: str | None
-    parameters: Mapping[str, str]
-    all_or_nothing: bool = False
-
-
 def run_plan(
     settings: Settings,
-    request: BatchRequest,
+    plan: Path,
+    parameters: Mapping[str, str],
     consent: Consent | None,
     progress: Callable[[Text], None],
+    *,
+    all_or_nothing: bool,
 ) -> BatchResult:
     """Run a batch, or plan it without consent; see ``Connection.batch``."""
-    parameters = dict(request.parameters)
-    if request.month is not None:
-        parameters = with_month(parameters, request.month)
-    with open_batch(request.plan, parameters, settings, progress) as batch:
+
+    @contextmanager
+    def phase(title: Text, _total: int) -> Iterator[_Phase]:
+        progress(title)
+        yield _Phase(progress)
+
+    with open_batch(plan, parameters, settings, progress) as batch:
         options = BatchRunOptions(
             consent=lambda asked: consent is not None and _consents(batch, consent, asked),
             upload=UploadOptions(consent=ApproveAll(), progress=progress),
             consent_to_processing=lambda asked: consent is not None and consent(asked),
-            all_or_nothing=request.all_or_nothing,
-            progress=lambda title, _total: _phase(title, progress),
+            all_or_nothing=all_or_nothing,
+            progress=phase,
         )
         outcome = plan_batch(batch, options) if consent is None else run_batch(batch, options)
         return _result(batch, outcome)
@@ -81,9 +76,7 @@ def run_plan(
 def _consents(batch: Batch, consent: Consent, asked: BatchConsentRequest) -> bool:
     """Return True. Raises ``UsageError`` if the consent does not cover the writes."""
     if isinstance(consent, Confirmed):
-        if consent.token.strip().casefold() == asked.token:
-            return True
-        raise UsageError(_OTHER_TOKEN.format(token=consent.token), _HOW_TO_CONFIRM)
+        return asked.require(consent.token, _HOW_TO_CONFIRM)
     profiles = {writes.step.profile for writes in asked.steps}
     targets = [batch.environments.client(profile).target for profile in profiles]
     if asked.undone or any(target.production for target in targets):
@@ -93,9 +86,6 @@ def _consents(batch: Batch, consent: Consent, asked: BatchConsentRequest) -> boo
     return True
 
 
-_OTHER_TOKEN = Text(
-    pt="A confirmação {token!r} não é a deste lote.", en="{token!r} does not confirm this batch."
-)
 _NEEDS_TOKEN = Text(
     pt="yes=True não vale para produção nem para linhas desfeitas.",
     en="yes=True covers neither production nor rows that were undone.",
@@ -112,23 +102,15 @@ class _Phase:
     advance: Callable[[], None] = lambda: None
 
 
-@contextmanager
-def _phase(title: Text, progress: Callable[[Text], None]) -> Iterator[_Phase]:
-    progress(title)
-    yield _Phase(progress)
-
-
 def _result(batch: Batch, outcome: BatchOutcome) -> BatchResult:
     document = batch_report(batch, outcome).document()
     names = ("step", "kind", "state", "problem")
     steps = [{name: step[name] for name in names} | step["rows"] for step in document["steps"]]
-    errors = (outcome.findings_error, outcome.proof_error, outcome.failure)
-    failed = tuple(error for error in errors if error is not None)
     return BatchResult(
         batch=document["batch"],
-        ok=document["done"] and outcome.proofs_settled and not failed,
+        ok=document["done"] and outcome.proofs_settled and not outcome.errors,
         steps=pd.DataFrame(steps),
         token=outcome.confirm,
-        errors=failed,
+        errors=outcome.errors,
         document=document,
     )

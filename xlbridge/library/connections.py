@@ -14,6 +14,7 @@ from typing import Any, Self, get_args
 
 import pandas as pd
 
+from xlbridge.batch.plan import with_month
 from xlbridge.client import Client
 from xlbridge.connection import connect as connect_client
 from xlbridge.errors import UsageError, require_choice
@@ -27,7 +28,7 @@ from xlbridge.export import (
     find_listing,
 )
 from xlbridge.i18n import Text
-from xlbridge.library.batches import BatchRequest, BatchResult, run_plan
+from xlbridge.library.batches import BatchResult, run_plan
 from xlbridge.library.reports import EXPECTED_NAME, Report, existing_folder, require_type
 from xlbridge.library.sources import Source
 from xlbridge.library.uploads import (
@@ -330,9 +331,16 @@ class Connection:
         while another process runs the batch, ``LocalFailure`` if this computer fails. Source:
         ``docs/how-to/migration-lead.md``.
         """
-        request = BatchRequest(Path(plan), month, parameters or {}, all_or_nothing)
         consent = None if confirm is None and not yes else consent_for("auto", confirm, yes=yes)
-        return run_plan(self._base, request, consent, lambda step: on_progress(str(step)))
+        values = parameters or {}
+        return run_plan(
+            self._base,
+            Path(plan),
+            values if month is None else with_month(values, month),
+            consent,
+            lambda step: on_progress(str(step)),
+            all_or_nothing=all_or_nothing,
+        )
 
     def resolve(self, job: str, seen: str, reason: str) -> UploadOutcome:
         """Record what a person saw in the system about a job in doubt, as ``xlbridge resolve``

@@ -16,8 +16,7 @@ from xlbridge.errors import UsageError, require_choice
 from xlbridge.export import LISTINGS, Listing
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
-from xlbridge.library.frame_workbook import FrameWorkbook
-from xlbridge.library.sources import Origin, Source, as_file, read_source, store
+from xlbridge.library.sources import FrameWorkbook, Origin, Source, as_file, read_source, store
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.resources import Kind, Resource, load_catalogue, normalize_header
 from xlbridge.resources.checks import CATALOGUE
@@ -284,33 +283,24 @@ def validate(
     folder = settings.schemas if schemas is None else existing_folder(schemas)
     reading = ParseOptions(dates=dates, numbers=numbers)
     mapping = None if map is None else read_mapping(Path(map))
-    accepted = AcceptedFindings.of(accept, settings.accepted)
+    request = ValidationRequest(
+        file=Path(origin.name),
+        resource=resource,
+        sheet=sheet,
+        reading=reading,
+        mapping=mapping,
+        links=links or {},
+        accepted=AcceptedFindings.of(accept, settings.accepted),
+    )
     if isinstance(origin, FrameWorkbook):
         if sheet is not None:
             raise UsageError(
                 Text(pt="Um DataFrame não tem planilhas.", en="A DataFrame has no sheets.")
             )
-        request = ValidationRequest(
-            file=Path(origin.name),
-            resource=resource,
-            reading=reading,
-            mapping=mapping,
-            links=links or {},
-            accepted=accepted,
-        )
         return _validate_frame(origin, request, folder)
     limits = csv_limits(settings, delimiter, encoding)
     with as_file(origin) as file:
-        request = ValidationRequest(
-            file=file,
-            resource=resource,
-            sheet=sheet,
-            reading=reading,
-            mapping=mapping,
-            links=links or {},
-            accepted=accepted,
-        )
-        validated = validate_single_sheet(request, folder, limits)
+        validated = validate_single_sheet(replace(request, file=file), folder, limits)
     if isinstance(origin, Path):
         return Report(validated)
     return Report(replace(validated, file=Path(origin.name)), origin)

@@ -11,9 +11,8 @@ import pandas as pd
 from xlbridge.client import Client
 from xlbridge.errors import UsageError, XlbridgeError, require_choice
 from xlbridge.i18n import Text
-from xlbridge.library.frame_workbook import FrameWorkbook
 from xlbridge.library.reports import Report, require_type, validate
-from xlbridge.library.sources import Source, as_file, read_source
+from xlbridge.library.sources import FrameWorkbook, Source, as_file, read_source
 from xlbridge.report_forms import Grade
 from xlbridge.resources import Mode
 from xlbridge.settings import Settings

@@ -43,10 +43,19 @@ def export_all(
     for task, outcome in zip(tasks, outcomes, strict=True):
         if isinstance(outcome, LostItem):
             yield TransportError(_WORKER_LOST.format(listing=task.request.listing))
-        elif isinstance(outcome, XlbridgeError):
+            continue
+        if isinstance(outcome, XlbridgeError):
             yield outcome
-        else:
-            yield _write_files(task, outcome)
+            continue
+        result: ExportResult | XlbridgeError = outcome.result
+        try:
+            for name, content in outcome.files.items():
+                path = task.output.path.with_name(name)
+                with report_write_errors(path), replace_atomically(path, shared=True) as temporary:
+                    temporary.write_bytes(content)
+        except XlbridgeError as error:
+            result = error
+        yield result
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +82,6 @@ def _ca_bundle(task: ExportTask) -> bytes | XlbridgeError | None:
                 en="The certificate authorities in {p} cannot be read: {e}",
             ).format(p=bundle, e=os_error_reason(error))
         )
-
-
-def _write_files(task: ExportTask, exported: _ExportedFiles) -> ExportResult | XlbridgeError:
-    try:
-        for name, content in exported.files.items():
-            path = task.output.path.with_name(name)
-            with report_write_errors(path), replace_atomically(path, shared=True) as temporary:
-                temporary.write_bytes(content)
-    except XlbridgeError as error:
-        return error
-    return exported.result
 
 
 def _run_export(

@@ -145,7 +145,8 @@ def _validate_on_workers(
     outcomes = executor.run(task, sent, on_done, retry=retry)
     for request, outcome in zip(requests, outcomes, strict=True):
         if isinstance(outcome, LostItem):
-            yield [validation.RefusedFile(request.file, _worker_lost_error())]
+            lost = WorkbookRefused("worker-lost", _WORKER_LOST, _USE_FEWER_WORKERS)
+            yield [validation.RefusedFile(request.file, lost)]
             continue
         known = catalogue
         if request.all_links:
@@ -216,15 +217,11 @@ class _ValidationTask:
         return named
 
 
-def _worker_lost_error() -> WorkbookRefused:
-    return WorkbookRefused(
-        "worker-lost",
-        Text(
-            pt="O processo que validava o arquivo foi encerrado pelo sistema duas vezes.",
-            en="The process that validated the file was killed by the system twice.",
-        ),
-        Text(
-            pt="Costuma ser falta de memória: use menos processos (--workers 1) e valide de novo.",
-            en="The usual cause is lack of memory: use fewer processes (--workers 1) and retry.",
-        ),
-    )
+_WORKER_LOST = Text(
+    pt="O processo que validava o arquivo foi encerrado pelo sistema duas vezes.",
+    en="The process that validated the file was killed by the system twice.",
+)
+_USE_FEWER_WORKERS = Text(
+    pt="Costuma ser falta de memória: use menos processos (--workers 1) e valide de novo.",
+    en="The usual cause is lack of memory: use fewer processes (--workers 1) and retry.",
+)

@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -60,8 +61,13 @@ def store_password(
     the keyring is requested and cannot be used.
     """
     delete_password(home, profile)
-    if source is not PasswordSource.FILE and _write_to_keyring(profile, password):
-        return PasswordSource.KEYRING
+    keyring = None if source is PasswordSource.FILE else _keyring()
+    if keyring is not None:
+        with suppress(keyring.errors.KeyringError):
+            keyring.set_password(_keyring_service(profile), profile.email, password)
+            # A backend may accept everything and store nothing.
+            if _read_from_keyring(profile) == password:
+                return PasswordSource.KEYRING
     if source is PasswordSource.KEYRING:
         raise ConfigError(
             Text(
@@ -124,18 +130,6 @@ def _read_from_keyring(profile: Profile) -> str:
         return keyring.get_password(_keyring_service(profile), profile.email) or ""
     except keyring.errors.KeyringError:
         return ""  # The keyring is locked or missing.
-
-
-def _write_to_keyring(profile: Profile, password: str) -> bool:
-    keyring = _keyring()
-    if keyring is None:
-        return False
-    try:
-        keyring.set_password(_keyring_service(profile), profile.email, password)
-    except keyring.errors.KeyringError:
-        return False
-    # A backend may accept everything and store nothing.
-    return _read_from_keyring(profile) == password
 
 
 def _keyring() -> Any:

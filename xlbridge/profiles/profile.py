@@ -204,9 +204,30 @@ def parse_profile_file(path: Path, text: str) -> ProfileFile:
             path, Text(pt="profiles não é uma tabela", en="profiles is not a table")
         )
     profiles = {name: _parse_profile(path, name, table) for name, table in tables.items()}
-    _check_default(path, profiles, default)
-    _check_addresses(path, profiles)
+    if default is not None and default not in profiles:
+        message = Text(pt="default não é um dos perfis", en="default is not one of the profiles")
+        raise _profile_file_error(path, message)
+    if default is not None and profiles[default].production:
+        raise _profile_file_error(
+            path,
+            Text(pt="default é um perfil de produção", en="default is a production profile"),
+            Text(
+                pt="Produção se escolhe a cada vez: --profile {name}",
+                en="Production is chosen each time: --profile {name}",
+            ).format(name=default),
+        )
+    production = {each.origin: each.name for each in profiles.values() if each.production}
+    for profile in profiles.values():
+        if not profile.production and profile.origin in production:
+            names = {"one": production[profile.origin], "other": profile.name}
+            raise _profile_file_error(path, _SAME_ADDRESS.format(**names))
     return ProfileFile(path, profiles, default)
+
+
+_SAME_ADDRESS = Text(
+    pt="profiles.{one} e profiles.{other} têm o mesmo endereço, e só um é de produção",
+    en="profiles.{one} and profiles.{other} have the same address, but only one is production",
+)
 
 
 def _parse_profile(path: Path, name: str, table: Any) -> Profile:
@@ -269,38 +290,6 @@ def _check_value(path: Path, place: str, kind: type | tuple[type, ...] | None, v
         raise _profile_file_error(path, message.format(place=place))
 
 
-def _check_default(path: Path, profiles: Mapping[str, Profile], default: Any) -> None:
-    if default is None:
-        return
-    if default not in profiles:
-        message = Text(pt="default não é um dos perfis", en="default is not one of the profiles")
-        raise _profile_file_error(path, message)
-    if profiles[default].production:
-        raise _profile_file_error(
-            path,
-            Text(pt="default é um perfil de produção", en="default is a production profile"),
-            Text(
-                pt="Produção se escolhe a cada vez: --profile {name}",
-                en="Production is chosen each time: --profile {name}",
-            ).format(name=default),
-        )
-
-
-def _check_addresses(path: Path, profiles: Mapping[str, Profile]) -> None:
-    production = {each.origin: each.name for each in profiles.values() if each.production}
-    for profile in profiles.values():
-        if not profile.production and profile.origin in production:
-            raise _profile_file_error(
-                path,
-                Text(
-                    pt="profiles.{one} e profiles.{other} têm o mesmo endereço, e só um é de "
-                    "produção",
-                    en="profiles.{one} and profiles.{other} have the same address, but only one "
-                    "is production",
-                ).format(one=production[profile.origin], other=profile.name),
-            )
-
-
 HOW_TO_FIX = Text(
     pt="Corrija o arquivo. Um perfil pode ter: {fields}.",
     en="Fix the file. A profile may have: {fields}.",
@@ -352,7 +341,15 @@ def choose_profile(settings: Settings) -> Profile:
         profile = file.profiles[name]
         _require_agreement(settings, profile)
     elif settings.base_url and not settings.profile_must_exist:
-        profile = _profile_from_environment(settings, file)
+        production = {each.origin for each in file.profiles.values() if each.production}
+        profile = Profile(
+            # An address with a password is refused later; the name must not contain it.
+            name=name or settings.base_url.rpartition("@")[2],
+            base_url=settings.base_url,
+            email=settings.email or "",
+            production=origin_of(settings.base_url) in production,
+            source=ProfileSource.ENVIRONMENT,
+        )
     elif name in (None, EMBEDDED_NAME):
         profile = Profile(EMBEDDED_NAME, "", "", source=ProfileSource.EMBEDDED)
         if settings.base_url:
@@ -379,19 +376,6 @@ def settings_for(settings: Settings, profile: Profile) -> Settings:
         settings,
         settle=profile.settle_seconds,
         state=settings.home / "profiles" / profile.name if from_file else settings.home,
-    )
-
-
-def _profile_from_environment(settings: Settings, file: ProfileFile) -> Profile:
-    base_url = settings.base_url or ""
-    production = {profile.origin for profile in file.profiles.values() if profile.production}
-    return Profile(
-        # An address with a password is refused later; the name must not contain it.
-        name=settings.profile or base_url.rpartition("@")[2],
-        base_url=base_url,
-        email=settings.email or "",
-        production=origin_of(base_url) in production,
-        source=ProfileSource.ENVIRONMENT,
     )
 
 

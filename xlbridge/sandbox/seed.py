@@ -25,7 +25,7 @@ from xlbridge.sandbox.areas.registry.tables import clients, products
 from xlbridge.sandbox.areas.sales.seed import seed_orders, seed_services
 from xlbridge.sandbox.areas.stock.seed import seed_stock
 from xlbridge.sandbox.columns import metadata
-from xlbridge.sandbox.imports import lines, tables  # noqa: F401 - add their tables to the metadata
+from xlbridge.sandbox.imports import handlers, lines  # noqa: F401 - add their tables to the metadata
 from xlbridge.sandbox.options import ProgressCallback, SeedKind
 from xlbridge.sandbox.storage import Storage
 

@@ -297,8 +297,8 @@ class BatchRequests:
 
     def _open_unit(self, name: str, step_name: str, unit: str) -> SheetEditor:
         with self._opened(name) as batch:
-            step, book = batch.plan.find_workbook(step_name, unit)
-            errors = batch.batch_errors(step, book)
+            book = batch.plan.find_workbook(step_name, unit)
+            step, errors = book.step, batch.batch_errors(book)
             settings = batch.environments.settings
         folder = self._workspace.new_folder()
         path = folder / book.path.name

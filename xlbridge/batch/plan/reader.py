@@ -100,30 +100,19 @@ class _PlanReader:
         self._path = path
         self._document = document
         self._catalogue = catalogue
-        self.parameters = self._resolve_parameters(overrides, today)
-
-    def _add(self, key_path: YamlPath, message: Text) -> None:
-        self.mistakes.append(document_mistake(self._document, key_path, message))
-
-    def _resolve_parameters(self, overrides: Mapping[str, str], today: DateIn) -> dict[str, str]:
         declared = {name: str(value) for name, value in self.file.parameters.items()}
         for name in overrides:
             if name not in declared:
-                raise UsageError(
-                    Text(
-                        pt="{plan} não tem o parâmetro {name}; tem: {known}.",
-                        en="{plan} has no parameter {name}; it has: {known}.",
-                    ).format(plan=self._path, name=name, known=listed(declared)),
-                    Text(
-                        pt="Declare-o com um valor em parameters.",
-                        en="Declare it with a value under parameters.",
-                    ),
-                )
-        parameters = resolve_months({**declared, **overrides}, lambda: today(self.file.profile))
-        for name, value in parameters.items():
+                unknown = _NO_PARAMETER.format(plan=path, name=name, known=listed(declared))
+                raise UsageError(unknown, _HOW_TO_DECLARE)
+        values = {**declared, **overrides}
+        self.parameters = resolve_months(values, lambda: today(self.file.profile))
+        for name, value in self.parameters.items():
             for message in parameter_mistakes(name, value):
                 self._add(("parameters", name), message)
-        return parameters
+
+    def _add(self, key_path: YamlPath, message: Text) -> None:
+        self.mistakes.append(document_mistake(self._document, key_path, message))
 
     def _filled(self, key_path: YamlPath, value: Any) -> Any:
         """Return a value of the plan with the parameters filled into its texts."""
@@ -150,8 +139,18 @@ class _PlanReader:
         whole = tuple(step for step in steps if step is not None)
         plan = BatchPlan(self._path, self.file.name, self.parameters, whole, proof)
         if not self.mistakes:
-            self._check_order(plan)
-            self._check_outputs(plan)
+            try:
+                TopologicalSorter({step.name: step.after for step in plan.steps}).prepare()
+            except CycleError as error:
+                names = error.args[1]
+                self._add((_STEPS_KEY, names[0]), _CYCLE.format(names=" → ".join(names)))
+            exported = {plan.key(one.output) for one in plan.steps if isinstance(one, ExportStep)}
+            books = [one for one in plan.steps if isinstance(one, WorkbookStep)]
+            used = {plan.key(pattern) for one in books for pattern in one.patterns} - exported
+            for key_path, path in plan.outputs():
+                if plan.key(path) in used:
+                    self._add(key_path, _IN_USE.format(path=path.name))
+                used.add(plan.key(path))
         if self.mistakes:
             raise _plan_error(self._path, self.mistakes)
         return plan
@@ -301,30 +300,6 @@ class _PlanReader:
             self._add((*key_path, "records_of"), unknown_value(step.records_of, sending))
         return step
 
-    def _check_outputs(self, plan: BatchPlan) -> None:
-        exported = {plan.key(step.output) for step in plan.steps if isinstance(step, ExportStep)}
-        workbooks = [step for step in plan.steps if isinstance(step, WorkbookStep)]
-        used = {plan.key(pattern) for step in workbooks for pattern in step.patterns} - exported
-        for key_path, path in plan.outputs():
-            if plan.key(path) in used:
-                message = Text(
-                    pt="{path} já é lido ou gravado pelo plano; escolha outro nome.",
-                    en="the plan already reads or writes {path}; choose another name.",
-                )
-                self._add(key_path, message.format(path=path.name))
-            used.add(plan.key(path))
-
-    def _check_order(self, plan: BatchPlan) -> None:
-        try:
-            TopologicalSorter({step.name: step.after for step in plan.steps}).prepare()
-        except CycleError as error:
-            names = error.args[1]
-            message = Text(
-                pt="estas etapas esperam umas pelas outras: {names}.",
-                en="these steps wait for each other: {names}.",
-            ).format(names=" → ".join(names))
-            self._add((_STEPS_KEY, names[0]), message)
-
 
 def _parsed_filters(written: Mapping[str, Any]) -> Filters:
     values: dict[Filter, Any] = {}
@@ -388,6 +363,21 @@ def _paths(value: str | Sequence[str]) -> set[str]:
     return {folded_name(posixpath.normpath(path)) for path in paths}
 
 
+_NO_PARAMETER = Text(
+    pt="{plan} não tem o parâmetro {name}; tem: {known}.",
+    en="{plan} has no parameter {name}; it has: {known}.",
+)
+_HOW_TO_DECLARE = Text(
+    pt="Declare-o com um valor em parameters.", en="Declare it with a value under parameters."
+)
+_CYCLE = Text(
+    pt="estas etapas esperam umas pelas outras: {names}.",
+    en="these steps wait for each other: {names}.",
+)
+_IN_USE = Text(
+    pt="{path} já é lido ou gravado pelo plano; escolha outro nome.",
+    en="the plan already reads or writes {path}; choose another name.",
+)
 _ONE_SOURCE = Text(
     pt="escreva records_of ou file, só um dos dois.", en="write either records_of or file."
 )
@@ -432,7 +422,18 @@ def read_plan(
     document = read_document(path, dates=False)
     if isinstance(document, Mistake):
         raise _plan_error(path, [document])
-    mistakes = mistakes_of(document, Block.of(PlanFile)) or [*_kind_mistakes(document)]
+    mistakes = mistakes_of(document, Block.of(PlanFile))
+    steps = {} if mistakes else document.content[_STEPS_KEY]
+    for name, body in steps.items():
+        if kind_of(body) is None:
+            key_path = (_STEPS_KEY, name)
+            mistakes += (
+                document_mistake(document, (*key_path, key), unknown_value(key, STEP_KINDS))
+                for key in body.keys() - step_keys()
+            )
+            message = Text(pt="falta um destes: {kinds}.", en="one of these is missing: {kinds}.")
+            kinds = message.format(kinds=", ".join(STEP_KINDS))
+            mistakes.append(document_mistake(document, key_path, kinds))
     if mistakes:
         raise _plan_error(path, mistakes)
     return _PlanReader(path.resolve(), document, catalogue, parameters, today).plan()
@@ -445,14 +446,3 @@ def _plan_error(path: Path, mistakes: list[Mistake]) -> PlanFileError:
     )
     unique = dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.message.en)))
     return PlanFileError(format_mistakes(path, list(unique)), hint)
-
-
-def _kind_mistakes(document: YamlDocument) -> Iterator[Mistake]:
-    """Yield the steps that do not say what they do, with their unknown keys."""
-    for name, body in document.content[_STEPS_KEY].items():
-        if kind_of(body) is None:
-            key_path = (_STEPS_KEY, name)
-            for key in body.keys() - step_keys():
-                yield document_mistake(document, (*key_path, key), unknown_value(key, STEP_KINDS))
-            message = Text(pt="falta um destes: {kinds}.", en="one of these is missing: {kinds}.")
-            yield document_mistake(document, key_path, message.format(kinds=", ".join(STEP_KINDS)))

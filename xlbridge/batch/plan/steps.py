@@ -269,13 +269,13 @@ class BatchPlan:
         """The folder that the plan's paths are relative to."""
         return self.path.parent
 
-    def find_workbook(self, step: str, name: str) -> "tuple[WorkbookStep, WorkbookFile]":
-        """Return a step and its workbook by name. Raises ``UsageError`` if it is gone."""
+    def find_workbook(self, step: str, name: str) -> "WorkbookFile":
+        """Return a workbook by the names of step and file. Raises ``UsageError`` if it is gone."""
         for candidate in self.steps:
             if candidate.name == step and isinstance(candidate, WorkbookStep):
                 for book in workbooks_of(self, candidate):
                     if book.name == name:
-                        return candidate, book
+                        return book
         raise UsageError(
             Text(
                 pt="{unit} não está mais entre os arquivos da etapa {step}.",
@@ -312,7 +312,17 @@ class BatchPlan:
             step.name: (_ORDER[type(step)] - 2 * self.is_source(step), number)
             for number, step in enumerate(self.steps)
         }
-        return _in_order(self.steps, ranks)
+        by_name = {step.name: step for step in self.steps}
+        sorter = TopologicalSorter({step.name: step.after for step in self.steps})
+        sorter.prepare()
+        ready: list[str] = []
+        ordered: list[AnyStep] = []
+        while sorter.is_active():
+            ready = sorted([*ready, *sorter.get_ready()], key=ranks.__getitem__)
+            first = ready.pop(0)
+            ordered.append(by_name[first])
+            sorter.done(first)
+        return ordered
 
     def file(self, path: str) -> Path:
         """Return a path of the plan, normalized."""
@@ -325,6 +335,13 @@ class BatchPlan:
     def existing_file(self, path: str) -> Path:
         """Return the file that a path of the plan names, in any case and Unicode form."""
         return next(iter(matching_files(self.folder, path)), self.file(path))
+
+    @property
+    def parameter_options(self) -> list[str]:
+        """The options of a command that set the parameters as they are."""
+        return [
+            word for name, value in self.parameters.items() for word in ("--set", f"{name}={value}")
+        ]
 
     @property
     def batch(self) -> str:
@@ -341,21 +358,6 @@ _ORDER: Mapping[type[Step], int] = {
 """Rank of steps that do not wait for each other."""
 
 
-def _in_order(steps: Sequence[AnyStep], ranks: Mapping[str, tuple[int, int]]) -> list[AnyStep]:
-    """Return the steps by rank, each after those it waits for."""
-    by_name = {step.name: step for step in steps}
-    sorter = TopologicalSorter({step.name: step.after for step in steps})
-    sorter.prepare()
-    ready: list[str] = []
-    ordered: list[AnyStep] = []
-    while sorter.is_active():
-        ready = sorted([*ready, *sorter.get_ready()], key=ranks.__getitem__)
-        first = ready.pop(0)
-        ordered.append(by_name[first])
-        sorter.done(first)
-    return ordered
-
-
 _BLOCK_SIZE = 1 << 20
 
 
@@ -367,6 +369,7 @@ class WorkbookFile:
     read.
     """
 
+    step: WorkbookStep
     path: Path
     name: str
     sha256: str
@@ -380,7 +383,7 @@ def workbooks_of(plan: BatchPlan, step: WorkbookStep) -> list[WorkbookFile]:
     """
     outputs = {plan.key(path) for _, path in plan.outputs()} - set(map(plan.key, step.patterns))
     return [
-        WorkbookFile(path, relative_name(plan.folder, path), file_digest(path))
+        WorkbookFile(step, path, relative_name(plan.folder, path), file_digest(path))
         for path in files_of(plan, step).values()
         if plan.key(path) not in outputs and not WorkbookMark.PROVEN.is_on(path)
     ]

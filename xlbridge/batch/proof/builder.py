@@ -92,7 +92,19 @@ def are_proofs_missing(batch: Batch, steps: Sequence[StepOverview]) -> bool:
 
 def _proof_targets(batch: Batch, steps: Sequence[StepOverview]) -> dict[str | None, Path]:
     """Return the path of each environment's proof, without suffix."""
-    profiles = list(dict.fromkeys(state.step.profile for state in steps if _has_output(state)))
+    # Something was sent or exported in a step with a job, or an export that was made.
+    profiles = list(
+        dict.fromkeys(
+            state.step.profile
+            for state in steps
+            if any(
+                unit.status is not UnitStatus.NEW
+                if isinstance(state.step, ExportStep)
+                else unit.jobs
+                for unit in state.units
+            )
+        )
+    )
     if len(profiles) == 1:
         return {profiles[0]: batch.plan.folder / batch.plan.proof}
     return {profile: batch.plan.folder / _environment_proof(batch, profile) for profile in profiles}
@@ -124,13 +136,6 @@ def _environment_proof(batch: Batch, profile: str | None) -> str:
 
 def _proof_paths(target: Path) -> tuple[Path, Path]:
     return target.with_name(f"{target.name}.xlsx"), target.with_name(f"{target.name}.html")
-
-
-def _has_output(state: StepOverview) -> bool:
-    """Return whether something was sent or exported in a step."""
-    if isinstance(state.step, ExportStep):
-        return any(unit.status is not UnitStatus.NEW for unit in state.units)
-    return any(unit.jobs for unit in state.units)
 
 
 def _is_proven(step: AnyStep) -> bool:
@@ -213,10 +218,18 @@ def build_proof(
     ]
     for job in (job for file in files for job in file.jobs):
         job.require_system(client.identity, client.target.profile)
-    by_resource = [
-        (resource, read_back(context, client, resource, rows, show))
-        for resource, rows in _rows_by_resource(context, files)
-    ]
+    sent: dict[str, list[tuple[FileProof, RowChange]]] = {}
+    for file in files:
+        for change in file.rows:
+            # The system may have written rows that it has rejected.
+            is_answered = change.job.state in _ANSWERED and change.planned is None
+            if change.outcome in _READ_BACK or is_answered:
+                sent.setdefault(change.job.spec.resource, []).append((file, change))
+    by_resource = []
+    for name, rows_of_resource in sent.items():
+        resource = context.catalogue.named(name)
+        read = read_back(context, client, resource, rows_of_resource, show)
+        by_resource.append((resource, read))
     by_file: dict[int, list[ReadBackRow]] = {id(file): [] for file in files}
     for _, rows in by_resource:
         for row in rows:
@@ -225,11 +238,25 @@ def build_proof(
     rows_in_order = [
         row for rows in by_file.values() for row in sorted(rows, key=lambda row: row.sent.origin)
     ]
+    # Contradictions in the journal, between workbooks, and in the counts.
+    breaches = [text for file in proven for text in contradictions(file)]
+    for resource, read in by_resource:
+        breaches += repeated_key_breaches(resource, read)
+    lost = (row.reason for _, read in by_resource for row in read if row.payload_missing)
+    breaches += dict.fromkeys(filter(None, lost))
+    for file in proven:
+        if not file.counts.adds_up:
+            counts = asdict(file.counts)
+            breaches.append(_DOES_NOT_ADD_UP.format(file=file.file.path.name, **counts))
     accepted = [(r, [row for row in rows if row.accepted]) for r, rows in by_resource]
+    address = urlsplit(client.target.base_url)
     return Proof(
         title=title,
         profile=client.target.profile,
-        base_url=_address_without_credentials(client.target.base_url),
+        base_url=urlunsplit(
+            # The address without user name, password, query and fragment.
+            address._replace(netloc=address.netloc.rpartition("@")[2], query="", fragment="")
+        ),
         quirks=client.target.to_json().get("quirks"),
         at=at,
         steps={step: [file for file in proven if file.step == step] for step in steps},
@@ -243,7 +270,7 @@ def build_proof(
         ),
         unread=tuple(unread for r, rows in accepted for unread in count_unread(r, rows)),
         fields=tuple(_compared_fields(resource) for resource, _ in by_resource),
-        breaches=tuple(_breaches(proven, by_resource)),
+        breaches=tuple(breaches),
     )
 
 
@@ -255,22 +282,6 @@ def sent_file(journal: Journal, step: str, file: StepFile) -> FileProof:
     jobs = [part for job in ledger.attempts for part in journal.parts_of(job) or [job]]
     rows = tuple(ledger.now[origin] for origin in sorted(ledger.now))
     return FileProof(step, file, ledger, tuple(jobs), rows)
-
-
-def _rows_by_resource(
-    context: UploadContext, files: Sequence[FileProof]
-) -> Iterator[tuple[Resource, list[tuple[FileProof, RowChange]]]]:
-    """Yield the rows that may have records in the system, by resource.
-
-    They include rejected rows that the system answered for: it may have written them anyway.
-    """
-    rows: dict[str, list[tuple[FileProof, RowChange]]] = {}
-    for file in files:
-        for row in file.rows:
-            if row.outcome in _READ_BACK or (row.job.state in _ANSWERED and row.planned is None):
-                rows.setdefault(row.job.spec.resource, []).append((file, row))
-    for name, resource_rows in rows.items():
-        yield context.catalogue.named(name), resource_rows
 
 
 def _compared_fields(resource: Resource) -> ComparedFields:
@@ -292,26 +303,6 @@ def _compared_fields(resource: Resource) -> ComparedFields:
         compared=tuple(name for name in names if name in returned),
         not_returned=tuple(name for name in names if name not in returned),
     )
-
-
-def _breaches(
-    files: Sequence[FileProof],
-    by_resource: Sequence[tuple[Resource, Sequence[ReadBackRow]]],
-) -> Iterator[Text]:
-    """Yield the contradictions in the journal, between workbooks, and in the counts."""
-    for file in files:
-        yield from contradictions(file)
-    for resource, rows in by_resource:
-        yield from repeated_key_breaches(resource, rows)
-    yield from dict.fromkeys(
-        row.reason
-        for _, rows in by_resource
-        for row in rows
-        if row.payload_missing and row.reason is not None
-    )
-    for file in files:
-        if not file.counts.adds_up:
-            yield _DOES_NOT_ADD_UP.format(file=file.file.path.name, **asdict(file.counts))
 
 
 _ACCEPTED_TWICE = Text(
@@ -342,9 +333,3 @@ def contradictions(file: FileProof) -> Iterator[Text]:
         jobs = [change.job.id for change in changes if change.outcome is RowOutcome.ACCEPTED]
         if len(jobs) > 1:
             yield _ACCEPTED_TWICE.format(file=name, row=origin, jobs=", ".join(jobs))
-
-
-def _address_without_credentials(base_url: str) -> str:
-    """Return an address without user name, password, query and fragment."""
-    parts = urlsplit(base_url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))

@@ -10,13 +10,9 @@ from typing import Any
 from xlbridge import __version__, titles
 from xlbridge.batch.proof.model import (
     OpenReason,
-    OpenRow,
     Proof,
-    ProofExport,
     ProofState,
     RowLocation,
-    Total,
-    TotalTable,
     open_items,
     proof_state,
     resource_lines,
@@ -61,14 +57,14 @@ _STATES = {
     OpenReason.WRITTEN: Text(
         pt="rejeitada; está no sistema mesmo assim", en="rejected; in the system nevertheless"
     ),
+    OpenReason.UNKNOWN: Text(
+        pt="em dúvida; não pode ser procurada", en="in doubt; cannot be looked up"
+    ),
 }
 _UNKNOWN_FOUND = Text(pt="em dúvida; encontrada no sistema", en="in doubt; found in the system")
 _UNKNOWN_NOT_FOUND = Text(
     pt="em dúvida; não encontrada no sistema", en="in doubt; not found in the system"
 )
-_UNKNOWN_NO_KEY = Text(pt="em dúvida; não pode ser procurada", en="in doubt; cannot be looked up")
-
-
 _YES_NO = {"True": titles.YES, "False": titles.NO}
 
 
@@ -125,6 +121,15 @@ def difference_table(proof: Proof) -> Table:
 
 def open_row_table(proof: Proof) -> Table:
     """Return the rows that are open."""
+    lines = []
+    for row in proof.rows:
+        state = _STATES[row.state]
+        if row.state is OpenReason.UNKNOWN and row.key:
+            state = _UNKNOWN_FOUND if row.codes else _UNKNOWN_NOT_FOUND
+        key = " · ".join(f"{name}: {value}" for name, value in row.key.items()) or None
+        codes = ", ".join(row.codes) or None
+        place = _location_values(row.location)
+        lines.append(Line((*place, str(row.location.row), state, key, codes)))
     return Table(
         sheet=Text(pt="Linhas em aberto", en="Open rows"),
         headings=(
@@ -134,18 +139,7 @@ def open_row_table(proof: Proof) -> Table:
             Heading(Text(pt="Chave procurada", en="Key looked up"), 40),
             Heading(Text(pt="Códigos no sistema", en="Codes in the system"), 30),
         ),
-        lines=[
-            Line(
-                (
-                    *_location_values(row.location),
-                    str(row.location.row),
-                    _open_state(row),
-                    " · ".join(f"{name}: {value}" for name, value in row.key.items()) or None,
-                    ", ".join(row.codes) or None,
-                )
-            )
-            for row in proof.rows
-        ],
+        lines=lines,
         none=Text(
             pt="Nenhuma linha falta, se repete, está em dúvida ou foi gravada apesar de rejeitada.",
             en="No row is missing, repeated, in doubt, or written although it was rejected.",
@@ -195,14 +189,6 @@ def _location_values(location: RowLocation) -> tuple[Value, ...]:
     return location.step, name, location.sheet
 
 
-def _open_state(row: OpenRow) -> Text:
-    if row.state is not OpenReason.UNKNOWN:
-        return _STATES[row.state]
-    if not row.key:
-        return _UNKNOWN_NO_KEY
-    return _UNKNOWN_FOUND if row.codes else _UNKNOWN_NOT_FOUND
-
-
 _DIGEST_WIDTH = 36  # a digest wraps to two lines
 _FILE = Heading(titles.FILE, 44, path=True)
 _SHA = Heading(untranslated("SHA-256"), _DIGEST_WIDTH, digest=True)
@@ -215,6 +201,34 @@ _AGAIN = Text(pt="enviado de novo: {reason}", en="sent again: {reason}")
 
 def export_table(proof: Proof) -> Table:
     """Return the exports of the batch, as their manifests describe them."""
+    lines = []
+    for export in proof.exports:
+        manifest, output = export.manifest, str(export.output)
+        if manifest is None:
+            state = _NOT_DONE.format(why=export.not_done_because)
+            empty = (None, None, None, None)
+            values = (export.name, export.listing, state, *empty, output, export.sha256)
+            lines.append(Line(values, Tone.OPEN))
+            continue
+        sheets: Mapping[str, Any] = manifest["sheets"]
+        holes = (str(Text.of_json(hole["message"])) for hole in manifest["holes"])
+        missing = (", ".join(map(str, key.values())) for key in manifest["missing"])
+        lines.append(
+            Line(
+                (
+                    export.name,
+                    export.listing,
+                    export.problem or (titles.YES if manifest["complete"] else titles.EMPHATIC_NO),
+                    int(manifest["records"]),
+                    ", ".join(f"{name}: {rows}" for name, rows in sheets.items()),
+                    "; ".join(holes) or None,
+                    "; ".join(missing) or None,
+                    output,
+                    export.sha256,
+                ),
+                Tone.PLAIN if manifest["complete"] and not export.problem else Tone.OPEN,
+            )
+        )
     return Table(
         sheet=Text(pt="Exportações", en="Exports"),
         headings=(
@@ -228,31 +242,8 @@ def export_table(proof: Proof) -> Table:
             _FILE,
             _SHA,
         ),
-        lines=[_export_line(export) for export in proof.exports],
+        lines=lines,
         none=Text(pt="O lote não tem exportações.", en="The batch has no exports."),
-    )
-
-
-def _export_line(export: ProofExport) -> Line:
-    manifest = export.manifest
-    if manifest is None:
-        state = _NOT_DONE.format(why=export.not_done_because)
-        values = (export.name, export.listing, state, None, None, None, None, str(export.output))
-        return Line((*values, export.sha256), Tone.OPEN)
-    sheets: Mapping[str, Any] = manifest["sheets"]
-    return Line(
-        (
-            export.name,
-            export.listing,
-            export.problem or (titles.YES if manifest["complete"] else titles.EMPHATIC_NO),
-            int(manifest["records"]),
-            ", ".join(f"{name}: {rows}" for name, rows in sheets.items()),
-            "; ".join(str(Text.of_json(hole["message"])) for hole in manifest["holes"]) or None,
-            "; ".join(", ".join(map(str, key.values())) for key in manifest["missing"]) or None,
-            str(export.output),
-            export.sha256,
-        ),
-        Tone.PLAIN if manifest["complete"] and not export.problem else Tone.OPEN,
     )
 
 
@@ -307,11 +298,23 @@ def job_table(proof: Proof) -> Table:
 
 
 def _job_line(ledger: RowLedger, job: Job) -> Line:
+    """Return an upload, with how it differs from the plain upload of a workbook."""
     log, outcomes = job.last("log_id"), ledger.sent_outcomes(job)
+    notes = []
+    if job.parent is not None:
+        notes.append(_PART.format(n=job.part, job=job.parent))
+    if job.retry_of is not None:
+        notes.append(_RETRY.format(job=job.retry_of))
+    if (reason := UploadOptions.of_job(job).again) is not None:
+        notes.append(_AGAIN.format(reason=reason))
+    if (resolved := job.last("resolved")) is not None:
+        notes.append(
+            _DECIDED.format(seen=resolved["as"], by=resolved["by"], reason=resolved["reason"])
+        )
     return Line(
         (
             job.id,
-            _job_note(job),
+            joined(notes) if notes else None,
             job.spec.resource,
             job.spec.mode_name,
             job.state.text,
@@ -325,22 +328,6 @@ def _job_line(ledger: RowLedger, job: Job) -> Line:
             job.spec.digest,
         )
     )
-
-
-def _job_note(job: Job) -> Text | None:
-    """Return how an upload differs from the plain upload of a workbook, None if it does not."""
-    notes = []
-    if job.parent is not None:
-        notes.append(_PART.format(n=job.part, job=job.parent))
-    if job.retry_of is not None:
-        notes.append(_RETRY.format(job=job.retry_of))
-    if (reason := UploadOptions.of_job(job).again) is not None:
-        notes.append(_AGAIN.format(reason=reason))
-    if (resolved := job.last("resolved")) is not None:
-        notes.append(
-            _DECIDED.format(seen=resolved["as"], by=resolved["by"], reason=resolved["reason"])
-        )
-    return joined(notes) if notes else None
 
 
 _WHOLE_BATCH = Text(pt="Total do lote", en="The whole batch")
@@ -487,7 +474,21 @@ def _total_tables(proof: Proof) -> Iterator[Table]:
         counts = (_ACCEPTED_ROWS, _UNREAD_ROWS, _FOUND_ROWS, _ROWS_DIFFERENCE)
         amounts = () if table.amount is None else (_SENT, _UNREAD, _FOUND, _DIFFERENCE)
         headings = (Heading(table.by, 22), *counts, *amounts)
-        lines = [_total_line(table, total) for total in (*table.totals, table.sum)]
+        lines = []
+        for total in (*table.totals, table.sum):
+            label: Value = _EMPTY
+            if total is table.sum:
+                label = _TOTAL
+            elif total.label is not None and table.by_month:
+                label = f"{total.label[5:7]}/{total.label[:4]}"
+            elif total.label is not None:
+                label = typed_value(table.kind, total.label)
+            values: tuple[Value, ...] = (label, total.rows, total.unread_rows)
+            values += (total.found_rows, total.rows_difference)
+            if table.amount is not None:
+                values += (total.amount, total.unread, total.found, total.difference)
+            tone = Tone.PLAIN if total.agrees else Tone.OPEN
+            lines.append(Line(values, Tone.SUM if total is table.sum else tone))
         about = _ABOUT_TOTALS if index == 0 else None
         yield Table(
             sheet=_TOTALS_SHEET,
@@ -497,24 +498,6 @@ def _total_tables(proof: Proof) -> Iterator[Table]:
             title=title,
             about=about,
         )
-
-
-def _total_line(table: TotalTable, total: Total) -> Line:
-    label: Value
-    if total is table.sum:
-        label, tone = _TOTAL, Tone.SUM
-    else:
-        tone = Tone.PLAIN if total.agrees else Tone.OPEN
-        if total.label is None:
-            label = _EMPTY
-        elif table.by_month:
-            label = f"{total.label[5:7]}/{total.label[:4]}"
-        else:
-            label = typed_value(table.kind, total.label)
-    values = (label, total.rows, total.unread_rows, total.found_rows, total.rows_difference)
-    if table.amount is None:
-        return Line(values, tone)
-    return Line((*values, total.amount, total.unread, total.found, total.difference), tone)
 
 
 _ROW_COUNTS = Text(

@@ -1,9 +1,10 @@
 """Figures of a proof: row counts, control totals, lists of open rows and different cells."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 from xlbridge.batch.proof.model import (
     CellDifference,
@@ -86,20 +87,6 @@ def total_tables(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[To
             yield _total_table(resource, column, column.title, rows, index)
 
 
-class _SideTotals:
-    """Row counts and amounts by label, of one side of the comparison."""
-
-    def __init__(self, label_length: int | None) -> None:
-        self._label_length = label_length
-        self.rows: Counter[str | None] = Counter()
-        self.amounts: dict[str | None, Decimal] = {}
-
-    def add(self, label: str | None, amount: Decimal) -> None:
-        key = label if label is None else label[: self._label_length]
-        self.rows[key] += 1
-        self.amounts[key] = self.amounts.get(key, _ZERO) + amount
-
-
 def _total_table(
     resource: Resource,
     column: Column,
@@ -108,45 +95,42 @@ def _total_table(
     index: int,
     length: int | None = None,
 ) -> TotalTable:
-    sent, unread, found = _SideTotals(length), _SideTotals(length), _SideTotals(length)
+    sums: defaultdict[str | None, list[Any]] = defaultdict(lambda: [0, _ZERO] * 3)
+
+    def add(label: str | None, side: int, amount: Decimal) -> None:
+        of_label = sums[None if label is None else label[:length]]
+        of_label[side] += 1
+        of_label[side + 1] += amount
+
     amount = resource.totals.amount
-    for row in rows:
-        sent.add(row.labels[index], row.amount)
-        if row.status is ReadBackStatus.UNREAD:
-            unread.add(row.labels[index], row.amount)
-        for record in _found_records(row):
-            label = row.labels[index] and _system_value(row, record, column.name)
-            found.add(label, _amount_of(_system_value(row, record, amount)))
     returned = all(name is None or _is_returned(resource, name) for name in (column.name, amount))
-    totals = _totals(sent, unread, found if returned else None)
+    for row in rows:
+        add(row.labels[index], _SENT, row.amount)
+        if row.status is ReadBackStatus.UNREAD:
+            add(row.labels[index], _UNREAD, row.amount)
+        for record in _found_records(row) if returned else ():
+            label = row.labels[index] and _system_value(row, record, column.name)
+            add(label, _FOUND, _amount_of(_system_value(row, record, amount)))
+
+    def total(label: str | None, values: Sequence[Any]) -> Total:
+        return Total(label, *values[:_FOUND], *(values[_FOUND:] if returned else (None, None)))
+
+    numbers = sorted((one for one in sums if one and one.isdecimal()), key=int)
+    texts = sorted(one for one in sums if one is not None and not one.isdecimal())
+    labels = (*numbers, *texts, *(sums.keys() & {None}))
     return TotalTable(
         resource=resource.name,
         by=by,
         kind=column.kind,
         by_month=length is not None,
         amount=None if amount is None else resource.by_name[amount].title,
-        totals=totals,
-        sum=_sum_of_totals(totals, returned),
+        totals=tuple(total(label, sums[label]) for label in labels),
+        sum=total(None, list(map(sum, zip(*sums.values(), strict=True)))),
     )
 
 
-def _totals(sent: _SideTotals, unread: _SideTotals, found: _SideTotals | None) -> tuple[Total, ...]:
-    """Return the total of each label; ``found`` is None if the system does not return it."""
-    labels = {*sent.rows, *(found.rows if found else ())}
-    numbers = sorted((one for one in labels if one and one.isdecimal()), key=int)
-    texts = sorted(one for one in labels if one is not None and not one.isdecimal())
-    return tuple(
-        Total(
-            label,
-            sent.rows[label],
-            sent.amounts.get(label, _ZERO),
-            unread.rows[label],
-            unread.amounts.get(label, _ZERO),
-            None if found is None else found.rows[label],
-            None if found is None else found.amounts.get(label, _ZERO),
-        )
-        for label in (*numbers, *texts, *(labels & {None}))
-    )
+_SENT, _UNREAD, _FOUND = 0, 2, 4
+"""Positions of the row counts in the sums of a label; their amounts follow."""
 
 
 def _found_records(row: ReadBackRow) -> Iterator[FoundRecord]:
@@ -176,18 +160,6 @@ def _amount_of(text: str | None) -> Decimal:
         return _ZERO
 
 
-def _sum_of_totals(totals: Sequence[Total], returned: bool) -> Total:
-    return Total(
-        None,
-        sum(total.rows for total in totals),
-        sum((total.amount for total in totals), _ZERO),
-        sum(total.unread_rows for total in totals),
-        sum((total.unread for total in totals), _ZERO),
-        sum(total.found_rows or 0 for total in totals) if returned else None,
-        sum((total.found or _ZERO for total in totals), _ZERO) if returned else None,
-    )
-
-
 def cell_differences(rows: Sequence[ReadBackRow], catalogue: Catalogue) -> Iterator[CellDifference]:
     """Yield each value of an accepted row that differs in the system."""
     for row in rows:
@@ -199,7 +171,19 @@ def cell_differences(rows: Sequence[ReadBackRow], catalogue: Catalogue) -> Itera
         spec = row.sent.job.spec
         resource = catalogue.named(spec.resource)
         columns = resource.by_name
-        yield from _item_differences(row, record, resource)
+        item_cells = row.sent.job.items if record.items else {}
+        for name, number, list_column, sent, found in record.items:
+            (child,) = (child for child in resource.children if child.sheet == name)
+            cells = item_cells.get(name) if number is not None else None
+            yield CellDifference(
+                location=row.file.location(row.sent.job, row.sent),
+                cell=None if cells is None else cells.cell(row.sent.row, number, list_column),
+                column=f"{name}.{list_column}" if list_column else name,
+                kind=child.by_name[list_column].kind if list_column else Kind.INTEGER,
+                sent=sent,
+                found=found,
+                code=record.code,
+            )
         for name in different_cells(row.reading, record):
             number = spec.columns.get(name)
             yield CellDifference(
@@ -211,25 +195,6 @@ def cell_differences(rows: Sequence[ReadBackRow], catalogue: Catalogue) -> Itera
                 found=record.values.get(name),
                 code=record.code,
             )
-
-
-def _item_differences(
-    row: ReadBackRow, record: FoundRecord, resource: Resource
-) -> Iterator[CellDifference]:
-    """Yield the differences in the lists of a row's record."""
-    item_cells = row.sent.job.items if record.items else {}
-    for name, number, column, sent, found in record.items:
-        (child,) = (child for child in resource.children if child.sheet == name)
-        cells = item_cells.get(name) if number is not None else None
-        yield CellDifference(
-            location=row.file.location(row.sent.job, row.sent),
-            cell=None if cells is None else cells.cell(row.sent.row, number, column),
-            column=f"{name}.{column}" if column else name,
-            kind=child.by_name[column].kind if column else Kind.INTEGER,
-            sent=sent,
-            found=found,
-            code=record.code,
-        )
 
 
 def open_rows(rows: Sequence[ReadBackRow]) -> Iterator[OpenRow]:

@@ -370,15 +370,17 @@ _RESOURCE_AMOUNT = Text(
 _AMOUNT_FOUND = Text(pt="R$ {amount} lidos de volta", en="R$ {amount} read back")
 _AMOUNT_NOT_RETURNED = Text(pt="não informados pelo sistema", en="not returned by the system")
 
-_REJECTED = Text(
-    pt="linhas rejeitadas: {n} (destas, sem rejeição própria: {others})",
-    en="rows rejected: {n} (of these, not rejected themselves: {others})",
-)
-_HELD = Text(pt="linhas retidas, não enviadas: {n}", en="rows held, not sent: {n}")
-_UNSENT = Text(pt="linhas não enviadas: {n}", en="rows not sent: {n}")
-_UNDONE = Text(
-    pt="linhas aceitas e depois desfeitas: {n}", en="rows accepted, and undone since: {n}"
-)
+_NOT_WRITTEN = {
+    "rejected": Text(
+        pt="linhas rejeitadas: {n} (destas, sem rejeição própria: {others})",
+        en="rows rejected: {n} (of these, not rejected themselves: {others})",
+    ),
+    "held": Text(pt="linhas retidas, não enviadas: {n}", en="rows held, not sent: {n}"),
+    "undone": Text(
+        pt="linhas aceitas e depois desfeitas: {n}", en="rows accepted, and undone since: {n}"
+    ),
+    "unsent": Text(pt="linhas não enviadas: {n}", en="rows not sent: {n}"),
+}
 _COUNTED = {
     "unknown": Text(
         pt="linhas em dúvida ou ainda em andamento: {n}",
@@ -475,19 +477,23 @@ def resource_lines(proof: Proof) -> Iterator[Text]:
 def open_items(proof: Proof) -> Iterator[Text]:
     """Yield the open items, most severe first; none if everything is accounted for."""
     yield from proof.breaches
-    yield from _open_row_items(proof)
+    for name, text in _COUNTED.items():
+        if count := getattr(proof.counts, name):
+            yield text.format(n=grouped_number(count))
+    if written := sum(row.state is OpenReason.WRITTEN for row in proof.rows):
+        yield _WRITTEN.format(n=grouped_number(written))
+    if proof.cells:
+        rows = {
+            (cell.location.step, cell.location.workbook, cell.location.origin)
+            for cell in proof.cells
+        }
+        yield _DIFFERS.format(n=grouped_number(len(proof.cells)), rows=grouped_number(len(rows)))
     if differing := sum(not total.agrees for table in proof.totals for total in table.totals):
         yield _TOTALS.format(n=grouped_number(differing))
-    if rejected := proof.counts.rejected:
-        yield _REJECTED.format(
-            n=grouped_number(rejected), others=grouped_number(proof.counts.not_written)
-        )
-    if held := proof.counts.held:
-        yield _HELD.format(n=grouped_number(held))
-    if undone := proof.counts.undone:
-        yield _UNDONE.format(n=grouped_number(undone))
-    if unsent := proof.counts.unsent:
-        yield _UNSENT.format(n=grouped_number(unsent))
+    others = grouped_number(proof.counts.not_written)
+    for name, text in _NOT_WRITTEN.items():
+        if count := getattr(proof.counts, name):
+            yield text.format(n=grouped_number(count), others=others)
     for step, files in proof.steps.items():
         for file in files:
             if (why := file.file.not_sent_because) is not None:
@@ -500,20 +506,6 @@ def open_items(proof: Proof) -> Iterator[Text]:
             yield _EXPORT_CHANGED.format(**names, why=export.problem)
         elif not export.manifest["complete"]:
             yield _INCOMPLETE.format(**names, gaps=len(export.manifest["holes"]))
-
-
-def _open_row_items(proof: Proof) -> Iterator[Text]:
-    for name, text in _COUNTED.items():
-        if count := getattr(proof.counts, name):
-            yield text.format(n=grouped_number(count))
-    if written := sum(row.state is OpenReason.WRITTEN for row in proof.rows):
-        yield _WRITTEN.format(n=grouped_number(written))
-    if proof.cells:
-        rows = {
-            (cell.location.step, cell.location.workbook, cell.location.origin)
-            for cell in proof.cells
-        }
-        yield _DIFFERS.format(n=grouped_number(len(proof.cells)), rows=grouped_number(len(rows)))
 
 
 @dataclass(frozen=True, slots=True)

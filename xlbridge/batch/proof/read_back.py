@@ -17,7 +17,7 @@ from xlbridge.errors import LocalFailure, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.remote import ExistingPolicy
-from xlbridge.upload import Job, UploadContext, sent_rows
+from xlbridge.upload import UploadContext, sent_rows
 from xlbridge.upload.lookup import (
     CODE_SEPARATOR,
     FoundRecord,
@@ -253,7 +253,15 @@ def read_back(
         by_job.setdefault((sent.job.id, sent.planned is None), []).append((file, sent))
     pending = [pair for pairs in by_job.values() for pair in _rows_of_job(context, resource, pairs)]
     read = _with_readings(client, resource, pending)
-    before = _codes_before(context, [file for file, _ in rows])
+    # The codes of each key's records before anything of the batch was sent.
+    before: dict[str, frozenset[str]] = {}
+    jobs = {
+        job.id: job for file in {id(file): file for file, _ in rows}.values() for job in file.jobs
+    }
+    for job in sorted(jobs.values(), key=lambda job: job.order):
+        for snapshot in filter(None, context.journal.snapshots.first_before(job.id)):
+            codes = frozenset(found.code for found in snapshot.found)
+            before.setdefault(key_text(snapshot.key), codes)
     return _with_repeated_keys(resource, _with_matches(resource, read, before))
 
 
@@ -262,7 +270,19 @@ def _with_readings(
 ) -> list[ReadBackRow]:
     """Add the records that the system has to each row whose values are known."""
     sent = [(position, values) for position, (_, values) in enumerate(rows) if values is not None]
-    further = [(position, q) for position, values in sent for q in _by_other_keys(resource, values)]
+    # A row is looked up by each further unique key too, without the key columns that precede it: by
+    # keys that are not unique the system may have many records.
+    lookups = () if resource.read_back is None else resource.read_back.lookups
+    unique = [set(columns) for _, columns in unique_keys(resource)]
+    further: list[tuple[int, RowValues]] = []
+    for number, lookup in enumerate(lookups):
+        earlier = {name for other in lookups[:number] for name in other.key}.difference(lookup.key)
+        if any(map(set(lookup.key).issubset, unique)):
+            further += (
+                (position, {**values, **dict.fromkeys(earlier)})
+                for position, values in sent
+                if lookup.serves(values) and any(values.get(name) is not None for name in earlier)
+            )
     snapshots, reason = _read_records(
         client, resource, [values for _, values in sent], [query for _, query in further]
     )
@@ -279,21 +299,6 @@ def _with_readings(
             reason=reason if snapshot is None else None,
         )
     return read
-
-
-def _by_other_keys(resource: Resource, row: RowValues) -> Iterator[RowValues]:
-    """Yield a row once for each further unique key, without the key columns that precede it.
-
-    By keys that are not unique the system may have many records.
-    """
-    lookups = () if resource.read_back is None else resource.read_back.lookups
-    unique = [set(columns) for _, columns in unique_keys(resource)]
-    for number, lookup in enumerate(lookups):
-        earlier = {name for other in lookups[:number] for name in other.key}.difference(lookup.key)
-        has_earlier_key = any(row.get(name) is not None for name in earlier)
-        is_unique = any(map(set(lookup.key).issubset, unique))
-        if lookup.serves(row) and has_earlier_key and is_unique:
-            yield {**row, **dict.fromkeys(earlier)}
 
 
 def _read_records(
@@ -327,7 +332,14 @@ def _rows_of_job(
             for file, sent in pairs
         ]
     keys = [columns for _, columns in unique_keys(resource)]
-    numbers = _given_numbers(context, resource, first.job)
+    back = resource.read_back
+    # Records that have no other key are found by the numbers that the system has assigned.
+    numbers = {}
+    if back is not None and back.number_operations:
+        numbers = {
+            row: dict(zip(back.codes, code.split(CODE_SEPARATOR), strict=True))
+            for row, code in context.journal.assigned_codes(first.job).items()
+        }
     return [
         (
             ReadBackRow(
@@ -346,40 +358,12 @@ def _rows_of_job(
     ]
 
 
-def _given_numbers(
-    context: UploadContext, resource: Resource, job: Job
-) -> Mapping[int, Mapping[str, str]]:
-    """Return the system-assigned numbers of records that have no other key, by row."""
-    read_back = resource.read_back
-    if read_back is None or not read_back.number_operations:
-        return {}
-    return {
-        row: dict(zip(read_back.codes, code.split(CODE_SEPARATOR), strict=True))
-        for row, code in context.journal.assigned_codes(job).items()
-    }
-
-
 def _plain_value(resource: Resource, column: str | None, row: RowValues) -> str | None:
     if column is None:
         return None
     read_back = resource.read_back
     value = row.get(column) if read_back is None else read_back.meant(row, column)
     return comparable_value(resource.by_name[column].kind, value)
-
-
-def _codes_before(
-    context: UploadContext, files: Sequence[FileProof]
-) -> Mapping[str, frozenset[str]]:
-    """Return the codes of each key's records before anything of the batch was sent."""
-    jobs = {
-        job.id: job for file in {id(file): file for file in files}.values() for job in file.jobs
-    }
-    codes: dict[str, frozenset[str]] = {}
-    for job in sorted(jobs.values(), key=lambda job: job.order):
-        first = context.journal.snapshots.first_before(job.id)
-        for row in filter(None, first):
-            codes.setdefault(key_text(row.key), frozenset(found.code for found in row.found))
-    return codes
 
 
 def _with_matches(
@@ -509,7 +493,10 @@ def _records_by_key(
 def _positions_by_key(
     rows: Sequence[ReadBackRow], index: int, columns: Sequence[str], identity: Sequence[str]
 ) -> Mapping[_Key, _Positions]:
-    """Return the positions of rows that were or may have been accepted, by key."""
+    """Return the positions of rows of a key that may each have created a record.
+
+    If none of them was written, these are the unchanged rows of one workbook.
+    """
     indexes = [columns.index(name) for name in identity]
     by_key: defaultdict[_Key, list[int]] = defaultdict(list)
     for position, row in enumerate(rows):
@@ -517,17 +504,13 @@ def _positions_by_key(
             continue
         if key := _complete_key([row.keys[index][i] for i in indexes]):
             by_key[key].append(position)
-    return {key: _creating_rows(rows, positions) for key, positions in by_key.items()}
-
-
-def _creating_rows(rows: Sequence[ReadBackRow], positions: _Positions) -> _Positions:
-    """Return the rows of a key that may each have created a record.
-
-    If none was written, these are the unchanged rows of one workbook.
-    """
-    written = [position for position in positions if rows[position].sent.planned is None]
-    first = rows[positions[0]].file
-    return written or [position for position in positions if rows[position].file is first]
+    creating = {}
+    for key, positions in by_key.items():
+        written = [position for position in positions if rows[position].sent.planned is None]
+        first = rows[positions[0]].file
+        same_file = [position for position in positions if rows[position].file is first]
+        creating[key] = written or same_file
+    return creating
 
 
 def _complete_key(values: Sequence[str | None]) -> _Key | None:

@@ -30,7 +30,7 @@ from xlbridge.sandbox.rehearsal import (
     table_name_of,
 )
 from xlbridge.sandbox.storage import Storage
-from xlbridge.upload import Job, UploadContext
+from xlbridge.upload import UploadContext
 from xlbridge.upload.results import RowOutcome
 
 _OF_PROOF = {
@@ -164,6 +164,7 @@ class SentTable:
 def _sent_by_table(
     context: UploadContext, connection: Connection, files: Sequence[FileProof], folder: Path
 ) -> defaultdict[str, SentTable]:
+    """Return the rows that jobs have sent, with their content and whether they create a record."""
     tables: defaultdict[str, SentTable] = defaultdict(SentTable)
     written: dict[str, list[tuple[Content, bool]]] = {}
     for file in files:
@@ -175,28 +176,22 @@ def _sent_by_table(
             resource = context.catalogue.named(job.spec.resource)
             table = tables[table_name_of(resource)]
             if job.id not in written:
-                written[job.id] = list(_written_rows(context, connection, job, resource, table))
+                of_job = written[job.id] = []
+                if job.spec.mode.is_by_record:
+                    table.counted = True
+                    for write in context.journal.writes.iterate(job.id):
+                        table.withdrawn += write.task.creates and bool(write.withdrawn_record)
+                        of_job.append((None, write.task.creates))
+                else:
+                    payload, catalogue = context.load_payload(job.spec.payload), context.catalogue
+                    limits = context.settings.limits
+                    sent = read_sent_rows(connection, payload, resource, catalogue, limits)
+                    of_job += ((content, True) for content in sent)
             of_job = written[job.id]
             content, creates = of_job[row.position] if of_job else (None, True)
             row_id = RowId(file.step, name, row.origin)
             table.rows.append(TableRow(row_id, row.outcome, content, creates))
     return tables
-
-
-def _written_rows(
-    context: UploadContext, connection: Connection, job: Job, resource: Resource, table: SentTable
-) -> Iterator[tuple[Content, bool]]:
-    """Yield the content of each row of a job, and whether it creates a record."""
-    if job.spec.mode.is_by_record:
-        table.counted = True
-        for write in context.journal.writes.iterate(job.id):
-            table.withdrawn += write.task.creates and bool(write.withdrawn_record)
-            yield None, write.task.creates
-        return
-    payload = context.load_payload(job.spec.payload)
-    limits = context.settings.limits
-    for content in read_sent_rows(connection, payload, resource, context.catalogue, limits):
-        yield content, True
 
 
 def check_table(

@@ -6,28 +6,35 @@ system without them until nothing changes any more.
 
 import tempfile
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from xlbridge.batch.batch import Batch, UnitStatus
 from xlbridge.batch.plan.steps import BatchPlan, WorkbookStep, workbooks_of
 from xlbridge.batch.rehearsal.checks import check_trial, read_tables
 from xlbridge.batch.rehearsal.report import RehearsalResult, TrialResult
-from xlbridge.batch.rehearsal.required_records import RequiredRecords
 from xlbridge.batch.rehearsal.workspace import Workspace, copy_month, prepare_workspace
 from xlbridge.batch.run import prove_batch, run_batch
-from xlbridge.batch.run_options import BatchOutcome, BatchRunOptions, open_batch
-from xlbridge.batch.workbook_checks import StepWorkbook, validate_workbook
+from xlbridge.batch.run_options import BatchRunOptions, open_batch
+from xlbridge.batch.workbook_checks import validate_workbook
 from xlbridge.errors import ApiError, TransportError, UsageError
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.parallel import executor_for
+from xlbridge.resources import Kind, Resource
+from xlbridge.resources.references import REFERENCES, Link, key_fields, registry_named
 from xlbridge.sandbox import SeedKind, has_unfinished_files, parse_faults
+from xlbridge.sandbox.rehearsal import CODE_COLUMNS, StandIns, own_code, table_name_of
+from xlbridge.sandbox.storage import Storage
 from xlbridge.settings import Settings
 from xlbridge.upload import UploadOptions
+from xlbridge.upload.lookup import comparable_key, name_keys
 from xlbridge.validation import ValidatedSheet
 
 
@@ -120,7 +127,7 @@ def _run_trial(
     path, copied = copy_month(options.plan, workspace.month)
     parameters = options.plan.parameters
     with open_batch(path, parameters, workspace.settings, show) as batch:
-        required = RequiredRecords() if options.stand_ins else None
+        required = _RequiredRecords() if options.stand_ins else None
         rows = _count_rows(batch, required, show)
         catalogue = batch.environments.context(None).catalogue
         with workspace.storage() as storage:
@@ -146,7 +153,7 @@ def _run_trial(
 
 
 def _count_rows(
-    batch: Batch, required: RequiredRecords | None, show: Callable[[Text], None]
+    batch: Batch, required: "_RequiredRecords | None", show: Callable[[Text], None]
 ) -> Mapping[tuple[str, str], int]:
     """Return the number of rows of every workbook; add the ``required`` records of all."""
     rows: dict[tuple[str, str], int] = {}
@@ -155,7 +162,7 @@ def _count_rows(
             continue
         for workbook in workbooks_of(batch.plan, step):
             show(Text(pt="Lendo {name}", en="Reading {name}").format(name=workbook.name))
-            sheet = validate_workbook(batch, StepWorkbook(step, workbook))
+            sheet = validate_workbook(batch, workbook)
             rows[step.name, workbook.name] = 0
             if isinstance(sheet, ValidatedSheet):
                 records = sum(row not in sheet.non_records for row in sheet.rows)
@@ -163,6 +170,84 @@ def _count_rows(
                 if required is not None:
                     required.add(sheet)
     return rows
+
+
+@dataclass(slots=True)
+class _RequiredRecords:
+    """Records that the rows of sheets refer to, without those that the sheets create themselves."""
+
+    _rows: list[tuple[Resource, Resource, list[dict[str, Any]]]] = field(default_factory=list)
+    _linked: dict[tuple[str, str], Link] = field(default_factory=dict)
+    _provided_names: set[tuple[str, str, str]] = field(default_factory=set)
+    _provided_codes: defaultdict[str, set[object]] = field(default_factory=lambda: defaultdict(set))
+
+    def add(self, sheet: ValidatedSheet) -> None:
+        """Add the records of a sheet and its child sheets."""
+        record = sheet.resource
+        if record is None:
+            return
+        for part in sheet.with_children:
+            if part.resource is None:
+                continue
+            # The columns whose codes must exist.
+            names = [
+                column.name
+                for column in part.resource.columns
+                if column.references is not None
+                or (column.name in CODE_COLUMNS and not (column.link or column.sheet_link))
+            ]
+            rows = [
+                {
+                    str(name): value.item() if hasattr(value, "item") else value
+                    for name, value in row.dropna().items()
+                }
+                for _, row in part.frame[names].drop_duplicates().iterrows()
+            ]
+            self._rows.append((part.resource, record, rows))
+            for column in part.resource.columns:
+                if column.link is not None:
+                    for value in part.frame[column.name].dropna().unique():
+                        self._linked[column.link.registry, str(value)] = column.link
+        code = own_code(record)
+        if code is not None:
+            codes = sheet.frame[code].dropna().unique().tolist()
+            self._provided_codes[table_name_of(record)].update(codes)
+        registry = registry_named(record.name)
+        if registry is not None:
+            plain = record.base or record
+            for name in {*key_fields(plain), REFERENCES[registry].label} & plain.by_name.keys():
+                kind = plain.by_name[name].kind
+                for value in sheet.frame[name].dropna().unique():
+                    key = comparable_key(kind, value).casefold()
+                    self._provided_names.add((registry, name, key))
+
+    def create_missing(self, storage: Storage) -> Counter[str]:
+        """Create the records that a database lacks; return how many, by table."""
+        with storage.transaction(writing=True) as connection:
+            now = datetime.now().replace(microsecond=0)
+            stand_ins = StandIns(connection, now, self._provided_codes)
+            for resource, record, rows in self._rows:
+                for row in rows:
+                    stand_ins.create_for_row(resource, row, record)
+            for (registry, value), link in sorted(self._linked.items(), key=lambda item: item[0]):
+                # A sheet may bring a record with one of the names that the value may be.
+                if not any(
+                    (registry, name.column, key.casefold()) in self._provided_names
+                    for name in link.names
+                    for key in (
+                        comparable_key(name.kind, value),
+                        *name_keys(link, name.kind, value),
+                    )
+                ):
+                    # It is a document, or else a text.
+                    is_document = len(name_keys(link, Kind.TEXT, value)) > 1
+                    kinds = {Kind.CNPJ, Kind.CPF} if is_document else {Kind.TEXT}
+                    fitting = (one for one in link.names if one.kind in kinds and link.is_loose)
+                    name = next(fitting, link.names[0])
+                    key = comparable_key(name.kind, value)
+                    stand_ins.create_by_name(registry, link.fields, name.field, key)
+            stand_ins.advance_counters()
+        return stand_ins.counts
 
 
 _MAX_FAULTY_RUNS, _MAX_CALM_RUNS = 8, 4
@@ -206,24 +291,19 @@ class _Runs:
             except ApiError as error:
                 failure = error
                 continue
-            if self._is_last(outcome):
+            status = [
+                (state.step.name, state.status, unit.name, unit.status, unit.rows, len(unit.jobs))
+                for state in outcome.steps
+                for unit in state.units
+            ]
+            ready = [unit for state in outcome.steps if not state.waits_for for unit in state.units]
+            self._final = all(unit.status in _FINAL for unit in ready)
+            unchanged, self._last = status == self._last, status
+            if unchanged or self._final:
                 break
+            if any(unit.status is UnitStatus.IN_DOUBT for unit in ready):
+                time.sleep(self._settle)
         return failure
-
-    def _is_last(self, outcome: BatchOutcome) -> bool:
-        """Return whether another run would change nothing; wait if a unit is in doubt."""
-        status = [
-            (state.step.name, state.status, unit.name, unit.status, unit.rows, len(unit.jobs))
-            for state in outcome.steps
-            for unit in state.units
-        ]
-        ready = [unit for state in outcome.steps if not state.waits_for for unit in state.units]
-        self._final = all(unit.status in _FINAL for unit in ready)
-        unchanged, self._last = status == self._last, status
-        is_last = unchanged or self._final
-        if not is_last and any(unit.status is UnitStatus.IN_DOUBT for unit in ready):
-            time.sleep(self._settle)
-        return is_last
 
 
 _MAX_QUEUE_SECONDS = 120.0

@@ -262,9 +262,7 @@ def _content(result: RehearsalResult) -> Report:
 
 def verdict_lines(result: RehearsalResult) -> list[Text]:
     """Return the verdict and the next step."""
-    values = [f"{name}={value}" for name, value in result.plan.parameters.items()]
-    parameters = [word for value in values for word in ("--set", value)]
-    plan = as_arguments(result.plan.path, *parameters)
+    plan = as_arguments(result.plan.path, *result.plan.parameter_options)
     return [_verdict(result), _NEXT_STEPS[result.state].format(plan=plan)]
 
 
@@ -350,31 +348,6 @@ def _facts(result: RehearsalResult) -> Iterator[tuple[Text, Value]]:
             yield Text(pt="Página da prova", en="Page of the proof"), str(written.page)
 
 
-def _row_lists(result: RehearsalResult) -> Iterator[tuple[Text, list[tuple[RowId, Text]]]]:
-    """Yield the rows that a person has to check, by list, each with the reason."""
-    checks = result.trial.checks
-    yield RowOutcome.REJECTED.count_title, list(checks.refused.items())
-    yield RowOutcome.HELD.count_title, list(checks.held.items())
-    doubts = [(row_id, _IN_DATABASE[there]) for row_id, there in checks.doubts.items()]
-    yield Text(pt="Em dúvida até o fim", en="In doubt to the end"), doubts
-    repeated = Text(pt="agora aparece mais de uma vez", en="is now there more than once")
-    yield (
-        Text(pt="Já estavam no banco antes", en="In the database before the run"),
-        [(row_id, repeated) for row_id in checks.preexisting],
-    )
-    differs = Text(pt="sem falhas {calm}, aqui {now}", en="{calm} without faults, {now} here")
-    unsent = RowOutcome.UNSENT
-    yield (
-        Text(
-            pt="Diferenças do ensaio sem falhas", en="Differences from the rehearsal without faults"
-        ),
-        [
-            (row_id, differs.format(calm=(calm or unsent).text, now=(now or unsent).text))
-            for row_id, (calm, now) in (result.differences or {}).items()
-        ],
-    )
-
-
 def _row_json(row_id: RowId | None, **values: Any) -> dict[str, Any]:
     place = dict.fromkeys(RowId._fields) if row_id is None else row_id._asdict()
     return place | values
@@ -451,19 +424,20 @@ def _workbook_line(state: StepOverview, unit: UnitOverview) -> Line:
     )
 
 
-def _table_line(table: TableCount) -> Text:
-    text = Text(
-        pt="  tabela {table}: {before} antes, {after} depois; esperado: {expected} a mais",
-        en="  table {table}: {before} before, {after} after; expected: {expected} more",
-    ).format(table=table.title, before=table.before, after=table.after, expected=table.expected)
-    if not table.derived:
-        return text
-    return Text(
-        pt="{text}, {n} {n:criada|criadas} pelo processamento de outros registros",
-        en="{text}, {n} of them created by processing other records",
-    ).format(text=text, n=table.derived)
-
-
+_TABLE_LINE = Text(
+    pt="  tabela {table}: {before} antes, {after} depois; esperado: {expected} a mais",
+    en="  table {table}: {before} before, {after} after; expected: {expected} more",
+)
+_WITH_DERIVED = Text(
+    pt="{text}, {n} {n:criada|criadas} pelo processamento de outros registros",
+    en="{text}, {n} of them created by processing other records",
+)
+_OF_ROW = Text(
+    pt="  {workbook}, linha {row} ({step}): {text}", en="  {workbook}, row {row} ({step}): {text}"
+)
+_REPEATED = Text(pt="agora aparece mais de uma vez", en="is now there more than once")
+_DIFFERS = Text(pt="sem falhas {calm}, aqui {now}", en="{calm} without faults, {now} here")
+_UNSENT = RowOutcome.UNSENT
 _TITLE = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
 _GRADES = {
     RehearsalState.PASSED: Grade.GOOD,
@@ -515,33 +489,51 @@ def _tables(result: RehearsalResult) -> Iterator[Table]:
     open_in_proofs = [
         item for written in result.trial.outcome.proofs for item in open_items(written.proof)
     ]
+    doubts = [(row_id, _IN_DATABASE[there]) for row_id, there in checks.doubts.items()]
+    differences = [
+        (row_id, _DIFFERS.format(calm=(calm or _UNSENT).text, now=(now or _UNSENT).text))
+        for row_id, (calm, now) in (result.differences or {}).items()
+    ]
     lists: list[tuple[Text, Sequence[tuple[RowId | None, Text]]]] = [
         (Text(pt="Garantias quebradas", en="Broken assertions"), broken),
-        *_row_lists(result),
+        (RowOutcome.REJECTED.count_title, list(checks.refused.items())),
+        (RowOutcome.HELD.count_title, list(checks.held.items())),
+        (Text(pt="Em dúvida até o fim", en="In doubt to the end"), doubts),
+        (
+            Text(pt="Já estavam no banco antes", en="In the database before the run"),
+            [(row_id, _REPEATED) for row_id in checks.preexisting],
+        ),
+        (
+            Text(
+                pt="Diferenças do ensaio sem falhas",
+                en="Differences from the rehearsal without faults",
+            ),
+            differences,
+        ),
         (_OPEN_ITEMS, [(None, item) for item in open_in_proofs]),
     ]
-    for title, lines in (
-        (Text(pt="Etapas não concluídas", en="Steps that are not done"), steps),
-        *((title, [_row_line(*row) for row in rows]) for title, rows in lists),
-    ):
+    by_title = {Text(pt="Etapas não concluídas", en="Steps that are not done"): steps}
+    for title, rows in lists:
+        by_title[title] = lines = []
+        for row_id, reason in rows:
+            place = (None,) * len(RowId._fields) if row_id is None else row_id
+            text = untranslated("  {text}").format(text=reason)
+            if row_id is not None:
+                text = _OF_ROW.format(text=reason, **row_id._asdict())
+            lines.append(Line((*place, reason), Tone.OPEN, text))
+    for title, lines in by_title.items():
         if lines:
             yield _table(title, _ROW_TITLES, lines, title=title, most=_MAX_SHOWN)
-    tables = [
-        Line((one.title, one.before, one.after, one.expected, one.derived), text=_table_line(one))
-        for one in checks.tables
-    ]
+    tables = []
+    for one in checks.tables:
+        values = (one.title, one.before, one.after, one.expected, one.derived)
+        text = _TABLE_LINE.format(
+            table=one.title, before=one.before, after=one.after, expected=one.expected
+        )
+        if one.derived:
+            text = _WITH_DERIVED.format(text=text, n=one.derived)
+        tables.append(Line(values, text=text))
     yield _table(Text(pt="Linhas no banco", en="Rows in the database"), _TABLE_TITLES, tables)
-
-
-def _row_line(row_id: RowId | None, text: Text) -> Line:
-    if row_id is None:
-        sentence = untranslated("  {text}").format(text=text)
-        return Line((None, None, None, text), Tone.OPEN, sentence)
-    sentence = Text(
-        pt="  {workbook}, linha {row} ({step}): {text}",
-        en="  {workbook}, row {row} ({step}): {text}",
-    ).format(text=text, **row_id._asdict())
-    return Line((*row_id, text), Tone.OPEN, sentence)
 
 
 def _table(sheet: Text, columns: Sequence[Text], lines: Sequence[Line], **options: Any) -> Table:

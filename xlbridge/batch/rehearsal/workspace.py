@@ -162,15 +162,20 @@ def copy_month(plan: BatchPlan, folder: Path) -> tuple[Path, int]:
     Return the path of the plan's copy and the number of workbooks copied. Raises ``UsageError`` if
     the plan cannot be rehearsed, or a file cannot be read.
     """
-    _require_one_environment(plan)
+    needing = [
+        step.name for step in plan.steps if isinstance(step, CompareStep) or plan.is_source(step)
+    ]
+    if needing:
+        steps = list_first(needing, _MAX_STEPS_NAMED)
+        raise UsageError(_ONE_SYSTEM.format(n=len(needing), steps=steps), _EXPORT_FIRST)
     for key, named in _paths(plan):
         if Path(named).anchor:
             raise UsageError(_ABSOLUTE.format(key=key, path=named), _HOW_TO_NAME_PATHS)
-    steps = [step for step in plan.steps if isinstance(step, WorkbookStep)]
+    reading = [step for step in plan.steps if isinstance(step, WorkbookStep)]
     workbooks = {
-        plan.file(str(workbook.path)) for step in steps for workbook in workbooks_of(plan, step)
+        plan.file(str(workbook.path)) for step in reading for workbook in workbooks_of(plan, step)
     }
-    inputs = {plan.file(str(step.mapping.path)) for step in steps if step.mapping is not None}
+    inputs = {plan.file(str(step.mapping.path)) for step in reading if step.mapping is not None}
     inputs |= {
         plan.existing_file(step.file)
         for step in plan.steps
@@ -180,28 +185,27 @@ def copy_month(plan: BatchPlan, folder: Path) -> tuple[Path, int]:
     files = (*workbooks, *inputs, *outputs)
     root = Path(os.path.commonpath([plan.folder, *(path.parent for path in files)]))
     for path in (plan.path, *sorted(workbooks | inputs)):
-        _copy_file(path, folder / path.relative_to(root))
+        target = folder / path.relative_to(root)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+        except OSError as error:
+            raise UsageError(
+                _NOT_COPIED.format(path=path, reason=os_error_reason(error))
+            ) from error
+        if file_digest(path) != file_digest(target):
+            raise UsageError(_CHANGED_MEANWHILE.format(path=path))
     return folder / plan.path.relative_to(root), len(workbooks)
 
 
-def _copy_file(path: Path, target: Path) -> None:
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
-    except OSError as error:
-        raise UsageError(
-            Text(
-                pt="{path} não pôde ser copiado para o ensaio: {reason}.",
-                en="{path} cannot be copied for the rehearsal: {reason}.",
-            ).format(path=path, reason=os_error_reason(error))
-        ) from error
-    if file_digest(path) != file_digest(target):
-        raise UsageError(
-            Text(
-                pt="{path} mudou enquanto era copiado; ensaie de novo.",
-                en="{path} changed while it was being copied; rehearse again.",
-            ).format(path=path)
-        )
+_NOT_COPIED = Text(
+    pt="{path} não pôde ser copiado para o ensaio: {reason}.",
+    en="{path} cannot be copied for the rehearsal: {reason}.",
+)
+_CHANGED_MEANWHILE = Text(
+    pt="{path} mudou enquanto era copiado; ensaie de novo.",
+    en="{path} changed while it was being copied; rehearse again.",
+)
 
 
 def _paths(plan: BatchPlan) -> Iterator[tuple[str, str]]:
@@ -230,24 +234,15 @@ _HOW_TO_NAME_PATHS = Text(
 _MAX_STEPS_NAMED = 3
 
 
-def _require_one_environment(plan: BatchPlan) -> None:
-    """Raise ``UsageError`` for steps that need another environment than the one written to."""
-    needing = [
-        step.name for step in plan.steps if isinstance(step, CompareStep) or plan.is_source(step)
-    ]
-    if not needing:
-        return
-    raise UsageError(
-        Text(
-            pt="O plano não pode ser ensaiado assim: um ensaio tem um só sistema, novo, e {n:esta "
-            "etapa lê outro|estas etapas leem outro}: {steps}.",
-            en="The plan cannot be rehearsed as it is: a rehearsal has a single, new system, and "
-            "{n:this step reads|these steps read} another one: {steps}.",
-        ).format(n=len(needing), steps=list_first(needing, _MAX_STEPS_NAMED)),
-        Text(
-            pt="Faça as exportações antes, com um plano só delas, e ensaie uma cópia do plano "
-            "sem essas etapas, na mesma pasta: ela envia os arquivos exportados.",
-            en="Export first, with a plan of just the exports, then rehearse a copy of the plan "
-            "without these steps, in the same folder: it sends the exported workbooks.",
-        ),
-    )
+_ONE_SYSTEM = Text(
+    pt="O plano não pode ser ensaiado assim: um ensaio tem um só sistema, novo, e {n:esta "
+    "etapa lê outro|estas etapas leem outro}: {steps}.",
+    en="The plan cannot be rehearsed as it is: a rehearsal has a single, new system, and "
+    "{n:this step reads|these steps read} another one: {steps}.",
+)
+_EXPORT_FIRST = Text(
+    pt="Faça as exportações antes, com um plano só delas, e ensaie uma cópia do plano "
+    "sem essas etapas, na mesma pasta: ela envia os arquivos exportados.",
+    en="Export first, with a plan of just the exports, then rehearse a copy of the plan "
+    "without these steps, in the same folder: it sends the exported workbooks.",
+)

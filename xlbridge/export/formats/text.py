@@ -164,12 +164,27 @@ def as_text_formula(text: str) -> str:
     return "=" + "&".join(literals)
 
 
-def _protected(text: str) -> str:
-    return as_text_formula(text) if begins_formula(text) or _CONVERTED(text) else text
-
-
 def _csv_text(dialect: CsvDialect, column: ExportColumn) -> Callable[[Any], str]:
-    as_text: Callable[[str], str] = _protected if dialect.protects_texts else str
+    """Return what writes a cell of a column in a dialect."""
+
+    def protected(text: str) -> str:
+        return as_text_formula(text) if begins_formula(text) or _CONVERTED(text) else text
+
+    def amount(digits: str) -> str:
+        # At least two decimal places, and separated thousands.
+        whole, _, decimals = digits.partition(".")
+        sign, whole = ("-", whole[1:]) if whole.startswith("-") else ("", whole)
+        grouped = f"{int(whole):,}".replace(",", dialect.thousands)
+        return f"{sign}{grouped}{dialect.decimal_point}{decimals.ljust(2, '0')}"
+
+    def moment(text: str) -> str:
+        time = naive_moment(text)
+        # strftime drops leading zeros of years before 1000 on some platforms.
+        day = dialect.day.replace("%Y", f"{time.year:04d}")
+        is_day = time.replace(microsecond=0).time() == datetime.min.time()
+        return time.strftime(day if is_day else day + dialect.time)
+
+    as_text: Callable[[str], str] = protected if dialect.protects_texts else str
     if column.is_list:
         return lambda texts: as_text("\n".join(texts))
     match column.kind:
@@ -180,29 +195,13 @@ def _csv_text(dialect: CsvDialect, column: ExportColumn) -> Callable[[Any], str]
         case Kind.NUMBER:
             return lambda digits: str(digits).replace(".", dialect.decimal_point)
         case Kind.MONEY if dialect.thousands:
-            return partial(_csv_amount, dialect)
+            return amount
         case Kind.MONEY:
             return str
         case Kind.DATE:
-            return partial(_csv_moment, dialect)
+            return moment
         case _:
             return as_text
-
-
-def _csv_amount(dialect: CsvDialect, digits: str) -> str:
-    """Return an amount with at least two decimal places and separated thousands."""
-    whole, _, decimals = digits.partition(".")
-    sign, whole = ("-", whole[1:]) if whole.startswith("-") else ("", whole)
-    grouped = f"{int(whole):,}".replace(",", dialect.thousands)
-    return f"{sign}{grouped}{dialect.decimal_point}{decimals.ljust(2, '0')}"
-
-
-def _csv_moment(dialect: CsvDialect, text: str) -> str:
-    moment = naive_moment(text)
-    # strftime drops leading zeros of years before 1000 on some platforms.
-    day = dialect.day.replace("%Y", f"{moment.year:04d}")
-    is_day = moment.replace(microsecond=0).time() == datetime.min.time()
-    return moment.strftime(day if is_day else day + dialect.time)
 
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
@@ -215,12 +214,13 @@ def _json_member(column: ExportColumn, _index: int) -> WriteValue:
     if column.kind.is_number and not column.is_list:
         return lambda value: f"{name}: {read(value)}"
     if column.kind is Kind.DATE and not column.is_list:
-        return lambda value: f"{name}: {_encode(_bare_moment(str(read(value))))}"
+
+        def bare_moment(value: Any) -> str:
+            moment = naive_moment(str(read(value))).replace(microsecond=0)
+            return f"{name}: {_encode(moment.isoformat())}"
+
+        return bare_moment
     return lambda value: f"{name}: {_encode(read(value))}"
-
-
-def _bare_moment(text: str) -> str:
-    return naive_moment(text).replace(microsecond=0).isoformat()
 
 
 open_jsonl: OpenOutput = partial(

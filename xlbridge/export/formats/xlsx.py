@@ -346,6 +346,13 @@ def _either_writer(sheet: Worksheet, column: ExportColumn) -> _WriteCell:
 
 
 def _template_cell_writer(sheet: Worksheet, column: ExportColumn) -> _WriteCell:
+    def write_day(row: int, index: int, text: str, date_format: Format) -> int:
+        # A date without time, which import sheets do not have; before March 1900 as text.
+        day = naive_moment(text).replace(hour=0, minute=0, second=0, microsecond=0)
+        if day.toordinal() < FIRST_SAFE_DAY:
+            return int(sheet.write_string(row, index, text, date_format))
+        return int(sheet.write_datetime(row, index, day, date_format))
+
     match column.kind:
         case Kind.BOOLEAN:
             return sheet.write_boolean
@@ -354,7 +361,7 @@ def _template_cell_writer(sheet: Worksheet, column: ExportColumn) -> _WriteCell:
         case Kind.NUMBER | Kind.MONEY:
             return partial(_write_number, sheet)
         case Kind.DATE:
-            return partial(_write_day, sheet)
+            return write_day
         case _:
             return sheet.write_string
 
@@ -368,11 +375,3 @@ def _write_number(
     if len(exact.as_tuple().digits) > EXACT_DIGITS and Decimal(f"{number:.16G}") != exact:
         return int(sheet.write_string(row, index, digits))
     return int(sheet.write_number(row, index, number, number_format))
-
-
-def _write_day(sheet: Worksheet, row: int, index: int, text: str, date_format: Format) -> int:
-    """Write a date without time, which import sheets do not have; before March 1900 as text."""
-    day = naive_moment(text).replace(hour=0, minute=0, second=0, microsecond=0)
-    if day.toordinal() < FIRST_SAFE_DAY:
-        return int(sheet.write_string(row, index, text, date_format))
-    return int(sheet.write_datetime(row, index, day, date_format))

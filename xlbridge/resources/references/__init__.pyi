@@ -11,7 +11,6 @@ from .links import (
 from .reference_lists import (
     REFERENCES as REFERENCES,
     Link as Link,
-    LinkName as LinkName,
     Reference as Reference,
     SheetLink as SheetLink,
 )

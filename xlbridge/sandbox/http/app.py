@@ -11,7 +11,7 @@ import re
 import socket
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -280,19 +280,16 @@ class HostCheck:
             header = Request(scope).headers.get("host", "").lower()
             name, _, port = header.rpartition(":")
             host = name if port.isdigit() else header
-            if host not in self._names and not (self._exposed and _is_address(host)):
+            is_known = host in self._names
+            if not is_known and self._exposed:
+                with suppress(ValueError):
+                    ipaddress.ip_address(host.removeprefix("[").removesuffix("]"))
+                    is_known = True
+            if not is_known:
                 problem = ("Host", "Este endereço não é atendido aqui.")
                 await messages.failure_response(400, [problem])(scope, receive, send)
                 return
         await self._app(scope, receive, send)
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host.removeprefix("[").removesuffix("]"))
-    except ValueError:
-        return False
-    return True
 
 
 class FaultInjection:

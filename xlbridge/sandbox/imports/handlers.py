@@ -10,9 +10,18 @@ from threading import Event, Thread
 from typing import Any
 
 from sqlalchemy import (
+    Boolean,
+    Column,
     ColumnElement,
     Connection,
+    DateTime,
+    ForeignKey,
+    Integer,
+    LargeBinary,
     Row,
+    Table,
+    Text,
+    UniqueConstraint,
     exists,
     func,
     insert,
@@ -23,6 +32,7 @@ from sqlalchemy import (
 
 from xlbridge.resources import Resource
 from xlbridge.sandbox.areas.registry.tables import users
+from xlbridge.sandbox.columns import metadata
 from xlbridge.sandbox.handler_registry import Call, Sandbox, handles
 from xlbridge.sandbox.imports.lines import (
     UploadedLine,
@@ -32,7 +42,6 @@ from xlbridge.sandbox.imports.lines import (
     require_no_failed_lines,
     sent_line,
 )
-from xlbridge.sandbox.imports.tables import import_logs, outbox, rejected_lines
 from xlbridge.sandbox.problems import RequestError, invalid, not_found
 from xlbridge.sandbox.storage import TRANSIENT_ERRORS
 from xlbridge.wire import WireModel
@@ -51,6 +60,41 @@ from xlbridge.wire.imports import (
 )
 from xlbridge.wire.model import AddressingPlace
 from xlbridge.wire.quirks import NO_QUIRKS, Quirks
+
+import_logs = Table(
+    "import_logs",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("resource", Text, nullable=False),
+    Column("filename", Text),
+    Column("content", LargeBinary, nullable=False),
+    Column("user_id", ForeignKey("users.id"), nullable=False),
+    Column("state", Text, nullable=False),
+    Column("released", Boolean, nullable=False),
+    Column("included", DateTime, nullable=False),
+    Column("started", DateTime),
+    Column("finished", DateTime),
+    Column("total", Integer, nullable=False, default=0),
+    Column("imported", Integer, nullable=False, default=0),
+    Column("message", Text),
+)
+rejected_lines = Table(
+    "rejected_lines",
+    metadata,
+    Column("log_id", ForeignKey("import_logs.id"), primary_key=True),
+    Column("line", Integer, primary_key=True, autoincrement=False),
+    Column("column", Text),
+    Column("message", Text, nullable=False),
+)
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("log_id", ForeignKey("import_logs.id"), nullable=False),
+    Column("recipient", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    UniqueConstraint("log_id"),
+)
 
 _LOG_COLUMNS = [column for column in import_logs.c if column.name != "content"]
 
@@ -84,6 +128,9 @@ def read_log(connection: Connection, log_id: int, quirks: Quirks = NO_QUIRKS) ->
     log = connection.execute(select(*_LOG_COLUMNS).where(by_id)).one_or_none()
     if log is None:
         raise not_found("id", "Log de importação não encontrado.")
+    words = quirks.log_words.items()
+    state = ImportState(log.state)
+    word = next((word for word, name in words if ImportState[name.upper()] is state), state.value)
     rejected = select(rejected_lines).where(rejected_lines.c.log_id == log_id)
     lines = connection.execute(rejected.order_by(rejected_lines.c.line)).all()
     return ImportLog(
@@ -92,7 +139,7 @@ def read_log(connection: Connection, log_id: int, quirks: Quirks = NO_QUIRKS) ->
         nomeDoArquivo=(
             log.filename or None if quirks.file_names == "sent" else f"importacao-{log.id}.xlsx"
         ),
-        situacao=_word_for(ImportState(log.state), quirks),
+        situacao=word,
         dataDeInclusao=log.included,
         dataDeInicio=log.started,
         dataDeConclusao=log.finished,
@@ -107,12 +154,6 @@ def read_log(connection: Connection, log_id: int, quirks: Quirks = NO_QUIRKS) ->
         ],
         mensagem=log.message,
     )
-
-
-def _word_for(state: ImportState, quirks: Quirks) -> str:
-    """Return the system's word for a state."""
-    words = quirks.log_words.items()
-    return next((word for word, name in words if ImportState[name.upper()] is state), state.value)
 
 
 def start_next_file(connection: Connection, now: datetime) -> Row[Any] | None:
