@@ -148,14 +148,15 @@ class DisplayedCells:
             details = {"shown": shown, "stored": localized_number(display(value))}
             self.problems.add(position, code, details)
         self._check_formats(formats)
+        reported = set[int]()
         for code, (top, left, bottom, right) in self.cells.raw.conditional_formats:
             if left <= self.cells.first_column + self.index <= right:
                 first, last = (bisect_left(self.rows, row) for row in (top, bottom + 1))
-                self._check_conditional(code, range(first, last))
+                self._check_conditional(code, range(first, last), reported)
 
-    def _check_conditional(self, form: str, positions: range) -> None:
-        """Report the numbers that a conditional format may show as others; its condition is not
-        evaluated."""
+    def _check_conditional(self, form: str, positions: range, reported: set[int]) -> None:
+        """Report the numbers that a conditional format may show as others, once each; its
+        condition is not evaluated."""
         is_rate = self.column.kind is Kind.NUMBER
         if not can_display_differently(form, percents=is_rate) and scale_factor(form) == 1:
             return
@@ -165,7 +166,8 @@ class DisplayedCells:
                 continue
             factor, stored = scale_factor(form), localized_number(display(value))
             seen = compare_display(form, value, percents=is_rate)
-            if factor != 1 or seen is Display.DIFFERENT:
+            if position not in reported and (factor != 1 or seen is Display.DIFFERENT):
+                reported.add(position)
                 details = {"shown": self._shown(form, value), "stored": stored}
                 self.problems.add(position, "number-shown-conditionally", details)
 

@@ -86,7 +86,8 @@ class _XlsxParser:
 
     def parse(self, sheet: str, *, skip_generated: bool) -> Iterator[ParserMessage]:
         """Yield a sheet; with ``skip_generated`` none that looks like one that xlbridge adds."""
-        is_large = self._package.sheet_size(sheet) > _MAX_EXACT_SIZE
+        # The quick scan finds scaled numbers by their style, which the default one may lack.
+        is_large = self._package.sheet_size(sheet) > _MAX_EXACT_SIZE and 0 not in self._scaling
         if is_large and not (skip_generated and is_reserved_name(sheet)):
             with suppress(UnusualSheet):
                 quick = QuickScan(self._scaling, lacks_results=self._lacks_results)
