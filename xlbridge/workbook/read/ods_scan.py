@@ -411,7 +411,7 @@ class _SheetBuilder:
         """Return the id of a cell's style, -1 if it has none.
 
         A percentage, or an amount in a currency, is displayed as one even if its style has no
-        number format.
+        number format; a percentage even if that of its style is another one.
         """
         code = _format_of_type(cell)
         if code is None:
@@ -419,7 +419,8 @@ class _SheetBuilder:
         key = name, code
         if key not in self._typed_ids:
             style = self._style_ids.get(name, -1)
-            if self._styles.format_code(name) == "General":
+            own = self._styles.format_code(name)
+            if own == "General" or ("%" in code and "%" not in own):
                 number = len(self._style_ids) + len(self._typed_ids)
                 self.raw.formats[number] = code
                 if style in self.raw.struck:
