@@ -44,6 +44,7 @@ def _name(prefixed: str) -> str:
 
 _TABLE, _COLUMN, _ROW = _name("table:table"), _name("table:table-column"), _name("table:table-row")
 _CELLS = (_name("table:table-cell"), _name("table:covered-table-cell"))
+_GROUPS = (_name("table:table-row-group"), _name("table:table-column-group"))
 _STYLE, _DEFAULT_STYLE = _name("style:style"), _name("style:default-style")
 _CONDITIONAL_FORMAT = _name("calcext:conditional-format")
 _DATA_STYLES = tuple(
@@ -277,6 +278,9 @@ class OdsScan:
                     self._sheets[name] = sheet.raw
                 elif not depth:
                     sheet.end()
+            elif element.tag in _GROUPS:
+                if depth == 1 and element.get(_name("table:display")) == "false":
+                    sheet.hiding_groups += 1 if event == "start" else -1
             elif event == "end" and not depth:
                 styles.add(element)
             elif event == "end" and depth == 1:
@@ -289,7 +293,16 @@ class OdsScan:
         """
         parser = etree.XMLPullParser(
             ("start", "end"),
-            tag=(_TABLE, _COLUMN, _ROW, _STYLE, _DEFAULT_STYLE, _CONDITIONAL_FORMAT, *_DATA_STYLES),
+            tag=(
+                _TABLE,
+                *_GROUPS,
+                _COLUMN,
+                _ROW,
+                _STYLE,
+                _DEFAULT_STYLE,
+                _CONDITIONAL_FORMAT,
+                *_DATA_STYLES,
+            ),
             remove_comments=True,
             remove_pis=True,
             resolve_entities=False,
@@ -310,10 +323,14 @@ class OdsScan:
 
 
 class _SheetBuilder:
-    """Builder of the facts of one sheet, from its columns and rows in order."""
+    """Builder of the facts of one sheet, from its columns and rows in order.
+
+    ``hiding_groups`` counts the collapsed groups that contain the next column or row.
+    """
 
     def __init__(self, name: str, styles: OdsStyles, max_cells: int) -> None:
         self.raw = styles.new_sheet()
+        self.hiding_groups = 0
         self._name = name
         self._styles = styles
         self._style_ids = styles.ids()
@@ -325,7 +342,7 @@ class _SheetBuilder:
 
     def add(self, element: _Element) -> None:
         """Add a column, a row or a conditional format."""
-        is_hidden = element.get(_name("table:visibility")) in _HIDDEN
+        is_hidden = self.hiding_groups > 0 or element.get(_name("table:visibility")) in _HIDDEN
         if element.tag == _ROW:
             rows = range(self._row, self._row + _count(element, "rows-repeated"))
             self._row = rows.stop
