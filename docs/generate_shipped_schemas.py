@@ -9,13 +9,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-import xlbridge
-from xlbridge.resources.catalogue import SHIPPED_FILE
+from xlbridge.resources.names.column_names import SHIPPED_FILE
 from xlbridge.resources.schema_content import completed
 from xlbridge.resources.schema_folders import shipped_folder
 from xlbridge.resources.yaml_files import YamlDocument
-
-SHIPPED = Path(xlbridge.__file__).parent / "resources" / SHIPPED_FILE
 
 
 def shipped_json() -> str:
@@ -49,5 +46,5 @@ def _date(value: date) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else SHIPPED
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else SHIPPED_FILE
     target.write_text(shipped_json(), encoding="utf-8")

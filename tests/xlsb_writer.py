@@ -1,7 +1,8 @@
 """Minimal writer of .xlsb workbooks: converts an .xlsx workbook to Excel's binary records.
 
-LibreOffice cannot write .xlsb. Covers the parts of [MS-XLSB] that tests need: values, number
-formats, struck-through fonts, hidden rows and columns, merged ranges, formulas.
+LibreOffice cannot write .xlsb. Covers the parts of [MS-XLSB] that tests need: values, rich texts,
+number formats, also of conditional formats, struck-through fonts, hidden rows and columns, merged
+ranges, formulas.
 """
 
 import datetime as dt
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import openpyxl
+from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.utils import column_index_from_string
 from openpyxl.utils.datetime import CALENDAR_MAC_1904, to_excel
 
@@ -32,11 +34,11 @@ _SUM = re.compile(r"=(SUM|SUBTOTAL)\((?:9,)?\$?([A-Z]+)\$?(\d+):\$?([A-Z]+)\$?(\
 _NOTHING = b"\x1e\x00\x00"
 
 
-def write_xlsb(source: Path, target: Path) -> Path:
-    """Write an .xlsx workbook's sheets as .xlsb."""
-    formulas = openpyxl.load_workbook(source)
+def write_xlsb(source: Path, target: Path, *, inline: bool = False) -> Path:
+    """Write an .xlsx workbook's sheets as .xlsb; ``inline``: with rich texts in their cells."""
+    formulas = openpyxl.load_workbook(source, rich_text=True)
     values = openpyxl.load_workbook(source, data_only=True)
-    styles = _Styles()
+    styles = _Styles(None if inline else [])
     names = formulas.sheetnames
     sheets = [b"".join(_sheet(formulas[name], values[name], styles)) for name in names]
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -49,8 +51,10 @@ def write_xlsb(source: Path, target: Path) -> Path:
                 [f"worksheets/sheet{n}.bin" for n in range(1, len(names) + 1)],
                 "worksheet",
                 styles="styles.bin",
+                sharedStrings="sharedStrings.bin",
             ),
         )
+        archive.writestr("xl/sharedStrings.bin", styles.shared_texts())
         archive.writestr("xl/styles.bin", styles.part())
         for number, sheet in enumerate(sheets, start=1):
             archive.writestr(f"xl/worksheets/sheet{number}.bin", sheet)
@@ -104,10 +108,18 @@ def _workbook(book: Any) -> bytes:
 
 
 class _Styles:
-    """Distinct styles of the cells, in order of first use."""
+    """Distinct styles of the cells, in order of first use, and rich texts, None if in their cells;
+    ``conditional`` are the number formats of conditional formats."""
 
-    def __init__(self) -> None:
+    def __init__(self, rich_texts: list[bytes] | None) -> None:
         self._known: dict[tuple[str, bool], int] = {("General", False): 0}
+        self.rich_texts = rich_texts
+        self.conditional: list[str] = []
+
+    def shared_texts(self) -> bytes:
+        texts = self.rich_texts or []
+        count = struct.pack("<II", len(texts), len(texts))
+        return record(159, count) + b"".join(record(19, text) for text in texts) + record(160)
 
     def number(self, cell: Any) -> int:
         key = cell.number_format, bool(cell.font.strike)
@@ -133,9 +145,52 @@ class _Styles:
                 record(615, count) + formats + record(616),
                 record(611, struct.pack("<I", 2)) + fonts + record(612),
                 record(617, count) + styles + record(618),
+                record(505, struct.pack("<I", len(self.conditional))),
+                *(record(507, _conditional_style(code)) for code in self.conditional),
+                record(506),
                 record(279),
             )
         )
+
+
+def _conditional_style(code: str) -> bytes:
+    """Return a style that is bold and has a number format, by code or by number."""
+    properties = [struct.pack("<HHH", 0x19, 6, 700)]
+    if code.isdecimal():
+        properties.append(struct.pack("<HHH", 0x29, 6, int(code)))
+    else:
+        text = code.encode("utf-16-le")
+        properties.append(struct.pack("<HHH", 0x26, 6 + len(text), len(code)) + text)
+        properties.append(struct.pack("<HHH", 0x29, 6, 170))
+    return struct.pack("<HHH", 0, 0, len(properties)) + b"".join(properties)
+
+
+def _conditional(page: Any, styles: _Styles) -> Iterator[bytes]:
+    """Yield the conditional formats of a sheet that have a number format."""
+    for one in page.conditional_formatting:
+        for rule in one.rules:
+            if rule.dxf is None or rule.dxf.numFmt is None:
+                continue
+            ranges = b"".join(
+                struct.pack("<IIII", r.min_row - 1, r.max_row - 1, r.min_col - 1, r.max_col - 1)
+                for r in one.cells.ranges
+            )
+            yield record(461, struct.pack("<III", 1, 0, len(one.cells.ranges)) + ranges)
+            yield record(463, struct.pack("<IIII", 1, 0, len(styles.conditional), 1) + bytes(26))
+            yield record(464) + record(462)
+            code = rule.dxf.numFmt.formatCode
+            styles.conditional.append({"0%": "9"}.get(code, code))
+
+
+def _rich_text(text: CellRichText) -> bytes:
+    """Return a text with its runs: the first has the font of the cell."""
+    runs, start = b"", 0
+    for number, part in enumerate(text):
+        struck = isinstance(part, TextBlock) and bool(part.font.strike)
+        if number or struck:
+            runs += struct.pack("<HH", start, struck)
+        start += len(str(part))
+    return b"\1" + _text(str(text)) + struct.pack("<I", len(runs) // 4) + runs
 
 
 def _sheet(page: Any, stored: Any, styles: _Styles) -> Iterator[bytes]:
@@ -162,6 +217,7 @@ def _sheet(page: Any, stored: Any, styles: _Styles) -> Iterator[bytes]:
             rows, columns = (one.min_row - 1, one.max_row - 1), (one.min_col - 1, one.max_col - 1)
             yield record(176, struct.pack("<IIII", *rows, *columns))
         yield record(178)
+    yield from _conditional(page, styles)
     yield record(130)
 
 
@@ -173,6 +229,14 @@ def _cell(cell: Any, stored: Any, styles: _Styles) -> Iterator[bytes]:
     if cell.data_type == "f":
         code = _formula(str(cell.value))
         tokens = struct.pack("<HI", 0, len(code)) + code
+    if isinstance(cell.value, CellRichText):
+        text = _rich_text(cell.value)
+        if styles.rich_texts is None:
+            yield record(62, place + text)
+        else:
+            yield record(7, place + struct.pack("<I", len(styles.rich_texts)))
+            styles.rich_texts.append(text)
+        return
     match stored:
         case None:
             if tokens:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import xlsxwriter
+from marked_twins import CONDITIONAL_FORMATS, WRITERS, Pieces
 from open_document import date_cell, number_cell, of_text, text_cell, write_ods
 from package_shapes import SHAPES
 from packing import WORKBOOK, packed, unpacked
@@ -168,14 +169,46 @@ def _csv_cases() -> Iterator[FileCase]:
         ("Ctrl-Z in the last line", rows, "\x1a", 10.5),
         ("a decimal comma that shifts", [commas[0], commas[1]], "\r\n", REFUSED),
         ("decimal commas that shift", [commas[0], *commas[1:] * 3], "\r\n", REFUSED),
+        ("rows of all widths", [_CSV_NAMES, *(_CSV_ROW + n * ";" for n in range(4))], "\r\n", 10.5),
+        (
+            "a title with commas",
+            ["Contas a receber, emissão, vencimento", *rows[:3], f"{_CSV_ROW};", f"{_CSV_ROW};"],
+            "\r\n",
+            AnyOf((10.5,)),
+        ),
         ("a longer first row", [_CSV_NAMES, f"{_CSV_ROW};", *rows[1:]], "\r\n", AnyOf((10.5,))),
     ):
         yield FileCase(f".csv: {name}", partial(_csv, lines, end), {_AMOUNT: meant})
 
 
+def _marked_cases() -> Iterator[FileCase]:
+    plain: Pieces = (("Parcela 1", False),)
+    in_part: Sequence[Pieces] = [
+        (("Parcela 1", False), (" de 2", True)),
+        (("Parcela", True), (" 1", False)),
+        (("Par", False), ("ce", True), ("la", False)),
+    ]
+    for kind, write in WRITERS.items():
+        for form in CONDITIONAL_FORMATS:
+            meant = _RECORD[_AMOUNT] if form == "0.00" else REFUSED
+            marked = partial(_marked, write, plain, form)
+            yield FileCase(f"{kind}: shown as {form}", marked, {_AMOUNT: meant})
+        for pieces in in_part:
+            marked = partial(_marked, write, pieces, "0.00")
+            yield FileCase(f"{kind}: struck: {pieces}", marked, {_HISTORY: REFUSED})
+
+
+def _marked(
+    write: Callable[[Path, Pieces, str], Path], pieces: Pieces, form: str, folder: Path
+) -> Path:
+    return write(folder, pieces, form)
+
+
 def evaluate_files(folder: Path, every: int) -> Outcomes:
     """Evaluate each ``every``-th case."""
-    cases = [*_package_cases(), *_formula_cases(), *_ods_cases(), *_csv_cases()]
+    cases = [
+        *_package_cases(), *_formula_cases(), *_ods_cases(), *_csv_cases(), *_marked_cases()
+    ]  # fmt: skip
     outcomes: Outcomes = {}
     for case in cases[::every]:
         outcomes |= case.outcomes(folder)

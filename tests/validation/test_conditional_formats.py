@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import xlsxwriter
+from packing import SHEET, packed, unpacked
 from sheets import GOOD, records
 
 from xlbridge.resources import Catalogue
@@ -53,7 +54,20 @@ def found(validated: ValidatedSheet) -> list[tuple[str, str | None, int]]:
 
 @pytest.mark.parametrize(
     "form",
-    ["0%", "0.00%", "#,##0,", '0.0,,"M"', "dd/mm/yyyy", '"a combinar"', ";;;", "-0.00", "hh:mm"],
+    [
+        "0%",
+        "0.00%",
+        "#,##0,",
+        '0.0,,"M"',
+        "dd/mm/yyyy",
+        '"a combinar"',
+        ";;;",
+        "-0.00",
+        "hh:mm",
+        '0.00" mil"',
+        "[$US$-409] 0.00",
+        "[$€-407] #,##0.00",
+    ],
 )
 def test_number_that_a_conditional_format_may_change_is_reported(
     tmp_path: Path, catalogue: Catalogue, form: str
@@ -140,3 +154,39 @@ def test_thai_formats_of_numbers_are_known_by_their_number(
             after.writestr(name, content)
     validated = validate_workbook(other, catalogue)
     assert [finding.kind.code for finding in validated.findings] == expected
+
+
+_LATER = (
+    '<extLst><ext uri="{{78C0D931-6437-407d-A8EE-F0AAD7539E65}}" xmlns:x14="http://schemas.'
+    'microsoft.com/office/spreadsheetml/2009/9/main"><x14:conditionalFormattings>'
+    '<x14:conditionalFormatting xmlns:xm="http://schemas.microsoft.com/office/excel/2006/main">'
+    '<x14:cfRule type="expression" priority="1"><xm:f>Plan2!$A$1&gt;0</xm:f><x14:dxf>{}</x14:dxf>'
+    "</x14:cfRule><xm:sqref>{}</xm:sqref></x14:conditionalFormatting>"
+    "</x14:conditionalFormattings></ext></extLst></worksheet>"
+)
+
+
+@pytest.mark.parametrize("count", [3, 900], ids=["small", "large"])
+@pytest.mark.parametrize(
+    ("form", "is_told"),
+    [
+        ('<numFmt numFmtId="13" formatCode="0%"/>', True),
+        ('<x14:numFmt numFmtId="9"/>', True),
+        ('<numFmt numFmtId="171" formatCode="&quot;a combinar&quot;"/>', True),
+        ('<numFmt numFmtId="171" formatCode="#,##0.00"></numFmt>', False),
+        ('<font><b val="1"/></font>', False),
+    ],
+)
+def test_rule_that_refers_to_another_sheet_counts(
+    tmp_path: Path, catalogue: Catalogue, form: str, is_told: bool, count: int
+) -> None:
+    """Excel keeps such rules, with their formats, apart from the others."""
+    path = tmp_path / "a.xlsx"
+    sheet(path, catalogue, "0.00", count=count)
+    letters = column_letters(list(GOOD[CR]).index(AMOUNT))
+    parts = unpacked(path)
+    later = _LATER.format(form, f"{letters}2 {letters}3:{letters}{count + 1}")
+    parts[SHEET] = parts[SHEET].replace(b"</worksheet>", later.encode())
+    path.write_bytes(packed(parts))
+    expected = [(CODE, AMOUNT, count)] if is_told else []
+    assert found(validate_workbook(path, catalogue)) == expected

@@ -12,6 +12,7 @@ _SPACES = "".join(
         ("number", "datastyle"), ("draw", "drawing"), ("svg", "svg-compatible"),
     )
 )  # fmt: skip
+_EXTENSIONS = "urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0"
 _MANIFEST = (
     '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>'
 )
@@ -44,14 +45,16 @@ def date_cell(day: str) -> str:
     )
 
 
-def write_ods(path: Path, rows: Iterable[Iterable[str]], styles: str = "") -> Path:
-    """Write a workbook with a sheet of these cells; ``styles`` is the XML of its styles."""
+def write_ods(path: Path, rows: Iterable[Iterable[str]], styles: str = "", after: str = "") -> Path:
+    """Write a workbook with a sheet of these cells; ``styles`` is the XML of its styles, ``after``
+    that of what follows the rows."""
     table = "".join(f"<table:table-row>{''.join(row)}</table:table-row>" for row in rows)
     content = (
         f'<?xml version="1.0" encoding="UTF-8"?><office:document-content{_SPACES} '
-        f'office:version="1.2"><office:automatic-styles>{styles}</office:automatic-styles>'
+        f'xmlns:calcext="{_EXTENSIONS}" office:version="1.2">'
+        f"<office:automatic-styles>{styles}</office:automatic-styles>"
         '<office:body><office:spreadsheet><table:table table:name="Plan1">'
-        f"{table}</table:table></office:spreadsheet></office:body></office:document-content>"
+        f"{table}{after}</table:table></office:spreadsheet></office:body></office:document-content>"
     )
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")

@@ -328,3 +328,38 @@ def test_a_control_z_within_a_text_stays(csv_file: Writer) -> None:
     text = "\r\n".join([*titles(1), TITLE.format(n="\x1a2"), ""])
     (cells,) = read_workbook(csv_file(text.encode()), WorkbookLimits()).sheets
     assert cells.row(2)[6] == "NF-\x1a2"
+
+
+_DUE = "Data de vencimento;Valor do lançamento, em R$"
+KNOWN_NAMES = {
+    "a comma in a name": [_DUE, *["20/11/2026;100,50"] * 3],
+    "a comma in a name, and a total": [_DUE, *["20/11/2026;100,50"] * 3, "TOTAL 301,50"],
+    "a comma in two names": [
+        "Número, documento;Valor do lançamento, em R$", *["Aluguel, sala;100,50"] * 3
+    ],
+    "a delimiter more in most rows": [TITLES, *[TITLE.format(n=9) + ";"] * 3, TITLE],
+    "a semicolon in all texts": [TITLES, *[TITLE.replace("Teste", "Rua A; 10")] * 3],
+    "two decimals in all rows": [
+        "Histórico;Valor do lançamento", *["Rua A; 10;100,50", "Rua B; 10; 2;7,50"] * 3
+    ],
+    "rows of all widths": [TITLES, TITLE, TITLE + ";", TITLE + ";;", TITLE + ";;;"],
+    "a title line with a comma": [
+        "Contas a pagar, emissão, vencimento", TITLES, *[TITLE + ";"] * 3, TITLE
+    ],
+    "words of columns": [
+        "Vencimento;Valor, bruto;Cliente", *["20/11/2026;1.100,50;Ana", "21/11/2026;5;Bia;"] * 2
+    ],
+}  # fmt: skip
+"""Lines whose delimiter only the known names in their header show."""
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+@pytest.mark.parametrize("name", KNOWN_NAMES)
+def test_the_delimiter_is_the_one_under_which_the_header_matches(
+    csv_file: Writer, name: str, mark: str
+) -> None:
+    lines = [line.replace(";", mark) for line in KNOWN_NAMES[name]]
+    (cells,) = read_workbook(csv_file("\n".join(lines).encode()), WorkbookLimits()).sheets
+    header = next(line for line in lines if line.count(mark))
+    rows = [[value for value in cells.row(n) if value != ""] for n in range(cells.height)]
+    assert header.split(mark) in rows

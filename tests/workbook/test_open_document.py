@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import xlsxwriter
 from open_document import date_cell, number_cell, of_text, text_cell, write_ods
+from packing import packed, unpacked
 from xlsb_writer import write_xlsb
 
 from xlbridge.settings import WorkbookLimits
@@ -145,3 +146,32 @@ def test_a_date_beside_a_replaced_text_stays_a_date(tmp_path: Path) -> None:
     cells = [date_cell("2026-10-31"), of_text("<text:p>a<text:tab/>b</text:p>")]
     day, text = read(write_ods(tmp_path / "a.ods", [cells])).row(0)
     assert (str(day), text) == ("2026-10-31", "a\tb")
+
+
+GROUPS = {
+    "collapsed": ('<table:table-row-group table:display="false">', {2, 3}),
+    "open": ("<table:table-row-group>", set()),
+    "open by name": ('<table:table-row-group table:display="true">', set()),
+    "collapsed within an open one": (
+        '<table:table-row-group><table:table-row-group table:display="false">', {2, 3}
+    ),
+    "open within a collapsed one": (
+        '<table:table-row-group table:display="false"><table:table-row-group>', {2, 3}
+    ),
+}  # fmt: skip
+"""Starts of groups around the second and the third of four rows, and the hidden rows."""
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_rows_of_collapsed_groups_are_hidden(name: str, tmp_path: Path) -> None:
+    start, hidden = GROUPS[name]
+    path = write_ods(tmp_path / "a.ods", [[text_cell(str(n))] for n in range(4)])
+    parts = unpacked(path)
+    pieces = parts["content.xml"].decode().split("<table:table-row>")
+    end = "</table:table-row-group>" * start.count("<")
+    pieces[2] = start + "<table:table-row>" + pieces[2]
+    pieces[3] = f"<table:table-row>{pieces[3]}{end}<table:table-row>"
+    content = "<table:table-row>".join(pieces[:2]) + "".join(pieces[2:])
+    path.write_bytes(packed({**parts, "content.xml": content.encode()}))
+    sheet = read(path)
+    assert (sheet.height, sheet.raw.layout.hidden_rows) == (4, hidden)

@@ -18,6 +18,7 @@ from xlbridge.resources.checks.all_rules import checks_of, code_width
 from xlbridge.resources.column import Column
 from xlbridge.resources.kind import KIND_OF_DTYPE
 from xlbridge.resources.models.declarations import read_as
+from xlbridge.resources.names.column_names import SHIPPED_FILE
 from xlbridge.resources.remote.record_operations import NO_IMPORT
 from xlbridge.resources.resource import (
     Resource,
@@ -28,9 +29,6 @@ from xlbridge.resources.resource import (
 )
 from xlbridge.resources.schema_folders import installed_schema_folders, shipped_folder
 from xlbridge.resources.schema_format import ColumnBody, ColumnMetadata, SchemaFile
-
-SHIPPED_FILE = "shipped_schemas.json"
-"""JSON of the shipped schema files by file name, completed from the models of their rows."""
 
 
 def read_schema_file(path: Path, others: Iterable[Resource] = ()) -> Resource:
@@ -217,7 +215,7 @@ def _own_files(folder: Path) -> list[Path]:
 def _shipped_resources() -> tuple[Resource, ...]:
     """Return the resources of the shipped files from the JSON of
     ``docs/generate_shipped_schemas.py``, as YAML and the models take many times longer."""
-    text = Path(__file__).with_name(SHIPPED_FILE).read_text(encoding="utf-8")
+    text = SHIPPED_FILE.read_text(encoding="utf-8")
     folder = shipped_folder("schemas")
     contents = json.loads(
         text,

@@ -148,25 +148,29 @@ class DisplayedCells:
             details = {"shown": shown, "stored": localized_number(display(value))}
             self.problems.add(position, code, details)
         self._check_formats(formats)
+        reported = set[int]()
         for code, (top, left, bottom, right) in self.cells.raw.conditional_formats:
             if left <= self.cells.first_column + self.index <= right:
                 first, last = (bisect_left(self.rows, row) for row in (top, bottom + 1))
-                self._check_conditional(code, range(first, last))
+                self._check_conditional(code, range(first, last), reported)
 
-    def _check_conditional(self, form: str, positions: range) -> None:
-        """Report the numbers that a conditional format may show as others; its condition is not
-        evaluated."""
-        is_rate = self.column.kind is Kind.NUMBER
-        if not can_display_differently(form, percents=is_rate) and scale_factor(form) == 1:
+    def _check_conditional(self, form: str, positions: range, reported: set[int]) -> None:
+        """Report the numbers that a conditional format may show as others, once each; its
+        condition is not evaluated."""
+        is_rate, factor = self.column.kind is Kind.NUMBER, scale_factor(form)
+        currency = foreign_currency(form) if self.column.kind is Kind.MONEY else None
+        is_same = factor == 1 and currency is None
+        if is_same and not can_display_differently(form, percents=is_rate):
             return
         for position in positions:
             value = self._usable_value(position)
-            if not isinstance(value, float):
+            if not isinstance(value, float) or position in reported:
                 continue
-            factor, stored = scale_factor(form), localized_number(display(value))
-            seen = compare_display(form, value, percents=is_rate)
-            if factor != 1 or seen is Display.DIFFERENT:
-                details = {"shown": self._shown(form, value), "stored": stored}
+            seen, shown = compare_display(form, value, percents=is_rate), self._shown(form, value)
+            is_unit = seen is Display.WITH_TEXT and self._is_unit(shown)
+            if not is_same or (seen is not Display.SAME and not is_unit):
+                reported.add(position)
+                details = {"shown": shown, "stored": localized_number(display(value))}
                 self.problems.add(position, "number-shown-conditionally", details)
 
     def _check_formats(self, formats: Mapping[CellPosition, str]) -> None:
@@ -211,7 +215,7 @@ class DisplayedCells:
         details = {"shown": shown, "stored": localized_number(display(value))}
         if value == 0 and shown.pt.strip(" -–—").casefold() in _WORDS_OF_ZERO:
             return
-        if seen is Display.WITH_TEXT and _UNIT.sub("", shown.pt).casefold() in self._units:
+        if seen is Display.WITH_TEXT and self._is_unit(shown):
             return
         if seen is Display.DIFFERENT:
             self.problems.add(position, "number-shown-otherwise", details)
@@ -220,10 +224,10 @@ class DisplayedCells:
         elif seen is Display.WITH_TEXT and scale_factor(form) == 1:
             self.problems.add(position, "number-with-words", details)
 
-    @property
-    def _units(self) -> frozenset[str]:
-        """Words that may be shown after numbers, in small letters."""
-        return frozenset(unit.casefold() for unit in self.column.units)
+    def _is_unit(self, shown: Text) -> bool:
+        """Return whether a number is shown with a unit that the column may have."""
+        units = {unit.casefold() for unit in self.column.units}
+        return _UNIT.sub("", shown.pt).casefold() in units
 
     def _check_code(self, position: int, stored: str, form: str) -> None:
         width = self.column.width

@@ -1,13 +1,14 @@
 """Facts of a sheet in Excel's binary formats, .xls and .xlsb, that its values do not show.
 
-Both have styles, errors and formulas in records of different widths.
+Both have styles, rich texts, errors and formulas in records of different widths.
 """
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from xlbridge.workbook.address import CellRange
 from xlbridge.workbook.formats.number_formats import format_code, significant_styles
 from xlbridge.workbook.read.cells import RawSheet
 
@@ -31,26 +32,58 @@ class BookStyles:
     """Styles and dates of a workbook, filled record by record.
 
     ``codes``: the file's number formats by number; ``fonts``: whether each font strikes cells
-    through; ``cells``: the number format and the font of each cell style.
+    through; ``cells``: the number format and the font of each cell style. ``struck_texts``: the
+    indexes of shared texts that are struck through, each with whether it is so as a whole.
     """
 
     codes: dict[int, str] = field(default_factory=dict)
     fonts: list[bool] = field(default_factory=list)
     cells: list[tuple[int, int]] = field(default_factory=list)
+    struck_texts: dict[int, bool] = field(default_factory=dict)
     uses_1904_dates: bool = False
 
     @cached_property
     def _significant(self) -> tuple[dict[int, str], frozenset[int]]:
-        fonts = dict(enumerate(self.fonts))
         return significant_styles(
-            (format_code(str(number), self.codes.get(number, "")), fonts.get(font, False))
-            for number, font in self.cells
+            (self.format_code(number), self._is_struck(font)) for number, font in self.cells
         )
+
+    def format_code(self, number: int) -> str:
+        """Return the code of a number format by its number."""
+        return format_code(str(number), self.codes.get(number, ""))
+
+    def _is_struck(self, font: int) -> bool:
+        return font < len(self.fonts) and self.fonts[font]
+
+    def strikes(self, runs: bytes, length: int) -> bool | None:
+        """Return whether a rich text of some length is struck through as a whole, None if no part
+        of it is; ``runs`` are the first characters and the fonts of its runs."""
+        struck, first = list[bool](), length
+        for start, font in struct.iter_unpack("<HH", runs):
+            if start < length:
+                first = min(first, start)
+                struck.append(self._is_struck(font))
+        return (all(struck) and not first) if any(struck) else None
 
     def new_sheet(self) -> RawSheet:
         """Return the facts of a sheet without cells."""
         formats, struck = self._significant
         return RawSheet(formats=formats, struck=struck, uses_1904_dates=self.uses_1904_dates)
+
+
+def add_struck_text(raw: RawSheet, row: int, column: int, is_whole: bool | None) -> None:
+    """Add a cell with a text that is struck through as a whole or, if False, in part."""
+    if is_whole is not None:
+        (raw.struck_texts if is_whole else raw.partly_struck_texts).add((row, column))
+
+
+def conditional_formats(
+    ranges: Iterable[tuple[int, int, int, int]], codes: Iterable[str]
+) -> list[tuple[str, CellRange]]:
+    """Return number formats of a conditional format with its ranges: the first and the last row,
+    then the columns, all zero-based."""
+    corners = [(top + 1, left, bottom + 1, right) for top, bottom, left, right in ranges]
+    return [(code, corner) for code in codes for corner in corners]
 
 
 def error_name(number: int) -> str:

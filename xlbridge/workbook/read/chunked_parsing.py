@@ -133,20 +133,23 @@ _FIRST_ROWS = 1 << 16
 class QuickScan:
     """Scan of a sheet's part, block by block of whole rows; ``raw`` collects the facts.
 
-    ``has_end``: the last block has the end of the rows. ``scaling`` are the factors of cell styles
-    that display scaled numbers. With ``lacks_results`` zero is no result of a formula.
+    ``below_rows`` collects the XML after the rows. ``has_end``: the last block has the end of the
+    rows. ``scaling`` are the factors of cell styles that display scaled numbers. With
+    ``lacks_results`` zero is no result of a formula.
     """
 
     def __init__(self, scaling: Mapping[int, float], *, lacks_results: bool = False) -> None:
         self.raw = RawSheet()
         self._lacks_results = lacks_results
         self.has_end = False
+        self.below_rows = bytearray()
         self._scaling = scaling
         styles = "|".join(map(str, sorted(scaling)))
         styled = re.compile(rf'<c\b([^>]*\bs="({styles})"[^>]*)>'.encode())
         self._styled = styled if scaling else None
         self._rows = _RowMatcher()
         self._is_first = True
+        self._is_below = False
 
     def scan_block(self, block: bytes) -> bool:
         """Add the facts of the next block; return False if it needs the exact scan."""
@@ -160,6 +163,11 @@ class QuickScan:
             return False
         self._is_first = False
         self.has_end = END_OF_ROWS in markup
+        if self.has_end:
+            self.below_rows += block.partition(END_OF_ROWS)[2]
+        elif self._is_below:
+            self.below_rows += block
+        self._is_below |= self.has_end
         # Cells without a valid address need the exact scan.
         for _, attributes, error in _ERROR_CELL.findall(markup) if b't="e"' in markup else ():
             if (position := _position(attributes)) is None or b"&" in error:

@@ -14,6 +14,7 @@ from itertools import islice
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
+from xlbridge.resources.names import is_column_name
 from xlbridge.settings import CSV_ENCODINGS, WorkbookLimits
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.messages import (
@@ -130,6 +131,9 @@ _MAX_RAGGED_SHARE, _MAX_RAGGED_SHARE_BELOW_HEADER = 5, 2
 _MIN_NAMES_SHARE = 0.7
 """Share of a header's cells that are different names."""
 _ANY_DELIMITER = re.compile(r"[;,\t|]")
+_DELIMITER_IN_WORD = re.compile(r"[;,\t|](?=\S)")
+_HEADER_LINES = 20
+"""Lines at the start of a file that may be its header."""
 
 _LITERAL = r'"(?:[^"]|"")*+"'
 _TEXT_FORMULA = re.compile(rf"={_LITERAL}(?:&{_LITERAL})*+")
@@ -266,11 +270,17 @@ _HOW_TO_QUOTE = Text(
 def _detect_delimiter(text: str) -> str | None:
     """Return the delimiter of the rows, None if they have a single cell each.
 
-    It is the one that gives all rows the same number of cells, or else the only one in the header.
-    Raises ``WorkbookRefused`` if several are as likely, or none is.
+    It is the one that divides a header into as many names as the rows have cells. If none does,
+    or several do, it is the one under which most names are known, then the one that gives all rows
+    the same number of cells, or else the only one in the header. Raises ``WorkbookRefused`` if
+    several are as likely, or none is.
     """
     likely = {mark: score for mark in DELIMITERS if (score := _regularity(text, mark))}
     best = sorted(likely, key=lambda delimiter: likely[delimiter], reverse=True)
+    if [matches for _, matches, *_ in likely.values()].count(True) != 1:
+        known = _delimiter_of_known_names(text)
+        if known is not None:
+            return known
     if best and (len(best) == 1 or likely[best[0]] > likely[best[1]]):
         return best[0]
     header = next((line for line in text.splitlines() if line.strip()), "")
@@ -295,6 +305,26 @@ def _detect_delimiter(text: str) -> str | None:
             en='Declare it with --delimiter ";" (or ",", "tab", "|"), or save the CSV again.',
         ),
     )
+
+
+def _delimiter_of_known_names(text: str) -> str | None:
+    """Return the delimiter that divides a line into most known names of columns, at least two;
+    None if there is none, or more than one."""
+    lines = [line for line in islice(io.StringIO(text), _HEADER_LINES) if line.strip()]
+    if sum(any(mark in line for line in lines) for mark in DELIMITERS) < 2:
+        return None
+    counts = {
+        mark: max(
+            sum(
+                is_column_name(cell.strip().strip('"')) and not _DELIMITER_IN_WORD.search(cell)
+                for cell in line.split(mark)
+            )
+            for line in lines
+        )
+        for mark in DELIMITERS
+    }
+    first, second, *_ = sorted(counts, key=counts.__getitem__, reverse=True)
+    return first if counts[first] > max(counts[second], 1) else None
 
 
 def _regularity(text: str, delimiter: str) -> tuple[bool, bool, bool, int] | None:

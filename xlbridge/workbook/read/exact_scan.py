@@ -223,7 +223,7 @@ class SheetScan:
             kind, value, "".join(self._formula), self._lacks_results
         ):
             self.raw.without_result.add(position)
-        style = cell.get("s", "")
+        style = cell.get("s", "0")
         if style.isdecimal() and int(style) in self._scaling:
             self.raw.scaled[position] = self._scaling[int(style)]
 

@@ -5,13 +5,19 @@ OpenDocument 1.3, Part 3.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from lxml import etree
 
-from xlbridge.workbook.address import MAX_ROWS, MAX_TEXT_LENGTH, cell_address
+from xlbridge.workbook.address import (
+    MAX_ROWS,
+    MAX_TEXT_LENGTH,
+    CellRange,
+    cell_address,
+    column_index,
+)
 from xlbridge.workbook.formats.number_formats import significant_styles
 from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.cells import RawSheet
@@ -38,7 +44,9 @@ def _name(prefixed: str) -> str:
 
 _TABLE, _COLUMN, _ROW = _name("table:table"), _name("table:table-column"), _name("table:table-row")
 _CELLS = (_name("table:table-cell"), _name("table:covered-table-cell"))
-_STYLE = _name("style:style")
+_GROUPS = (_name("table:table-row-group"), _name("table:table-column-group"))
+_STYLE, _DEFAULT_STYLE = _name("style:style"), _name("style:default-style")
+_CONDITIONAL_FORMAT = _name("calcext:conditional-format")
 _DATA_STYLES = tuple(
     _name(f"number:{kind}-style")
     for kind in ("number", "percentage", "currency", "date", "time", "text", "boolean")
@@ -51,15 +59,23 @@ _LETTERS: Mapping[str, str] = {
 }  # fmt: skip
 _MAX_DIGITS = 30
 _MAX_PARENTS = 16
+_MAX_CURRENCY = 3
 _VALUE = "value()"
 
 
 class _CellStyle(NamedTuple):
-    """Style of cells: its parent, its number format, and whether its font is struck through."""
+    """Style of cells: its parent, its number format, whether its font is struck through, and the
+    styles that replace it under conditions."""
 
     parent: str
     data: str
     struck: bool
+    conditional: Sequence[str]
+
+
+_NO_STYLE = ""
+"""Name of the style of cells that have none."""
+_USUAL_STYLE = "Default"
 
 
 class OdsStyles:
@@ -69,11 +85,13 @@ class OdsStyles:
         self._cells: dict[str, _CellStyle] = {}
         self._codes: dict[str, str] = {}
         self._conditions: dict[str, list[tuple[str, str]]] = {}
+        self._texts: dict[str, tuple[str, bool]] = {}
+        self._names: dict[str, str] = {}
 
     def add(self, style: _Element) -> None:
         """Add a style."""
         name = style.get(_name("style:name"), "")
-        if style.tag != _STYLE:
+        if style.tag not in (_STYLE, _DEFAULT_STYLE):
             is_percentage = style.tag == _PERCENTAGE
             self._codes[name] = "".join(_part_code(part, is_percentage) for part in style)
             self._conditions[name] = [
@@ -83,39 +101,83 @@ class OdsStyles:
                 )
                 for part in style.iterchildren(_name("style:map"))
             ]
-        elif style.get(_name("style:family")) == "table-cell":
-            lines = (
-                font.get(_name(f"style:text-line-through-{key}"), "none")
-                for font in style.iterchildren(_name("style:text-properties"))
-                for key in ("style", "type")
-            )
+            return
+        family, parent = style.get(_name("style:family")), _name("style:parent-style-name")
+        lines = (
+            font.get(_name(f"style:text-line-through-{key}"), "none")
+            for font in style.iterchildren(_name("style:text-properties"))
+            for key in ("style", "type")
+        )
+        is_struck = any(line != "none" for line in lines)
+        if family == "text":
+            self._texts[name] = style.get(parent, ""), is_struck
+        elif family == "table-cell":
+            self._names[style.get(_name("style:display-name"), name)] = name
             self._cells[name] = _CellStyle(
-                style.get(_name("style:parent-style-name"), ""),
+                style.get(parent, _NO_STYLE),
                 style.get(_name("style:data-style-name"), ""),
-                any(line != "none" for line in lines),
+                is_struck,
+                [
+                    part.get(_name("style:apply-style-name"), "")
+                    for part in style.iterchildren(_name("style:map"))
+                ],
             )
 
     def ids(self) -> Mapping[str, int]:
         """Return the ids of the cell styles by name."""
         return {name: number for number, name in enumerate(self._cells)}
 
+    def format_of_displayed(self, name: str) -> str:
+        """Return the number format of a cell style, by the name that users see or its own."""
+        return self.format_code(self._names.get(name, name))
+
+    def strikes(self, name: str) -> bool:
+        """Return whether a style of texts strikes them through."""
+        for _ in range(_MAX_PARENTS):
+            name, is_struck = self._texts.get(name, ("", False))
+            if is_struck:
+                return True
+        return False
+
+    def _ancestry(self, name: str) -> list[_CellStyle]:
+        """Return a cell style and those that it inherits from."""
+        ancestry = list[_CellStyle]()
+        while name in self._cells and len(ancestry) < _MAX_PARENTS:
+            ancestry.append(self._cells[name])
+            name = ancestry[-1].parent if name != _NO_STYLE else "\0"
+        return ancestry
+
+    def format_code(self, name: str) -> str:
+        """Return the number format of a cell style."""
+        data = next((style.data for style in self._ancestry(name) if style.data), "")
+        parts = [
+            f"[{condition}]{self._codes[replacement]}"
+            for condition, replacement in self._conditions.get(data, ())
+            if replacement in self._codes
+        ]
+        return ";".join([*parts, self._codes.get(data, "")]) or "General"
+
+    @cached_property
+    def conditional_codes(self) -> Mapping[str, Sequence[str]]:
+        """Number formats that may replace those of a cell style, by its name."""
+        return {
+            name: codes
+            for name in self._cells
+            if (
+                codes := [
+                    self.format_code(other)
+                    for style in self._ancestry(name)
+                    for other in style.conditional
+                ]
+            )
+        }
+
     @cached_property
     def _significant(self) -> tuple[dict[int, str], frozenset[int]]:
-        styles: list[tuple[str, bool]] = []
-        for cell_style in self._cells:
-            name, ancestry = cell_style, list[_CellStyle]()
-            while name in self._cells and len(ancestry) < _MAX_PARENTS:
-                ancestry.append(self._cells[name])
-                name = ancestry[-1].parent
-            data = next((style.data for style in ancestry if style.data), "")
-            parts = [
-                f"[{condition}]{self._codes[replacement]}"
-                for condition, replacement in self._conditions.get(data, ())
-                if replacement in self._codes
-            ]
-            code = ";".join([*parts, self._codes.get(data, "")]) or "General"
-            styles.append((code, any(style.struck for style in ancestry)))
-        return significant_styles(styles)
+        return significant_styles(
+            (self.format_code(name), any(style.struck for style in self._ancestry(name)))
+            for name in self._cells
+        )
 
     def new_sheet(self) -> RawSheet:
         """Return the facts of a sheet without cells."""
@@ -165,9 +227,16 @@ _MAX_COLUMNS = 16_384
 _PIECE = 1 << 15
 _HIDDEN = frozenset({"collapse", "filter"})
 _FORMULA, _STYLE_NAME = _name("table:formula"), _name("table:style-name")
+_DEFAULT_STYLE_NAME = _name("table:default-cell-style-name")
 _VALUE_TYPE, _CALC_TYPE = _name("office:value-type"), _name("calcext:value-type")
 _ERROR_TYPE = "error"
 _ERROR = re.compile(r"#[A-ZÀ-Ú/0-9_]+[!?]?|Err:\d+|#N/[AD]")
+_RANGE = re.compile(
+    r"(?:'(?:[^']|'')*'|[^\s:'.]*)\.\$?([A-Z]{1,3})\$?(\d{1,7})"
+    r"(?::(?:'(?:[^']|'')*'|[^\s:'.]*)\.\$?([A-Z]{1,3})\$?(\d{1,7}))?",
+    re.ASCII,
+)
+"""Range of cells with the names of their sheets."""
 _REFERENCE = re.compile(r"\[\.(\$?[A-Z]{1,3}\$?\d+)(?:(:)\.(\$?[A-Z]{1,3}\$?\d+))?\]")
 _BOOLEANS = frozenset({"TRUE", "FALSE", "VERDADEIRO", "FALSO"})
 _CONSTANTS = frozenset({"of:=TRUE()", "of:=FALSE()"})
@@ -207,6 +276,11 @@ class OdsScan:
                     name = element.get(_name("table:name"), "")
                     sheet = _SheetBuilder(name, styles, max_cells)
                     self._sheets[name] = sheet.raw
+                elif not depth:
+                    sheet.end()
+            elif element.tag in _GROUPS:
+                if depth == 1 and element.get(_name("table:display")) == "false":
+                    sheet.hiding_groups += 1 if event == "start" else -1
             elif event == "end" and not depth:
                 styles.add(element)
             elif event == "end" and depth == 1:
@@ -219,7 +293,16 @@ class OdsScan:
         """
         parser = etree.XMLPullParser(
             ("start", "end"),
-            tag=(_TABLE, _COLUMN, _ROW, _STYLE, *_DATA_STYLES),
+            tag=(
+                _TABLE,
+                *_GROUPS,
+                _COLUMN,
+                _ROW,
+                _STYLE,
+                _DEFAULT_STYLE,
+                _CONDITIONAL_FORMAT,
+                *_DATA_STYLES,
+            ),
             remove_comments=True,
             remove_pis=True,
             resolve_entities=False,
@@ -240,38 +323,62 @@ class OdsScan:
 
 
 class _SheetBuilder:
-    """Builder of the facts of one sheet, from its columns and rows in order."""
+    """Builder of the facts of one sheet, from its columns and rows in order.
+
+    ``hiding_groups`` counts the collapsed groups that contain the next column or row.
+    """
 
     def __init__(self, name: str, styles: OdsStyles, max_cells: int) -> None:
         self.raw = styles.new_sheet()
+        self.hiding_groups = 0
         self._name = name
+        self._styles = styles
         self._style_ids = styles.ids()
+        self._typed_ids: dict[tuple[str, str], int] = {}
+        self._areas: dict[tuple[int, str], CellRange] = {}
         self._max_cells = max_cells
         self._row = 1
         self._defaults: list[tuple[int, str]] = []
 
     def add(self, element: _Element) -> None:
-        """Add a column or a row."""
-        is_hidden = element.get(_name("table:visibility")) in _HIDDEN
+        """Add a column, a row or a conditional format."""
+        is_hidden = self.hiding_groups > 0 or element.get(_name("table:visibility")) in _HIDDEN
         if element.tag == _ROW:
             rows = range(self._row, self._row + _count(element, "rows-repeated"))
             self._row = rows.stop
             if is_hidden:
                 self.raw.layout.hidden_rows.update(range(rows.start, min(rows.stop, MAX_ROWS + 1)))
-            left = 0
+            left, style = 0, element.get(_DEFAULT_STYLE_NAME)
             for cell in element.iterchildren(*_CELLS):
                 right = left + _count(cell, "columns-repeated")
-                self._add_cells(cell, rows, range(left, right))
+                self._add_cells(cell, rows, range(left, right), style)
                 left = right
         elif element.tag == _COLUMN:
             first = self._defaults[-1][0] + 1 if self._defaults else 0
             last = first + _count(element, "columns-repeated") - 1
             if is_hidden:
                 self.raw.layout.hidden_columns.append((first, min(last, _MAX_COLUMNS - 1)))
-            self._defaults.append((last, element.get(_name("table:default-cell-style-name"), "")))
+            self._defaults.append((last, element.get(_DEFAULT_STYLE_NAME, "")))
+        else:
+            addresses = element.get(_name("calcext:target-range-address"), "")
+            ranges = [
+                (int(top), column_index(left), int(bottom or top), column_index(right or left))
+                for left, top, right, bottom in _RANGE.findall(addresses)
+            ]
+            for rule in element:
+                names = map(rule.get, (_name("calcext:apply-style-name"), _name("calcext:style")))
+                for code in map(self._styles.format_of_displayed, filter(None, names)):
+                    self.raw.conditional_formats += ((code, one) for one in ranges)
 
-    def _add_cells(self, cell: _Element, rows: range, columns: range) -> None:
-        """Add a cell that is repeated over rows and columns."""
+    def end(self) -> None:
+        """Add the areas of conditional formats that end with the sheet."""
+        self.raw.conditional_formats += ((code, area) for (_, code), area in self._areas.items())
+
+    def _add_cells(
+        self, cell: _Element, rows: range, columns: range, row_style: str | None
+    ) -> None:
+        """Add a cell that is repeated over rows and columns; ``row_style`` is that of cells of its
+        row that have none."""
         attributes, layout = dict(cell.attrib), self.raw.layout
         width, height = _count(cell, "columns-spanned"), _count(cell, "rows-spanned")
         if width > 1 or height > 1:
@@ -297,16 +404,76 @@ class _SheetBuilder:
         is_misread = _FORMULA not in attributes and not has_value
         if kind == "string" and _STRING_VALUE not in attributes:
             is_misread = text != _parsed_text(cell)
+        struck = self._struck(cell) if kind == "string" and len(cell) else None
         for column in columns:
-            name = attributes.get(_STYLE_NAME) or next(
-                (name for last, name in self._defaults if column <= last), ""
-            )
+            name = attributes.get(_STYLE_NAME) or row_style or self._column_style(column)
+            style = self._style_id(name, attributes)
+            self._add_conditional(name, rows, column)
             for row in rows:
-                self.raw.add_style(row, column, self._style_ids.get(name, -1))
+                self.raw.add_style(row, column, style)
+                if struck is not None:
+                    found = self.raw.struck_texts if struck else self.raw.partly_struck_texts
+                    found.add((row, column))
                 if is_misread:
                     self.raw.replaced[row, column] = text
                 if not is_value:
                     self._add_result(row, column, attributes, text, has_result)
+
+    def _column_style(self, column: int) -> str:
+        """Return the style of a column's cells that have none."""
+        names = (name for last, name in self._defaults if column <= last)
+        return next(names, "") or (_USUAL_STYLE if _USUAL_STYLE in self._style_ids else _NO_STYLE)
+
+    def _style_id(self, name: str, cell: Mapping[str, str]) -> int:
+        """Return the id of a cell's style, -1 if it has none.
+
+        A percentage, or an amount in a currency, is displayed as one even if its style has no
+        number format; a percentage even if that of its style is another one.
+        """
+        code = _format_of_type(cell)
+        if code is None:
+            return self._style_ids.get(name, -1)
+        key = name, code
+        if key not in self._typed_ids:
+            style = self._style_ids.get(name, -1)
+            own = self._styles.format_code(name)
+            if own == "General" or ("%" in code and "%" not in own):
+                number = len(self._style_ids) + len(self._typed_ids)
+                self.raw.formats[number] = code
+                if style in self.raw.struck:
+                    self.raw.struck |= {number}
+                style = number
+            self._typed_ids[key] = style
+        return self._typed_ids[key]
+
+    def _add_conditional(self, name: str, rows: range, column: int) -> None:
+        """Add the number formats that may replace that of the cells of a style."""
+        for code in self._styles.conditional_codes.get(name, ()):
+            area, top = self._areas.get((column, code)), rows.start
+            if area is not None and area[2] == rows.start - 1:
+                top = area[0]
+            elif area is not None:
+                self.raw.conditional_formats.append((code, area))
+            self._areas[column, code] = top, column, rows.stop - 1, column
+
+    def _struck(self, cell: _Element) -> bool | None:
+        """Return whether a text is struck through as a whole, None if no part of it is."""
+        found = {
+            is_struck
+            for paragraph in cell.iterchildren(*_PARAGRAPHS)
+            for is_struck in self._strikes(paragraph, is_struck=False)
+        }
+        return False not in found if True in found else None
+
+    def _strikes(self, element: _Element, *, is_struck: bool) -> Iterator[bool]:
+        """Yield for each piece of a text whether it is struck through."""
+        if (element.text or "").strip():
+            yield is_struck
+        for child in element.iterchildren(f"{{{_OPEN_DOCUMENT.format('text')}}}*"):
+            own = is_struck or self._styles.strikes(child.get(_name("text:style-name"), ""))
+            yield from self._strikes(child, is_struck=own)
+            if (child.tail or "").strip():
+                yield is_struck
 
     def _add_result(
         self, row: int, column: int, cell: Mapping[str, str], text: str, has_result: bool
@@ -391,6 +558,14 @@ def _pieces(element: _Element) -> Iterator[str]:
         elif name != child.tag and name not in _NO_TEXT:
             yield from _pieces(child)
         yield child.tail or ""
+
+
+def _format_of_type(cell: Mapping[str, str]) -> str | None:
+    """Return the number format of a cell by the type of its value, None if it has none."""
+    kind, currency = cell.get(_VALUE_TYPE), cell.get(_name("office:currency"))
+    if kind == "currency" and currency is not None:
+        return f"[${currency[:_MAX_CURRENCY]}] #,##0.00"
+    return "0.00%" if kind == "percentage" else None
 
 
 def _count(element: _Element, name: str) -> int:

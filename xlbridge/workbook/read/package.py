@@ -41,6 +41,16 @@ _CONDITIONAL = re.compile(
     rb"(?P<rules>.*?)</(?:\w+:)?conditionalFormatting\s*>",
     re.DOTALL,
 )
+_LATER_CONDITIONAL = re.compile(
+    rb"<(?P<prefix>\w+:)conditionalFormatting\b(?P<rules>[^>]*>.*?)"
+    rb"<\w+:sqref\s*>(?P<ranges>[A-Z0-9: ]*)</\w+:sqref\s*>"
+    rb".*?</(?P=prefix)conditionalFormatting\s*>",
+    re.DOTALL,
+)
+"""Conditional formats of Excel 2010 and later, with styles of their own, which may refer to other
+sheets."""
+_OWN_FORMAT = re.compile(rb"<(?:\w+:)?numFmt\b[^>]*>")
+_START = re.compile(rb"^<(?:\w+:)?numFmt")
 _RULE_STYLE = re.compile(rb"""<(?:\w+:)?cfRule\b[^>]*?\bdxfId\s*=\s*["'](\d+)["']""")
 _LAST_ROW = re.compile(r":[A-Z]{1,3}(\d{1,7})$", re.ASCII)
 
@@ -247,24 +257,29 @@ class Package:
         is_struck = (style.get("fontId", "0") in struck for style in styles)
         return significant_styles(zip(formats, is_struck, strict=True))
 
-    def conditional_formats(self, sheet: str) -> list[tuple[str, CellRange]]:
-        """Return the number formats of a sheet's conditional formats, with their ranges."""
+    def conditional_formats(self, below_rows: bytes) -> list[tuple[str, CellRange]]:
+        """Return the number formats of a sheet's conditional formats, with their ranges.
+
+        ``below_rows`` is the part of the sheet's XML after its rows.
+        """
+        if b"conditionalFormatting" not in below_rows:
+            return []
         styles = enumerate(self._parsed(self.parts.styles or "").iterfind("{*}dxfs/{*}dxf"))
-        codes = {
-            str(index): format_code(form.get("numFmtId", "0"), form.get("formatCode", ""))
+        shared = {
+            str(index).encode(): _code_of_format(form.attrib)
             for index, style in styles
             for form in style.iterfind("{*}numFmt")
         }
-        if not codes:
-            return []
-        # They come after the rows, and few sheets have any.
-        content = b"".join(self.sheet_pieces(sheet)).rpartition(b"sheetData")[2]
         found = list[tuple[str, CellRange]]()
-        for block in _CONDITIONAL.finditer(content):
-            ranges = [cell_range(one) for one in block["ranges"].decode().split()]
-            for rule in _RULE_STYLE.findall(block["rules"]):
-                if (code := codes.get(rule.decode())) is not None:
-                    found += [(code, one) for one in ranges if one is not None]
+        for pattern in (_CONDITIONAL, _LATER_CONDITIONAL):
+            for block in pattern.finditer(below_rows):
+                ranges = [cell_range(one) for one in block["ranges"].decode().split()]
+                codes = [shared.get(rule, "") for rule in _RULE_STYLE.findall(block["rules"])]
+                for form in _OWN_FORMAT.findall(block["rules"]):
+                    # The element is closed, and its prefix, of a namespace, left out.
+                    element = _START.sub(b"<numFmt", form.rstrip(b"/>")) + b"/>"
+                    codes.append(_code_of_format(parse_part(element).attrib))
+                found += [(code, one) for code in filter(None, codes) for one in ranges if one]
         return found
 
     def totals_rows(self, sheet: str) -> set[int]:
@@ -319,6 +334,11 @@ class Package:
 
     def _parsed(self, name: str) -> ET.Element:
         return parse_part(self._archive.read(name))
+
+
+def _code_of_format(form: Mapping[str, str]) -> str:
+    """Return the code of a number format by its attributes."""
+    return format_code(form.get("numFmtId", "0"), form.get("formatCode", ""))
 
 
 def parse_part(content: bytes) -> ET.Element:

@@ -86,14 +86,15 @@ class _XlsxParser:
 
     def parse(self, sheet: str, *, skip_generated: bool) -> Iterator[ParserMessage]:
         """Yield a sheet; with ``skip_generated`` none that looks like one that xlbridge adds."""
-        is_large = self._package.sheet_size(sheet) > _MAX_EXACT_SIZE
+        # The quick scan finds scaled numbers by their style, which the default one may lack.
+        is_large = self._package.sheet_size(sheet) > _MAX_EXACT_SIZE and 0 not in self._scaling
         if is_large and not (skip_generated and is_reserved_name(sheet)):
             with suppress(UnusualSheet):
                 quick = QuickScan(self._scaling, lacks_results=self._lacks_results)
                 yield SheetStarted(sheet)
                 texts = self._shared_texts
                 yield from parse_in_chunks(self._package, sheet, quick, self._budget, texts)
-                yield SheetEnded(self._with_facts(quick.raw, sheet))
+                yield SheetEnded(self._with_facts(quick.raw, sheet, bytes(quick.below_rows)))
                 return
         length, rows = self._shared.text_length(self._package.sheet_pieces(sheet))
         if length:
@@ -109,17 +110,19 @@ class _XlsxParser:
         )
         # The parser would allocate all cells in between.
         self._budget.check_extent(sheet, scan.raw.extent)
-        content, raw = self._open_whole(sheet, scan), self._with_facts(scan.raw, sheet)
+        below_rows = b"".join(self._package.sheet_pieces(sheet)).rpartition(b"sheetData")[2]
+        content = self._open_whole(sheet, scan)
+        raw = self._with_facts(scan.raw, sheet, below_rows)
         yield from _parse_sheet(content, raw, self._budget, skip_generated)
 
-    def _with_facts(self, raw: RawSheet, sheet: str) -> RawSheet:
-        """Add the facts from other parts to those of a sheet."""
+    def _with_facts(self, raw: RawSheet, sheet: str, below_rows: bytes) -> RawSheet:
+        """Add the facts from other parts, and from below the rows, to those of a sheet."""
         package = self._package
         raw.uses_1904_dates = package.uses_1904_dates()
         raw.part = package.sheet_part(sheet)
         raw.formats, raw.struck = dict(self._formats), self._struck
         raw.layout.totals_rows = package.totals_rows(sheet)
-        raw.conditional_formats = package.conditional_formats(sheet)
+        raw.conditional_formats = package.conditional_formats(below_rows)
         return raw
 
     def _open_whole(self, sheet: str, scan: SheetScan) -> CalamineSheet:

@@ -214,7 +214,8 @@ def cell_number_formats(
 ) -> dict[CellPosition, str]:
     """Return the number formats of cells in the given zero-based columns of a sheet.
 
-    ``formats`` are the formats to find, by style. Cells without an address are skipped.
+    ``formats`` are the formats to find, by style; cells without a style have the first one. Cells
+    without an address are skipped.
     """
     if not formats or not columns:
         return {}
@@ -229,19 +230,21 @@ def cell_number_formats(
     letters = b"|".join(column_letters(column).encode() for column in columns)
     styles = b"|".join(str(style).encode() for style in formats)
     quick = re.compile(rb'<c r="(%s)(\d{1,7})"[^>]*? s="(%s)"' % (letters, styles))
+    without_style = rb"""|(?![^<>]*?\ss=["'])""" if 0 in formats else b""
     exact = re.compile(
-        rb"""<(?:\w+:)?c(?=\s)(?=[^<>]*?\sr=["'](%s)(\d{1,7})["'])(?=[^<>]*?\ss=["']0*(%s)["'])"""
-        % (letters, styles)
+        rb"""<(?:\w+:)?c(?=\s)(?=[^<>]*?\sr=["'](%s)(\d{1,7})["'])"""
+        rb"""(?:(?=[^<>]*?\ss=["']0*(%s)["'])%s)""" % (letters, styles, without_style)
     )
     limits = WorkbookLimits()
     archive = WorkbookArchive(plain_content(file_content(path, limits)), limits)
     return {
-        (int(row), column_index(column.decode())): formats[int(style)]
+        (int(row), column_index(column.decode())): formats[int(style or 0)]
         for block in blocks_before(archive.pieces(raw.part), b"<")
         # The common markup: each cell starts with its address, in double quotes.
         for column, row, style in (
             quick
-            if block.count(b"<c ") == block.count(b'<c r="')
+            if not without_style
+            and block.count(b"<c ") == block.count(b'<c r="')
             and b":c " not in block
             and b"='" not in block
             else exact

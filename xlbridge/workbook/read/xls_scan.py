@@ -10,8 +10,14 @@ from io import BytesIO
 from olefile import OleFileIO
 
 from xlbridge.workbook.encryption import decrypted
-from xlbridge.workbook.read.binary_cells import BookStyles, add_formula, error_name
-from xlbridge.workbook.read.cells import RawSheet
+from xlbridge.workbook.read.binary_cells import (
+    BookStyles,
+    add_formula,
+    add_struck_text,
+    conditional_formats,
+    error_name,
+)
+from xlbridge.workbook.read.cells import RawSheet, SheetLayout
 from xlbridge.workbook.read.refusals import damaged, encrypted, other_ole_file
 
 _STREAM, _SUMMARY = "Workbook", "\x05SummaryInformation"
@@ -53,7 +59,16 @@ _ROW, _COLUMNS, _MERGED, _FORMULA, _ERROR = 0x208, 0x7D, 0xE5, 0x06, 0x205
 _RUNS = {0xBD: 6, 0xBE: 2}
 """Records of several cells of a row, numbers or blanks, with the size of a cell."""
 
-_CELLS = frozenset({_FORMULA, _ERROR, 0x201, 0x203, 0x204, 0xFD, 0x27E})
+_SHARED_TEXTS, _CONTINUE, _SHARED_TEXT_CELL, _RICH_TEXT_CELL = 0xFC, 0x3C, 0xFD, 0xD6
+_CELLS = frozenset(
+    {_FORMULA, _ERROR, _SHARED_TEXT_CELL, _RICH_TEXT_CELL, 0x201, 0x203, 0x204, 0x27E}
+)
+_CONDITIONAL_RANGES, _CONDITIONAL_RULE = 0x1B0, 0x1B1
+_LATER_CONDITIONAL_RANGES, _LATER_CONDITIONAL_RULE, _LATER_HEADER = 0x879, 0x87A, 12
+"""Conditional formats of Excel 2007 and later, whose records start with a header of this size."""
+
+_HAS_FORMAT, _HAS_OWN_FORMAT = 1 << 25, 1
+_WIDE, _HAS_PHONETICS, _HAS_RUNS = 0x1, 0x4, 0x8
 _BIFF8 = 0x600
 _STRUCK, _HIDDEN_ROW = 0x8, 0x20
 _NO_NUMBER, _IS_ERROR, _IS_EMPTY = 0xFFFF, 2, 3
@@ -89,8 +104,12 @@ class XlsScan:
         self._stream, has_summary = _workbook_stream(content)
         self._offsets: dict[str, int] = {}
         self._styles = styles = BookStyles()
+        texts, in_texts = list[bytes](), False
         for kind, data in _records(self._stream, 0):
-            if kind == _FONT:
+            in_texts = kind == _SHARED_TEXTS or (in_texts and kind == _CONTINUE)
+            if in_texts:
+                texts.append(data)
+            elif kind == _FONT:
                 if len(styles.fonts) == _SKIPPED_FONT:
                     styles.fonts.append(False)
                 styles.fonts.append(bool(struct.unpack_from("<H", data, 2)[0] & _STRUCK))
@@ -109,11 +128,16 @@ class XlsScan:
                 styles.uses_1904_dates = data[:1] == b"\x01"
             elif kind == _BOUNDSHEET:
                 self._offsets[_text(data, 6, "<B")] = struct.unpack_from("<I", data)[0]
+        if any(styles.fonts):
+            for index, (length, runs) in enumerate(_SharedTexts(texts).runs()):
+                if runs and (is_whole := styles.strikes(runs, length)) is not None:
+                    styles.struck_texts[index] = is_whole
 
     def sheet(self, name: str) -> RawSheet:
         """Return the facts of a sheet."""
         raw = self._styles.new_sheet()
-        layout, is_calculated = raw.layout, True
+        is_calculated = True
+        ranges: Sequence[tuple[int, int, int, int]] = ()
         start = self._offsets.get(name, len(self._stream))
         for kind, data in _records(self._stream, start):
             if kind in _CELLS:
@@ -126,26 +150,51 @@ class XlsScan:
                         raw.errors[row, column] = error_name(number)
                 elif kind == _FORMULA:
                     self._add_formula(raw, row, column, data, is_calculated)
+                elif kind in (_SHARED_TEXT_CELL, _RICH_TEXT_CELL):
+                    add_struck_text(raw, row, column, self._strikes(kind, data))
             elif kind in _RUNS:
                 row, first = struct.unpack_from("<HH", data)
                 for column, offset in enumerate(range(4, len(data) - 3, _RUNS[kind]), first):
                     raw.add_style(row + 1, column, struct.unpack_from("<H", data, offset)[0])
             elif kind == _NOT_CALCULATED:
                 is_calculated = False
-            elif kind == _ROW:
-                row, height, flags = struct.unpack_from("<H4xH4xH", data)
-                if flags & _HIDDEN_ROW or not height:
-                    layout.hidden_rows.add(row + 1)
-            elif kind == _COLUMNS:
-                first, last, width, flags = struct.unpack_from("<HHH2xH", data)
-                if flags & 1 or not width:
-                    layout.hidden_columns.append((first, last))
-            elif kind == _MERGED:
-                (count,) = struct.unpack_from("<H", data)
-                for number in range(count):
-                    top, bottom, left, right = struct.unpack_from("<HHHH", data, 2 + 8 * number)
-                    layout.merged.append((top + 1, left, bottom + 1, right))
+            elif kind in (_CONDITIONAL_RANGES, _LATER_CONDITIONAL_RANGES):
+                offset = 12 + _LATER_HEADER * (kind == _LATER_CONDITIONAL_RANGES)
+                (count,) = struct.unpack_from("<H", data, offset)
+                data = data[offset + 2 : offset + 2 + 8 * count]
+                ranges = list(struct.iter_unpack("<HHHH", data))
+            elif kind in (_CONDITIONAL_RULE, _LATER_CONDITIONAL_RULE):
+                codes = filter(None, [self._conditional_code(kind, data)])
+                raw.conditional_formats += conditional_formats(ranges, codes)
+            else:
+                _add_layout(raw.layout, kind, data)
         return raw
+
+    def _strikes(self, kind: int, data: bytes) -> bool | None:
+        """Return whether a cell's text is struck through as a whole, None if no part of it is."""
+        if kind == _SHARED_TEXT_CELL:
+            return self._styles.struck_texts.get(struct.unpack_from("<I", data, 6)[0])
+        length, wide = struct.unpack_from("<HB", data, 6)
+        end = 9 + length * (1 + (wide & _WIDE))
+        (count,) = struct.unpack_from("<H", data, end)
+        runs = data[end + 2 : end + 2 + 4 * count]
+        return self._styles.strikes(runs[: len(runs) // 4 * 4], length)
+
+    def _conditional_code(self, kind: int, data: bytes) -> str:
+        """Return the number format of a rule of a conditional format, empty if it has none."""
+        offset = 6
+        if kind == _LATER_CONDITIONAL_RULE:
+            offset += _LATER_HEADER
+            (size,) = struct.unpack_from("<I", data, offset)
+            offset += 4
+            if not size:
+                return ""
+        flags, own = struct.unpack_from("<IH", data, offset)
+        if not flags & _HAS_FORMAT:
+            return ""
+        if own & _HAS_OWN_FORMAT:
+            return _text(data, offset + 8, "<H")
+        return self._styles.format_code(data[offset + 7])
 
     def _add_formula(
         self, raw: RawSheet, row: int, column: int, data: bytes, is_calculated: bool
@@ -170,6 +219,23 @@ class XlsScan:
         add_formula(raw, row, column, data[22 : 22 + size], "H")
 
 
+def _add_layout(layout: SheetLayout, kind: int, data: bytes) -> None:
+    """Add a record of rows, columns or merged cells."""
+    if kind == _ROW:
+        row, height, flags = struct.unpack_from("<H4xH4xH", data)
+        if flags & _HIDDEN_ROW or not height:
+            layout.hidden_rows.add(row + 1)
+    elif kind == _COLUMNS:
+        first, last, width, flags = struct.unpack_from("<HHH2xH", data)
+        if flags & 1 or not width:
+            layout.hidden_columns.append((first, last))
+    elif kind == _MERGED:
+        (count,) = struct.unpack_from("<H", data)
+        for number in range(count):
+            top, bottom, left, right = struct.unpack_from("<HHHH", data, 2 + 8 * number)
+            layout.merged.append((top + 1, left, bottom + 1, right))
+
+
 def _records(stream: bytes, start: int) -> Iterator[tuple[int, bytes]]:
     """Yield the records of the substream at an offset, without nested ones."""
     offset, depth = start, 0
@@ -182,6 +248,51 @@ def _records(stream: bytes, start: int) -> Iterator[tuple[int, bytes]]:
             return
         if depth == 1:
             yield kind, data
+
+
+class _SharedTexts:
+    """Shared texts of a workbook, in a record and its continuations."""
+
+    def __init__(self, records: Sequence[bytes]) -> None:
+        self._records = records
+        self._number, self._offset = 0, 0
+
+    def runs(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the length of each text and its runs of characters, empty for a plain text."""
+        if not self._records:
+            return
+        _, count = struct.unpack("<II", self._take(8))
+        for _ in range(count):
+            length, flags = struct.unpack("<HB", self._take(3))
+            run_count = struct.unpack("<H", self._take(2))[0] if flags & _HAS_RUNS else 0
+            size = struct.unpack("<I", self._take(4))[0] if flags & _HAS_PHONETICS else 0
+            self._skip_characters(length, flags & _WIDE)
+            runs = self._take(4 * run_count)
+            self._take(size)
+            yield length, runs
+
+    def _take(self, size: int) -> bytes:
+        """Return the next bytes, over the ends of records. Raises ``struct.error`` at the end."""
+        taken = bytearray()
+        while len(taken) < size:
+            if self._offset == len(self._records[self._number]):
+                self._number, self._offset = self._number + 1, 0
+                if self._number == len(self._records):
+                    raise struct.error
+            piece = self._records[self._number][self._offset :][: size - len(taken)]
+            self._offset += len(piece)
+            taken += piece
+        return bytes(taken)
+
+    def _skip_characters(self, length: int, wide: int) -> None:
+        """Skip characters; each record in which they continue says anew how wide they are."""
+        while length:
+            size = len(self._records[self._number]) - self._offset
+            count = min(length, size // (1 + wide))
+            self._offset += count * (1 + wide)
+            length -= count
+            if length:
+                wide = self._take(1)[0] & _WIDE
 
 
 def _text(data: bytes, offset: int, length_format: str) -> str:

@@ -4,10 +4,16 @@ Runs only with limited memory and time.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xlbridge.workbook.read.archive import WorkbookArchive
-from xlbridge.workbook.read.binary_cells import BookStyles, add_formula, error_name
+from xlbridge.workbook.read.binary_cells import (
+    BookStyles,
+    add_formula,
+    add_struck_text,
+    conditional_formats,
+    error_name,
+)
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.package import PackageParts, document_properties
 from xlbridge.workbook.read.refusals import damaged
@@ -16,9 +22,12 @@ from xlbridge.workbook.signature import TEMPLATE_PROPERTY
 _CUSTOM = "docprops/custom.xml"
 _PROPERTIES, _SHEET, _CALCULATION = 153, 156, 157
 _FORMAT, _FONT, _STYLE, _STYLES_BEGIN, _STYLES_END = 44, 43, 47, 617, 618
+_CONDITIONAL_STYLE, _CONDITIONAL_RANGES, _CONDITIONAL_RULE = 507, 461, 463
+_FORMAT_PROPERTY, _FORMAT_NUMBER_PROPERTY = 0x26, 0x29
 _ROW, _COLUMNS, _MERGED = 0, 60, 176
 _ERROR, _FORMULA_TEXT, _FORMULA_NUMBER, _FORMULA_BOOLEAN, _FORMULA_ERROR = 3, 8, 9, 10, 11
 _BLANK, _CELLS = 1, range(1, 12)
+_SHARED_TEXT, _SHARED_TEXT_CELL, _RICH_TEXT_CELL = 19, 7, 62
 _FORMULA_VALUE = {_FORMULA_NUMBER: 8, _FORMULA_BOOLEAN: 1, _FORMULA_ERROR: 1}
 _STRUCK, _HIDDEN_ROW, _CALCULATED_ON_LOAD = 0x8, 0x10, 0x1
 _MAX_SIZE_BYTES = 4
@@ -32,6 +41,7 @@ class XlsbScan:
         self._archive = archive
         self._sheets: dict[str, str] = {}
         self._is_calculated = True
+        self._conditional_codes: list[str] = []
         parts = PackageParts(archive)
         self._styles, within = BookStyles(), False
         for kind, data in self._records(parts.styles or ""):
@@ -44,6 +54,15 @@ class XlsbScan:
                 self._styles.fonts.append(is_struck)
             elif kind == _STYLE and within:
                 self._styles.cells.append(struct.unpack_from("<2xHH", data))
+            elif kind == _CONDITIONAL_STYLE:
+                self._conditional_codes.append(self._conditional_code(data))
+        if parts.shared_texts is not None and any(self._styles.fonts):
+            texts = (
+                data for kind, data in self._records(parts.shared_texts) if kind == _SHARED_TEXT
+            )
+            for index, data in enumerate(texts):
+                if (is_whole := self._rich_text(data)[1]) is not None:
+                    self._styles.struck_texts[index] = is_whole
         for kind, data in self._records(parts.workbook):
             if kind == _PROPERTIES:
                 self._styles.uses_1904_dates = bool(struct.unpack_from("<I", data)[0] & 1)
@@ -59,6 +78,7 @@ class XlsbScan:
     def sheet(self, name: str) -> RawSheet:
         """Return the facts of a sheet."""
         raw, row = self._styles.new_sheet(), 0
+        ranges: Sequence[tuple[int, int, int, int]] = ()
         for kind, data in self._records(self._sheets.get(name, "")):
             if kind == _ROW:
                 index, height, flags = struct.unpack_from("<I4xHxB", data)
@@ -70,17 +90,28 @@ class XlsbScan:
                 raw.add_style(row, column, style & 0xFFFFFF)
                 if kind != _BLANK:
                     raw.extent.add(row, column)
+                if kind == _SHARED_TEXT_CELL and self._styles.struck_texts:
+                    (index,) = struct.unpack_from("<I", data, 8)
+                    is_whole = self._styles.struck_texts.get(index)
+                    add_struck_text(raw, row, column, is_whole)
                 if kind in (_ERROR, _FORMULA_ERROR):
                     raw.errors[row, column] = error_name(struct.unpack_from("<B", data, 8)[0])
                 if kind >= _FORMULA_TEXT:
-                    value = (
-                        4 + 2 * struct.unpack_from("<I", data, 8)[0] if kind == _FORMULA_TEXT else 0
-                    )
-                    offset = 8 + (value or _FORMULA_VALUE[kind]) + 2
-                    if not self._is_calculated and kind == _FORMULA_NUMBER and not any(data[8:16]):
-                        raw.without_result.add((row, column))
-                    (size,) = struct.unpack_from("<I", data, offset)
-                    add_formula(raw, row, column, data[offset + 4 : offset + 4 + size], "I")
+                    self._add_formula(raw, row, column, kind, data)
+            elif kind == _RICH_TEXT_CELL:
+                column, style = struct.unpack_from("<II", data)
+                raw.add_style(row, column, style & 0xFFFFFF)
+                raw.extent.add(row, column)
+                # The parser leaves these cells out.
+                raw.replaced[row, column], is_whole = self._rich_text(data[8:])
+                add_struck_text(raw, row, column, is_whole)
+            elif kind == _CONDITIONAL_RANGES:
+                (count,) = struct.unpack_from("<8xI", data)
+                ranges = list(struct.iter_unpack("<IIII", data[12 : 12 + 16 * count]))
+            elif kind == _CONDITIONAL_RULE:
+                (style,) = struct.unpack_from("<8xI", data)
+                codes = self._conditional_codes[style : style + 1]
+                raw.conditional_formats += conditional_formats(ranges, filter(None, codes))
             elif kind == _COLUMNS:
                 first, last, width, flags = struct.unpack_from("<III4xH", data)
                 if flags & 1 or not width:
@@ -89,6 +120,37 @@ class XlsbScan:
                 top, bottom, left, right = struct.unpack_from("<IIII", data)
                 raw.layout.merged.append((top + 1, left, bottom + 1, right))
         return raw
+
+    def _add_formula(self, raw: RawSheet, row: int, column: int, kind: int, data: bytes) -> None:
+        """Add a cell with a formula."""
+        value = 4 + 2 * struct.unpack_from("<I", data, 8)[0] if kind == _FORMULA_TEXT else 0
+        offset = 8 + (value or _FORMULA_VALUE[kind]) + 2
+        if not self._is_calculated and kind == _FORMULA_NUMBER and not any(data[8:16]):
+            raw.without_result.add((row, column))
+        (size,) = struct.unpack_from("<I", data, offset)
+        add_formula(raw, row, column, data[offset + 4 : offset + 4 + size], "I")
+
+    def _conditional_code(self, data: bytes) -> str:
+        """Return the number format of a conditional format's style, empty if it has none."""
+        (count,), offset, code = struct.unpack_from("<4xH", data), 6, ""
+        for _ in range(count):
+            kind, size = struct.unpack_from("<HH", data, offset)
+            if kind == _FORMAT_NUMBER_PROPERTY and not code:
+                code = self._styles.format_code(struct.unpack_from("<H", data, offset + 4)[0])
+            elif kind == _FORMAT_PROPERTY:
+                (length,) = struct.unpack_from("<H", data, offset + 4)
+                code = data[offset + 6 : offset + 6 + 2 * length].decode("utf-16-le", "replace")
+            offset += max(size, 4)
+        return code
+
+    def _rich_text(self, data: bytes) -> tuple[str, bool | None]:
+        """Return a text, and whether it is struck through as a whole, None if no part of it is."""
+        (flags,), (text, end) = struct.unpack_from("<B", data), _text(data, 1)
+        if not flags & 1:
+            return text, None
+        (count,) = struct.unpack_from("<I", data, end)
+        runs = data[end + 4 : end + 4 + 4 * count]
+        return text, self._styles.strikes(runs[: len(runs) // 4 * 4], len(text))
 
     def _records(self, part: str) -> Iterator[tuple[int, bytes]]:
         content = self._archive.read(part)

@@ -1,0 +1,5 @@
+"""Names of the columns of all shipped resources, read without these."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
