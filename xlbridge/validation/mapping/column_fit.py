@@ -69,6 +69,8 @@ class _Vocabulary:
     other_units: Words
     banks: frozenset[int]
     row_words: Mapping[str, Words]
+    documents: Mapping[str, Words]
+    document_numbers: Words
 
     @cached_property
     def fillers(self) -> Words:
@@ -135,6 +137,18 @@ def is_unknown_amount(header: str) -> bool:
     return not words.isdisjoint(known.amounts) and words.isdisjoint(
         known.other_things | known.other_units
     )
+
+
+def document_words(header: str) -> Words:
+    """Return the words of documents in a header, if it is nothing but the number of one."""
+    known, words = _vocabulary(), mapping_words(header)
+    documents = frozenset[str]().union(*known.documents.values())
+    return words & documents if words <= documents | known.document_numbers else frozenset()
+
+
+def known_documents(resource: str) -> Words:
+    """Return the words of the documents that the records of a resource are."""
+    return _vocabulary().documents.get(resource, frozenset())
 
 
 def side_of(text: str) -> str | None:

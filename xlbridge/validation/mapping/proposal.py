@@ -12,8 +12,6 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-import yaml
-
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Column, Kind, Resource
 from xlbridge.resources.checks import DOCUMENTS
@@ -39,7 +37,6 @@ from xlbridge.validation.mapping.column_fit import (
     ForeignColumn,
     NameMatcher,
     columns_called,
-    foreign_columns,
     listed_values,
     mapping_words,
     selected_rows,
@@ -49,9 +46,9 @@ from xlbridge.validation.mapping.mapping_file import (
     MappedColumn,
     Scalar,
     SheetMapping,
+    item_path,
     value_key,
 )
-from xlbridge.workbook.read import SheetCells
 
 _OTHER_COLUMN_PENALTY = 0.5
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc"})
@@ -100,10 +97,25 @@ class ProposedColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class ProposedList:
+    """A proposed list of each record: the columns of its items, for each of those that are side by
+    side; ``once`` if each row of a record repeats them."""
+
+    items: Sequence[Sequence[ProposedColumn]]
+    once: bool = False
+
+    @property
+    def columns(self) -> Sequence[ProposedColumn]:
+        """Columns of all items."""
+        return [column for block in self.items for column in block]
+
+
+@dataclass(frozen=True, slots=True)
 class MappingProposal:
     """A proposed mapping of a sheet: ``ignore`` has the unused headers with the reasons,
     ``header_row`` is Excel's row number of the header; ``base`` the mapping that it builds on;
-    ``rows`` has the words of the rows that are read and left out."""
+    ``rows`` has the words of the rows that are read and left out; ``lists`` the lists of records of
+    which a sheet has a row for each item."""
 
     resource: Resource
     sheet: str
@@ -113,6 +125,17 @@ class MappingProposal:
     header_row: int = 1
     base: SheetMapping | None = None
     rows: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
+    lists: Mapping[str, ProposedList] = field(default_factory=dict)
+
+    @property
+    def all_columns(self) -> Mapping[str, ProposedColumn]:
+        """Columns of the records by name, and of their lists by path, such as
+        ``produtos.1.idProduto``."""
+        found = {column.name: column for column in self.columns}
+        for name, one in self.lists.items():
+            for number, block in enumerate(one.items):
+                found |= {item_path(name, number, column.name): column for column in block}
+        return found
 
     @property
     def weight(self) -> float:
@@ -122,13 +145,15 @@ class MappingProposal:
         """
         points = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.6, Confidence.LOW: 0.2}
         matched = {c.name: points[c.confidence] for c in self.columns if c.sources}
+        items = [column for one in self.lists.values() for column in one.items[0]]
+        listed = sum(points[column.confidence] for column in items if column.sources)
         required = self.resource.required
         if self.resource.needs_children and KEY not in matched:
             return -math.inf
         missing = sum(name not in matched for name in required) / max(1, len(required))
         share = len(self.used_headers) / max(1, len(self.header))
         penalty = _OTHER_COLUMN_PENALTY * len(self.foreign_names)
-        return sum(matched.values()) + share - 2 * missing - penalty
+        return sum(matched.values()) + listed + share - 2 * missing - penalty
 
     def changes(self) -> tuple[list[str], list[str]]:
         """Return the headers of the base that the sheet lacks, and those that are new."""
@@ -138,21 +163,22 @@ class MappingProposal:
         return gone, [text for key, text in new.items() if key not in old]
 
     @property
-    def open_columns(self) -> list[ProposedColumn]:
-        """Columns to be checked: all, or those that differ from the mapping used before."""
+    def open_columns(self) -> Mapping[str, ProposedColumn]:
+        """Columns to be checked, like ``all_columns``: all, or those that differ from the mapping
+        used before."""
         if self.base is None or self.base.title is not None:
-            return list(self.columns)
-        before = {column.name: column.body for column in self.base.columns}
-        return [
-            one
-            for one in self.columns
-            if before.get(one.name) != one.body or one.confidence is Confidence.LOW
-        ]
+            return self.all_columns
+        before = {name: column.body for name, column in self.base.by_path.items()}
+        return {
+            name: one
+            for name, one in self.all_columns.items()
+            if before.get(name) != one.body or one.confidence is Confidence.LOW
+        }
 
     @property
     def used_headers(self) -> set[str]:
         """Headers that the columns use."""
-        return {header for column in self.columns for header in column.sources}
+        return {header for column in self.all_columns.values() for header in column.sources}
 
     @property
     def foreign_names(self) -> Mapping[str, frozenset[str]]:
@@ -319,7 +345,7 @@ class _Choice(dict[str, ProposedColumn]):
         for column in [column for column in resource.columns if column.name not in self]:
             if column.name in constants:
                 self.add(column.name, constants[column.name], Confidence.MEDIUM, _EARLIER_CONSTANT)
-            elif column.required:
+            elif column.required and "no_repeats" not in column.checks:
                 self.add(column.name, {"constant": TO_FILL_IN}, Confidence.LOW, _TO_BE_FILLED_IN)
 
 
@@ -381,7 +407,7 @@ def propose(
             # A header that names a missing column has unusable values.
             fits = ((one.name, name_fit_of(matcher, foreign, one)) for one in missing)
             named = next((name for name, fit in fits if fit and fit.score >= HIGH), None)
-            ignore[foreign.header] = _UNUSABLE.format(column=named) if named else _NO_COLUMN
+            ignore[foreign.header] = _UNUSABLE.format(column=named) if named else NO_COLUMN
             if foreign not in open_columns:
                 ignore[foreign.header] = _IGNORED_BEFORE
     ignore |= dict.fromkeys(repeated, _REPEATED)
@@ -501,7 +527,7 @@ _SIGNED = Text(
     pt="a coluna tem valores positivos e negativos; só os de um sinal são lidos, sem ele",
     en="the column has positive and negative amounts; only those of one sign are read, without it",
 )
-_NO_COLUMN = Text(pt="nenhuma coluna corresponde", en="no column matches")
+NO_COLUMN = Text(pt="nenhuma coluna corresponde", en="no column matches")
 _UNUSABLE = Text(
     pt="parece ser {column}, mas nenhum dos valores serve",
     en="it seems to be {column}, but none of the values fit",
@@ -510,63 +536,3 @@ _REPEATED = Text(
     pt="aparece mais de uma vez; para usá-la, dê outro nome na planilha",
     en="it occurs more than once; to use it, rename it in the sheet",
 )
-
-
-_WIDTH = 10_000
-
-
-def confirmed_mapping_text(
-    cells: SheetCells,
-    header_row: int,
-    resource: str,
-    columns: Mapping[str, Mapping[str, Any]],
-    rows: Mapping[str, Mapping[str, bool]],
-) -> str:
-    """Return the text of a mapping file with the ``columns`` that a person confirmed, and the words
-    of ``rows`` that are read; all other headers of the sheet are ignored."""
-    unique, repeated = foreign_columns(cells, header_row - 1)
-    header = [*(foreign.header for foreign in unique), *repeated]
-    used = {*rows} | {
-        name for body in columns.values() for name in (body.get("from"), *body.get("join", ()))
-    }
-    content = {
-        "version": 1,
-        "resource": resource,
-        "header": header,
-        "columns": {name: dict(body) for name, body in columns.items()},
-        "rows": {text: dict(words) for text, words in rows.items()},
-        "ignore": [name for name in header if name not in used],
-    }
-    return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=_WIDTH)
-
-
-def mapping_text(proposal: MappingProposal) -> str:
-    """Return the text of the proposed file, with the reasons as comments."""
-    lines = ["version: 1", f"resource: {proposal.resource.name}"]
-    lines += [f"header: {_flow(list(proposal.header))}", "columns:"]
-    for column in proposal.columns:
-        lines += [f"  # {reason_text(column)}", f"  {column.name}: {_flow(dict(column.body))}"]
-    if proposal.rows:
-        lines.append("rows:")
-    lines += [f"  {_flow(text)}: {_flow(dict(words))}" for text, words in proposal.rows.items()]
-    if proposal.base is not None and proposal.base.accept:
-        lines.append(f"accept: {_flow(list(proposal.base.accept))}")
-    if proposal.ignore:
-        lines.append("ignore:")
-    lines += [f"  - {_flow(header)}  # {why}" for header, why in proposal.ignore.items()]
-    return "\n".join(lines) + "\n"
-
-
-def reason_text(column: ProposedColumn) -> Text:
-    """Return the confidence and reason of a proposed column."""
-    return Text(pt="{sure}: {why}.", en="{sure}: {why}.").format(
-        sure=CONFIDENCE_WORDS[column.confidence], why=column.reason
-    )
-
-
-def _flow(value: Any) -> str:
-    """Return a value as YAML on one line."""
-    text = yaml.safe_dump(
-        value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=_WIDTH
-    )
-    return text.removesuffix("...\n").strip()
