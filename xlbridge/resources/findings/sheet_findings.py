@@ -175,6 +175,17 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     error(
+        "mapping-day-unknown",
+        Text(
+            pt="Não é um dia do mês {month}.",
+            en="It is not a day of the month {month}.",
+        ),
+        Text(
+            pt="Escreva a data inteira, ou corrija o dia e o mês (como 10/2026).",
+            en="Type the whole date, or correct the day and the month (such as 10/2026).",
+        ),
+    ),
+    error(
         "mapping-rows-contradict",
         Text(
             pt="As linhas do mesmo registro têm valores diferentes aqui e em {others}.",

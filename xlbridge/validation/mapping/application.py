@@ -6,6 +6,7 @@ source columns, so that findings name the analyst's own cells.
 
 import datetime as dt
 import re
+from calendar import monthrange
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -34,10 +35,15 @@ from xlbridge.validation.cells.text import (
 )
 from xlbridge.validation.headers.header_row import Header, UnusableCell, repeated_headers
 from xlbridge.validation.headers.sheet_choice import ChosenSheet
+from xlbridge.validation.mapping.cell_meanings import (
+    all_values,
+    day_of,
+    document_kind,
+    month_of,
+    shown_text,
+)
 from xlbridge.validation.mapping.column_fit import (
     MAX_LISTED,
-    all_values,
-    document_kind,
 )
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
@@ -156,6 +162,7 @@ _A_DATE = Text(
     pt="deve ser uma data, como 2026-01-31.", en="this must be a date, such as 2026-01-31."
 )
 _TO_FILL_IN = Text(pt="substitua ? pelo valor.", en="replace ? with the value.")
+_ONLY_OF_DATES = Text(pt="month só vale para datas.", en="month is only valid for dates.")
 _A_FLAG = Text(pt="deve ser true ou false.", en="this must be true or false.")
 
 
@@ -299,6 +306,14 @@ def _column_mistakes(
         known = "" if registry is None else registry.resource or column.references or ""
         message = unknown_value(mapped.link, (known,)) if known else _NOT_LINKABLE
         yield (*path, "link"), message
+    if mapped.month is not None:
+        if column is not None and column.kind is not Kind.DATE:
+            yield (*path, "month"), _ONLY_OF_DATES
+        for key in ("month", "later"):
+            if getattr(mapped, key) == TO_FILL_IN:
+                yield (*path, key), _TO_FILL_IN
+        if not str(mapped.later).isdecimal() and mapped.later != TO_FILL_IN:
+            yield (*path, "later"), _A_NUMBER
     values: dict[YamlPath, Scalar] = {
         (*path, "values", text): value
         for text, value in (mapped.values or {}).items()
@@ -384,6 +399,30 @@ def without_signs(column: CellColumn, rows: Iterable[int]) -> ConvertedCells:
     return converted
 
 
+def dates_of_days(
+    days: CellColumn, months: CellColumn, rows: Iterable[int], later: int
+) -> ConvertedCells:
+    """Return the dates of the days in ``rows``, Excel's numbers, in the month that another column
+    has, or as many months ``later``.
+
+    Cells that are dates stay unchanged.
+    """
+    converted = ConvertedCells(all_values(days))
+    for row in rows:
+        value = converted.values[row - 1]
+        if not shown_text(value) or isinstance(value, dt.date):
+            continue
+        named = months.value(row - 1)
+        day, month = day_of(value), month_of(named)
+        year, at = divmod(12 * month[0] + month[1] - 1 + later, 12) if month else (1, 0)
+        if month is None or day is None or day > monthrange(year, at + 1)[1]:
+            details = {"month": quoted(shown_text(named))}
+            converted.unusable[row] = "mapping-day-unknown", details
+        else:
+            converted.values[row - 1] = dt.datetime(year, at + 1, day)
+    return converted
+
+
 def _mapped_header(
     columns: Iterable[MappedColumn], resource: Resource, found: HeaderCandidate
 ) -> Header:
@@ -431,9 +470,12 @@ def _converted_columns(
             targets = {text: _to_cell(column, value) for text, value in mapped.values.items()}
             listed = cells.columns[found.index(mapped.sources[0])]
             yield mapped, convert_values(listed, rows, targets)
-        elif mapped.sign == "negative":
+        elif mapped.sign in {"negative", "any"}:
             amounts = cells.columns[found.index(mapped.sources[0])]
             yield mapped, without_signs(amounts, rows)
+        elif mapped.month is not None:
+            days, months = (cells.columns[found.index(text)] for text in mapped.sources)
+            yield mapped, dates_of_days(days, months, rows, int(mapped.later))
         elif mapped.when is not None:
             split.setdefault(found.index(mapped.sources[0]), []).append(mapped)
     for source, group in split.items():

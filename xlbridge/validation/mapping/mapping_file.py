@@ -57,7 +57,7 @@ TO_FILL_IN = "?"
 """Placeholder in a proposal for a value that only a person knows; it must be replaced."""
 
 
-Sign = Literal["positive", "negative"]
+Sign = Literal["positive", "negative", "any"]
 
 FoundMistake = tuple[YamlPath, Text]
 """Mistake in a mapping file: the YAML path and the message."""
@@ -75,7 +75,10 @@ class MappedColumn(
         cnpj match any document of that kind.
     numbers: The style of text numbers: pt is 1.234,56; en is 1,234.56.
     when: Selects the documents of one kind.
-    sign: Selects the rows with a positive or a negative amount, which is used without its sign.
+    sign: Selects the rows with a positive or a negative amount, or with any, which is used without
+        its sign.
+    month: The header of the month to which the days in the cells belong, such as "todo dia 10".
+    later: The number of months after that one.
     join: The headers of the columns whose texts are joined.
     separator: The separator of joined texts; by default a space.
     constant: One value for all rows.
@@ -88,6 +91,8 @@ class MappedColumn(
     numbers: NumberStyle | None = None
     when: Literal["cpf", "cnpj"] | None = None
     sign: Sign | None = None
+    month: Name | None = None
+    later: int | str = 0
     join: Annotated[Sequence[Name], Meta(min_length=2)] = ()
     separator: str = " "
     constant: Scalar = None
@@ -97,7 +102,10 @@ class MappedColumn(
     @property
     def sources(self) -> Sequence[str]:
         """Source headers of the column, none for a constant."""
-        return self.join if self.source is None else (self.source,)
+        if self.source is None:
+            return self.join
+        has_month = self.month not in {None, TO_FILL_IN}
+        return (self.source, str(self.month)) if has_month else (self.source,)
 
     @property
     def body(self) -> Mapping[str, object]:
@@ -108,12 +116,15 @@ class MappedColumn(
             link = {} if self.link is None else {"link": self.link}
             return {"constant": self.constant, **link}
         options = {key: getattr(self, key) for key in _FROM_OPTIONS}
+        if not self.later:
+            del options["later"]
         return {"from": self.source} | {key: it for key, it in options.items() if it is not None}
 
     @property
     def is_direct(self) -> bool:
         """True if the cells are used unchanged."""
-        is_converted = self.values is not None or self.when is not None or self.sign == "negative"
+        options = self.values, self.when, self.month
+        is_converted = self.sign in {"negative", "any"} or any(it is not None for it in options)
         return self.source is not None and not is_converted
 
 
@@ -223,7 +234,7 @@ def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
 
 
 _SOURCES = ("from", "join", "constant")
-_FROM_OPTIONS = ("values", "numbers", "when", "sign", "link")
+_FROM_OPTIONS = ("values", "numbers", "when", "sign", "month", "later", "link")
 _OF_SOURCE = dict.fromkeys(_FROM_OPTIONS, ("from",)) | {
     "with": ("join",),
     "link": ("from", "constant"),
@@ -311,7 +322,7 @@ def _column_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
         for key, needed in _OF_SOURCE.items():
             if key in body and sources[0] not in needed:
                 yield (*path, key), _ONLY_WITH.format(key=key, source=", ".join(needed))
-        for key in ("values", "numbers", "when", "sign"):
+        for key in ("values", "numbers", "when", "sign", "month"):
             if "link" in body and key in body:
                 yield (*path, key), _NOT_WITH_LINK.format(key=key)
         known: dict[str, str] = {}
@@ -334,8 +345,8 @@ def _header_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
     for place, body in _bodies(content):
         joined = enumerate(body.get("join", ()))
         sources += [((*place, "join", number), header) for number, header in joined]
-        if "from" in body:
-            sources.append(((*place, "from"), body["from"]))
+        keys = (key for key in ("from", "month") if body.get(key) not in {None, TO_FILL_IN})
+        sources += [((*place, key), body[key]) for key in keys]
     for path, header in sources:
         times = counts[header_key(header)]
         if not times:

@@ -27,7 +27,9 @@ def confirmed_mapping_text(
     unique, repeated = foreign_columns(cells, header_row - 1)
     header = [*(foreign.header for foreign in unique), *repeated]
     used = {*rows} | {
-        name for body in columns.values() for name in (body.get("from"), *body.get("join", ()))
+        name
+        for body in columns.values()
+        for name in (body.get("from"), body.get("month"), *body.get("join", ()))
     }
     lists: dict[str, dict[str, dict[str, Any]]] = {}
     for path, body in columns.items():

@@ -39,7 +39,6 @@ from xlbridge.validation.mapping.column_fit import (
     columns_called,
     listed_values,
     mapping_words,
-    selected_rows,
 )
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
@@ -49,6 +48,7 @@ from xlbridge.validation.mapping.mapping_file import (
     item_path,
     value_key,
 )
+from xlbridge.validation.mapping.title_rows import amounts_of_party, due_day, selected_rows
 
 _OTHER_COLUMN_PENALTY = 0.5
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc"})
@@ -88,12 +88,14 @@ class ProposedColumn:
     @property
     def sources(self) -> tuple[str, ...]:
         """Source headers of the column."""
-        return tuple(self.body.get("join", [self.body["from"]] if "from" in self.body else []))
+        named = [self.body[key] for key in ("from", "month") if key in self.body]
+        return tuple(self.body.get("join", [text for text in named if text != TO_FILL_IN]))
 
     @property
     def is_incomplete(self) -> bool:
         """True if a person has to fill in a value."""
-        return TO_FILL_IN in [self.body.get("constant"), *self.body.get("values", {}).values()]
+        asked = (self.body.get(key) for key in ("constant", "month", "later"))
+        return TO_FILL_IN in [*asked, *self.body.get("values", {}).values()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +327,34 @@ class _Choice(dict[str, ProposedColumn]):
             confidence = min(amount.confidence, Confidence.MEDIUM, key=_RISING.index)
             self.add(name, {**amount.body, "sign": own}, confidence, _SIGNED)
 
+    def take_side(self, resource: Resource, columns: Sequence[ForeignColumn]) -> None:
+        """Take the amounts of a sheet of titles that has a column for what comes in and one for
+        what goes out."""
+        party, name = _party(resource), resource.totals.amount or ""
+        sides = amounts_of_party(columns, party) if party is not None else ()
+        if not sides or ("sign" in self[name].body if name in self else False):
+            return
+        headers = {foreign.header for foreign in sides}
+        if name in self and headers.isdisjoint(self[name].sources):
+            return
+        for other in [one.name for one in self.values() if not headers.isdisjoint(one.sources)]:
+            del self[other]
+        body = {**fit_and_body(resource.by_name[name], sides[0])[1], "sign": "any"}
+        self.add(name, body, Confidence.MEDIUM, _ONE_SIDE.format(other=sides[1].header))
+
+    def take_due_day(self, resource: Resource, columns: Sequence[ForeignColumn]) -> None:
+        """Take the due dates of titles from the day of a month; which month it is is asked for
+        unless the sheet says so."""
+        found = due_day(columns) if _DUE in resource.by_name else None
+        if found is None or (_DUE in self and found[0].header not in self[_DUE].sources):
+            return
+        days, month, is_certain = found
+        body = {"from": days.header, "month": month.header if month else TO_FILL_IN}
+        if not is_certain and month is not None:
+            body["later"] = TO_FILL_IN
+        confidence = Confidence.HIGH if is_certain else Confidence.LOW
+        self.add(_DUE, body, confidence, _DUE_DAY if is_certain else _WHICH_MONTH)
+
     def fill_missing(self, resource: Resource, earlier: Sequence[SheetMapping]) -> None:
         """Fill missing columns with the constant of an earlier mapping, required ones with ``?``.
 
@@ -395,6 +425,8 @@ def propose(
         choice.replace_gone(base, resource, new)
     choice.join_parts(resource, open_columns)
     choice.fill_values(remembered)
+    choice.take_side(resource, columns)
+    choice.take_due_day(resource, columns)
     choice.select_amounts(resource, columns)
     rows = _proposed_rows(resource, columns, base, choice.headers)
     choice.fill_missing(resource, earlier)
@@ -462,6 +494,9 @@ def _reused_body(
             return body, Confidence.LOW
         return body, Confidence.MEDIUM if foreign.is_counter else Confidence.HIGH
     share, direct = fit_and_body(column, foreign)
+    if mapped.sign is not None and share:
+        # Amounts of the other sign do not fit, and are left out.
+        return {**direct, "sign": mapped.sign}, Confidence.HIGH
     if mapped.link is not None:
         if foreign.are_dates:
             return None, Confidence.LOW
@@ -523,6 +558,20 @@ _IN_PLACE_OF = Text(
     en="it is the only new column, and {header} is no longer in the sheet",
 )
 _IGNORED_BEFORE = Text(pt="não é usada no mapeamento", en="the mapping does not use it")
+_ONE_SIDE = Text(
+    pt="só as linhas com valor nesta coluna são lidas; as outras o têm em {other}",
+    en="only rows with an amount in this column are read; the others have it in {other}",
+)
+_DUE_DAY = Text(
+    pt="é o dia do mês, e a planilha tem o mês do vencimento",
+    en="it is the day of the month, and the sheet has the month of the due date",
+)
+_WHICH_MONTH = Text(
+    pt="é só o dia: diga de que coluna é o mês (month), e quantos meses depois vence (later: 0 no "
+    "mesmo mês)",
+    en="it is only the day: say which column has the month (month), and how many months later it "
+    "is due (later: 0 in the same month)",
+)
 _SIGNED = Text(
     pt="a coluna tem valores positivos e negativos; só os de um sinal são lidos, sem ele",
     en="the column has positive and negative amounts; only those of one sign are read, without it",

@@ -4,7 +4,6 @@ A sheet may have a row for each item of a record, in which the record's own cell
 first row with a key becomes the record, all of them become the rows of its lists.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from xlbridge.resources import KEY, Catalogue, Kind, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.displayed_cells import FormatLookup
-from xlbridge.validation.cells.text import display, quote_some, quoted, sign_of, strip_invisible
+from xlbridge.validation.cells.text import quote_some, quoted, sign_of
 from xlbridge.validation.headers.sheet_choice import no_visible_sheet
 from xlbridge.validation.mapping.application import (
     ConvertedCells,
@@ -23,6 +22,7 @@ from xlbridge.validation.mapping.application import (
     require_fitting,
     rows_below,
 )
+from xlbridge.validation.mapping.cell_meanings import NOTHING, shown_text
 from xlbridge.validation.mapping.column_fit import MAX_LISTED
 from xlbridge.validation.mapping.mapping_file import (
     HeaderCandidate,
@@ -88,7 +88,7 @@ def _rows_left_out(mapping: SheetMapping, found: HeaderCandidate) -> tuple[set[i
         left = Counter[str]()
         for row in rows_below(found):
             value = cells.columns[index].value(row - 1)
-            shown = strip_invisible(display(value))[0].strip()
+            shown = shown_text(value)
             kept = known.get(value_key(shown), not shown)
             if shown and value_key(shown) not in known:
                 details = {"known": quote_some(words, MAX_LISTED)}
@@ -105,10 +105,12 @@ def _rows_left_out(mapping: SheetMapping, found: HeaderCandidate) -> tuple[set[i
         text = mapped.sources[0]
         column, left = cells.columns[found.index(text)], Counter[str]()
         for row in rows_below(found):
-            sign = sign_of(column.value(row - 1))
-            if sign is not None and sign != mapped.sign and row not in left_out:
+            value = column.value(row - 1)
+            sign, has_none = sign_of(value), NOTHING.fullmatch(shown_text(value)) is not None
+            is_other = has_none if mapped.sign == "any" else sign not in {None, mapped.sign}
+            if is_other and row not in left_out:
                 left_out.add(row)
-                left["+" if sign == "positive" else "-"] += 1
+                left["0" if has_none else "+" if sign == "positive" else "-"] += 1
         report(text, left)
     return left_out, findings
 
@@ -124,18 +126,10 @@ def _first_rows(
     columns = [found.cells.columns[found.index(text)] for text in key.sources]
     firsts, known = {}, dict[tuple[str, ...], int]()
     for row in rows_below(found):
-        texts = tuple(_shown(column.value(row - 1)) for column in columns)
+        texts = tuple(shown_text(column.value(row - 1)) for column in columns)
         if row not in left_out:
             firsts[row] = known.setdefault(texts, row) if any(texts) else row
     return firsts
-
-
-def _shown(value: object) -> str:
-    return strip_invisible(display(value))[0].strip()
-
-
-_NOTHING = re.compile(r"(R\$)?\s*[-–]?\s*0*([.,]0+)?")
-"""Texts of cells without an amount."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +188,7 @@ class MappedLists:
     def _is_filled(self, row: int, indexes: Iterable[int]) -> bool:
         """Return whether any cell of a row has more than a zero."""
         columns = self.found.cells.columns
-        return any(not _NOTHING.fullmatch(_shown(columns[i].value(row - 1))) for i in indexes)
+        return any(not NOTHING.fullmatch(shown_text(columns[i].value(row - 1))) for i in indexes)
 
     def contradictions(self) -> Iterator[Finding]:
         """Yield a finding for each cell of a record that its other rows repeat differently."""
@@ -210,8 +204,8 @@ class MappedLists:
                 column = cells.columns[index := self.found.index(text)]
                 letters = column_letters(cells.first_column + index)
                 for first, rows in rows_of.items():
-                    shown = _shown(column.value(first - 1))
-                    texts = {f"{letters}{row}": _shown(column.value(row - 1)) for row in rows}
+                    shown = shown_text(column.value(first - 1))
+                    texts = {f"{letters}{row}": shown_text(column.value(row - 1)) for row in rows}
                     others = {cell: it for cell, it in texts.items() if it and it != shown}
                     if others:
                         listed_cells = [f"{cell} ({quoted(it)})" for cell, it in others.items()]
