@@ -5,7 +5,9 @@ from typing import Any
 
 import httpx
 import pytest
-from running_page import open_workbook, wait_for_end
+from browser import Page
+from playwright.sync_api import expect
+from running_page import RunningPage, open_workbook, wait_for_end
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -67,3 +69,40 @@ def test_orders_with_a_row_for_each_item_are_sent_from_the_page(
     assert marks(client) == [(4, "2", "refused")]
     again = open_workbook(client, path)
     assert (again["mapping"]["kind"], again["mapping"]["once"]) == ("remembered", ["parcelas"])
+
+
+@pytest.mark.programs
+def test_the_columns_of_items_and_due_days_are_confirmed_in_the_browser(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    path = tmp_path / "pedidos.csv"
+    path.write_text("\n".join(_ROWS).replace("uma", "1") + "\n", "utf-8")
+    tab = page.tab
+    tab.set_default_timeout(60_000)
+    tab.goto(ui.link)
+    tab.set_input_files('[data-testid="drop"]', path)
+    mapping = tab.get_by_test_id("mapping")
+    quantity = mapping.get_by_label("Quantidade: In the system")
+    expect(quantity).to_have_value("produtos.1.quantidade")
+    expect(quantity.locator("option:checked")).to_have_text(
+        "Products of the order 1 · Quantity (produtos.1.quantidade)"
+    )
+    mapping.get_by_label("codigoDaFilial").fill("1")
+    mapping.get_by_role("button", name="Confirm the columns").click()
+    tab.locator("#known-counts", has_text="errors: 0").wait_for()
+    rows = ["1311;todo dia 10;10/2026;99,90;Aluguel", "1197;dia 5;11/2026;50,10;Suporte"]
+    lines = ["Cliente;Dia de vencimento;Competência;Valor;Histórico", *rows]
+    path = tmp_path / "a receber.csv"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    tab.set_input_files('[data-testid="drop"]', path)
+    due = mapping.get_by_label("Months after that one")
+    expect(due).to_have_value("")
+    for name, value in (("codigoDaFilial", "1"), ("codigoDaContaCorrente", "1")):
+        mapping.get_by_label(f"({name})").fill(value)
+    for name, value in (("codigoDoItemDeLancamento", "1.01.001"), ("CentroDeCusto", "01.001")):
+        mapping.get_by_label(f"{name})").fill(value)
+    mapping.get_by_role("button", name="Confirm the columns").click()
+    expect(due).to_be_focused()
+    due.fill("1")
+    mapping.get_by_role("button", name="Confirm the columns").click()
+    tab.locator("#known-counts", has_text="errors: 0").wait_for()

@@ -176,6 +176,8 @@ def confirmed_mapping(
             if column is not None and column.references is not None and is_name:
                 # The name of a record, whose code is looked up.
                 typed["link"] = REFERENCES[column.references].resource or column.references
+        if str(typed.get("later", "")).isdecimal():
+            typed["later"] = int(typed["later"])
         if "values" in typed:
             typed["values"] = {text: _parse_value(kind, it) for text, it in typed["values"].items()}
     rows, once = form.get("rows", {}), form.get("once", ())

@@ -310,7 +310,7 @@ def _bodies(content: Mapping[str, Any]) -> Iterator[tuple[YamlPath, Mapping[str,
 def _column_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
     """Yield columns without exactly one source, and keys that do not match their source."""
     key = content["columns"].get(KEY, {})
-    if "lists" in content and not {"from", "join"} & key.keys():
+    if content.get("lists") and not {"from", "join"} & key.keys():
         yield ("lists",), _KEY_NEEDED.format(key=KEY)
     for path, body in _bodies(content):
         if path[0] == "lists" and "sign" in body:
