@@ -268,3 +268,29 @@ def test_mistakes_in_lists_are_reported_with_their_lines(
     (tmp_path / "m.yaml").write_text(yaml.safe_dump(content, allow_unicode=True), "utf-8")
     done = xlbridge("validate", "pedidos.csv", "--map", "m.yaml")
     assert "columns lacks the chave" in done.stderr
+
+
+SHOP = (
+    "Número do Pedido;Status do Pedido;CPF / CNPJ;Nome do comprador;SKU;Qtde;Valor do Produto",
+    "1;Aberto;765.181.887-31;Ana Souza;P002001;2;40,00",
+    "1;;;;P002002;1;10,00",
+    "2;Cancelado;111.444.777-35;Rui Lima;P002001;1;40,00",
+    "2;;;;P002002;1;10,00",
+    "Total;;;;;5;150,00",
+)
+
+
+def test_cells_of_a_record_may_be_in_its_first_row_only(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    path = write(tmp_path, SHOP)
+    content = mapped(xlbridge, tmp_path, codigoDaFilial=1)
+    # A cancelled order is left out with all of its rows.
+    assert content["rows"] == {"Status do Pedido": {"Aberto": True, "Cancelado": False}}
+    report = xb.validate(path, map=tmp_path / "m.yaml")
+    assert list(report.frame.dropna(subset="codigoDoCliente").index) == [2]
+    items = report.children["produtos"]
+    assert list(items.frame.index) == [2, 3]
+    # The total is no order, and a row with nothing but an item is no doubtful one.
+    assert (list(report.findings["code"]), list(items.findings["code"])) == (
+        ["mapping-rows-left-out", "row-total"],
+        [],
+    )

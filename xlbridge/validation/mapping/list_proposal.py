@@ -38,6 +38,8 @@ _ITEM_WORDS = frozenset({"item", "itens", "produto", "unitario", "unit", "unidad
 """Words of amounts that belong to an item, not to its document."""
 _ORDINAL = re.compile(r"(?<!\d)(\d{1,2})\s*(?:[ªºa°]|(?!\d))")
 _CODES = frozenset({"codigo", "sku"})
+_STATUS = frozenset({"situacao", "status"})
+_CANCELLED = "cancel"
 _MAX_ITEMS = 60
 _LEAST = 2
 """Number of columns of an item without which rows are no items."""
@@ -137,7 +139,12 @@ class ListProposer:
             elif items := self._items(child, groups, used, main, base, remembered):
                 lists[child.sheet] = ProposedList([items])
                 used |= {text for column in items for text in column.sources}
-        needed = set(resource.needs_children) or set(lists)
+        # Rows of orders with nothing but instalments are rather those of titles.
+        needed = {
+            one.sheet
+            for one in resource.children
+            if len(one.required) > 1 or not resource.needs_children
+        }
         rows_are_items = any(not one.once for one in lists.values())
         if not needed & lists.keys() or (groups.repeat and not rows_are_items):
             return None
@@ -154,10 +161,17 @@ class ListProposer:
             return None
         used |= {text for one in columns.values() for text in one.sources}
         ordered = [columns[one.name] for one in resource.columns if one.name in columns]
+        rows: dict[str, Mapping[str, bool]] = {
+            header: {text: not text.casefold().startswith(_CANCELLED) for text in one.texts}
+            for header, one in self._columns.items()
+            if header not in used and mapping_words(header) & _STATUS and resource.needs_children
+            if any(text.casefold().startswith(_CANCELLED) for text in one.texts)
+        }
+        rows = rows | dict(main.rows) if base is None else dict(main.rows)
         ignore = {
             header: _VARIES if header in groups.varying else main.ignore.get(header, NO_COLUMN)
             for header in proposal.header
-            if header not in used and header not in main.rows
+            if header not in used and header not in rows
         }
         repeated = {text: why for text, why in proposal.ignore.items() if text not in self._columns}
         return replace(
@@ -165,6 +179,7 @@ class ListProposer:
             header=proposal.header,
             columns=ordered,
             ignore={**ignore, **repeated},
+            rows=rows,
             lists=lists,
         )
 

@@ -62,10 +62,13 @@ def map_sheet(
             details = {"column": name, "mapping": str(mapping.path)}
             kind = CATALOGUE["mapping-column-missing"]
             findings.append(Finding(kind, found.position + 1, name, None, None, details))
+    if mapping.lists:
+        left_out |= {row for row in rows_below(found) if row not in firsts}
     main = map_rows(mapping.columns, resource, found, lists.formats_of, left_out | lists.repeated)
     main.header.findings.extend(findings)
     main = replace(main, choice=replace(main.choice, hidden=workbook.hidden))
-    return replace(main, header=replace(main.header, dates=lists.dates)), lists
+    header = replace(main.header, dates=lists.dates, shares_rows=bool(mapping.lists))
+    return replace(main, header=header), lists
 
 
 def _rows_left_out(mapping: SheetMapping, found: HeaderCandidate) -> tuple[set[int], list[Finding]]:
@@ -118,16 +121,22 @@ def _rows_left_out(mapping: SheetMapping, found: HeaderCandidate) -> tuple[set[i
 def _first_rows(
     mapping: SheetMapping, found: HeaderCandidate, left_out: Set[int]
 ) -> Mapping[int, int]:
-    """Return the first row of the record of each row, none of a sheet without lists; a row without
-    a key is a record of its own, which lacks it."""
+    """Return the first row of the record of each row that is read, none of a sheet without lists; a
+    row without a key is a record of its own, which lacks it.
+
+    A row that leaves the words empty by which its record is left out is left out as well.
+    """
     if not mapping.lists:
         return {}
     (key,) = (column for column in mapping.columns if column.name == KEY)
     columns = [found.cells.columns[found.index(text)] for text in key.sources]
-    firsts, known = {}, dict[tuple[str, ...], int]()
+    words = [found.cells.columns[found.index(text)] for text in mapping.rows]
+    firsts, known, gone = {}, dict[tuple[str, ...], int](), set[tuple[str, ...]]()
     for row in rows_below(found):
         texts = tuple(shown_text(column.value(row - 1)) for column in columns)
-        if row not in left_out:
+        if row in left_out:
+            gone.add(texts)
+        elif texts not in gone or any(shown_text(column.value(row - 1)) for column in words):
             firsts[row] = known.setdefault(texts, row) if any(texts) else row
     return firsts
 
@@ -169,7 +178,7 @@ class MappedLists:
             left = set(range(self.found.position + 2, height + 1)) - kept
             given = [(key, ConvertedCells([*texts]))]
             mapped = map_rows(columns, child, self.found, self.formats_of, left, given)
-            yield replace(mapped, header=replace(mapped.header, dates=self.dates))
+            yield replace(mapped, header=replace(mapped.header, dates=self.dates, shares_rows=True))
 
     @cached_property
     def dates(self) -> frozenset[int]:
