@@ -14,6 +14,7 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.displayed_cells import FormatLookup
 from xlbridge.validation.cells.text import quote_some, quoted, sign_of
+from xlbridge.validation.headers.header_row import Header
 from xlbridge.validation.headers.sheet_choice import no_visible_sheet
 from xlbridge.validation.mapping.application import (
     ConvertedCells,
@@ -56,19 +57,24 @@ def map_sheet(
     left_out, findings = _rows_left_out(mapping, found)
     firsts = _first_rows(mapping, found, left_out)
     lists = MappedLists(mapping, resource, found, format_lookup(found.cells), left_out, firsts)
-    mapped = {column.name for column in mapping.columns}
-    for name in resource.required:
-        if name not in mapped:
-            details = {"column": name, "mapping": str(mapping.path)}
-            kind = CATALOGUE["mapping-column-missing"]
-            findings.append(Finding(kind, found.position + 1, name, None, None, details))
     if mapping.lists:
         left_out |= {row for row in rows_below(found) if row not in firsts}
     main = map_rows(mapping.columns, resource, found, lists.formats_of, left_out | lists.repeated)
-    main.header.findings.extend(findings)
+    main.header.findings.extend([*findings, *_missing_columns(mapping, resource, main.header)])
     main = replace(main, choice=replace(main.choice, hidden=workbook.hidden))
     header = replace(main.header, dates=lists.dates, shares_rows=bool(mapping.lists))
     return replace(main, header=header), lists
+
+
+def _missing_columns(
+    mapping: SheetMapping, resource: Resource, header: Header
+) -> Iterator[Finding]:
+    """Yield the required columns that a mapping does not supply."""
+    for name in resource.required:
+        if name not in header.columns and name not in header.constants:
+            details = {"column": name, "mapping": str(mapping.path)}
+            kind = CATALOGUE["mapping-column-missing"]
+            yield Finding(kind, header.row, name, None, None, details)
 
 
 def _rows_left_out(mapping: SheetMapping, found: HeaderCandidate) -> tuple[set[int], list[Finding]]:
@@ -178,6 +184,7 @@ class MappedLists:
             left = set(range(self.found.position + 2, height + 1)) - kept
             given = [(key, ConvertedCells([*texts]))]
             mapped = map_rows(columns, child, self.found, self.formats_of, left, given)
+            mapped.header.findings.extend(_missing_columns(self.mapping, child, mapped.header))
             yield replace(mapped, header=replace(mapped.header, dates=self.dates, shares_rows=True))
 
     @cached_property
