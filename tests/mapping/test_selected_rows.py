@@ -96,8 +96,11 @@ def test_negative_amounts_are_payables(
 def test_one_of_two_amount_columns_is_that_of_the_party(
     tmp_path: Path, xlbridge: Xlbridge, resource: str, own: str, nothing: str
 ) -> None:
-    rows = [f"15/10/2026;Pix recebido;{nothing};99,90", f"16/10/2026;Energia;-50,10;{nothing}"]
-    write(tmp_path, "Vencimento;Histórico;Débito;Crédito", *rows)
+    rows = [
+        f"15/10/2026;Pix recebido;{nothing};99,90;199,90",
+        f"16/10/2026;Energia;-50,10;{nothing};149,80",
+    ]
+    write(tmp_path, "Vencimento;Histórico;Débito;Crédito;Saldo", *rows)
     text = xlbridge("map", "a.csv", "--resource", resource).stdout
     body = yaml.safe_load(text)["columns"]["valorDoLancamento"]
     assert body == {"from": own, "numbers": "pt", "sign": "any"}
@@ -107,7 +110,8 @@ def test_one_of_two_amount_columns_is_that_of_the_party(
     amount = "99.90" if own == "Crédito" else "50.10"
     assert list(report.frame["valorDoLancamento"]) == [Decimal(amount)]
     # Next month the same columns are read, even if no row has an amount of the other side.
-    write(tmp_path, "Vencimento;Histórico;Débito;Crédito;Obs", "15/11/2026;Pix;5,00;5,00;x")
+    header = "Vencimento;Histórico;Débito;Crédito;Saldo;Obs"
+    write(tmp_path, header, "15/11/2026;Pix;5,00;5,00;5,00;x")
     again = yaml.safe_load(xlbridge("map", "a.csv", "--resource", resource).stdout)
     assert again["columns"]["valorDoLancamento"] == body
 

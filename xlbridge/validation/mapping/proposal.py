@@ -335,7 +335,9 @@ class _Choice(dict[str, ProposedColumn]):
         if not sides or ("sign" in self[name].body if name in self else False):
             return
         headers = {foreign.header for foreign in sides}
-        if name in self and headers.isdisjoint(self[name].sources):
+        amounts = self[name].sources if name in self else ()
+        # The balance beside them is no amount of a title.
+        if any(text not in headers and "saldo" not in mapping_words(text) for text in amounts):
             return
         for other in [one.name for one in self.values() if not headers.isdisjoint(one.sources)]:
             del self[other]
