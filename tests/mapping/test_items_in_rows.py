@@ -294,3 +294,58 @@ def test_cells_of_a_record_may_be_in_its_first_row_only(tmp_path: Path, xlbridge
         ["mapping-rows-left-out", "row-total"],
         [],
     )
+
+
+def test_lists_that_no_header_tells_are_kept_next_month(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    lines = (
+        "Ref;Cliente;Produto;Quantidade;Valor unitário;Entrada;Data da entrada;Saldo;Data do saldo",
+        "A;1311;2001;2;10,50;15,00;23/12/2026;6,00;23/01/2027",
+        "A;1311;2002;1;10,50;15,00;23/12/2026;6,00;23/01/2027",
+    )
+    write(tmp_path, lines)
+    items = [
+        {
+            "numeroDaParcela": {"constant": number},
+            "dataDeVencimento": {"from": day},
+            "valor": {"from": amount, "numbers": "pt"},
+        }
+        for number, amount, day in (
+            (1, "Entrada", "Data da entrada"),
+            (2, "Saldo", "Data do saldo"),
+        )
+    ]
+    content = {
+        "version": 1,
+        "resource": "pedido",
+        "header": lines[0].split(";"),
+        "columns": {
+            "chave": {"from": "Ref"},
+            "codigoDoCliente": {"from": "Cliente"},
+            "codigoDaFilial": {"constant": 1},
+        },
+        "lists": {
+            "produtos": {
+                "items": [
+                    {
+                        "idProduto": {"from": "Produto"},
+                        "quantidade": {"from": "Quantidade"},
+                        "valorUnitario": {"from": "Valor unitário", "numbers": "pt"},
+                        "aliquotaIPI": {"constant": 0},
+                    }
+                ]
+            },
+            "parcelas": {"once": True, "items": items},
+        },
+    }
+    (tmp_path / "m.yaml").write_text(yaml.safe_dump(content, allow_unicode=True), "utf-8")
+    assert findings(xlbridge) == [("F2", "valor", "child-sum")]
+    write(tmp_path, [f"{line};{note}" for line, note in zip(lines, ("Obs", "", "x"), strict=True)])
+    done = xlbridge("map", "pedidos.csv")
+    after = yaml.safe_load(done.stdout)
+    for name in ("columns", "lists"):
+        assert after[name].keys() == content[name].keys()
+    assert after["columns"] == content["columns"]
+    assert after["lists"]["produtos"] == content["lists"]["produtos"]
+    block = after["lists"]["parcelas"]["items"][1]
+    assert block == items[1]
+    assert "→" not in done.stderr

@@ -14,7 +14,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Resource
 from xlbridge.resources.references import REFERENCES
 from xlbridge.validation.cells.text import display
-from xlbridge.validation.headers.header_row import header_texts
+from xlbridge.validation.headers.header_row import header_key, header_texts
 from xlbridge.validation.mapping.candidates import fit_and_body
 from xlbridge.validation.mapping.column_fit import (
     ForeignColumn,
@@ -25,6 +25,7 @@ from xlbridge.validation.mapping.column_fit import (
 )
 from xlbridge.validation.mapping.mapping_file import MappedList, Scalar, SheetMapping
 from xlbridge.validation.mapping.proposal import (
+    EARLIER_CONSTANT,
     NO_COLUMN,
     Confidence,
     MappingProposal,
@@ -86,19 +87,22 @@ class ListProposer:
         for header in numbers or bare:
             texts = self._texts[header]
             has_numbers = all(any(map(str.isdigit, text)) for text in texts)
-            if self._columns[header].are_dates or not has_numbers:
-                continue
-            rows = defaultdict[str, list[int]](list)
-            for row, text in enumerate(texts):
-                rows[text].append(row)
-            several = [one for one in rows.values() if len(one) > 1]
-            varying = {
-                name
-                for name, found in self._texts.items()
-                if 2 * sum(len({found[row] for row in one} - {""}) > 1 for one in several)
-                > len(several)
-            }
-            yield _Groups(header, rows, self._texts.keys() - varying, varying)
+            if has_numbers and not self._columns[header].are_dates:
+                yield self._groups_by(header)
+
+    def _groups_by(self, header: str) -> _Groups:
+        """Return the groups of the rows with the same text in a column."""
+        rows = defaultdict[str, list[int]](list)
+        for row, text in enumerate(self._texts[header]):
+            rows[text].append(row)
+        several = [one for one in rows.values() if len(one) > 1]
+        varying = {
+            name
+            for name, found in self._texts.items()
+            if 2 * sum(len({found[row] for row in one} - {""}) > 1 for one in several)
+            > len(several)
+        }
+        return _Groups(header, rows, self._texts.keys() - varying, varying)
 
     def with_lists(
         self,
@@ -107,16 +111,27 @@ class ListProposer:
         remembered: Mapping[str, Mapping[str, Scalar]],
     ) -> MappingProposal:
         """Return a proposal with the lists that are in the rows of the sheet, if it has some."""
-        resource = proposal.resource
-        if not resource.children:
+        resource, base = proposal.resource, proposal.base
+        is_flat = base is not None and base.title is None and not base.lists
+        if not resource.children or is_flat:
             return proposal
+        known = () if base is None or not base.lists else self._present(base, KEY)
+        by_name = (
+            one for one in self._groups if document_words(one.key) <= known_documents(resource.name)
+        )
         found = [
             one
-            for groups in self._groups
-            if document_words(groups.key) <= known_documents(resource.name)
+            for groups in (map(self._groups_by, known) if known else by_name)
             if (one := self._with_items(proposal, groups, earlier, remembered)) is not None
         ]
         return max(found, key=lambda one: one.weight, default=proposal)
+
+    def _present(self, mapping: SheetMapping, name: str) -> Sequence[str]:
+        """Return the header of a column in the mapping of a similar sheet, if it is still there."""
+        keys = {header_key(header): header for header in self._columns}
+        sources = [t for one in mapping.columns if one.name == name for t in one.sources]
+        found = [keys[key] for text in sources if (key := header_key(text)) in keys]
+        return found if len(found) == len(sources) == 1 else ()
 
     def _with_items(
         self,
@@ -127,15 +142,20 @@ class ListProposer:
     ) -> MappingProposal | None:
         """Return the proposal of records with the rows of ``groups``, None if they are no items."""
         resource, base = proposal.resource, proposal.base
-        side_by_side = self._instalments(resource)
-        taken = {text for blocks in side_by_side.values() for one in blocks for text in one}
+        side_by_side = self._side_by_side(resource, base)
+        taken = {
+            text
+            for one in side_by_side.values()
+            for column in one.columns
+            for text in column.sources
+        }
         own = [c for c in self._columns.values() if c.header in groups.constant - taken]
         main = propose(resource, proposal.sheet, own, (), earlier, base, remembered)
         lists: dict[str, ProposedList] = {}
         used = set(taken)
         for child in resource.children:
             if child.sheet in side_by_side:
-                lists[child.sheet] = self._side_by_side(child, side_by_side[child.sheet])
+                lists[child.sheet] = side_by_side[child.sheet]
             elif items := self._items(child, groups, used, main, base, remembered):
                 lists[child.sheet] = ProposedList([items])
                 used |= {text for column in items for text in column.sources}
@@ -241,6 +261,7 @@ class ListProposer:
             if one.name in columns
             and (one.required or self._is_of_item(columns[one.name], groups, before))
         ]
+        kept += _constants(known)
         if len(kept) < _LEAST or any(one not in columns for one in items.required):
             return ()
         return kept
@@ -299,21 +320,57 @@ class ListProposer:
         is_list = child is not None and len(blocks) > 1 and {_AMOUNT, _SHARE} & names
         return {child.sheet: blocks} if is_list and child is not None else {}
 
-    def _side_by_side(self, child: Resource, blocks: Sequence[Mapping[str, str]]) -> ProposedList:
-        """Return the list of instalments that are side by side."""
-        items = [
-            [
-                ProposedColumn(
-                    name,
-                    fit_and_body(child.by_name[name], self._columns[header])[1],
-                    Confidence.HIGH,
-                    _NUMBERED,
+    def _side_by_side(
+        self, resource: Resource, base: SheetMapping | None
+    ) -> Mapping[str, ProposedList]:
+        """Return the lists whose items are side by side: as in the mapping used before, as far as
+        its headers are still there, and the instalments that are numbered in the header."""
+        lists: dict[str, ProposedList] = {}
+        numbered = self._instalments(resource)
+        for child in resource.children:
+            blocks = numbered.get(child.sheet, ())
+            items: list[Sequence[ProposedColumn]] = []
+            declared = None if base is None else base.lists.get(child.sheet)
+            for number in range(len(declared.items) if declared and declared.once else 0):
+                known = _block_of(base, child, number)
+                headers = (
+                    set(map(header_key, (t for one in known.columns for t in one.sources)))
+                    if known
+                    else set()
                 )
-                for header, name in block.items()
+                own = [one for key, one in self._columns.items() if header_key(key) in headers]
+                if known is None or len(own) < len(headers):
+                    items = []
+                    break
+                found = propose(child, "", own, (), (), known).columns
+                items.append([*(c for c in found if c.sources), *_constants(known)])
+            used = {text for block in items for column in block for text in column.sources}
+            items += [
+                [
+                    ProposedColumn(
+                        name,
+                        fit_and_body(child.by_name[name], self._columns[header])[1],
+                        Confidence.HIGH,
+                        _NUMBERED,
+                    )
+                    for header, name in block.items()
+                ]
+                for block in blocks
+                if used.isdisjoint(block)
             ]
-            for block in blocks
-        ]
-        return ProposedList(items, once=True)
+            if items:
+                lists[child.sheet] = ProposedList(items, once=True)
+        return lists
+
+
+def _constants(known: SheetMapping | None) -> list[ProposedColumn]:
+    """Return the constants of a list in the mapping used before."""
+    columns = () if known is None else known.columns
+    return [
+        ProposedColumn(one.name, one.body, Confidence.MEDIUM, EARLIER_CONSTANT)
+        for one in columns
+        if not one.sources
+    ]
 
 
 def _by_codes(

@@ -376,7 +376,7 @@ class _Choice(dict[str, ProposedColumn]):
         }
         for column in [column for column in resource.columns if column.name not in self]:
             if column.name in constants:
-                self.add(column.name, constants[column.name], Confidence.MEDIUM, _EARLIER_CONSTANT)
+                self.add(column.name, constants[column.name], Confidence.MEDIUM, EARLIER_CONSTANT)
             elif column.required and "no_repeats" not in column.checks:
                 self.add(column.name, {"constant": TO_FILL_IN}, Confidence.LOW, _TO_BE_FILLED_IN)
 
@@ -542,7 +542,7 @@ _HISTORY = Text(
     pt="a planilha não tem histórico; estas colunas descrevem o lançamento",
     en="the sheet has no history; these columns describe the entry",
 )
-_EARLIER_CONSTANT = Text(
+EARLIER_CONSTANT = Text(
     pt="a planilha não tem a coluna; o valor é o de um mapeamento anterior",
     en="the sheet lacks the column; the value comes from an earlier mapping",
 )
