@@ -286,7 +286,7 @@ def test_json_schema_of_the_file_is_printed_for_editors(xlbridge: Xlbridge) -> N
     form = json.loads(xlbridge("map", "--json-schema").stdout)
     assert form["title"] == "xlbridge mapping"
     keys = {"version", "title", "source", "resource", "header", "columns", "rows", "ignore"}
-    keys.add("accept")
+    keys |= {"accept", "lists"}
     assert set(form["properties"]) == keys
     column = form["properties"]["columns"]["additionalProperties"]["properties"]
     assert {*column["numbers"]["enum"]} == {*get_args(NumberStyle)}

@@ -87,3 +87,67 @@ def test_negative_amounts_are_payables(
     report = xb.validate(tmp_path / "a.csv", map=tmp_path / "m.yaml")
     amounts = [Decimal("99.9")] if sign == "positive" else [Decimal("50.1")]
     assert [Decimal(str(it)) for it in report.frame["valorDoLancamento"]] == amounts
+
+
+@pytest.mark.parametrize(
+    ("resource", "own"), [("contasreceber", "Crédito"), ("contaspagar", "Débito")]
+)
+@pytest.mark.parametrize("nothing", ["", "0,00"])
+def test_one_of_two_amount_columns_is_that_of_the_party(
+    tmp_path: Path, xlbridge: Xlbridge, resource: str, own: str, nothing: str
+) -> None:
+    rows = [
+        f"15/10/2026;Pix recebido;{nothing};99,90;199,90",
+        f"16/10/2026;Energia;-50,10;{nothing};149,80",
+    ]
+    write(tmp_path, "Vencimento;Histórico;Débito;Crédito;Saldo", *rows)
+    text = xlbridge("map", "a.csv", "--resource", resource).stdout
+    body = yaml.safe_load(text)["columns"]["valorDoLancamento"]
+    assert body == {"from": own, "numbers": "pt", "sign": "any"}
+    complete(tmp_path, text)
+    assert read_amounts(xlbridge) == (1, 0)
+    report = xb.validate(tmp_path / "a.csv", map=tmp_path / "m.yaml")
+    amount = "99.90" if own == "Crédito" else "50.10"
+    assert list(report.frame["valorDoLancamento"]) == [Decimal(amount)]
+    # Next month the same columns are read, even if no row has an amount of the other side.
+    header = "Vencimento;Histórico;Débito;Crédito;Saldo;Obs"
+    write(tmp_path, header, "15/11/2026;Pix;5,00;5,00;5,00;x")
+    again = yaml.safe_load(xlbridge("map", "a.csv", "--resource", resource).stdout)
+    assert again["columns"]["valorDoLancamento"] == body
+
+
+@pytest.mark.parametrize(
+    ("month", "later", "dates"),
+    [
+        ("Mês do vencimento", None, ["2026-10-10", "2026-11-05"]),
+        ("Competência", 1, ["2026-11-10", "2026-12-05"]),
+    ],
+)
+def test_due_dates_by_the_day_of_a_month(
+    tmp_path: Path, xlbridge: Xlbridge, month: str, later: int | None, dates: list[str]
+) -> None:
+    header = f"Cliente;Dia de vencimento;{month};Valor;Histórico"
+    rows = ["1311;todo dia 10;10/2026;99,90;Aluguel", "1197;dia 5;nov/2026;50,10;Suporte"]
+    write(tmp_path, header, *rows)
+    text = xlbridge("map", "a.csv", "--resource", "contasreceber").stdout
+    content = yaml.safe_load(text)
+    body = content["columns"]["dataDeVencimento"]
+    # Whether the month after the one of competence is meant, only a person knows.
+    asked = {} if later is None else {"later": "?"}
+    assert body == {"from": "Dia de vencimento", "month": month, **asked}
+    complete(tmp_path, text)
+    if later is not None:
+        refused = xlbridge("validate", "a.csv", "--map", "m.yaml")
+        assert (refused.returncode, "replace ? with the value" in refused.stderr) == (2, True)
+        content = yaml.safe_load((tmp_path / "m.yaml").read_text("utf-8"))
+        content["columns"]["dataDeVencimento"]["later"] = later
+        (tmp_path / "m.yaml").write_text(yaml.safe_dump(content, allow_unicode=True), "utf-8")
+    report = xb.validate(tmp_path / "a.csv", map=tmp_path / "m.yaml")
+    assert report.ok, report.findings
+    assert [str(day.date()) for day in report.frame["dataDeVencimento"]] == dates
+    # A day that the month lacks is no date.
+    other = "set" if later is None else "out"
+    write(tmp_path, header, rows[0], rows[1].replace("dia 5;nov", f"dia 31;{other}"))
+    done = xlbridge("validate", "a.csv", "--map", "m.yaml", "--format", "json")
+    (found,) = json.loads(done.stdout)["files"][0]["findings"]
+    assert (found["code"], found["cell"]) == ("mapping-day-unknown", "B3")

@@ -190,8 +190,8 @@ def _compared_columns(resource: Resource) -> Iterator[str]:
 _TEXT_KINDS = frozenset({CellKind.EMPTY, CellKind.TEXT})
 """Cell kinds whose original text is in the frame."""
 
-SheetFindings = Mapping[tuple[Path, str], list[Finding]]
-"""Findings by the file and the name of the sheet."""
+SheetFindings = Mapping[tuple[Path, str, str | None], list[Finding]]
+"""Findings by the file, the name of the sheet and its resource."""
 
 
 class CrossWorkbookChecks:
@@ -245,15 +245,16 @@ class CrossWorkbookChecks:
         ]
         unsettled = [*self._unsettled, *unreadable]
         references = ReferenceChecks(sheets, unsettled, self._resolver, self._folder)
-        by_sheet: defaultdict[tuple[Path, str], list[Finding]] = defaultdict(list)
+        by_sheet: defaultdict[tuple[Path, str, str | None], list[Finding]] = defaultdict(list)
         for item, findings, sheet in zip(summaries, found, sheets, strict=True):
             findings += references.findings(sheet)
             for child in sheet.children.values():
-                by_sheet[item.file, child.sheet] += references.findings(child, is_child=True)
+                key = item.file, child.sheet, child.resource_name
+                by_sheet[key] += references.findings(child, is_child=True)
         for number, finding in _repeated_rows(sheets, [item.digests for item in summaries]):
             found[number].append(finding)
         for item, findings in zip(summaries, found, strict=True):
-            by_sheet[item.file, item.sheet.sheet] += findings
+            by_sheet[item.file, item.sheet.sheet, item.sheet.resource_name] += findings
         return by_sheet
 
 
@@ -389,7 +390,7 @@ def _add_findings(book: WorkbookFile, result: FileResult, findings: SheetFinding
         return CheckRecord(book.sha256, problem=result.refusal.message, refused=refused)
     batch_errors: list[BatchError] = []
     for sheet in result.with_children:
-        added = findings.get((sheet.file, sheet.sheet), ())
+        added = findings.get((sheet.file, sheet.sheet, sheet.resource_name), ())
         sheet.add(added)
         batch_errors += (
             BatchError(sheet.sheet, finding.row, sheet.columns[finding.column], finding.message)

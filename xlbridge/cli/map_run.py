@@ -59,15 +59,17 @@ def describe_mapping(proposal: MappingProposal | SheetMapping) -> str:
     )
     for remark in _base_remarks(proposal):
         print_message(remark)
-    for column in proposal.open_columns:
+    for name, column in proposal.open_columns.items():
         source = " + ".join(column.sources) or str(column.body.get("constant"))
         confidence = CONFIDENCE_WORDS[column.confidence]
         print_message(
             untranslated("  {source} → {name}: {confidence}").format(
-                source=source, name=column.name, confidence=confidence
+                source=source, name=name, confidence=confidence
             )
         )
-    if incomplete := [column.name for column in proposal.columns if column.is_incomplete]:
+    if incomplete := [
+        name for name, column in proposal.all_columns.items() if column.is_incomplete
+    ]:
         print_message(
             Text(
                 pt="Substitua cada ? pelo valor que só você conhece: {names}",

@@ -80,8 +80,8 @@ def map(  # noqa: A001 - the name of the command
             numbers=numbers,
         )
     rows = [
-        (one.name, list(one.sources), one.confidence.value, str(one.reason), not one.is_incomplete)
-        for one in proposal.columns
+        (name, list(one.sources), one.confidence.value, str(one.reason), not one.is_incomplete)
+        for name, one in proposal.all_columns.items()
     ]
     names = ["column", "source", "confidence", "reason", "complete"]
     columns = pd.DataFrame(rows, columns=names)

@@ -180,6 +180,12 @@ class Resource:
         }
         return {**self.by_name, **lists}
 
+    def column_at(self, path: str) -> Column | None:
+        """Return a column by its name, that of a list by ``list.name`` or ``list.number.name``;
+        None if there is none."""
+        name, *rest = path.split(".")
+        return self.by_path.get(".".join([name, *rest[-1:]]))
+
     @cached_property
     def required(self) -> tuple[str, ...]:
         """Names of the required columns."""

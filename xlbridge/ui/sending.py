@@ -52,7 +52,7 @@ from xlbridge.upload.results import (
     write_status_copy,
 )
 from xlbridge.validation import ValidatedSheet, ValidationRequest
-from xlbridge.workbook import CellPosition
+from xlbridge.workbook import CellPosition, cell_position
 
 _UNCONFIRMED = Text(
     pt="O envio {job} ainda não foi confirmado, e nada dele foi enviado.",
@@ -295,11 +295,11 @@ def _mark_names(editor: SheetEditor, sheet: ValidatedSheet, linked: ValidatedShe
     marks: dict[str, dict[CellPosition, str]] = {}
     for before, after in zip(sheet.with_children, linked.with_children, strict=True):
         known = {(f.row, f.column) for f in before.error_findings()}
-        marks[after.sheet] = {
-            (f.row, after.columns[f.column]): str(f.message)
+        marks.setdefault(after.sheet, {}).update(
+            (cell_position(f.cell), str(f.message))
             for f in after.error_findings()
-            if f.row is not None and f.column in after.columns and (f.row, f.column) not in known
-        }
+            if f.row is not None and f.cell is not None and (f.row, f.column) not in known
+        )
     with editor.lock:
         editor.set_refusals(marks)
 

@@ -226,12 +226,13 @@ class SheetEditor:
     @property
     def shows_chosen(self) -> bool:
         """True if the chosen sheet is shown, not a child sheet."""
-        return self.findings_view.sheet is self.validated
+        return self.findings_view.sheet.sheet == self.validated.sheet
 
     @property
     def parts(self) -> Sequence[ValidatedSheet]:
-        """The chosen sheet and its child sheets, including those without rows."""
-        return (*self.validated.with_children, *self._blank_children)
+        """The chosen sheet, with the lists in its rows, and its child sheets, including those
+        without rows."""
+        return (*self.validated.with_lists.with_children, *self._blank_children)
 
     def show_part(self, name: str) -> None:
         """Show the chosen sheet or a child sheet. Raises ``UsageError`` if it does not exist."""
@@ -242,7 +243,7 @@ class SheetEditor:
 
     def _update_shown(self) -> None:
         parts = {part.sheet: part for part in self.parts}
-        self._findings_view = FindingsView(parts.get(self._shown, self.validated))
+        self._findings_view = FindingsView(parts.get(self._shown, self.parts[0]))
         self._shown = self._findings_view.sheet.sheet
 
     def choose(self, choice: SheetChoice) -> None:
@@ -509,7 +510,9 @@ class SheetEditor:
         """Return the resource's column read from a column without conversion, None if none is."""
         sheet, names = self.findings_view.sheet, self.findings_view.names(index)
         mapping = self.choice.mapping if self.shows_chosen else None
-        direct = {c.name for c in mapping.columns if c.is_direct} if mapping else set(names)
+        direct = set(names)
+        if mapping is not None:
+            direct = {name for name, column in mapping.by_path.items() if column.is_direct}
         if sheet.resource is None or len(names) != 1 or names[0] not in direct:
             return None
-        return sheet.resource.by_name.get(names[0])
+        return sheet.resource.column_at(names[0])

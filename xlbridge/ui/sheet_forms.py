@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
 from xlbridge.errors import UsageError
 from xlbridge.files import write_private
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, Kind, Resource
+from xlbridge.resources import KEY, Catalogue, Kind, Resource
 from xlbridge.resources.references import REFERENCES
 from xlbridge.settings import Settings
 from xlbridge.ui.cell_edits import displayed_text
@@ -115,11 +115,12 @@ def proposed_form(
         sheet=editor.choice.sheet,
         workbook=lambda: editor.workbook,
     )
-    columns = {column.name: dict(column.body) for column in proposal.columns}
+    columns = {name: dict(column.body) for name, column in proposal.all_columns.items()}
     cells = editor.sheet_cells(proposal.sheet)
     form = _form("proposed", proposal.resource, cells, proposal.header_row, columns)
     form["rows"] = proposal.rows
-    reasons = {column.name: str(reason_text(column)) for column in proposal.columns}
+    form["once"] = [name for name, one in proposal.lists.items() if one.once]
+    reasons = {name: str(reason_text(column)) for name, column in proposal.all_columns.items()}
     return form | {"reasons": reasons}
 
 
@@ -130,9 +131,10 @@ def _current_form(editor: SheetEditor, kind: str) -> dict[str, Any] | None:
     if sheet.resource is None or sheet.header_row is None:
         return None
     if mapping is not None:
-        columns = {column.name: column.body for column in mapping.columns}
+        columns = {name: column.body for name, column in mapping.by_path.items()}
         form = _form(kind, sheet.resource, cells, sheet.header_row, columns)
-        return form | {"rows": mapping.rows}
+        once = [name for name, one in mapping.lists.items() if one.once]
+        return form | {"rows": mapping.rows, "once": once}
     header = sheet.header_row
     columns = {
         name: {"from": _header_text(cells, header, column - cells.first_column)}
@@ -148,9 +150,10 @@ def chosen_column(
     """Return the mapping of a header to the column that the user chose for it."""
     columns, _ = foreign_columns(editor.sheet_cells(sheet), header_row - 1)
     column = next((foreign for foreign in columns if foreign.header == header), None)
-    if column is None or name not in resource.by_name:
+    target = resource.column_at(name)
+    if column is None or target is None:
         raise UsageError(_NO_COLUMN)
-    return column_body(resource.by_name[name], column)
+    return column_body(target, column)
 
 
 def confirmed_mapping(
@@ -165,7 +168,7 @@ def confirmed_mapping(
     columns: dict[str, Mapping[str, Any]] = {}
     for name, body in form["columns"].items():
         columns[name] = typed = dict(body)
-        column = resource.by_name.get(name)
+        column = resource.column_at(name)
         kind = None if column is None else column.kind
         if "constant" in typed:
             typed["constant"] = constant = _parse_value(kind, typed["constant"])
@@ -173,10 +176,12 @@ def confirmed_mapping(
             if column is not None and column.references is not None and is_name:
                 # The name of a record, whose code is looked up.
                 typed["link"] = REFERENCES[column.references].resource or column.references
+        if str(typed.get("later", "")).isdecimal():
+            typed["later"] = int(typed["later"])
         if "values" in typed:
             typed["values"] = {text: _parse_value(kind, it) for text, it in typed["values"].items()}
-    rows = form.get("rows", {})
-    text = confirmed_mapping_text(cells, form["header_row"], resource.name, columns, rows)
+    rows, once = form.get("rows", {}), form.get("once", ())
+    text = confirmed_mapping_text(cells, form["header_row"], resource.name, columns, rows, once)
     write_private(path, text)
     return read_mapping(path)
 
@@ -229,12 +234,25 @@ def _form(
         "headers": headers,
         "columns": columns,
         "rows": {},
+        "once": [],
         "reasons": {},
-        "targets": [
-            {"name": column.name, "title": str(column.title), "required": column.required}
-            for column in resource.columns
-        ],
+        "targets": [*_targets(resource, columns)],
     }
+
+
+def _targets(resource: Resource, columns: Iterable[str]) -> Iterator[dict[str, object]]:
+    """Yield the columns that a header may be mapped to: those of the resource, and of the items in
+    the rows of a sheet with lists."""
+    for column in resource.columns:
+        yield {"name": column.name, "title": str(column.title), "required": column.required}
+    used = {tuple(path.split(".")[:2]) for path in columns if "." in path}
+    for child in resource.children if used else ():
+        blocks = [one for one in used if one[0] == child.sheet] or [(child.sheet, "1")]
+        for name, number in sorted(blocks):
+            for column in (one for one in child.columns if one.name != KEY):
+                title = f"{child.title} {number} · {column.title}"
+                path = f"{name}.{number}.{column.name}"
+                yield {"name": path, "title": title, "required": False}
 
 
 def _header_text(cells: SheetCells, header_row: int, index: int) -> str:

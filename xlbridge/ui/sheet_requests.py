@@ -205,7 +205,9 @@ class SheetRequests:
     async def accept(self, request: Request) -> Response:
         """Accept a finding as right in its column, here and in later sheets with this header."""
         body = await request.json()
-        text = f"{body['code']}:{body['column']}" if body.get("column") else str(body["code"])
+        # Columns of lists in the rows of their main sheet are called by their path.
+        column = (body.get("column") or "").rpartition(".")[2]
+        text = f"{body['code']}:{column}" if column else str(body["code"])
 
         def accept(editor: SheetEditor) -> None:
             accepted = (*editor.choice.accepted, text)

@@ -193,6 +193,10 @@ _TEXTS: Mapping[str, Text] = {
         "(* obrigatória):",
         en="The sheet lacks these columns; enter one value for all rows (* required):",
     ),
+    "month_of_days": Text(pt="Coluna com o mês", en="Column with the month"),
+    "months_later": Text(
+        pt="Meses depois desse (0: no mesmo mês)", en="Months after that one (0: in the same month)"
+    ),
     "fill_in": Text(pt="Preencha os valores que faltam.", en="Fill in the missing values."),
     "confirm_first": Text(
         pt="Confira as colunas abaixo e confirme.", en="Check the columns below and confirm."

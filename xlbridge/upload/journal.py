@@ -553,6 +553,9 @@ _SEE_JOB = Text(pt="Veja-o: xlbridge jobs {job}", en="See it: xlbridge jobs {job
 
 
 def _part_note(part: SheetPart) -> dict[str, Any]:
-    rows = part.spec.rows
-    items = {name: cells.to_json(rows) for name, cells in part.items.items()}
+    # If the items are in the main sheet, its copy also shows those of rows that are not sent.
+    items = {
+        name: cells.to_json(cells.rows if cells.sheet == part.spec.sheet else part.spec.rows)
+        for name, cells in part.items.items()
+    }
     return {"items": items} if items else {}

@@ -341,14 +341,14 @@ def has_lists(resource: Resource, frame: pd.DataFrame) -> bool:
 
 
 def record_positions(main: ValidatedSheet, child: ValidatedSheet) -> dict[int, tuple[int, int]]:
-    """Return the record's position and the item's number for each row of a child sheet.
+    """Return the record's position and the item's number for each position of a child sheet.
 
     Rows without a record are left out.
     """
     parents = main.parent_positions(child)
     numbers = pd.Series(parents).groupby(parents).cumcount().to_numpy()
     kept = np.flatnonzero(parents >= 0)
-    return {child.rows[at]: (int(parents[at]), int(numbers[at])) for at in kept.tolist()}
+    return {at: (int(parents[at]), int(numbers[at])) for at in kept.tolist()}
 
 
 def item_addresses(main: ValidatedSheet) -> dict[str, ItemAddresses]:
@@ -356,11 +356,15 @@ def item_addresses(main: ValidatedSheet) -> dict[str, ItemAddresses]:
     addresses = {}
     for name, child in main.children.items():
         rows: defaultdict[int, list[int]] = defaultdict(list)
+        blocks: defaultdict[int, list[int]] = defaultdict(list)
         positions = main.parent_positions(child).tolist()
-        for child_row, position in zip(child.rows, positions, strict=True):
+        for at, (child_row, position) in enumerate(zip(child.rows, positions, strict=True)):
             if position >= 0:
                 rows[main.rows[position]].append(child_row)
-        addresses[name] = ItemAddresses(child.sheet, child.columns, rows)
+                if child.blocks:
+                    blocks[main.rows[position]].append(child.block_numbers[at])
+        columns = [block.columns for block in child.blocks]
+        addresses[name] = ItemAddresses(child.sheet, child.columns, rows, columns, blocks)
     return addresses
 
 
@@ -381,9 +385,10 @@ class ItemCells:
         name, number, item_field = item
         if name not in self._rows:
             positions = record_positions(self._main, child)
-            self._rows[name] = {item_key: child_row for child_row, item_key in positions.items()}
-        child_row = self._rows[name].get((self._main.rows.index(row), number))
-        if child_row is None:
+            self._rows[name] = {item_key: at for at, item_key in positions.items()}
+        at = self._rows[name].get((self._main.rows.index(row), number))
+        if at is None:
             return None
-        first = min(child.columns.values(), default=0)
-        return child.sheet, (child_row, child.columns.get(item_field, first))
+        columns = child.block_at(at).columns
+        first = min(columns.values(), default=0)
+        return child.sheet, (child.rows[at], columns.get(item_field, first))

@@ -64,13 +64,18 @@ def fix_workbook(
         if workbook != request.file:
             # Text numbers and dates, normal in a .csv, are findings in the .xlsx and can be fixed.
             converted = validate_sheets(replace(request, file=workbook), catalogue, limits).sheets
-            by_name = {sheet.sheet: sheet for sheet in converted}
-            sheets = [by_name[sheet.sheet] for sheet in sheets]
+            by_name = {(sheet.sheet, sheet.resource_name): sheet for sheet in converted}
+            sheets = [by_name[sheet.sheet, sheet.resource_name] for sheet in sheets]
         copies = write_fixed_copy(sheets, target)
     remaining = validate_sheets(replace(request, file=target), catalogue, limits).sheets
-    by_name = {sheet.sheet: sheet for sheet in remaining}
+    by_name = {(sheet.sheet, sheet.resource_name): sheet for sheet in remaining}
     fixed = [
-        replace(by_name[sheet.sheet], file=request.file, fixes=fixes, read_as=read_as)
+        replace(
+            by_name[sheet.sheet, sheet.resource_name],
+            file=request.file,
+            fixes=fixes,
+            read_as=read_as,
+        )
         for sheet, fixes in zip(sheets, copies, strict=True)
     ]
     return [*fixed, *(item for item in results if not isinstance(item, ValidatedSheet))]

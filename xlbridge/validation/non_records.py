@@ -354,9 +354,13 @@ class _Gaps:
         """Count the filled cells of each row."""
         rows, size = np.array(typed.rows, dtype=np.int64), len(typed.rows)
         filled, usual, lacking = (np.zeros(size, dtype=np.intp) for _ in range(3))
-        columns = 0
-        for _, column in _own_columns(typed):
-            if not header_key(column.value(typed.header.row - 1)):
+        columns, header = 0, typed.header
+        # A row for each item may leave the cells of its record empty.
+        used = set(header.source_columns().values()) if header.shares_rows else None
+        for index, column in _own_columns(typed):
+            if (used is not None and index not in used) or not header_key(
+                column.value(typed.header.row - 1)
+            ):
                 continue
             below = rows > len(column.kinds)
             kinds = np.frombuffer(column.kinds, dtype=np.uint8)

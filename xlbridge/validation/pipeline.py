@@ -7,9 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.garbage_collection import gc_paused
-from xlbridge.resources import Catalogue, Fingerprint, Resource, normalize_header
+from xlbridge.resources import KEY, Catalogue, Fingerprint, Resource, normalize_header
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import ParseOptions, WorkbookLimits
@@ -55,7 +57,9 @@ from xlbridge.validation.results import (
     SkippedSheet,
     ValidatedSheet,
     ValidationResult,
+    join_blocks,
     sheet_findings,
+    without_repeated,
 )
 from xlbridge.validation.rule_checks import apply_rules
 from xlbridge.workbook.read import (
@@ -68,6 +72,8 @@ from xlbridge.workbook.read import (
 
 if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping
+    from xlbridge.validation.mapping.application import MappedSheet
+    from xlbridge.validation.mapping.sheet_rows import MappedLists
 
 
 def validate_workbook(
@@ -182,16 +188,53 @@ class _Validator:
     ) -> ValidatedSheet:
         """Validate the sheet that has the header of a mapping."""
         # Late: it imports the whole interface, and few sheets have a mapping.
-        from xlbridge.validation.mapping.application import map_sheet
+        from xlbridge.validation.mapping.sheet_rows import map_sheet
 
-        mapped = map_sheet(mapping, request, cells, catalogue, self.format_lookup)
-        lookup = mapped.format_lookup(self.format_lookup(mapped.choice.cells))
+        mapped, lists = map_sheet(mapping, request, cells, catalogue, self.format_lookup)
         resource = catalogue[mapping.resource]
         key = _acceptance_key(resource, mapping.header)
-        accepting = self.accepting(resource, mapped.header, key, mapping.accept)
+        validated = self.validate_mapped_rows(resource, mapped, key, mapping.accept)
+        if mapping.lists and validated.resource is not None:
+            validated.add(lists.contradictions())
+            self.add_lists(validated, lists, mapping)
+        return validated
+
+    def validate_mapped_rows(
+        self, resource: Resource, mapped: "MappedSheet", key: str, accepted: Collection[str]
+    ) -> ValidatedSheet:
+        """Validate the rows of a mapped sheet as those of a resource; ``key`` is that of accepted
+        findings, ``accepted`` are those of the mapping."""
+        lookup = mapped.format_lookup(self.format_lookup(mapped.choice.cells))
+        accepting = self.accepting(resource, mapped.header, key, accepted)
         validated = accepting.validate_rows(resource, mapped.choice, mapped.header, lookup)
         validated.acceptance_key = key
         return validated
+
+    def add_lists(
+        self, main: ValidatedSheet, lists: "MappedLists", mapping: "SheetMapping"
+    ) -> None:
+        """Validate the lists that are in the rows of a main sheet, and add them to it."""
+        texts = main.frame[KEY].where(~main.non_record_mask, None)
+        keys = {row: it if pd.notna(it) else None for row, it in zip(main.rows, texts, strict=True)}
+        reported = [finding for finding in main.findings if finding.column is None]
+        children = {}
+        for child in main.resource.children if main.resource else ():
+            blocks = []
+            for number, block in enumerate(
+                lists.blocks(child, keys) if child.sheet in mapping.lists else ()
+            ):
+                memo = self.memo and self.memo.of_child(f"{child.sheet}.{number}")
+                key = _acceptance_key(child, mapping.header)
+                part = replace(self, memo=memo).validate_mapped_rows(
+                    child, block, key, mapping.accept
+                )
+                part.findings = without_repeated(part.findings, reported)
+                reported += [finding for finding in part.findings if finding.column is None]
+                blocks += [part] if part.rows else []
+            if blocks:
+                children[child.sheet] = join_blocks(blocks)
+        main.children = children
+        check_children(main)
 
     def accepting(
         self, resource: Resource, header: Header, key: str, mapped: Collection[str] = ()
@@ -353,7 +396,8 @@ def validate_sheets(
             mains = [validator.validate_sheet(choice, cells.fingerprint)]
         sheets, used = list[ValidatedSheet](), set[str]()
         for main in mains:
-            if main.resource is not None and main.resource.children:
+            is_whole = request.mapping is not None and bool(request.mapping.lists)
+            if main.resource is not None and main.resource.children and not is_whole:
                 has_all_sheets = request.sheet is None or memo is not None
                 others = cells if has_all_sheets else read_workbook(request.file, limits)
                 validator.add_children(main, others.sheets)

@@ -3,9 +3,10 @@
 The findings of a sheet are stored as columns, as a bad sheet has as many as cells: a ``Finding`` is
 only created when it is read. Findings of the layout come first."""
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
@@ -106,8 +107,8 @@ class SheetFindings(Sequence[Finding]):
         owners: Integers,
         positions: Integers,
     ) -> None:
-        self.layout = layout
-        self._columns, self._owners, self._positions = columns, owners, positions
+        self.layout, self.columns = layout, columns
+        self._owners, self._positions = owners, positions
 
     @classmethod
     def of(cls, layout: Sequence[Finding], columns: Sequence[FindingColumn]) -> "SheetFindings":
@@ -152,18 +153,18 @@ class SheetFindings(Sequence[Finding]):
     def by_column(self) -> Iterator[tuple[FindingColumn, Integers, Integers]]:
         """Yield each column, the positions of its findings there, and their indexes among the
         findings of cells here."""
-        for owner, column in enumerate(self._columns):
+        for owner, column in enumerate(self.columns):
             indexes = np.flatnonzero(self._owners == owner)
             yield column, self._positions[indexes], indexes
 
     def cells_at(self, indexes: Integers) -> "SheetFindings":
         """Return the findings of cells at the given indexes among them."""
-        return SheetFindings((), self._columns, self._owners[indexes], self._positions[indexes])
+        return SheetFindings((), self.columns, self._owners[indexes], self._positions[indexes])
 
     def _of_cells(self, indexes: slice) -> Iterator[Finding]:
         owners, positions = self._owners[indexes], self._positions[indexes]
         by_owner = {
-            owner: self._columns[owner].findings(positions[owners == owner])
+            owner: self.columns[owner].findings(positions[owners == owner])
             for owner in np.unique(owners).tolist()
         }
         for owner in owners.tolist():
@@ -293,6 +294,14 @@ class FixedCopy:
     left: list[UnfixedCell] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class ItemBlock:
+    """Columns and headers of one of the items that are side by side in the rows of a list."""
+
+    columns: Mapping[str, int]
+    headers: Mapping[str, str]
+
+
 @dataclass(slots=True)
 class ValidatedSheet:
     """A validated sheet.
@@ -316,7 +325,9 @@ class ValidatedSheet:
 
     ``children`` are the validated sheets of the records' lists, by the lists' names;
     ``emptied_lists`` names those whose sheets are blank, if records have the system's own number:
-    such a sheet was exported, and its rows were deleted.
+    such a sheet was exported, and its rows were deleted. In a mapped sheet, lists may be in the
+    rows of their main sheet; ``blocks`` are the items side by side in a row of such a list, and
+    ``block_numbers`` tells which of them each row of the frame is.
     """
 
     file: Path
@@ -340,6 +351,8 @@ class ValidatedSheet:
     acceptance_key: str = ""
     children: Mapping[str, "ValidatedSheet"] = field(default_factory=dict, repr=False)
     emptied_lists: Sequence[str] = ()
+    blocks: Sequence[ItemBlock] = ()
+    block_numbers: Sequence[int] = ()
 
     @property
     def resource_name(self) -> str | None:
@@ -373,6 +386,41 @@ class ValidatedSheet:
         return (self, *self.children.values())
 
     @property
+    def with_lists(self) -> "ValidatedSheet":
+        """The sheet with the rows, columns and findings of the lists that are in its own rows;
+        these columns are called ``list.number.column``, by the number of the items side by side."""
+        lists = {name: part for name, part in self.children.items() if part.sheet == self.sheet}
+        if not lists:
+            return self
+        columns, headers = dict(self.columns), dict(self.headers)
+        findings, paths = list(self.findings), dict[tuple[str, str | None, str], str]()
+        for name, part in lists.items():
+            for number, block in enumerate(part.blocks or [ItemBlock(part.columns, part.headers)]):
+                for column, index in block.columns.items():
+                    if column != KEY:
+                        path = f"{name}.{number + 1}.{column}"
+                        columns[path], headers[path] = index, block.headers.get(column, column)
+                        paths[name, column_letters(index), column] = path
+            for finding in part.findings:
+                letters, column = (finding.cell or "").rstrip("0123456789"), finding.column or ""
+                found = paths.get((name, letters, column), finding.column)
+                findings.append(replace(finding, column=found))
+        non_records = {
+            row: code for part in lists.values() for row, code in part.non_records.items()
+        }
+        whole = replace(
+            self,
+            findings=[],
+            columns=columns,
+            headers=headers,
+            rows=sorted({row for part in self.with_children for row in part.rows}),
+            non_records={**non_records, **self.non_records},
+            children={name: part for name, part in self.children.items() if name not in lists},
+        )
+        whole.add(findings)
+        return whole
+
+    @property
     def readable(self) -> bool:
         """True if the layout has no error, so that all cells could be read."""
         header = self.header_row
@@ -386,7 +434,8 @@ class ValidatedSheet:
         self, code: str, column: str, position: int, details: Mapping[str, object]
     ) -> Finding:
         """Return a finding of the cell of a column in the row at ``position`` of ``frame``."""
-        row, index = self.rows[position], self.columns.get(column)
+        row, block = self.rows[position], self.block_at(position)
+        index = block.columns.get(column)
         source = self.source_cells.get(column)
         value: Any = self.frame[column].iat[position] if source is None else source.value(row - 1)
         return Finding(
@@ -397,8 +446,26 @@ class ValidatedSheet:
             value=None if pd.isna(value) else display(value),
             details=details,
             numeric=isinstance(value, float),
-            header=self.headers.get(column),
+            header=block.headers.get(column),
         )
+
+    def block_at(self, position: int) -> ItemBlock:
+        """Return the columns and headers of the row at ``position`` of ``frame``."""
+        if self.blocks:
+            return self.blocks[self.block_numbers[position]]
+        return ItemBlock(self.columns, self.headers)
+
+    def position_of(self, finding: Finding) -> int | None:
+        """Return the position in ``frame`` of the row that a finding is about, None without one."""
+        if finding.row is None:
+            return None
+        for at in range(bisect_left(self.rows, finding.row), len(self.rows)):
+            index = self.block_at(at).columns.get(finding.column or "")
+            if self.rows[at] != finding.row:
+                break
+            if index is None or finding.cell in {None, cell_address(finding.row, index)}:
+                return at
+        return None
 
     def rows_in_error(self, columns: Collection[str] | None = None) -> BoolArray:
         """Return a mask of the rows with an error in one of the ``columns``, or in any."""
@@ -447,6 +514,38 @@ class ValidatedSheet:
             return (row, self.columns.get(finding.column or "", -1)) if row > header else (0, 0)
 
         self.findings = sorted([*self.findings, *found], key=position)
+
+
+def without_repeated(findings: Sequence[Finding], reported: Sequence[Finding]) -> SheetFindings:
+    """Return the findings of a list in the rows of its main sheet, without those of the layout that
+    are already ``reported`` or say that it has no rows."""
+    layout, cells = _parts(findings)
+    kept = [f for f in layout if f not in reported and f.kind.code != "sheet-empty"]
+    return SheetFindings.of(kept, cells.columns)
+
+
+def join_blocks(sheets: Sequence[ValidatedSheet]) -> ValidatedSheet:
+    """Return the items of several blocks as the rows of one list, in the order of the sheet's rows;
+    each of the ``sheets`` has those of one block."""
+    if len(sheets) == 1:
+        return sheets[0]
+    numbers = np.repeat(np.arange(len(sheets)), [len(sheet.rows) for sheet in sheets])
+    rows = np.concatenate([np.array(sheet.rows, dtype=np.intc) for sheet in sheets])
+    order = np.lexsort((numbers, rows))
+    layouts, columns = zip(*(_parts(sheet.findings) for sheet in sheets), strict=True)
+    return replace(
+        sheets[0],
+        frame=pd.concat([sheet.frame for sheet in sheets]).iloc[order].reset_index(drop=True),
+        rows=rows[order].tolist(),
+        source_cells={},
+        non_records={row: code for sheet in sheets for row, code in sheet.non_records.items()},
+        findings=SheetFindings.of(
+            [finding for layout in layouts for finding in layout],
+            [column for one in columns for column in one.columns],
+        ),
+        blocks=[ItemBlock(sheet.columns, sheet.headers) for sheet in sheets],
+        block_numbers=numbers[order].tolist(),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,6 +175,30 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     error(
+        "mapping-day-unknown",
+        Text(
+            pt="Não é um dia do mês {month}.",
+            en="It is not a day of the month {month}.",
+        ),
+        Text(
+            pt="Escreva a data inteira, ou corrija o dia e o mês (como 10/2026).",
+            en="Type the whole date, or correct the day and the month (such as 10/2026).",
+        ),
+    ),
+    error(
+        "mapping-rows-contradict",
+        Text(
+            pt="As linhas do mesmo registro têm valores diferentes aqui e em {others}.",
+            en="Rows of the same record have different values here and in {others}.",
+        ),
+        Text(
+            pt="Corrija as células, ou leve a coluna para uma lista do mapeamento (lists) ou para "
+            "ignore.",
+            en="Correct the cells, or move the column to a list of the mapping (lists) or to "
+            "ignore.",
+        ),
+    ),
+    error(
         "mapping-part-shown-otherwise",
         Text(
             pt="O texto de {header} seria {stored}, mas a célula mostra outra coisa.",

@@ -31,7 +31,7 @@ function draw() {
   byId("map").className = byId("map").disabled ? "" : "main";
 }
 
-const sourcesOf = (body) => body.join || (body.from === undefined ? [] : [body.from]);
+const sourcesOf = (body) => body.join || [body.from, body.month].filter((one) => one !== undefined && one !== "?");
 const usesOf = (header) => Object.keys(columns).filter((name) => sourcesOf(columns[name]).includes(header));
 const asText = (value) => (value === null || value === undefined || value === "?" ? "" : String(value));
 
@@ -41,7 +41,7 @@ function headerLine(one) {
   chosen.setAttribute("aria-label", `${one.header}: ${texts.meaning}`);
   chosen.dataset.header = one.header;
   chosen.disabled = !one.usable;
-  const several = names.length > 1 || (names.length === 1 && (columns[names[0]].join || columns[names[0]].when));
+  const several = names.length > 1 || (names.length === 1 && (["join", "when", "month"].some((key) => columns[names[0]][key])));
   chosen.append(option("", texts.not_used));
   if (several) chosen.append(option(SEVERAL, names.join(" + ")));
   for (const target of form.targets) {
@@ -57,6 +57,7 @@ function headerLine(one) {
     if (reason && !reasons.has(reason)) why.append(element("div", reason, "quiet"));
     reasons.add(reason);
     if (columns[name].values) why.append(...valueParts(name));
+    if (columns[name].month && columns[name].from === one.header) why.append(...monthParts(name));
   }
   if (!one.usable) why.append(texts.header_twice);
   const line = tableLine([`${one.letters} · ${one.header}`, one.samples.join(" · "), [chosen], [why]]);
@@ -99,6 +100,29 @@ function valueParts(name) {
   });
 }
 
+function monthParts(name) {
+  const body = columns[name];
+  const months = element("select");
+  months.required = true;
+  months.append(option("", ""), ...form.headers.map((one) => option(one.header, one.header)));
+  months.value = asText(body.month);
+  months.addEventListener("change", () => {
+    body.month = months.value || "?";
+    noteChange();
+    draw();
+  });
+  const later = element("input");
+  later.type = "number";
+  later.min = "0";
+  later.required = true;
+  later.value = body.later === undefined ? "0" : asText(body.later);
+  later.addEventListener("input", () => {
+    body.later = later.value;
+    noteChange();
+  });
+  return [labelled(texts.month_of_days, months), labelled(texts.months_later, later)];
+}
+
 function constantParts() {
   const lacking = form.targets.filter(
     (target) => (target.required && !columns[target.name]) || "constant" in (columns[target.name] || {}),
@@ -125,13 +149,13 @@ function noteChange() {
 }
 
 async function confirm() {
-  const empty = [...byId("mapping").querySelectorAll("input")].find((one) => !one.checkValidity());
+  const empty = [...byId("mapping").querySelectorAll("input, #columns select")].find((one) => !one.checkValidity());
   if (empty) {
     showProblem(texts.fill_in);
     empty.focus();
     return;
   }
-  const content = { resource: form.resource, sheet: form.sheet, header_row: form.header_row, columns, rows: form.rows };
+  const content = { resource: form.resource, sheet: form.sheet, header_row: form.header_row, columns, rows: form.rows, once: form.once };
   await replaceChoices(
     () => post("/api/map", content),
     (answer) => {

@@ -197,11 +197,11 @@ def _item_errors(sheet: ValidatedSheet) -> Mapping[int, Sequence[_ItemFinding]]:
     for name, child in sheet.children.items():
         errors = [error for error in child.error_findings() if error.row not in child.non_records]
         records = record_positions(sheet, child) if errors else {}
-        indexes = {row: index for index, row in enumerate(child.rows)} if errors else {}
         for error in errors:
-            if error.row in records and error.column is not None:
-                position, number = records[error.row]
-                unparsed = not child.frame[error.column].notna().iat[indexes[error.row]]
+            at = child.position_of(error)
+            if at in records and error.column is not None:
+                position, number = records[at]
+                unparsed = not child.frame[error.column].notna().iat[at]
                 column = item_column(name, number, error.column)
                 finding = replace(error, header=f"{child.sheet}!{error.cell}")
                 found[position].append(_ItemFinding(column, finding, unparsed))

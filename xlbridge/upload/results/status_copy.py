@@ -83,11 +83,21 @@ def _remark_columns(context: UploadContext, job: Job, resource: Resource) -> "li
     (main,) = read_workbook(source, limits, job.spec.sheet).sheets
     statuses = row_statuses(context, job)
     header = find_header_row(main, resource)
-    columns = [
-        _status_columns(main, _row_above(main, statuses) if header is None else header, statuses)
-    ]
+    header = _row_above(main, statuses) if header is None else header
+    # Items in the main sheet have the status of their record.
+    jobs = [job, *context.journal.parts_of(job)]
+    lists = (items for one in jobs for items in one.items.values())
+    in_main = [items.rows for items in lists if items.sheet == main.name]
+    of_items = {
+        item: statuses[row]
+        for rows in in_main
+        for row, items in rows.items()
+        if row in statuses
+        for item in items
+    }
+    columns = [_status_columns(main, header, of_items | statuses)]
     position = job.spec.columns.get(KEY, NO_POSITION)
-    if position == NO_POSITION:
+    if position == NO_POSITION or in_main:
         return columns
     keys = _keys_in(main.columns[position - main.first_column], statuses)
     by_key = {key: statuses[row] for row, key in keys}

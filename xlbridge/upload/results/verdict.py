@@ -233,26 +233,41 @@ def parse_item_column(name: str) -> tuple[str, int, str] | None:
 @dataclass(frozen=True, slots=True)
 class ItemAddresses:
     """Addresses of a list's items: their sheet, the zero-based position of each column, and the
-    Excel row numbers of the items by the row number of their record."""
+    Excel row numbers of the items by the row number of their record.
+
+    If several items are side by side in a row, ``blocks`` has the positions of the columns of each
+    of them, and ``numbers`` which of them each item is, like ``rows``.
+    """
 
     sheet: str
     columns: Mapping[str, int]
     rows: Mapping[int, Sequence[int]] = field(repr=False)
+    blocks: Sequence[Mapping[str, int]] = ()
+    numbers: Mapping[int, Sequence[int]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> "ItemAddresses":
         """Return the addresses stored by ``to_json``."""
         rows = {int(row): items for row, items in stored["rows"].items()}
-        return cls(stored["sheet"], stored["columns"], rows)
+        numbers = {int(row): items for row, items in stored.get("numbers", {}).items()}
+        blocks = stored.get("blocks", ())
+        return cls(stored["sheet"], stored["columns"], rows, blocks, numbers)
 
     def to_json(self, rows: Iterable[int]) -> dict[str, Any]:
         """Return the addresses of the items of the records in the given rows."""
         kept = {row: list(self.rows[row]) for row in rows if row in self.rows}
-        return {"sheet": self.sheet, "columns": dict(self.columns), "rows": kept}
+        stored = {"sheet": self.sheet, "columns": dict(self.columns), "rows": kept}
+        if self.blocks:
+            numbers = {row: list(self.numbers[row]) for row in kept}
+            stored |= {"blocks": [dict(block) for block in self.blocks], "numbers": numbers}
+        return stored
 
     def cell(self, row: int, number: int, column: str) -> str | None:
         """Return the sheet and address of a cell of a record's item, None if it has none."""
         items = self.rows.get(row, ())
-        if number >= len(items) or column not in self.columns:
+        if number >= len(items):
             return None
-        return f"{self.sheet}!{cell_address(items[number], self.columns[column])}"
+        columns = self.blocks[self.numbers[row][number]] if self.blocks else self.columns
+        if column not in columns:
+            return None
+        return f"{self.sheet}!{cell_address(items[number], columns[column])}"

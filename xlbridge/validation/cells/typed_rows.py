@@ -232,11 +232,16 @@ def _date_order(
     """Return a function that detects the order of day and month that the text dates of a sheet
     prove, apart from those of one column."""
 
-    sources = {
-        column.name: source
+    columns = {
+        column.name: header.columns[column.name]
         for column in resource.columns
         if column.kind is Kind.DATE and column.name in header.columns
-        for source in [cells.columns[header.columns[column.name]]]
+    }
+    columns |= {f"{index}": index for index in header.dates - {*columns.values()}}
+    sources = {
+        name: source
+        for name, index in columns.items()
+        for source in [cells.columns[index]]
         if CellKind.TEXT in source.kinds
     }
 

@@ -193,7 +193,8 @@ class Header:
     of added columns; ``converted``: columns with other values than the sheet's; ``unusable``:
     cells that could not be converted, by Excel's row number; ``constants``: typed values of absent
     columns; ``styles``: styles of text numbers; ``left_out``: Excel's numbers of the rows that the
-    mapping leaves out.
+    mapping leaves out; ``dates``: indexes of the columns that have dates of records or lists;
+    ``shares_rows``: true if the rows have columns of records and of lists.
     """
 
     row: int
@@ -207,6 +208,8 @@ class Header:
     constants: dict[str, object] = field(default_factory=dict)
     styles: dict[str, NumberStyle] = field(default_factory=dict)
     left_out: set[int] = field(default_factory=set)
+    dates: frozenset[int] = frozenset()
+    shares_rows: bool = False
 
     def source_columns(self) -> dict[str, int]:
         """Return the index of each column's own or source column in the sheet."""

@@ -8,12 +8,14 @@ from .mapping_file import (
     remember_mapping as remember_mapping,
     remembered_mappings as remembered_mappings,
 )
+from .mapping_text import (
+    confirmed_mapping_text as confirmed_mapping_text,
+    mapping_text as mapping_text,
+    reason_text as reason_text,
+)
 from .proposal import (
     CONFIDENCE_WORDS as CONFIDENCE_WORDS,
     MappingProposal as MappingProposal,
     column_body as column_body,
-    confirmed_mapping_text as confirmed_mapping_text,
-    mapping_text as mapping_text,
-    reason_text as reason_text,
 )
 from .sheet_proposal import propose_mapping as propose_mapping

@@ -6,20 +6,21 @@ source columns, so that findings name the analyst's own cells.
 
 import datetime as dt
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from calendar import monthrange
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 import pandas as pd
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, Column, Kind, Resource, pandera_checks
+from xlbridge.resources import KEY, Catalogue, Column, Kind, Resource, pandera_checks
 from xlbridge.resources.checks import CATALOGUE, DOCUMENTS, RULES
-from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES, registry_named
 from xlbridge.resources.yaml_files import YamlPath, unknown_value
 from xlbridge.settings import ParseOptions
@@ -30,15 +31,19 @@ from xlbridge.validation.cells.text import (
     display,
     quote_some,
     quoted,
-    sign_of,
     strip_invisible,
 )
 from xlbridge.validation.headers.header_row import Header, UnusableCell, repeated_headers
-from xlbridge.validation.headers.sheet_choice import ChosenSheet, no_visible_sheet
+from xlbridge.validation.headers.sheet_choice import ChosenSheet
+from xlbridge.validation.mapping.cell_meanings import (
+    all_values,
+    day_of,
+    document_kind,
+    month_of,
+    shown_text,
+)
 from xlbridge.validation.mapping.column_fit import (
     MAX_LISTED,
-    all_values,
-    document_kind,
 )
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
@@ -47,12 +52,10 @@ from xlbridge.validation.mapping.mapping_file import (
     MappedColumn,
     Scalar,
     SheetMapping,
-    find_header,
     value_key,
 )
-from xlbridge.validation.request import ValidationRequest
-from xlbridge.workbook import CellPosition, cell_address
-from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells, WorkbookCells
+from xlbridge.workbook import CellPosition
+from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells
 
 
 @dataclass(slots=True)
@@ -159,6 +162,7 @@ _A_DATE = Text(
     pt="deve ser uma data, como 2026-01-31.", en="this must be a date, such as 2026-01-31."
 )
 _TO_FILL_IN = Text(pt="substitua ? pelo valor.", en="replace ? with the value.")
+_ONLY_OF_DATES = Text(pt="month só vale para datas.", en="month is only valid for dates.")
 _A_FLAG = Text(pt="deve ser true ou false.", en="this must be true or false.")
 
 
@@ -264,6 +268,10 @@ def require_fitting(mapping: SheetMapping, catalogue: Catalogue, resource: str |
     return found
 
 
+_KEY_OF_RECORD = Text(
+    pt="a chave é a do registro, em columns; tire-a daqui.",
+    en="the key is that of the record, in columns; remove it from here.",
+)
 _NOT_LINKABLE = Text(
     pt="esta coluna não contém o código de um registro que possa ser procurado.",
     en="this column does not hold the code of a record that can be looked up.",
@@ -272,29 +280,52 @@ _NOT_LINKABLE = Text(
 
 def _mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[FoundMistake]:
     """Yield the columns, links, constants and target values that the resource does not accept."""
-    unlinked = resource.base or resource
-    for mapped in mapping.columns:
-        path = ("columns", mapped.name)
-        column = unlinked.by_name.get(mapped.name)
-        if column is None:
-            yield path, unknown_value(mapped.name, tuple(resource.by_name))
-        elif mapped.link is not None and registry_named(mapped.link) != column.references:
-            registry = REFERENCES.get(column.references or "")
-            known = "" if registry is None else registry.resource or column.references or ""
-            message = unknown_value(mapped.link, (known,)) if known else _NOT_LINKABLE
-            yield (*path, "link"), message
-        values: dict[YamlPath, Scalar] = {
-            (*path, "values", text): value
-            for text, value in (mapped.values or {}).items()
-            if value is not None
-        }
-        if not mapped.sources:
-            values[*path, "constant"] = mapped.constant
-        if (target := resource.by_name.get(mapped.name)) is not None:
-            for place, value in values.items():
-                if wrong := _wrong_value(target, value):
-                    is_name = wrong is _A_NUMBER and place[-1] == "constant" and target.references
-                    yield place, _named(target, wrong) if is_name else wrong
+    parts = {part.sheet: part for part in resource.children}
+    base = resource.base or resource
+    unlinked = {part.name: part for part in (base, *base.children)}
+    for name in mapping.lists:
+        if name not in parts:
+            yield ("lists", name), unknown_value(name, tuple(parts))
+    for path, mapped in mapping.all_columns:
+        target = resource if path[0] == "columns" else parts.get(str(path[1]))
+        if target is not None:
+            yield from _column_mistakes(path, mapped, target, unlinked[target.name])
+
+
+def _column_mistakes(
+    path: YamlPath, mapped: MappedColumn, resource: Resource, unlinked: Resource
+) -> Iterator[FoundMistake]:
+    """Yield what a resource or a list does not accept of a column; ``unlinked`` has no links."""
+    column = unlinked.by_name.get(mapped.name)
+    if column is None:
+        yield path, unknown_value(mapped.name, tuple(resource.by_name))
+    elif path[0] == "lists" and mapped.name == KEY:
+        yield path, _KEY_OF_RECORD
+    elif mapped.link is not None and registry_named(mapped.link) != column.references:
+        registry = REFERENCES.get(column.references or "")
+        known = "" if registry is None else registry.resource or column.references or ""
+        message = unknown_value(mapped.link, (known,)) if known else _NOT_LINKABLE
+        yield (*path, "link"), message
+    if mapped.month is not None:
+        if column is not None and column.kind is not Kind.DATE:
+            yield (*path, "month"), _ONLY_OF_DATES
+        for key in ("month", "later"):
+            if getattr(mapped, key) == TO_FILL_IN:
+                yield (*path, key), _TO_FILL_IN
+        if not str(mapped.later).isdecimal() and mapped.later != TO_FILL_IN:
+            yield (*path, "later"), _A_NUMBER
+    values: dict[YamlPath, Scalar] = {
+        (*path, "values", text): value
+        for text, value in (mapped.values or {}).items()
+        if value is not None
+    }
+    if not mapped.sources:
+        values[*path, "constant"] = mapped.constant
+    if (target := resource.by_name.get(mapped.name)) is not None:
+        for place, value in values.items():
+            if wrong := _wrong_value(target, value):
+                is_name = wrong is _A_NUMBER and place[-1] == "constant" and target.references
+                yield place, _named(target, wrong) if is_name else wrong
 
 
 def _named(column: Column, wrong: Text) -> Text:
@@ -303,38 +334,32 @@ def _named(column: Column, wrong: Text) -> Text:
     return _OR_A_NAME.format(wrong=wrong, registry=registry)
 
 
-def map_sheet(
-    mapping: SheetMapping,
-    request: ValidationRequest,
-    workbook: WorkbookCells,
-    catalogue: Catalogue,
-    format_lookup: Callable[[SheetCells], FormatLookup],
+def map_rows(
+    columns: Iterable[MappedColumn],
+    resource: Resource,
+    found: HeaderCandidate,
+    formats_of: FormatLookup,
+    left_out: Set[int],
+    given: Iterable[tuple[MappedColumn, ConvertedCells]] = (),
 ) -> MappedSheet:
-    """Apply a mapping to the sheet of a workbook that has its header.
-
-    ``format_lookup`` returns the lookup of the number formats of a sheet.
-
-    Raises ``UsageError`` if the mapping does not fit the resource, or the header has changed.
-    """
-    mapped_resource = require_fitting(mapping, catalogue, request.resource)
-    if not workbook.sheets:
-        raise no_visible_sheet(workbook.hidden)
-    found = find_header(request.file, mapping, workbook, request.sheet)
+    """Return the cells of the rows that are not left out, Excel's numbers, for the columns of a
+    resource, and for those that are ``given``."""
+    columns = list(columns)
     cells = found.cells
     errors, without_result = dict(cells.raw.errors), set(cells.raw.without_result)
     raw = replace(cells.raw, errors=errors, without_result=without_result)
-    header = _mapped_header(mapping, mapped_resource, found)
-    _leave_rows_out(mapping, found, header)
+    header = _mapped_header(columns, resource, found)
+    header.left_out.update(left_out)
     added: list[CellColumn] = []
     kept_rows: dict[int, frozenset[int]] = {}
     split: set[int] = set()
-    formats_of = format_lookup(cells)
-    conversions = _converted_columns(mapping, mapped_resource, found, formats_of, header.left_out)
-    for mapped, converted in conversions:
+    conversions = _converted_columns(columns, resource, found, formats_of, left_out)
+    for mapped, converted in chain(conversions, given):
         indexes = [found.index(text) for text in mapped.sources]
         index = len(cells.columns) + len(added)
         added.append(CellEncoder().encode(converted.values))
         header.columns[mapped.name], header.sources[index] = index, indexes[0]
+        header.names[mapped.name] = " + ".join(mapped.sources)
         header.unusable[mapped.name] = converted.unusable
         if converted.kept_rows is None:
             header.converted.add(mapped.name)
@@ -345,63 +370,18 @@ def map_sheet(
                 continue
             split.add(indexes[0])
         in_sheet = cells.first_column + index
-        columns = [cells.first_column + source for source in indexes]
-        errors |= {(r, in_sheet): e for (r, c), e in cells.raw.errors.items() if c in columns}
-        without_result |= {(r, in_sheet) for r, c in cells.raw.without_result if c in columns}
+        in_source = [cells.first_column + source for source in indexes]
+        errors |= {(r, in_sheet): e for (r, c), e in cells.raw.errors.items() if c in in_source}
+        without_result |= {(r, in_sheet) for r, c in cells.raw.without_result if c in in_source}
     with_added = SheetCells(cells.name, cells.first_column, [*cells.columns, *added], raw)
-    choice = ChosenSheet(with_added, mapped_resource, workbook.hidden)
-    return MappedSheet(choice, header, kept_rows)
+    return MappedSheet(ChosenSheet(with_added, resource), header, kept_rows)
 
 
-def _rows_below(found: HeaderCandidate) -> list[int]:
+def rows_below(found: HeaderCandidate) -> list[int]:
     """Return Excel's numbers of the rows below a header that do not repeat it."""
     cells, header_row = found.cells, found.position + 1
     repeated = set(repeated_headers(cells, header_row, found.columns.values()))
     return [row for row in range(header_row + 1, cells.height + 1) if row not in repeated]
-
-
-def _leave_rows_out(mapping: SheetMapping, found: HeaderCandidate, header: Header) -> None:
-    """Note the rows that a mapping leaves out in the header, with findings of the words that it
-    does not know, and one of all rows that are left out by a column.
-
-    An empty cell leaves nothing out: it may be that of a total.
-    """
-    cells = found.cells
-    for text, words in mapping.rows.items():
-        index, known = found.index(text), {value_key(word): it for word, it in words.items()}
-        left = Counter[str]()
-        for row in _rows_below(found):
-            value = cells.columns[index].value(row - 1)
-            shown = strip_invisible(display(value))[0].strip()
-            kept = known.get(value_key(shown), not shown)
-            if shown and value_key(shown) not in known:
-                details = {"known": quote_some(words, MAX_LISTED)}
-                cell = cell_address(row, cells.first_column + index)
-                kind = CATALOGUE["mapping-value-unknown"]
-                header.findings.append(Finding(kind, row, None, cell, shown, details, header=text))
-            elif not kept:
-                header.left_out.add(row)
-                left[shown] += 1
-        _report_left_out(header, text, left)
-    for mapped in mapping.columns:
-        if mapped.sign is None:
-            continue
-        text = mapped.sources[0]
-        column, left = cells.columns[found.index(text)], Counter[str]()
-        for row in _rows_below(found):
-            sign = sign_of(column.value(row - 1))
-            if sign is not None and sign != mapped.sign and row not in header.left_out:
-                header.left_out.add(row)
-                left["+" if sign == "positive" else "-"] += 1
-        _report_left_out(header, text, left)
-
-
-def _report_left_out(header: Header, text: str, left: Mapping[str, int]) -> None:
-    if left:
-        words = ", ".join(f"{word} ({count})" for word, count in left.items())
-        details = {"header": quoted(text), "words": words}
-        kind = CATALOGUE["mapping-rows-left-out"]
-        header.findings.append(Finding(kind, header.row, None, None, None, details))
 
 
 _SIGNS = re.compile(r"[-−()]")
@@ -419,30 +399,49 @@ def without_signs(column: CellColumn, rows: Iterable[int]) -> ConvertedCells:
     return converted
 
 
-def _mapped_header(mapping: SheetMapping, resource: Resource, found: HeaderCandidate) -> Header:
-    """Return the header without converted columns, with findings of missing required ones."""
+def dates_of_days(
+    days: CellColumn, months: CellColumn, rows: Iterable[int], later: int
+) -> ConvertedCells:
+    """Return the dates of the days in ``rows``, Excel's numbers, in the month that another column
+    has, or as many months ``later``.
+
+    Cells that are dates stay unchanged.
+    """
+    converted = ConvertedCells(all_values(days))
+    for row in rows:
+        value = converted.values[row - 1]
+        if not shown_text(value) or isinstance(value, dt.date):
+            continue
+        named = months.value(row - 1)
+        day, month = day_of(value), month_of(named)
+        year, at = divmod(12 * month[0] + month[1] - 1 + later, 12) if month else (1, 0)
+        if month is None or day is None or day > monthrange(year, at + 1)[1]:
+            details = {"month": quoted(shown_text(named))}
+            converted.unusable[row] = "mapping-day-unknown", details
+        else:
+            converted.values[row - 1] = dt.datetime(year, at + 1, day)
+    return converted
+
+
+def _mapped_header(
+    columns: Iterable[MappedColumn], resource: Resource, found: HeaderCandidate
+) -> Header:
+    """Return the header without converted columns."""
     header = Header(row=found.position + 1, columns={})
-    for mapped in mapping.columns:
+    for mapped in columns:
         if mapped.is_direct and mapped.source is not None:
             header.columns[mapped.name] = found.index(mapped.source)
+            header.names[mapped.name] = mapped.source
         elif not mapped.sources:
             values, _ = _type_value(resource.by_name[mapped.name], mapped.constant)
             header.constants[mapped.name] = values.iat[0]
-        if mapped.sources:
-            header.names[mapped.name] = " + ".join(mapped.sources)
         if mapped.numbers is not None:
             header.styles[mapped.name] = mapped.numbers
-    mapped_names = {mapped.name for mapped in mapping.columns}
-    for name in resource.required:
-        if name not in mapped_names:
-            details = {"column": name, "mapping": str(mapping.path)}
-            kind = CATALOGUE["mapping-column-missing"]
-            header.findings.append(Finding(kind, header.row, name, None, None, details))
     return header
 
 
 def _converted_columns(
-    mapping: SheetMapping,
+    columns: Sequence[MappedColumn],
     resource: Resource,
     found: HeaderCandidate,
     formats_of: FormatLookup,
@@ -451,9 +450,9 @@ def _converted_columns(
     """Yield the columns whose cells are converted, except in rows that repeat the header or are
     left out."""
     cells = found.cells
-    rows = [row for row in _rows_below(found) if row not in left_out]
+    rows = [row for row in rows_below(found) if row not in left_out]
     split: dict[int, list[MappedColumn]] = {}
-    for mapped in mapping.columns:
+    for mapped in columns:
         if mapped.join:
             left, indexes = cells.first_column, [found.index(text) for text in mapped.join]
             formats = formats_of(cells.raw.formats, [left + index for index in indexes])
@@ -471,9 +470,12 @@ def _converted_columns(
             targets = {text: _to_cell(column, value) for text, value in mapped.values.items()}
             listed = cells.columns[found.index(mapped.sources[0])]
             yield mapped, convert_values(listed, rows, targets)
-        elif mapped.sign == "negative":
+        elif mapped.sign in {"negative", "any"}:
             amounts = cells.columns[found.index(mapped.sources[0])]
             yield mapped, without_signs(amounts, rows)
+        elif mapped.month is not None:
+            days, months = (cells.columns[found.index(text)] for text in mapped.sources)
+            yield mapped, dates_of_days(days, months, rows, int(mapped.later))
         elif mapped.when is not None:
             split.setdefault(found.index(mapped.sources[0]), []).append(mapped)
     for source, group in split.items():

@@ -19,17 +19,26 @@ import pandas as pd
 
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Column, Kind, Resource, pandera_checks
-from xlbridge.resources.checks import DOCUMENTS, RULES, bare_document, is_email
+from xlbridge.resources.checks import DOCUMENTS, RULES, is_email
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions
 from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import ColumnCells
 from xlbridge.validation.cells.row_words import is_total
-from xlbridge.validation.cells.text import display, strip_invisible
+from xlbridge.validation.cells.text import display
 from xlbridge.validation.headers.header_row import (
     HeaderMatcher,
     header_key,
     header_texts,
     header_words,
+)
+from xlbridge.validation.mapping.cell_meanings import (
+    NOTHING,
+    all_values,
+    bare_text,
+    day_of,
+    document_kind,
+    month_of,
+    valid_kinds,
 )
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
@@ -69,6 +78,8 @@ class _Vocabulary:
     other_units: Words
     banks: frozenset[int]
     row_words: Mapping[str, Words]
+    documents: Mapping[str, Words]
+    document_numbers: Words
 
     @cached_property
     def fillers(self) -> Words:
@@ -135,6 +146,18 @@ def is_unknown_amount(header: str) -> bool:
     return not words.isdisjoint(known.amounts) and words.isdisjoint(
         known.other_things | known.other_units
     )
+
+
+def document_words(header: str) -> Words:
+    """Return the words of documents in a header, if it is nothing but the number of one."""
+    known, words = _vocabulary(), mapping_words(header)
+    documents = frozenset[str]().union(*known.documents.values())
+    return words & documents if words <= documents | known.document_numbers else frozenset()
+
+
+def known_documents(resource: str) -> Words:
+    """Return the words of the documents that the records of a resource are."""
+    return _vocabulary().documents.get(resource, frozenset())
 
 
 def side_of(text: str) -> str | None:
@@ -304,55 +327,15 @@ def _is_other_thing(words: Words, column: Column) -> bool:
     return column.kind is not Kind.TEXT and bool((words & known.names) - own_words)
 
 
-_PARTY_ROWS = {"codigoDoCliente": ("in", "out"), "codigoDoFornecedor": ("out", "in")}
-"""Words of the rows of receivables and payables, and of the others, by the column of the party."""
-
-
-def selected_rows(foreign: "ForeignColumn", party: str) -> Mapping[str, bool] | None:
-    """Return which words of a column are those of open titles of the party, or of what comes from
-    or goes to it; None unless all words are known and some rows are left out."""
-    known = _vocabulary().row_words
-    for kept, left in (("open", "settled"), _PARTY_ROWS[party]):
-        words = {text: value_key(text) for text in foreign.texts}
-        if known[kept] | known[left] >= set(words.values()):
-            found = {text: word in known[kept] for text, word in words.items()}
-            if len({*found.values()}) > 1:
-                return found
-    return None
+def words_of_rows(kind: str) -> Words:
+    """Return the words of cells that say what a row is: open, settled, in, out."""
+    return _vocabulary().row_words[kind]
 
 
 MAX_LISTED = 12
 """Number of values that messages list."""
 MAX_VALUES = 60
 """Number of words that a person can map one by one."""
-
-
-def all_values(column: CellColumn) -> list[object]:
-    """Return the values of a column, from Excel's row 1 on."""
-    return list(column.values(range(len(column.kinds))))
-
-
-def document_kind(value: object) -> str | None:
-    """Return the kind of document in a cell, by its check digits, else by its length.
-
-    A document without its leading zeros counts if it can only be of one kind. A wrong document has
-    mostly digits, unlike a name of the same length.
-    """
-    bare = _bare_text(value)
-    valid = _valid_kinds(bare)
-    if len(valid) == 1:
-        return valid[0]
-    if 2 * sum(map(str.isdecimal, bare)) < len(bare):
-        return None
-    return next((kind for kind, one in DOCUMENTS.items() if one.symbols == len(bare)), None)
-
-
-def _bare_text(value: object) -> str:
-    return bare_document(strip_invisible(display(value))[0].strip())
-
-
-def _valid_kinds(bare: str) -> list[str]:
-    return [kind for kind, one in DOCUMENTS.items() if one.is_valid(bare.zfill(one.symbols))]
 
 
 _MOSTLY = 0.8
@@ -372,6 +355,7 @@ _DATE = re.compile(
 )
 _PT_CENTS = re.compile(r"\d,\d{2}\s*$")
 _EN_CENTS = re.compile(r"\d\.\d{2}\s*$")
+_AMOUNT = re.compile(r"[(+−-]?\s*(R\$)?\s*[(+−-]?\s*\d[\d.,]*\s*[)−-]?\s*[CD]?")
 _BANK_DIGITS, _MANY_ACCOUNTS = 3, 30
 _ACCOUNTS = frozenset({"codigoDaContaCorrente"})
 LISTED_CODES = frozenset(
@@ -410,7 +394,7 @@ class ForeignColumn:
         Most check digits must be valid: telephone numbers have the length of a CPF.
         """
         known = list(filter(None, map(document_kind, self.values)))
-        valid = sum(bool(_valid_kinds(_bare_text(value))) for value in self.values)
+        valid = sum(bool(valid_kinds(bare_text(value))) for value in self.values)
         if len(known) < _MOSTLY * len(self.cells.kinds) or 2 * valid < len(known):
             return set()
         return set(known)
@@ -447,6 +431,25 @@ class ForeignColumn:
             for kind, value in zip(self.cells.kinds, self.values, strict=True)
         )
         return dates > 0 and dates >= _MOSTLY * len(self.cells.kinds)
+
+    @cached_property
+    def amounts(self) -> float:
+        """Share of the rows with an amount other than zero, none if other texts are among them."""
+        shown = [display(value).strip() for value in self.values]
+        given = [text for text in shown if not NOTHING.fullmatch(text)]
+        if self.are_dates or not all(map(_AMOUNT.fullmatch, given)):
+            return 0.0
+        return self.filled * len(given) / max(1, len(shown))
+
+    @cached_property
+    def are_days(self) -> bool:
+        """True if all values are days of a month, such as "todo dia 10"."""
+        return bool(self.texts) and all(day_of(value) is not None for value in self.values)
+
+    @cached_property
+    def are_months(self) -> bool:
+        """True if all values are months with their year."""
+        return bool(self.texts) and all(month_of(value) is not None for value in self.values)
 
     def are_texts(self) -> bool:
         """Return whether the values are texts, and no dates."""

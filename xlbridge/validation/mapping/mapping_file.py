@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments, write_private
 from xlbridge.i18n import Text
+from xlbridge.resources import KEY
 from xlbridge.resources.models import (
     NOT_IN_FILES,
     OR_NULL,
@@ -56,7 +57,7 @@ TO_FILL_IN = "?"
 """Placeholder in a proposal for a value that only a person knows; it must be replaced."""
 
 
-Sign = Literal["positive", "negative"]
+Sign = Literal["positive", "negative", "any"]
 
 FoundMistake = tuple[YamlPath, Text]
 """Mistake in a mapping file: the YAML path and the message."""
@@ -74,7 +75,10 @@ class MappedColumn(
         cnpj match any document of that kind.
     numbers: The style of text numbers: pt is 1.234,56; en is 1,234.56.
     when: Selects the documents of one kind.
-    sign: Selects the rows with a positive or a negative amount, which is used without its sign.
+    sign: Selects the rows with a positive or a negative amount, or with any, which is used without
+        its sign.
+    month: The header of the month to which the days in the cells belong, such as "todo dia 10".
+    later: The number of months after that one.
     join: The headers of the columns whose texts are joined.
     separator: The separator of joined texts; by default a space.
     constant: One value for all rows.
@@ -87,6 +91,8 @@ class MappedColumn(
     numbers: NumberStyle | None = None
     when: Literal["cpf", "cnpj"] | None = None
     sign: Sign | None = None
+    month: Name | None = None
+    later: int | str = 0
     join: Annotated[Sequence[Name], Meta(min_length=2)] = ()
     separator: str = " "
     constant: Scalar = None
@@ -96,7 +102,10 @@ class MappedColumn(
     @property
     def sources(self) -> Sequence[str]:
         """Source headers of the column, none for a constant."""
-        return self.join if self.source is None else (self.source,)
+        if self.source is None:
+            return self.join
+        has_month = self.month not in {None, TO_FILL_IN}
+        return (self.source, str(self.month)) if has_month else (self.source,)
 
     @property
     def body(self) -> Mapping[str, object]:
@@ -107,13 +116,30 @@ class MappedColumn(
             link = {} if self.link is None else {"link": self.link}
             return {"constant": self.constant, **link}
         options = {key: getattr(self, key) for key in _FROM_OPTIONS}
+        if not self.later:
+            del options["later"]
         return {"from": self.source} | {key: it for key, it in options.items() if it is not None}
 
     @property
     def is_direct(self) -> bool:
         """True if the cells are used unchanged."""
-        is_converted = self.values is not None or self.when is not None or self.sign == "negative"
+        options = self.values, self.when, self.month
+        is_converted = self.sign in {"negative", "any"} or any(it is not None for it in options)
         return self.source is not None and not is_converted
+
+
+class MappedList(Struct, frozen=True, kw_only=True):
+    """A list of each record, whose rows are those with the same key.
+
+    items: The columns of an item; one block for each of the items side by side in a row, such as
+        instalments.
+    once: True if each row of a record repeats its items, so that the first one has them all.
+    """
+
+    items: Annotated[
+        Sequence[Annotated[Mapping[str, MappedColumn], Meta(min_length=1)]], Meta(min_length=1)
+    ]
+    once: bool = False
 
 
 class MappingFile(Struct, frozen=True, kw_only=True):
@@ -125,6 +151,7 @@ class MappingFile(Struct, frozen=True, kw_only=True):
     accept: The findings that are right as they are, each as CODE or CODE:COLUMN.
     rows: The headers whose words select rows, with true for the words of rows that are read, and
         false for those of rows that are left out.
+    lists: The lists of the records, if a sheet has a row for each item.
     title: What the sheet is, such as the export of another system.
     source: Where its columns are described.
     """
@@ -138,6 +165,7 @@ class MappingFile(Struct, frozen=True, kw_only=True):
     ignore: tuple[Name, ...] = ()
     accept: tuple[Name, ...] = ()
     rows: Mapping[Name, Annotated[Mapping[str, bool], Meta(min_length=1)]] = {}
+    lists: Mapping[Name, MappedList] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +180,7 @@ class SheetMapping:
     ignore: tuple[str, ...] = ()
     accept: tuple[str, ...] = ()
     rows: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
+    lists: Mapping[str, MappedList] = field(default_factory=dict)
     title: str | None = None
     source: str | None = None
 
@@ -162,7 +191,33 @@ class SheetMapping:
     @property
     def links(self) -> Mapping[str, str]:
         """Registries of the columns whose cells identify records."""
-        return {column.name: column.link for column in self.columns if column.link is not None}
+        found = (column for _, column in self.all_columns)
+        return {column.name: column.link for column in found if column.link is not None}
+
+    @property
+    def all_columns(self) -> Iterator[tuple[YamlPath, MappedColumn]]:
+        """Columns of the records, then of their lists, with the paths in the file."""
+        yield from ((("columns", column.name), column) for column in self.columns)
+        for name, one in self.lists.items():
+            for number, block in enumerate(one.items):
+                for column in block.values():
+                    yield ("lists", name, "items", number, column.name), column
+
+    @property
+    def by_path(self) -> Mapping[str, MappedColumn]:
+        """Columns of the records by name, and of their lists by ``item_path``."""
+        return {
+            item_path(str(path[1]), int(path[3]), column.name)
+            if path[0] == "lists"
+            else column.name: column
+            for path, column in self.all_columns
+        }
+
+
+def item_path(name: str, number: int, column: str) -> str:
+    """Return how a column of a list is called, such as ``produtos.1.quantidade``; ``number`` is
+    that of the items side by side, from zero on."""
+    return f"{name}.{number + 1}.{column}"
 
 
 def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
@@ -179,7 +234,7 @@ def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
 
 
 _SOURCES = ("from", "join", "constant")
-_FROM_OPTIONS = ("values", "numbers", "when", "sign", "link")
+_FROM_OPTIONS = ("values", "numbers", "when", "sign", "month", "later", "link")
 _OF_SOURCE = dict.fromkeys(_FROM_OPTIONS, ("from",)) | {
     "with": ("join",),
     "link": ("from", "constant"),
@@ -226,19 +281,40 @@ def read_mapping(path: Path) -> SheetMapping:
         document=document,
         resource=file.resource,
         header=file.header,
-        columns=tuple(replace(column, name=name) for name, column in file.columns.items()),
+        columns=tuple(_named(file.columns).values()),
         ignore=file.ignore,
         accept=file.accept,
         rows=file.rows,
+        lists={
+            name: replace(one, items=[_named(block) for block in one.items])
+            for name, one in file.lists.items()
+        },
         title=file.title,
         source=file.source,
     )
 
 
+def _named(columns: Mapping[str, MappedColumn]) -> dict[str, MappedColumn]:
+    return {name: replace(column, name=name) for name, column in columns.items()}
+
+
+def _bodies(content: Mapping[str, Any]) -> Iterator[tuple[YamlPath, Mapping[str, Any]]]:
+    """Yield the columns of the records and of their lists, with their paths."""
+    yield from ((("columns", name), body) for name, body in content["columns"].items())
+    for listed, one in content.get("lists", {}).items():
+        for number, block in enumerate(one["items"]):
+            for name, body in block.items():
+                yield ("lists", listed, "items", number, name), body
+
+
 def _column_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
     """Yield columns without exactly one source, and keys that do not match their source."""
-    for name, body in content["columns"].items():
-        path = "columns", name
+    key = content["columns"].get(KEY, {})
+    if content.get("lists") and not {"from", "join"} & key.keys():
+        yield ("lists",), _KEY_NEEDED.format(key=KEY)
+    for path, body in _bodies(content):
+        if path[0] == "lists" and "sign" in body:
+            yield (*path, "sign"), _NOT_IN_LISTS
         sources = [source for source in _SOURCES if source in body]
         if len(sources) != 1:
             yield path, _ONE_SOURCE
@@ -246,7 +322,7 @@ def _column_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
         for key, needed in _OF_SOURCE.items():
             if key in body and sources[0] not in needed:
                 yield (*path, key), _ONLY_WITH.format(key=key, source=", ".join(needed))
-        for key in ("values", "numbers", "when", "sign"):
+        for key in ("values", "numbers", "when", "sign", "month"):
             if "link" in body and key in body:
                 yield (*path, key), _NOT_WITH_LINK.format(key=key)
         known: dict[str, str] = {}
@@ -266,11 +342,11 @@ def _header_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
     counts = Counter(map(header_key, known))
     used: set[str] = set()
     sources: list[tuple[YamlPath, str]] = []
-    for name, body in content["columns"].items():
+    for place, body in _bodies(content):
         joined = enumerate(body.get("join", ()))
-        sources += [(("columns", name, "join", number), header) for number, header in joined]
-        if "from" in body:
-            sources.append((("columns", name, "from"), body["from"]))
+        sources += [((*place, "join", number), header) for number, header in joined]
+        keys = (key for key in ("from", "month") if body.get(key) not in {None, TO_FILL_IN})
+        sources += [((*place, key), body[key]) for key in keys]
     for path, header in sources:
         times = counts[header_key(header)]
         if not times:
@@ -309,6 +385,11 @@ _ONE_SOURCE = Text(
 )
 _ONLY_WITH = Text(pt="{key} só vale com {source}.", en="{key} is only valid with {source}.")
 _NOT_WITH_LINK = Text(pt="{key} não vale com link.", en="{key} is not valid with link.")
+_NOT_IN_LISTS = Text(pt="sign não vale em listas.", en="sign is not valid in lists.")
+_KEY_NEEDED = Text(
+    pt="falta em columns a {key}, de uma coluna (from): as linhas com a mesma são um registro.",
+    en="columns lacks the {key}, from a column: rows with the same one are one record.",
+)
 _SAME_VALUE = Text(
     pt="{key} é o mesmo que {first}; deixe um só.", en="{key} is the same as {first}; keep one."
 )
@@ -473,7 +554,7 @@ def remembered_values(mappings: Iterable[SheetMapping]) -> Mapping[str, Mapping[
     mappings the last one counts."""
     found: dict[str, dict[str, Scalar]] = {}
     for mapping in mappings:
-        for column in mapping.columns:
+        for _, column in mapping.all_columns:
             words = {value_key(text): it for text, it in (column.values or {}).items()}
             found.setdefault(column.name, {}).update(words)
     return found

@@ -12,8 +12,6 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-import yaml
-
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Column, Kind, Resource
 from xlbridge.resources.checks import DOCUMENTS
@@ -39,19 +37,18 @@ from xlbridge.validation.mapping.column_fit import (
     ForeignColumn,
     NameMatcher,
     columns_called,
-    foreign_columns,
     listed_values,
     mapping_words,
-    selected_rows,
 )
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
     MappedColumn,
     Scalar,
     SheetMapping,
+    item_path,
     value_key,
 )
-from xlbridge.workbook.read import SheetCells
+from xlbridge.validation.mapping.title_rows import amounts_of_party, due_day, selected_rows
 
 _OTHER_COLUMN_PENALTY = 0.5
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc"})
@@ -91,19 +88,36 @@ class ProposedColumn:
     @property
     def sources(self) -> tuple[str, ...]:
         """Source headers of the column."""
-        return tuple(self.body.get("join", [self.body["from"]] if "from" in self.body else []))
+        named = [self.body[key] for key in ("from", "month") if key in self.body]
+        return tuple(self.body.get("join", [text for text in named if text != TO_FILL_IN]))
 
     @property
     def is_incomplete(self) -> bool:
         """True if a person has to fill in a value."""
-        return TO_FILL_IN in [self.body.get("constant"), *self.body.get("values", {}).values()]
+        asked = (self.body.get(key) for key in ("constant", "month", "later"))
+        return TO_FILL_IN in [*asked, *self.body.get("values", {}).values()]
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedList:
+    """A proposed list of each record: the columns of its items, for each of those that are side by
+    side; ``once`` if each row of a record repeats them."""
+
+    items: Sequence[Sequence[ProposedColumn]]
+    once: bool = False
+
+    @property
+    def columns(self) -> Sequence[ProposedColumn]:
+        """Columns of all items."""
+        return [column for block in self.items for column in block]
 
 
 @dataclass(frozen=True, slots=True)
 class MappingProposal:
     """A proposed mapping of a sheet: ``ignore`` has the unused headers with the reasons,
     ``header_row`` is Excel's row number of the header; ``base`` the mapping that it builds on;
-    ``rows`` has the words of the rows that are read and left out."""
+    ``rows`` has the words of the rows that are read and left out; ``lists`` the lists of records of
+    which a sheet has a row for each item."""
 
     resource: Resource
     sheet: str
@@ -113,6 +127,17 @@ class MappingProposal:
     header_row: int = 1
     base: SheetMapping | None = None
     rows: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
+    lists: Mapping[str, ProposedList] = field(default_factory=dict)
+
+    @property
+    def all_columns(self) -> Mapping[str, ProposedColumn]:
+        """Columns of the records by name, and of their lists by path, such as
+        ``produtos.1.idProduto``."""
+        found = {column.name: column for column in self.columns}
+        for name, one in self.lists.items():
+            for number, block in enumerate(one.items):
+                found |= {item_path(name, number, column.name): column for column in block}
+        return found
 
     @property
     def weight(self) -> float:
@@ -122,13 +147,15 @@ class MappingProposal:
         """
         points = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.6, Confidence.LOW: 0.2}
         matched = {c.name: points[c.confidence] for c in self.columns if c.sources}
+        items = [column for one in self.lists.values() for column in one.items[0]]
+        listed = sum(points[column.confidence] for column in items if column.sources)
         required = self.resource.required
         if self.resource.needs_children and KEY not in matched:
             return -math.inf
         missing = sum(name not in matched for name in required) / max(1, len(required))
         share = len(self.used_headers) / max(1, len(self.header))
         penalty = _OTHER_COLUMN_PENALTY * len(self.foreign_names)
-        return sum(matched.values()) + share - 2 * missing - penalty
+        return sum(matched.values()) + listed + share - 2 * missing - penalty
 
     def changes(self) -> tuple[list[str], list[str]]:
         """Return the headers of the base that the sheet lacks, and those that are new."""
@@ -138,21 +165,22 @@ class MappingProposal:
         return gone, [text for key, text in new.items() if key not in old]
 
     @property
-    def open_columns(self) -> list[ProposedColumn]:
-        """Columns to be checked: all, or those that differ from the mapping used before."""
+    def open_columns(self) -> Mapping[str, ProposedColumn]:
+        """Columns to be checked, like ``all_columns``: all, or those that differ from the mapping
+        used before."""
         if self.base is None or self.base.title is not None:
-            return list(self.columns)
-        before = {column.name: column.body for column in self.base.columns}
-        return [
-            one
-            for one in self.columns
-            if before.get(one.name) != one.body or one.confidence is Confidence.LOW
-        ]
+            return self.all_columns
+        before = {name: column.body for name, column in self.base.by_path.items()}
+        return {
+            name: one
+            for name, one in self.all_columns.items()
+            if before.get(name) != one.body or one.confidence is Confidence.LOW
+        }
 
     @property
     def used_headers(self) -> set[str]:
         """Headers that the columns use."""
-        return {header for column in self.columns for header in column.sources}
+        return {header for column in self.all_columns.values() for header in column.sources}
 
     @property
     def foreign_names(self) -> Mapping[str, frozenset[str]]:
@@ -299,6 +327,36 @@ class _Choice(dict[str, ProposedColumn]):
             confidence = min(amount.confidence, Confidence.MEDIUM, key=_RISING.index)
             self.add(name, {**amount.body, "sign": own}, confidence, _SIGNED)
 
+    def take_side(self, resource: Resource, columns: Sequence[ForeignColumn]) -> None:
+        """Take the amounts of a sheet of titles that has a column for what comes in and one for
+        what goes out."""
+        party, name = _party(resource), resource.totals.amount or ""
+        sides = amounts_of_party(columns, party) if party is not None else ()
+        if not sides or ("sign" in self[name].body if name in self else False):
+            return
+        headers = {foreign.header for foreign in sides}
+        amounts = self[name].sources if name in self else ()
+        # The balance beside them is no amount of a title.
+        if any(text not in headers and "saldo" not in mapping_words(text) for text in amounts):
+            return
+        for other in [one.name for one in self.values() if not headers.isdisjoint(one.sources)]:
+            del self[other]
+        body = {**fit_and_body(resource.by_name[name], sides[0])[1], "sign": "any"}
+        self.add(name, body, Confidence.MEDIUM, _ONE_SIDE.format(other=sides[1].header))
+
+    def take_due_day(self, resource: Resource, columns: Sequence[ForeignColumn]) -> None:
+        """Take the due dates of titles from the day of a month; which month it is is asked for
+        unless the sheet says so."""
+        found = due_day(columns) if _DUE in resource.by_name else None
+        if found is None or (_DUE in self and found[0].header not in self[_DUE].sources):
+            return
+        days, month, is_certain = found
+        body = {"from": days.header, "month": month.header if month else TO_FILL_IN}
+        if not is_certain and month is not None:
+            body["later"] = TO_FILL_IN
+        confidence = Confidence.HIGH if is_certain else Confidence.LOW
+        self.add(_DUE, body, confidence, _DUE_DAY if is_certain else _WHICH_MONTH)
+
     def fill_missing(self, resource: Resource, earlier: Sequence[SheetMapping]) -> None:
         """Fill missing columns with the constant of an earlier mapping, required ones with ``?``.
 
@@ -318,8 +376,8 @@ class _Choice(dict[str, ProposedColumn]):
         }
         for column in [column for column in resource.columns if column.name not in self]:
             if column.name in constants:
-                self.add(column.name, constants[column.name], Confidence.MEDIUM, _EARLIER_CONSTANT)
-            elif column.required:
+                self.add(column.name, constants[column.name], Confidence.MEDIUM, EARLIER_CONSTANT)
+            elif column.required and "no_repeats" not in column.checks:
                 self.add(column.name, {"constant": TO_FILL_IN}, Confidence.LOW, _TO_BE_FILLED_IN)
 
 
@@ -369,6 +427,8 @@ def propose(
         choice.replace_gone(base, resource, new)
     choice.join_parts(resource, open_columns)
     choice.fill_values(remembered)
+    choice.take_side(resource, columns)
+    choice.take_due_day(resource, columns)
     choice.select_amounts(resource, columns)
     rows = _proposed_rows(resource, columns, base, choice.headers)
     choice.fill_missing(resource, earlier)
@@ -381,7 +441,7 @@ def propose(
             # A header that names a missing column has unusable values.
             fits = ((one.name, name_fit_of(matcher, foreign, one)) for one in missing)
             named = next((name for name, fit in fits if fit and fit.score >= HIGH), None)
-            ignore[foreign.header] = _UNUSABLE.format(column=named) if named else _NO_COLUMN
+            ignore[foreign.header] = _UNUSABLE.format(column=named) if named else NO_COLUMN
             if foreign not in open_columns:
                 ignore[foreign.header] = _IGNORED_BEFORE
     ignore |= dict.fromkeys(repeated, _REPEATED)
@@ -436,6 +496,9 @@ def _reused_body(
             return body, Confidence.LOW
         return body, Confidence.MEDIUM if foreign.is_counter else Confidence.HIGH
     share, direct = fit_and_body(column, foreign)
+    if mapped.sign is not None and share:
+        # Amounts of the other sign do not fit, and are left out.
+        return {**direct, "sign": mapped.sign}, Confidence.HIGH
     if mapped.link is not None:
         if foreign.are_dates:
             return None, Confidence.LOW
@@ -479,7 +542,7 @@ _HISTORY = Text(
     pt="a planilha não tem histórico; estas colunas descrevem o lançamento",
     en="the sheet has no history; these columns describe the entry",
 )
-_EARLIER_CONSTANT = Text(
+EARLIER_CONSTANT = Text(
     pt="a planilha não tem a coluna; o valor é o de um mapeamento anterior",
     en="the sheet lacks the column; the value comes from an earlier mapping",
 )
@@ -497,11 +560,25 @@ _IN_PLACE_OF = Text(
     en="it is the only new column, and {header} is no longer in the sheet",
 )
 _IGNORED_BEFORE = Text(pt="não é usada no mapeamento", en="the mapping does not use it")
+_ONE_SIDE = Text(
+    pt="só as linhas com valor nesta coluna são lidas; as outras o têm em {other}",
+    en="only rows with an amount in this column are read; the others have it in {other}",
+)
+_DUE_DAY = Text(
+    pt="é o dia do mês, e a planilha tem o mês do vencimento",
+    en="it is the day of the month, and the sheet has the month of the due date",
+)
+_WHICH_MONTH = Text(
+    pt="é só o dia: diga de que coluna é o mês (month), e quantos meses depois vence (later: 0 no "
+    "mesmo mês)",
+    en="it is only the day: say which column has the month (month), and how many months later it "
+    "is due (later: 0 in the same month)",
+)
 _SIGNED = Text(
     pt="a coluna tem valores positivos e negativos; só os de um sinal são lidos, sem ele",
     en="the column has positive and negative amounts; only those of one sign are read, without it",
 )
-_NO_COLUMN = Text(pt="nenhuma coluna corresponde", en="no column matches")
+NO_COLUMN = Text(pt="nenhuma coluna corresponde", en="no column matches")
 _UNUSABLE = Text(
     pt="parece ser {column}, mas nenhum dos valores serve",
     en="it seems to be {column}, but none of the values fit",
@@ -510,63 +587,3 @@ _REPEATED = Text(
     pt="aparece mais de uma vez; para usá-la, dê outro nome na planilha",
     en="it occurs more than once; to use it, rename it in the sheet",
 )
-
-
-_WIDTH = 10_000
-
-
-def confirmed_mapping_text(
-    cells: SheetCells,
-    header_row: int,
-    resource: str,
-    columns: Mapping[str, Mapping[str, Any]],
-    rows: Mapping[str, Mapping[str, bool]],
-) -> str:
-    """Return the text of a mapping file with the ``columns`` that a person confirmed, and the words
-    of ``rows`` that are read; all other headers of the sheet are ignored."""
-    unique, repeated = foreign_columns(cells, header_row - 1)
-    header = [*(foreign.header for foreign in unique), *repeated]
-    used = {*rows} | {
-        name for body in columns.values() for name in (body.get("from"), *body.get("join", ()))
-    }
-    content = {
-        "version": 1,
-        "resource": resource,
-        "header": header,
-        "columns": {name: dict(body) for name, body in columns.items()},
-        "rows": {text: dict(words) for text, words in rows.items()},
-        "ignore": [name for name in header if name not in used],
-    }
-    return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=_WIDTH)
-
-
-def mapping_text(proposal: MappingProposal) -> str:
-    """Return the text of the proposed file, with the reasons as comments."""
-    lines = ["version: 1", f"resource: {proposal.resource.name}"]
-    lines += [f"header: {_flow(list(proposal.header))}", "columns:"]
-    for column in proposal.columns:
-        lines += [f"  # {reason_text(column)}", f"  {column.name}: {_flow(dict(column.body))}"]
-    if proposal.rows:
-        lines.append("rows:")
-    lines += [f"  {_flow(text)}: {_flow(dict(words))}" for text, words in proposal.rows.items()]
-    if proposal.base is not None and proposal.base.accept:
-        lines.append(f"accept: {_flow(list(proposal.base.accept))}")
-    if proposal.ignore:
-        lines.append("ignore:")
-    lines += [f"  - {_flow(header)}  # {why}" for header, why in proposal.ignore.items()]
-    return "\n".join(lines) + "\n"
-
-
-def reason_text(column: ProposedColumn) -> Text:
-    """Return the confidence and reason of a proposed column."""
-    return Text(pt="{sure}: {why}.", en="{sure}: {why}.").format(
-        sure=CONFIDENCE_WORDS[column.confidence], why=column.reason
-    )
-
-
-def _flow(value: Any) -> str:
-    """Return a value as YAML on one line."""
-    text = yaml.safe_dump(
-        value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=_WIDTH
-    )
-    return text.removesuffix("...\n").strip()

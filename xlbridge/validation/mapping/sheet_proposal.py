@@ -40,6 +40,7 @@ from xlbridge.validation.mapping.column_fit import (
     side_of,
     words_of_names,
 )
+from xlbridge.validation.mapping.list_proposal import ListProposer
 from xlbridge.validation.mapping.mapping_file import SheetMapping, remembered_values
 from xlbridge.validation.mapping.proposal import (
     WITH_RIVALS,
@@ -91,18 +92,24 @@ def propose_mapping(
     proposals = []
     bases = {one.name: similar_mapping(headers, earlier, one.name) for one in fitting}
     bases, remembered = best_layouts(headers, bases), remembered_values(earlier)
+    lists = ListProposer(cells, position, columns)
     for one in fitting:
         confirmed = [mapping for mapping in earlier if mapping.resource == one.name]
         proposal = propose(
             one, cells.name, columns, repeated, confirmed, bases[one.name], remembered
         )
-        proposals.append(_with_child_keys(proposal, sheets, cells, position))
+        if any(child_cells(sheets, cells.name, one)):
+            proposal = _with_child_keys(proposal, sheets, cells, position)
+        else:
+            proposal = lists.with_lists(proposal, confirmed, remembered)
+        proposals.append(proposal)
     best = proposals[0]
     if requested is None:
         best = _choose_proposal(path, proposals, resources, cells, position)
     read_back = best.resource.read_back
     if (
-        any(column.name == KEY and column.is_incomplete for column in best.columns)
+        KEY in best.resource.required
+        and all(column.name != KEY for column in best.columns)
         and read_back is not None
         and not set(read_back.number_columns).isdisjoint(best.header)
     ):
@@ -242,6 +249,9 @@ def _choose_proposal(
         if not any(names & _COUNTED for names in proposal.foreign_names.values())
     ]
     titled = _resources_in_names(resources, path, cells, position)
+    if any(proposal.lists for proposal in counting):
+        # A row for each item: it is no stock entry, even if that has the same columns.
+        counting = [one for one in counting if one.lists or one.resource.name in titled]
     # Texts above the header may apply to several columns.
     above = (
         [value for value in cells.row(position - 1) if isinstance(value, str)] if position else []
@@ -252,10 +262,11 @@ def _choose_proposal(
     months = [header for header in best.header if mapping_words(header) & _MONTHS]
     if len(months) >= _MIN_MONTHS:
         raise UsageError(_MONTH_COLUMNS.format(months=", ".join(months)), _HOW_TO_UNPIVOT)
-    if likely := _owners_of_columns(best.header, resources, [p.resource for p in counting]):
-        raise _rows_of_lists(likely)
+    owners = _owners_of_columns(best.header, resources, [p.resource for p in counting])
+    if owners and not best.lists:
+        raise _rows_of_lists(owners)
     named = [proposal for proposal in counting or proposals if proposal.resource.name in titled]
-    if named and all(proposal.weight == -math.inf for proposal in named):
+    if named and not best.lists and all(one.weight == -math.inf for one in named):
         # Such as orders without their items.
         titles = _titles(proposal.resource for proposal in named)
         hint = _HOW_TO_ADD_LISTS.format(name=named[0].resource.name)
@@ -270,7 +281,7 @@ def _choose_proposal(
     if balances and "descricaoDoProduto" in best.resource.by_name:
         message = _LIST_OF_BALANCES.format(headers=", ".join(balances))
         raise UsageError(message, _HOW_TO_COUNT.format(name=best.resource.name))
-    if _has_repeated_documents(best, cells, position):
+    if not best.lists and _has_repeated_documents(best, cells, position):
         own = {column.name for column in best.columns}
         raise _rows_of_lists(
             [
@@ -521,7 +532,7 @@ def _no_resource(path: Path, ranked: Sequence[MappingProposal], titled: Set[str]
             name=one.resource.name,
             n=len(one.used_headers),
             of=len(one.header),
-            why=joined(_reasons(one, likely, titled)),
+            why=joined(_reasons(one, likely, titled), ""),
         )
         for one in likely
     ]

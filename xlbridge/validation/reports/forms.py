@@ -170,23 +170,25 @@ def _write_annotated_copy(report: Report, target: Path) -> None:
     sheets = report.sheets
     first = sheets[0]
     file = first.file if first.fixes is None else first.fixes.file
+    # The lists of a mapped sheet may be in its own rows.
+    by_name = {item.sheet: [one for one in sheets if one.sheet == item.sheet] for item in sheets}
     summary = AnnotationSummary(
         file=file.name,
-        resources={item.sheet: item.resource_name or "?" for item in sheets},
+        resources={name: parts[0].resource_name or "?" for name, parts in by_name.items()},
         rows=sum(len(item.rows) for item in sheets),
         errors=sum(item.errors for item in sheets),
         warnings=sum(item.warnings for item in sheets),
     )
     marked = [
         AnnotatedSheet(
-            item.sheet,
-            listed_findings(item, MAX_SHOWN),
-            min(item.columns.values(), default=0),
-            widespread_cells(item),
+            name,
+            [finding for part in parts for finding in listed_findings(part, MAX_SHOWN)],
+            min(parts[0].columns.values(), default=0),
+            [cell for part in parts for cell in widespread_cells(part)],
         )
-        for item in sheets
+        for name, parts in by_name.items()
     ]
-    with as_xlsx(file, [item.sheet for item in sheets], first.limits) as workbook:
+    with as_xlsx(file, [*by_name], first.limits) as workbook:
         annotate(workbook, target, marked, summary)
 
 

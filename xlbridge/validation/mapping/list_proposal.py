@@ -1,0 +1,452 @@
+"""Proposal of the lists of a sheet that has a row for each item: the key by which rows are one
+record, the columns that are the same in all rows of a record, and those of its items.
+
+Instalments that are side by side in a row, such as "Vencto 1" and "Valor 1", are items as well.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from xlbridge.i18n import Text
+from xlbridge.resources import KEY, Resource
+from xlbridge.resources.references import REFERENCES
+from xlbridge.validation.cells.text import display
+from xlbridge.validation.headers.header_row import header_key, header_texts
+from xlbridge.validation.mapping.candidates import fit_and_body
+from xlbridge.validation.mapping.column_fit import (
+    ForeignColumn,
+    document_words,
+    known_documents,
+    mapping_words,
+    record_rows,
+)
+from xlbridge.validation.mapping.mapping_file import MappedList, Scalar, SheetMapping
+from xlbridge.validation.mapping.proposal import (
+    EARLIER_CONSTANT,
+    NO_COLUMN,
+    Confidence,
+    MappingProposal,
+    ProposedColumn,
+    ProposedList,
+    propose,
+)
+from xlbridge.workbook.read import SheetCells
+
+_ITEM_WORDS = frozenset({"item", "itens", "produto", "unitario", "unit", "unidade"})
+"""Words of amounts that belong to an item, not to its document."""
+_ORDINAL = re.compile(r"(?<!\d)(\d{1,2})\s*(?:[ªºa°]|(?!\d))")
+_CODES = frozenset({"codigo", "sku"})
+_STATUS = frozenset({"situacao", "status"})
+_CANCELLED = "cancel"
+_MAX_ITEMS = 60
+_LEAST = 2
+"""Number of columns of an item without which rows are no items."""
+_DUE, _AMOUNT, _SHARE = "dataDeVencimento", "valor", "percentual"
+_HALF_A_CENT = Decimal("0.005")
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Rows of records: ``rows`` are the zero-based rows by the text of the ``key``; ``varying`` are
+    the headers with several texts in most records that have several rows, ``constant`` the others:
+    a few records may be contradictory."""
+
+    key: str
+    rows: Mapping[str, Sequence[int]]
+    constant: Set[str]
+    varying: Set[str]
+
+    @property
+    def repeat(self) -> bool:
+        """True if a record has several rows."""
+        return any(len(rows) > 1 for rows in self.rows.values())
+
+
+class ListProposer:
+    """Proposer of the lists of a sheet's records; ``position`` is the zero-based header row."""
+
+    def __init__(self, cells: SheetCells, position: int, columns: Sequence[ForeignColumn]) -> None:
+        self._columns = {column.header: column for column in columns}
+        headers = [" ".join(text.split()) for text in header_texts(cells, position)]
+        rows = record_rows(cells, position)
+        self._texts = {
+            header: [display(value).strip() for value in column.values(rows)]
+            for header, column in zip(headers, cells.columns, strict=True)
+            if header in self._columns
+        }
+        self._groups = list(self._grouped())
+
+    def _grouped(self) -> Iterator[_Groups]:
+        """Yield the groups by each header that may be the number of a document; a bare number
+        only counts without others."""
+        numbers = [one for one in self._columns if document_words(one)]
+        bare = [one for one in self._columns if mapping_words(one) == {"numero"}]
+        for header in numbers or bare:
+            texts = self._texts[header]
+            has_numbers = all(any(map(str.isdigit, text)) for text in texts)
+            if has_numbers and not self._columns[header].are_dates:
+                yield self._groups_by(header)
+
+    def _groups_by(self, header: str) -> _Groups:
+        """Return the groups of the rows with the same text in a column."""
+        rows = defaultdict[str, list[int]](list)
+        for row, text in enumerate(self._texts[header]):
+            rows[text].append(row)
+        several = [one for one in rows.values() if len(one) > 1]
+        varying = {
+            name
+            for name, found in self._texts.items()
+            if 2 * sum(len({found[row] for row in one} - {""}) > 1 for one in several)
+            > len(several)
+        }
+        return _Groups(header, rows, self._texts.keys() - varying, varying)
+
+    def with_lists(
+        self,
+        proposal: MappingProposal,
+        earlier: Sequence[SheetMapping],
+        remembered: Mapping[str, Mapping[str, Scalar]],
+    ) -> MappingProposal:
+        """Return a proposal with the lists that are in the rows of the sheet, if it has some."""
+        resource, base = proposal.resource, proposal.base
+        is_flat = base is not None and base.title is None and not base.lists
+        if not resource.children or is_flat:
+            return proposal
+        known = () if base is None or not base.lists else self._present(base, KEY)
+        by_name = (
+            one for one in self._groups if document_words(one.key) <= known_documents(resource.name)
+        )
+        found = [
+            one
+            for groups in (map(self._groups_by, known) if known else by_name)
+            if (one := self._with_items(proposal, groups, earlier, remembered)) is not None
+        ]
+        return max(found, key=lambda one: one.weight, default=proposal)
+
+    def _present(self, mapping: SheetMapping, name: str) -> Sequence[str]:
+        """Return the header of a column in the mapping of a similar sheet, if it is still there."""
+        keys = {header_key(header): header for header in self._columns}
+        sources = [t for one in mapping.columns if one.name == name for t in one.sources]
+        found = [keys[key] for text in sources if (key := header_key(text)) in keys]
+        return found if len(found) == len(sources) == 1 else ()
+
+    def _with_items(
+        self,
+        proposal: MappingProposal,
+        groups: _Groups,
+        earlier: Sequence[SheetMapping],
+        remembered: Mapping[str, Mapping[str, Scalar]],
+    ) -> MappingProposal | None:
+        """Return the proposal of records with the rows of ``groups``, None if they are no items."""
+        resource, base = proposal.resource, proposal.base
+        side_by_side = self._side_by_side(resource, base)
+        taken = {
+            text
+            for one in side_by_side.values()
+            for column in one.columns
+            for text in column.sources
+        }
+        own = [c for c in self._columns.values() if c.header in groups.constant - taken]
+        main = propose(resource, proposal.sheet, own, (), earlier, base, remembered)
+        lists: dict[str, ProposedList] = {}
+        used = set(taken)
+        for child in resource.children:
+            if child.sheet in side_by_side:
+                lists[child.sheet] = side_by_side[child.sheet]
+            elif items := self._items(child, groups, used, main, base, remembered):
+                lists[child.sheet] = ProposedList([items])
+                used |= {text for column in items for text in column.sources}
+        # Rows of orders with nothing but instalments are rather those of titles.
+        needed = {
+            one.sheet
+            for one in resource.children
+            if len(one.required) > 1 or not resource.needs_children
+        }
+        rows_are_items = any(not one.once for one in lists.values())
+        if not needed & lists.keys() or (groups.repeat and not rows_are_items):
+            return None
+        is_new = base is None
+        columns = {
+            c.name: c
+            for c in main.columns
+            if used.isdisjoint(c.sources) and not (is_new and self._is_guess(c, resource))
+        }
+        if any(c.name in resource.required and c.name not in columns for c in main.columns):
+            return None
+        columns[KEY] = ProposedColumn(KEY, {"from": groups.key}, self._certainty(groups), _IS_KEY)
+        if not resource.needs_children and not self._adds_up(resource, columns, lists, groups):
+            return None
+        used |= {text for one in columns.values() for text in one.sources}
+        ordered = [columns[one.name] for one in resource.columns if one.name in columns]
+        rows: dict[str, Mapping[str, bool]] = {
+            header: {text: not text.casefold().startswith(_CANCELLED) for text in one.texts}
+            for header, one in self._columns.items()
+            if header not in used and mapping_words(header) & _STATUS and resource.needs_children
+            if any(text.casefold().startswith(_CANCELLED) for text in one.texts)
+        }
+        rows = rows | dict(main.rows) if base is None else dict(main.rows)
+        ignore = {
+            header: _VARIES if header in groups.varying else main.ignore.get(header, NO_COLUMN)
+            for header in proposal.header
+            if header not in used and header not in rows
+        }
+        repeated = {text: why for text, why in proposal.ignore.items() if text not in self._columns}
+        return replace(
+            main,
+            header=proposal.header,
+            columns=ordered,
+            ignore={**ignore, **repeated},
+            rows=rows,
+            lists=lists,
+        )
+
+    def _is_guess(self, column: ProposedColumn, resource: Resource) -> bool:
+        """Return whether a column may be left out: an optional one with low confidence, or whose
+        words a person would have to map one by one although they name places."""
+        if column.name in resource.required:
+            return False
+        is_place = column.name.casefold().endswith("municipio") and column.is_incomplete
+        return column.confidence is Confidence.LOW or is_place
+
+    def _certainty(self, groups: _Groups) -> Confidence:
+        """Return the confidence in a key: low if another number would make other records."""
+        if not groups.repeat:
+            return Confidence.MEDIUM
+        mine = {tuple(rows) for rows in groups.rows.values()}
+        others = [{tuple(rows) for rows in one.rows.values()} for one in self._groups]
+        finer = any(
+            theirs != mine and one.repeat for theirs, one in zip(others, self._groups, strict=True)
+        )
+        return Confidence.LOW if finer else Confidence.HIGH
+
+    def _items(
+        self,
+        child: Resource,
+        groups: _Groups,
+        used: Set[str],
+        main: MappingProposal,
+        base: SheetMapping | None,
+        remembered: Mapping[str, Mapping[str, Scalar]],
+    ) -> Sequence[ProposedColumn]:
+        """Return the columns of a list's items, none unless the sheet has all required ones."""
+        sure = {
+            text
+            for column in main.columns
+            for text in column.sources
+            if column.confidence is Confidence.HIGH
+        }
+        known = _block_of(base, child, 0)
+        before = set() if known is None else {t for one in known.columns for t in one.sources}
+        own = [
+            column
+            for header, column in self._columns.items()
+            if header not in used | {groups.key}
+            and (header in groups.varying or header not in sure or header in before)
+        ]
+        items = replace(child, columns=tuple(c for c in child.columns if c.name != KEY))
+        # The other system's number of a product says less than the code that people know.
+        codes = [one for one in own if mapping_words(one.header) & _CODES]
+        if codes and known is None:
+            own = [one for one in own if "id" not in mapping_words(one.header)]
+        proposed = propose(items, main.sheet, own, (), (), known, remembered)
+        columns = {one.name: one for one in proposed.columns if one.sources}
+        if known is None:
+            columns |= _by_codes(items, columns, codes)
+        kept = [
+            columns[one.name]
+            for one in items.columns
+            if one.name in columns
+            and (one.required or self._is_of_item(columns[one.name], groups, before))
+        ]
+        kept += _constants(known)
+        if len(kept) < _LEAST or any(one not in columns for one in items.required):
+            return ()
+        return kept
+
+    def _is_of_item(self, column: ProposedColumn, groups: _Groups, before: Set[str]) -> bool:
+        """Return whether an optional column is that of an item: what is the same in all rows of a
+        document may be the document's own, such as its freight."""
+        if not before.isdisjoint(column.sources):
+            return True
+        is_own = any(
+            text in groups.varying or mapping_words(text) & _ITEM_WORDS for text in column.sources
+        )
+        return is_own and column.confidence is not Confidence.LOW and not column.is_incomplete
+
+    def _adds_up(
+        self,
+        resource: Resource,
+        columns: Mapping[str, ProposedColumn],
+        lists: Mapping[str, ProposedList],
+        groups: _Groups,
+    ) -> bool:
+        """Return whether the items of several rows add up to the total of each record: the parts of
+        a title do, its instalments do not."""
+        for declared in resource.sums:
+            total, items = columns.get(declared.total or ""), lists.get(declared.sheet)
+            parts = items and next((c for c in items.columns if c.name == declared.column), None)
+            if total is None or not parts or not total.sources or not groups.repeat:
+                continue
+            totals, addends = (self._amounts(one.sources[0]) for one in (total, parts))
+            sums = [
+                abs(sum(addends[row] for row in rows) - totals[rows[0]]) <= _HALF_A_CENT
+                for rows in groups.rows.values()
+            ]
+            return all(sums)
+        return False
+
+    def _amounts(self, header: str) -> Sequence[Decimal]:
+        return [_amount(text) for text in self._texts[header]]
+
+    def _instalments(self, resource: Resource) -> Mapping[str, Sequence[Mapping[str, str]]]:
+        """Return the headers of the instalments that are side by side, by the list: for each of
+        them the columns by header."""
+        child = next((c for c in resource.children if {_DUE, _AMOUNT} <= c.by_name.keys()), None)
+        numbered: defaultdict[int, dict[str, str]] = defaultdict(dict)
+        for header, column in self._columns.items() if child is not None else ():
+            number = _ordinal(header)
+            name = None if number is None else _instalment_column(header, column)
+            if number is not None and name is not None and name not in numbered[number].values():
+                numbered[number][header] = name
+        blocks: list[Mapping[str, str]] = []
+        while (block := numbered.get(len(blocks) + 1)) and {_AMOUNT, _SHARE, _DUE} & {
+            *block.values()
+        }:
+            blocks.append(block)
+        names = set(blocks[0].values()) if blocks else set()
+        is_list = child is not None and len(blocks) > 1 and {_AMOUNT, _SHARE} & names
+        return {child.sheet: blocks} if is_list and child is not None else {}
+
+    def _side_by_side(
+        self, resource: Resource, base: SheetMapping | None
+    ) -> Mapping[str, ProposedList]:
+        """Return the lists whose items are side by side: as in the mapping used before, as far as
+        its headers are still there, and the instalments that are numbered in the header."""
+        lists: dict[str, ProposedList] = {}
+        numbered = self._instalments(resource)
+        for child in resource.children:
+            blocks = numbered.get(child.sheet, ())
+            items: list[Sequence[ProposedColumn]] = []
+            declared = None if base is None else base.lists.get(child.sheet)
+            for number in range(len(declared.items) if declared and declared.once else 0):
+                known = _block_of(base, child, number)
+                headers = (
+                    set(map(header_key, (t for one in known.columns for t in one.sources)))
+                    if known
+                    else set()
+                )
+                own = [one for key, one in self._columns.items() if header_key(key) in headers]
+                if known is None or len(own) < len(headers):
+                    items = []
+                    break
+                found = propose(child, "", own, (), (), known).columns
+                items.append([*(c for c in found if c.sources), *_constants(known)])
+            used = {text for block in items for column in block for text in column.sources}
+            items += [
+                [
+                    ProposedColumn(
+                        name,
+                        fit_and_body(child.by_name[name], self._columns[header])[1],
+                        Confidence.HIGH,
+                        _NUMBERED,
+                    )
+                    for header, name in block.items()
+                ]
+                for block in blocks
+                if used.isdisjoint(block)
+            ]
+            if items:
+                lists[child.sheet] = ProposedList(items, once=True)
+        return lists
+
+
+def _constants(known: SheetMapping | None) -> list[ProposedColumn]:
+    """Return the constants of a list in the mapping used before."""
+    columns = () if known is None else known.columns
+    return [
+        ProposedColumn(one.name, one.body, Confidence.MEDIUM, EARLIER_CONSTANT)
+        for one in columns
+        if not one.sources
+    ]
+
+
+def _by_codes(
+    items: Resource, columns: Mapping[str, ProposedColumn], codes: Sequence[ForeignColumn]
+) -> dict[str, ProposedColumn]:
+    """Return the required columns of records that the other system's codes name: without another
+    source, or from a SKU, which is no number of this system."""
+    linked = {}
+    for column in items.columns:
+        registry, found = REFERENCES.get(column.references or ""), columns.get(column.name)
+        headers = [one.header for one in codes] if found is None else list(found.sources)
+        is_code = found is None or (
+            "link" not in found.body and "sku" in mapping_words(found.sources[0])
+        )
+        if registry is not None and column.required and headers and is_code:
+            body = {"from": headers[0], "link": registry.resource or column.references}
+            linked[column.name] = ProposedColumn(column.name, body, Confidence.MEDIUM, _BY_CODE)
+    return linked
+
+
+def _block_of(base: SheetMapping | None, child: Resource, number: int) -> SheetMapping | None:
+    """Return the columns of the items of a list in a mapping as a mapping of their own."""
+    declared = None if base is None else base.lists.get(child.sheet)
+    if base is None or declared is None or number >= len(declared.items):
+        return None
+    columns = tuple(declared.items[number].values())
+    return replace(base, resource=child.name, columns=columns, lists=dict[str, MappedList]())
+
+
+def _ordinal(header: str) -> int | None:
+    """Return the number of the instalment that a header is about."""
+    found = _ORDINAL.findall(header)
+    return int(found[0]) if len(found) == 1 and 0 < int(found[0]) <= _MAX_ITEMS else None
+
+
+_DUE_WORDS = frozenset({"vencimento", "data", "vence", "venc"})
+_OF_INSTALMENTS = frozenset({"parcela", "vencimento", "vence", "valor", "data", "percentual"})
+_FILLERS = frozenset({"a", "p", "parc", "prestacao", "r", "duplicata", "numero", "pagamento"})
+
+
+def _instalment_column(header: str, column: ForeignColumn) -> str | None:
+    """Return the column of an instalment that a numbered header means, None for another thing."""
+    words = frozenset(word for word in mapping_words(header) if not word.isdecimal())
+    if not words or not words <= _OF_INSTALMENTS | _FILLERS:
+        return None
+    if "%" in header or "percentual" in words:
+        return _SHARE
+    if column.are_dates:
+        return _DUE
+    # A column that is empty in this file is what its header says.
+    if words & _DUE_WORDS:
+        return None if column.cells.kinds else _DUE
+    return _AMOUNT if words & {"valor", "parcela", "p", "parc"} else None
+
+
+def _amount(text: str) -> Decimal:
+    """Return an amount in either style, zero for another text."""
+    bare = re.sub(r"[^\d,.-]", "", text)
+    if "," in bare and bare.rfind(",") > bare.rfind("."):
+        bare = bare.replace(".", "").replace(",", ".")
+    try:
+        return Decimal(bare.replace(",", "") or "0")
+    except ArithmeticError:
+        return Decimal(0)
+
+
+_IS_KEY = Text(
+    pt="as linhas com o mesmo número são um registro, e os itens dele",
+    en="the rows with the same number are one record with its items",
+)
+_BY_CODE = Text(
+    pt="o código, que outro sistema usa, é procurado no cadastro",
+    en="the code, which another system uses, is looked up in the registry",
+)
+_VARIES = Text(pt="muda entre as linhas de um registro", en="it differs among the rows of a record")
+_NUMBERED = Text(
+    pt="as parcelas estão lado a lado, numeradas no cabeçalho",
+    en="the instalments are side by side, numbered in the header",
+)

@@ -1,0 +1,232 @@
+"""Rows of a mapped sheet: those that are left out by their words, and those of one record.
+
+A sheet may have a row for each item of a record, in which the record's own cells are repeated. The
+first row with a key becomes the record, all of them become the rows of its lists.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from xlbridge.resources import KEY, Catalogue, Kind, Resource
+from xlbridge.resources.checks import CATALOGUE
+from xlbridge.resources.findings import Finding
+from xlbridge.validation.cells.displayed_cells import FormatLookup
+from xlbridge.validation.cells.text import quote_some, quoted, sign_of
+from xlbridge.validation.headers.header_row import Header
+from xlbridge.validation.headers.sheet_choice import no_visible_sheet
+from xlbridge.validation.mapping.application import (
+    ConvertedCells,
+    MappedSheet,
+    map_rows,
+    require_fitting,
+    rows_below,
+)
+from xlbridge.validation.mapping.cell_meanings import NOTHING, shown_text
+from xlbridge.validation.mapping.column_fit import MAX_LISTED
+from xlbridge.validation.mapping.mapping_file import (
+    HeaderCandidate,
+    SheetMapping,
+    find_header,
+    value_key,
+)
+from xlbridge.validation.request import ValidationRequest
+from xlbridge.workbook import cell_address, column_letters
+from xlbridge.workbook.read import SheetCells, WorkbookCells
+
+
+def map_sheet(
+    mapping: SheetMapping,
+    request: ValidationRequest,
+    workbook: WorkbookCells,
+    catalogue: Catalogue,
+    format_lookup: Callable[[SheetCells], FormatLookup],
+) -> "tuple[MappedSheet, MappedLists]":
+    """Apply a mapping to the sheet of a workbook that has its header; return its records, and what
+    their lists are read from.
+
+    ``format_lookup`` returns the lookup of the number formats of a sheet.
+
+    Raises ``UsageError`` if the mapping does not fit the resource, or the header has changed.
+    """
+    resource = require_fitting(mapping, catalogue, request.resource)
+    if not workbook.sheets:
+        raise no_visible_sheet(workbook.hidden)
+    found = find_header(request.file, mapping, workbook, request.sheet)
+    left_out, findings = _rows_left_out(mapping, found)
+    firsts = _first_rows(mapping, found, left_out)
+    lists = MappedLists(mapping, resource, found, format_lookup(found.cells), left_out, firsts)
+    if mapping.lists:
+        left_out |= {row for row in rows_below(found) if row not in firsts}
+    main = map_rows(mapping.columns, resource, found, lists.formats_of, left_out | lists.repeated)
+    main.header.findings.extend([*findings, *_missing_columns(mapping, resource, main.header)])
+    main = replace(main, choice=replace(main.choice, hidden=workbook.hidden))
+    header = replace(main.header, dates=lists.dates, shares_rows=bool(mapping.lists))
+    return replace(main, header=header), lists
+
+
+def _missing_columns(
+    mapping: SheetMapping, resource: Resource, header: Header
+) -> Iterator[Finding]:
+    """Yield the required columns that a mapping does not supply."""
+    for name in resource.required:
+        if name not in header.columns and name not in header.constants:
+            details = {"column": name, "mapping": str(mapping.path)}
+            kind = CATALOGUE["mapping-column-missing"]
+            yield Finding(kind, header.row, name, None, None, details)
+
+
+def _rows_left_out(mapping: SheetMapping, found: HeaderCandidate) -> tuple[set[int], list[Finding]]:
+    """Return the rows that a mapping leaves out, Excel's numbers, and the findings: one for each
+    word that the mapping does not know, and one of all rows that are left out by a column.
+
+    An empty cell leaves nothing out: it may be that of a total.
+    """
+    cells, left_out, findings = found.cells, set[int](), list[Finding]()
+
+    def report(text: str, left: Mapping[str, int]) -> None:
+        if left:
+            words = ", ".join(f"{word} ({count})" for word, count in left.items())
+            details = {"header": quoted(text), "words": words}
+            kind = CATALOGUE["mapping-rows-left-out"]
+            findings.append(Finding(kind, found.position + 1, None, None, None, details))
+
+    for text, words in mapping.rows.items():
+        index, known = found.index(text), {value_key(word): it for word, it in words.items()}
+        left = Counter[str]()
+        for row in rows_below(found):
+            value = cells.columns[index].value(row - 1)
+            shown = shown_text(value)
+            kept = known.get(value_key(shown), not shown)
+            if shown and value_key(shown) not in known:
+                details = {"known": quote_some(words, MAX_LISTED)}
+                cell = cell_address(row, cells.first_column + index)
+                kind = CATALOGUE["mapping-value-unknown"]
+                findings.append(Finding(kind, row, None, cell, shown, details, header=text))
+            elif not kept:
+                left_out.add(row)
+                left[shown] += 1
+        report(text, left)
+    for mapped in mapping.columns:
+        if mapped.sign is None:
+            continue
+        text = mapped.sources[0]
+        column, left = cells.columns[found.index(text)], Counter[str]()
+        for row in rows_below(found):
+            value = column.value(row - 1)
+            sign, has_none = sign_of(value), NOTHING.fullmatch(shown_text(value)) is not None
+            is_other = has_none if mapped.sign == "any" else sign not in {None, mapped.sign}
+            if is_other and row not in left_out:
+                left_out.add(row)
+                left["0" if has_none else "+" if sign == "positive" else "-"] += 1
+        report(text, left)
+    return left_out, findings
+
+
+def _first_rows(
+    mapping: SheetMapping, found: HeaderCandidate, left_out: Set[int]
+) -> Mapping[int, int]:
+    """Return the first row of the record of each row that is read, none of a sheet without lists; a
+    row without a key is a record of its own, which lacks it.
+
+    A row that leaves the words empty by which its record is left out is left out as well.
+    """
+    if not mapping.lists:
+        return {}
+    (key,) = (column for column in mapping.columns if column.name == KEY)
+    columns = [found.cells.columns[found.index(text)] for text in key.sources]
+    words = [found.cells.columns[found.index(text)] for text in mapping.rows]
+    firsts, known, gone = {}, dict[tuple[str, ...], int](), set[tuple[str, ...]]()
+    for row in rows_below(found):
+        texts = tuple(shown_text(column.value(row - 1)) for column in columns)
+        if row in left_out:
+            gone.add(texts)
+        elif texts not in gone or any(shown_text(column.value(row - 1)) for column in words):
+            firsts[row] = known.setdefault(texts, row) if any(texts) else row
+    return firsts
+
+
+@dataclass(frozen=True)
+class MappedLists:
+    """What the lists of a mapped sheet's records are read from: ``firsts`` has the first row of the
+    record of each row that is not left out. Rows are Excel's numbers."""
+
+    mapping: SheetMapping
+    resource: Resource
+    found: HeaderCandidate
+    formats_of: FormatLookup
+    left_out: Set[int]
+    firsts: Mapping[int, int]
+
+    @property
+    def repeated(self) -> set[int]:
+        """Rows that repeat the cells of their record, all but its first one."""
+        return {row for row, first in self.firsts.items() if row != first}
+
+    def blocks(self, child: Resource, keys: Mapping[int, str | None]) -> Iterator[MappedSheet]:
+        """Yield the items of a list, a sheet for each of the items that are side by side.
+
+        ``keys`` has the keys of the records by their rows, None if it is unusable; a record that
+        is missing there has none.
+        """
+        declared = self.mapping.lists[child.sheet]
+        key = next(column for column in self.mapping.columns if column.name == KEY)
+        usable = {row for row, first in self.firsts.items() if keys.get(first, "") is not None}
+        usable -= self.repeated if declared.once else set()
+        height = self.found.cells.height
+        texts = [keys.get(self.firsts.get(row, 0)) or "" for row in range(1, height + 1)]
+        texts[self.found.position] = key.sources[0]
+        for block in declared.items:
+            columns = block.values()
+            sources = [self.found.index(text) for column in columns for text in column.sources]
+            kept = {row for row in usable if not sources or self._is_filled(row, sources)}
+            left = set(range(self.found.position + 2, height + 1)) - kept
+            given = [(key, ConvertedCells([*texts]))]
+            mapped = map_rows(columns, child, self.found, self.formats_of, left, given)
+            mapped.header.findings.extend(_missing_columns(self.mapping, child, mapped.header))
+            yield replace(mapped, header=replace(mapped.header, dates=self.dates, shares_rows=True))
+
+    @cached_property
+    def dates(self) -> frozenset[int]:
+        """Indexes of the columns with dates, each of which may prove the order of the others."""
+        parts = {part.sheet: part.by_name for part in self.resource.children}
+        return frozenset(
+            self.found.index(mapped.sources[0])
+            for path, mapped in self.mapping.all_columns
+            if mapped.is_direct
+            and (self.resource.by_name if path[0] == "columns" else parts[str(path[1])])[
+                mapped.name
+            ].kind
+            is Kind.DATE
+        )
+
+    def _is_filled(self, row: int, indexes: Iterable[int]) -> bool:
+        """Return whether any cell of a row has more than a zero."""
+        columns = self.found.cells.columns
+        return any(not NOTHING.fullmatch(shown_text(columns[i].value(row - 1))) for i in indexes)
+
+    def contradictions(self) -> Iterator[Finding]:
+        """Yield a finding for each cell of a record that its other rows repeat differently."""
+        cells, rows_of = self.found.cells, defaultdict[int, list[int]](list)
+        for row in sorted(self.repeated):
+            rows_of[self.firsts[row]].append(row)
+        once = [one for one in self.mapping.lists.values() if one.once]
+        listed = (column for one in once for block in one.items for column in block.values())
+        seen = set[str]()
+        for mapped in (*self.mapping.columns, *listed):
+            for text in (text for text in mapped.sources if text not in seen):
+                seen.add(text)
+                column = cells.columns[index := self.found.index(text)]
+                letters = column_letters(cells.first_column + index)
+                for first, rows in rows_of.items():
+                    shown = shown_text(column.value(first - 1))
+                    texts = {f"{letters}{row}": shown_text(column.value(row - 1)) for row in rows}
+                    others = {cell: it for cell, it in texts.items() if it and it != shown}
+                    if others:
+                        listed_cells = [f"{cell} ({quoted(it)})" for cell, it in others.items()]
+                        more = " …" if len(listed_cells) > MAX_LISTED else ""
+                        details = {"others": ", ".join(listed_cells[:MAX_LISTED]) + more}
+                        kind = CATALOGUE["mapping-rows-contradict"]
+                        cell = f"{letters}{first}"
+                        yield Finding(kind, first, mapped.name, cell, shown, details, header=text)

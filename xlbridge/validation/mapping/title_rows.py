@@ -1,0 +1,70 @@
+"""Rows of titles in foreign sheets: which of them are read, by the words of a column, and which of
+two columns has their amounts, one for what comes in and one for what goes out; due dates by the
+day of a month."""
+
+from collections.abc import Mapping, Sequence
+
+from xlbridge.validation.mapping.column_fit import (
+    ForeignColumn,
+    is_amount,
+    mapping_words,
+    words_of_rows,
+)
+from xlbridge.validation.mapping.mapping_file import value_key
+
+_SIDES = {"codigoDoCliente": ("in", "out"), "codigoDoFornecedor": ("out", "in")}
+"""Words of the rows of receivables and payables, and of the others, by the column of the party."""
+_MOST_OF_ROWS, _BOTH_SIDES = 0.9, 1.02
+_AMOUNT_WORDS = frozenset({"valor", "total", "r"})
+_DAY, _DUE = frozenset({"dia"}), frozenset({"vencimento"})
+_MONTHS = frozenset({"mes", "competencia", "referencia", "periodo"})
+
+
+def selected_rows(foreign: ForeignColumn, party: str) -> Mapping[str, bool] | None:
+    """Return which words of a column are those of open titles of the party, or of what comes from
+    or goes to it; None unless all words are known and some rows are left out."""
+    for kept, left in (("open", "settled"), _SIDES[party]):
+        words = {text: value_key(text) for text in foreign.texts}
+        if words_of_rows(kept) | words_of_rows(left) >= set(words.values()):
+            found = {text: word in words_of_rows(kept) for text, word in words.items()}
+            if len({*found.values()}) > 1:
+                return found
+    return None
+
+
+def amounts_of_party(columns: Sequence[ForeignColumn], party: str) -> Sequence[ForeignColumn]:
+    """Return the column with the amounts of the party, then the one with the others, if a sheet has
+    one for what comes in and one for what goes out, of which each row fills one; else nothing."""
+    found: list[ForeignColumn] = []
+    for side in _SIDES[party]:
+        words = frozenset(word for text in words_of_rows(side) for word in mapping_words(text))
+        named = []
+        for one in columns:
+            bare = {word.removesuffix("s") for word in mapping_words(one.header)}
+            if one.amounts and bare & words and bare <= words | _AMOUNT_WORDS:
+                named.append(one)
+        found += named if len(named) == 1 else []
+    share = sum(one.amounts for one in found)
+    return found if len(found) == 2 and _MOST_OF_ROWS <= share <= _BOTH_SIDES else ()
+
+
+def due_day(
+    columns: Sequence[ForeignColumn],
+) -> tuple[ForeignColumn, ForeignColumn | None, bool] | None:
+    """Return the column with the days of due dates, such as "todo dia 10", the only one with months
+    if there is one, and whether that says that it is the month of the due date; None without
+    days."""
+    days = [
+        one
+        for one in columns
+        if one.are_days
+        and (words := mapping_words(one.header)) >= _DUE
+        and (words & _DAY or any("dia" in value_key(text) for text in one.texts))
+        and not is_amount(one.header)
+    ]
+    if len(days) != 1:
+        return None
+    months = [one for one in columns if mapping_words(one.header) & _MONTHS and one.are_months]
+    due = [one for one in months if mapping_words(one.header) >= _DUE]
+    found = due if len(due) == 1 else months
+    return days[0], found[0] if len(found) == 1 else None, len(due) == 1
