@@ -322,9 +322,10 @@ class Journal:
                 self._claims.free(job.id)
             self._claims.free_rows(job.id, freed)
             nothing_sent = state.is_unsent or state in {State.PREVIEWED, State.ABANDONED}
-            self.changes.record(
+            for claimant, position in self.changes.record(
                 job.id, sent=not nothing_sent, outcomes=outcomes, unknown_as=unknown_as
-            )
+            ):
+                self._claims.free_rows(claimant, [position])
         return replace(job, events=self._events(job.id))
 
     def job(self, job_id: str) -> Job:

@@ -127,13 +127,15 @@ class RowChanges:
         sent: bool,
         outcomes: Sequence[RowOutcome] | None = None,
         unknown_as: RowOutcome | None = None,
-    ) -> None:
+    ) -> list[tuple[str, int]]:
         """Record what an event shows of the rows of a job.
 
         If something was ``sent``, unsent rows are in doubt, and those that the plan left out are
         as planned. ``outcomes`` are those of the rows that it sends, in order; ``unknown_as`` is
-        what a person says of those in doubt, and of the rows that it was to reverse.
+        what a person says of those in doubt, and of the rows that it was to reverse. Return the
+        jobs and positions of rows that are reversed by that.
         """
+        doubtful: list[tuple[str, int]] = []
         if sent:
             self._db.execute(_IN_DOUBT, (job_id,))
         else:
@@ -149,6 +151,7 @@ class RowChanges:
             self.reverse(job_id, [(claim, outcome) for claim in doubtful])
         if self.has_retries(job_id):
             self._decide(self._db.execute(_ROWS_OF_JOB, (job_id,)).fetchall())
+        return doubtful if unknown_as is RowOutcome.ACCEPTED else []
 
     def answer(self, job_id: str, outcomes: Sequence[tuple[int, RowOutcome]]) -> None:
         """Record the outcomes of rows whose records a job has written, by their positions."""
