@@ -217,6 +217,22 @@ class Journal:
         digests, keys = map(only_sent, claimants)
         return ClaimedRows(digests, keys, frozenset(sent - finished))
 
+    def taken_fields(self, job: Job) -> set[str]:
+        """Return the fields that jobs in the same system have shown to be taken as a job sends
+        them: in an import sheet, or as a record."""
+        found = self._db.execute(
+            "SELECT mode, detail FROM events JOIN jobs ON jobs.id = events.job "
+            "WHERE system = ? AND instr(detail, '\"taken_fields\"')",
+            (job.spec.system,),
+        )
+        by_record = job.spec.mode.is_by_record
+        return {
+            name
+            for mode, detail in found.fetchall()
+            if Mode(mode).is_by_record is by_record
+            for name in json.loads(detail)["taken_fields"]
+        }
+
     def jobs_of_file(self, scope: ClaimScope, file: Path, sheet: str) -> list[Job]:
         """Return the jobs that sent rows of a sheet of a file, or may have, newest first."""
         jobs = self._jobs(

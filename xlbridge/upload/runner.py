@@ -220,6 +220,8 @@ def update_parent(journal: Journal, parent: Job) -> Job:
     note["verdict"] = _merge_verdicts(parent, parts).to_json()
     if lost := LostField.merge(field for part in parts for field in part.lost_fields):
         note["lost_fields"] = [field.to_json() for field in lost]
+    if unseen := {name for part in parts for name in part.unseen_fields}:
+        note["unseen_fields"] = sorted(unseen)
     return journal.record(parent, state, **note)
 
 

@@ -20,7 +20,7 @@ from xlbridge.resources.remote import ExistingPolicy, Lookup, ReadBack, RecordCr
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.matching import Presence, find_new
-from xlbridge.upload.lookup.row_lookup import business_keys
+from xlbridge.upload.lookup.row_lookup import business_keys, comparable_value
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, FoundRecord, Snapshot
 from xlbridge.upload.lookup.snapshot_journal import Moment
@@ -238,9 +238,9 @@ class RecordCreator(RecordChannel):
         if isinstance(data, str):
             self._created[write.position] = data
             return WriteResult(WriteState.APPLIED, {"record": data})
-        answer = data.model_dump(exclude_none=True) if isinstance(data, WireModel) else {}
+        answer = data.model_dump(exclude_unset=True) if isinstance(data, WireModel) else {}
         if self._creation.operation.refuses_in_data:
-            answer = answer.get("payload", {})
+            answer = answer.get("payload") or {}
         codes = [answer.get(name) for name in self._creation.codes]
         code = CODE_SEPARATOR.join(map(str, codes)) if codes and None not in codes else ""
         self._created[write.position] = code
@@ -249,7 +249,27 @@ class RecordCreator(RecordChannel):
             for name, value in answer.items()
             if isinstance(value, str | int | float | Decimal) and getattr(sent, name, None) is None
         }
-        return WriteResult(WriteState.APPLIED, {"record": code, "assigned": assigned})
+        unlike = self._unlike(sent, answer)
+        known = {"record": code, "assigned": assigned} | ({"unlike": unlike} if unlike else {})
+        return WriteResult(WriteState.APPLIED, known)
+
+    def _unlike(
+        self, sent: WireModel, answer: Mapping[str, Any]
+    ) -> dict[str, Sequence[str | None]]:
+        """Return the fields that an answer shows otherwise than they were sent, with both values.
+
+        The system numbers a record whose code is zero.
+        """
+        columns = self._context.resource(self._job).by_name
+        unlike: dict[str, Sequence[str | None]] = {}
+        for name in self._filled:
+            value, column = getattr(sent, name), columns.get(name)
+            if name not in answer or column is None or value in (None, 0):
+                continue
+            mine, theirs = (comparable_value(column.kind, one) for one in (value, answer[name]))
+            if mine != theirs:
+                unlike[name] = mine, theirs
+        return unlike
 
     def _separate_items(self, write: RecordWrite) -> list[Mapping[str, Any]]:
         """Return the items of a record that are registered by separate operations."""
