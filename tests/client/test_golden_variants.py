@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from answer_shapes import REFUSALS, SPELLINGS, TYPES
-from exchange_files import example, filled, golden_cases, variant_sets
-from golden_steps import SAVED, ClientStep, client_steps
+from exchange_files import golden_cases, variant_sets
+from golden_steps import ClientStep, client_steps, golden_answer, refusals_of
 from pydantic import TypeAdapter
 from sampling import sampled
 from scripted_server import ScriptedServer, answer
@@ -31,35 +31,21 @@ _WORKBOOK = UploadFile("planilha.xlsx", b"PK the workbook")
 def variants() -> Iterator[tuple[ClientStep, Variant]]:
     """Yield the variants of every answer that its exchange names."""
     for step in client_steps():
-        chosen, (status, _) = step.variants, golden_answer(step)
+        chosen = step.variants
         if chosen is None:
             continue
-        if status != 200 or refusals(step):
+        if not chosen.statuses:
             yield from ((step, ("refusal", shape)) for shape in chosen.shapes)
         else:
             axes = (chosen.shapes, chosen.spellings, chosen.types, map(str, chosen.statuses))
             yield from ((step, ("success", *one)) for one in product(*axes))
 
 
-def golden_answer(step: ClientStep) -> tuple[int, Any]:
-    """Return the status and the body of a golden exchange."""
-    response = step.exchange.response
-    return response["status"], example(filled(response["body"], SAVED))
-
-
-def refusals(step: ClientStep) -> list[dict[str, str]]:
-    """Return the reasons of a refusal, none if the answer is a success."""
-    _, body = golden_answer(step)
-    if step.operation.refuses_in_data and body["success"]:
-        return list(body["data"]["notifications"])
-    return list(body.get("errors") or ())
-
-
 def varied_answer(step: ClientStep, variant: Variant) -> tuple[int, Any]:
     """Return the status and the body of a variant."""
-    status, body = golden_answer(step)
+    status, body = golden_answer(step.exchange)
     if variant[0] == "refusal":
-        varied, document = REFUSALS[variant[1]](refusals(step))
+        varied, document = REFUSALS[variant[1]](refusals_of(step.operation, step.exchange))
         return (status if status == 404 else varied), document
     _, shape, spelling, types, success = variant
     data = TYPES[types](body["data"])
@@ -69,7 +55,7 @@ def varied_answer(step: ClientStep, variant: Variant) -> tuple[int, Any]:
 
 def problem(step: ClientStep, variant: Variant, server: ScriptedServer, client: Client) -> str:
     """Return what the client made wrong of a variant, empty if nothing."""
-    _, body = golden_answer(step)
+    _, body = golden_answer(step.exchange)
     varied, document = varied_answer(step, variant)
     kind = "text/plain" if isinstance(document, bytes) else "application/json"
     server.steps = [answer(varied, document, kind)]
@@ -81,7 +67,11 @@ def problem(step: ClientStep, variant: Variant, server: ScriptedServer, client: 
         if variant[0] == "success":
             return f"rejected: {error.message}"
         told = " ".join(detail.value for detail in error.details)
-        lost = [item["value"] for item in refusals(step) if item["value"] not in told]
+        lost = [
+            item["value"]
+            for item in refusals_of(step.operation, step.exchange)
+            if item["value"] not in told
+        ]
         return f"lost: {lost}" if lost and variant[1] != "object" else ""
     except XlbridgeError as error:
         return "" if may_be_unclear(step, variant, error) else f"{type(error).__name__}: {error}"
@@ -105,7 +95,9 @@ def may_be_unclear(step: ClientStep, variant: Variant, error: XlbridgeError) -> 
         return isinstance(error, InDoubt) and variant[1] != "as the spec"
     if variant[1] == "success with notifications":
         return isinstance(error, InDoubt)
-    reasons = [one["value"] for one in refusals(step)][: 1 if variant[1] == "object" else None]
+    reasons = [one["value"] for one in refusals_of(step.operation, step.exchange)][
+        : 1 if variant[1] == "object" else None
+    ]
     return variant[1] in {"list", "object", "plain text"} and all(
         one in str(error) for one in reasons
     )

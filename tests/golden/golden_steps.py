@@ -91,15 +91,32 @@ def _client_step(name: str, step: Step, case: Case) -> ClientStep | None:
         return None
     if body is not None and _is_corrected(request["json"], body):
         return None
-    variants = _variants_of(case, operation, step.response["status"])
+    variants = _variants_of(case, operation, step)
     return ClientStep(name, operation, step, path, query, body, request.get("workbook"), variants)
 
 
-def _variants_of(case: Case, operation: Operation, status: int) -> VariantSet | None:
+def golden_answer(step: Step) -> tuple[int, Any]:
+    """Return the status and the body of the answer in a step."""
+    return step.response["status"], example(filled(step.response.get("body"), SAVED))
+
+
+def refusals_of(operation: Operation, step: Step) -> list[dict[str, str]]:
+    """Return the reasons of a refusal, none if the answer in a step is a success."""
+    _, body = golden_answer(step)
+    if not isinstance(body, dict):
+        return [{"key": "", "value": str(body)}]
+    if operation.refuses_in_data and body["success"]:
+        return list(body["data"]["notifications"])
+    return list(body.get("errors") or ())
+
+
+def _variants_of(case: Case, operation: Operation, step: Step) -> VariantSet | None:
     """Return the variants of an answer, None if its exchange names none."""
+    is_refusal = bool(refusals_of(operation, step))
     for name, one in variant_sets().items():
-        is_about = operation.method in one.methods and status in one.answers
-        if name in case.variants and is_about and one.operation in (None, operation.name):
+        is_about = operation.method in one.methods and step.response["status"] in one.answers
+        is_about = is_about and one.operation in (None, operation.name)
+        if name in case.variants and is_about and is_refusal is not bool(one.statuses):
             return one
     return None
 
