@@ -391,6 +391,16 @@ line_breaks: "<br>"
     assert "nothing was written" in tenant.text("doctor", "--first-contact", "--write-quirks")
 
 
+def test_a_declared_end_of_windows_stays_if_no_record_tells_it_from_the_other(
+    start: Start,
+) -> None:
+    tenant = start("window_end: minute")
+    while not 1 <= datetime.now().second <= 50:
+        sleep(0.2)
+    code, _ = tenant.run("upload", tenant.clients(*DOCUMENTS), "--yes")
+    assert (code, contact(tenant)["window_end"]) == (0, "as assumed")
+
+
 def test_spellings_are_found_by_previews_and_by_lost_fields(start: Start) -> None:
     spelled = "spellings: {ValorBruto: ValorBruto, ValorPISRetido: valorPISRetido}"
     tenant = start(spelled)
@@ -466,6 +476,14 @@ def test_what_was_taken_before_is_known(start: Start) -> None:
     assert tenant.run(*command)[0] == 0
     code, report = tenant.run(*command, "--no-preview")
     assert (code, report["state"], report["unseen_fields"]) == (0, "done", [])
+
+
+def test_an_answer_to_a_write_shows_that_a_field_was_taken(start: Start) -> None:
+    tenant = start(None)
+    rows = [{"codigoInterno": "P-1", "CodigoGenerico": "PAR", "PesoBruto": 1.5}]
+    path = write_records(tenant.folder / "produtos.xlsx", "produto", rows)
+    code, report = tenant.run("upload", path, "--yes", "--no-read-back")
+    assert (code, report["state"], report["unseen_fields"]) == (0, "done", []), report
 
 
 def test_a_change_that_is_lost_is_noticed_in_whichever_row_it_is(start: Start) -> None:

@@ -60,7 +60,7 @@ def check_written_records(context: "RunContext", job: Job) -> Job:
         for column in open_columns
         if any(record.values.get(column) is not None for record in records.values())
     }
-    taken |= open_columns.intersection(job.last("taken_fields") or ())
+    taken |= open_columns.intersection((*written.taken, *(job.last("taken_fields") or ())))
     if taken:
         detail["taken_fields"] = sorted(taken)
     unseen = open_columns - taken - {field.column for field in lost.values()}
@@ -73,7 +73,8 @@ def check_written_records(context: "RunContext", job: Job) -> Job:
 class _WrittenRows:
     """Rows that a job has written: the positions of the ``accepted`` ones, and by position, the
     columns that a change has ``changed`` with their values before, the codes of records, and what
-    the ``answers`` to writes show otherwise than it was sent."""
+    the ``answers`` to writes show otherwise than it was sent. ``taken`` are the fields with an open
+    spelling that answers show as they were sent."""
 
     rows: TypedRows
     columns: Sequence[str]
@@ -81,6 +82,7 @@ class _WrittenRows:
     changed: Mapping[int, _Values]
     codes: Mapping[int, str]
     answers: Mapping[int, Mapping[str, Sequence[str | None]]]
+    taken: Collection[str]
 
     @classmethod
     def of(cls, context: "RunContext", job: Job) -> "_WrittenRows":
@@ -90,12 +92,15 @@ class _WrittenRows:
         accepted = frozenset(at for at, outcome in outcomes if outcome is RowOutcome.ACCEPTED)
         changed: dict[int, _Values] = {}
         codes: dict[int, str] = {}
+        taken: set[str] = set()
         answers: dict[int, Mapping[str, Sequence[str | None]]] = {}
         if job.spec.mode.is_by_record:
             for write in journal.writes.iterate(job.id):
                 if write.position in accepted:
                     codes[write.position] = write.record
-                    answers[write.position] = write.detail.get("unlike", {})
+                    detail = write.detail
+                    answers[write.position] = detail.get("unlike", {})
+                    taken.update(detail.get("taken", ()))
                     if not write.task.creates:
                         changed[write.position] = write.task.expected
         else:
@@ -107,7 +112,8 @@ class _WrittenRows:
                 if row in rows
             }
         answers = {at: unlike for at, unlike in answers.items() if unlike}
-        return cls(context.rows(job), tuple(job.spec.columns), accepted, changed, codes, answers)
+        columns = tuple(job.spec.columns)
+        return cls(context.rows(job), columns, accepted, changed, codes, answers, taken)
 
     def with_column(self, column: str) -> Iterable[int]:
         """Return the positions of accepted rows that write a value of a column, in order."""

@@ -47,6 +47,7 @@ from xlbridge.upload.single_records.write_journal import (
     plain_json,
     problems_note,
 )
+from xlbridge.upload.written_records import has_two_spellings
 from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:
@@ -249,19 +250,18 @@ class RecordCreator(RecordChannel):
             for name, value in answer.items()
             if isinstance(value, str | int | float | Decimal) and getattr(sent, name, None) is None
         }
-        unlike = self._unlike(sent, answer)
-        known = {"record": code, "assigned": assigned} | ({"unlike": unlike} if unlike else {})
-        return WriteResult(WriteState.APPLIED, known)
+        compared = self._compare(sent, answer)
+        return WriteResult(WriteState.APPLIED, {"record": code, "assigned": assigned, **compared})
 
-    def _unlike(
-        self, sent: WireModel, answer: Mapping[str, Any]
-    ) -> dict[str, Sequence[str | None]]:
-        """Return the fields that an answer shows otherwise than they were sent, with both values.
+    def _compare(self, sent: WireModel, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields that an answer shows otherwise than they were sent, with both values,
+        and those with an open spelling that it shows as they were sent.
 
         The system numbers a record whose code is zero.
         """
         columns = self._context.resource(self._job).by_name
         unlike: dict[str, Sequence[str | None]] = {}
+        taken: list[str] = []
         for name in self._filled:
             value, column = getattr(sent, name), columns.get(name)
             if name not in answer or column is None or value in (None, 0):
@@ -269,7 +269,10 @@ class RecordCreator(RecordChannel):
             mine, theirs = (comparable_value(column.kind, one) for one in (value, answer[name]))
             if mine != theirs:
                 unlike[name] = mine, theirs
-        return unlike
+            elif has_two_spellings(name):
+                taken.append(name)
+        found = {"unlike": unlike, "taken": taken}
+        return {name: fields for name, fields in found.items() if fields}
 
     def _separate_items(self, write: RecordWrite) -> list[Mapping[str, Any]]:
         """Return the items of a record that are registered by separate operations."""
