@@ -55,6 +55,19 @@ def test_a_month_is_copied_byte_for_byte_with_its_relative_paths(
     assert copies == contents
 
 
+def test_quirks_of_the_section_of_a_profile_are_rehearsed_too(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "profiles.toml").write_text(
+        'default = "erp"\n[profiles.erp]\nbase_url = "https://erp.example"\n'
+        'email = "a@b.example"\nquirks = {first_line = 1}\n',
+        "utf-8",
+    )
+    settings = Settings(home=home, profile="erp")
+    made = prepare_workspace(tmp_path / "work", settings, FaultPlan(), None, SeedKind.EMPTY)
+    assert made.quirks_file.read_text("utf-8") == "first_line: 1\n"
+
+
 @pytest.mark.parametrize(
     ("what", "instead"),
     [

@@ -1,7 +1,8 @@
 """The golden exchanges in every shape that the description allows or leaves open.
 
-Each answer is varied in shape, spelling, types and status. Whatever the variant, a success is never
-taken for a refusal nor the reverse, no reason is lost, and no value is read as another.
+Each answer is varied in shape, spelling, types and status, as its exchange's column ``variants``
+allows. Whatever the variant, a success is never taken for a refusal nor the reverse, no reason is
+lost, and no value is read as another.
 """
 
 import random
@@ -10,9 +11,9 @@ from itertools import product
 from typing import Any
 
 import pytest
-from answer_shapes import REFUSALS, SPELLINGS, STATUSES, TYPES
-from exchange_files import example, filled
-from golden_steps import SAVED, ClientStep, client_steps
+from answer_shapes import REFUSALS, SPELLINGS, TYPES
+from exchange_files import golden_cases, variant_sets
+from golden_steps import ClientStep, client_steps, golden_answer, refusals_of
 from pydantic import TypeAdapter
 from sampling import sampled
 from scripted_server import ScriptedServer, answer
@@ -21,10 +22,6 @@ from xlbridge.client import Client, UploadFile
 from xlbridge.errors import InDoubt, RemoteRejected, XlbridgeError
 from xlbridge.wire.imports import ImportRecords
 
-SHAPES = ("as the spec", "no data", "in a list")
-ENVELOPES = ("as the spec", "PascalCase", "texts", "one text", "other names", "notifications")
-"""Shapes of a refusal that keep its status and envelope."""
-
 Variant = tuple[str, ...]
 
 _CHUNK = 50
@@ -32,33 +29,23 @@ _WORKBOOK = UploadFile("planilha.xlsx", b"PK the workbook")
 
 
 def variants() -> Iterator[tuple[ClientStep, Variant]]:
-    """Yield every variant of the answers with an envelope."""
+    """Yield the variants of every answer that its exchange names."""
     for step in client_steps():
-        status, body = golden_answer(step)
-        if status in (400, 404) and isinstance(body, dict):
-            names = REFUSALS if status == 400 else ENVELOPES
-            yield from ((step, ("refusal", name)) for name in names)
-        elif status == 200 and body.get("success") and not is_refused_in_data(step, body):
-            is_write = step.operation.method != "GET"
-            axes = (SHAPES if is_write else SHAPES[:1], SPELLINGS, TYPES, map(str, STATUSES))
-            yield from ((step, ("success", *chosen)) for chosen in product(*axes))
-
-
-def golden_answer(step: ClientStep) -> tuple[int, Any]:
-    """Return the status and the body of a golden exchange."""
-    response = step.exchange.response
-    return response["status"], example(filled(response["body"], SAVED))
-
-
-def is_refused_in_data(step: ClientStep, body: Any) -> bool:
-    return step.operation.refuses_in_data and bool(body["data"]["notifications"])
+        chosen = step.variants
+        if chosen is None:
+            continue
+        if not chosen.statuses:
+            yield from ((step, ("refusal", shape)) for shape in chosen.shapes)
+        else:
+            axes = (chosen.shapes, chosen.spellings, chosen.types, map(str, chosen.statuses))
+            yield from ((step, ("success", *one)) for one in product(*axes))
 
 
 def varied_answer(step: ClientStep, variant: Variant) -> tuple[int, Any]:
     """Return the status and the body of a variant."""
-    status, body = golden_answer(step)
+    status, body = golden_answer(step.exchange)
     if variant[0] == "refusal":
-        varied, document = REFUSALS[variant[1]](body["errors"])
+        varied, document = REFUSALS[variant[1]](refusals_of(step.operation, step.exchange))
         return (status if status == 404 else varied), document
     _, shape, spelling, types, success = variant
     data = TYPES[types](body["data"])
@@ -68,7 +55,7 @@ def varied_answer(step: ClientStep, variant: Variant) -> tuple[int, Any]:
 
 def problem(step: ClientStep, variant: Variant, server: ScriptedServer, client: Client) -> str:
     """Return what the client made wrong of a variant, empty if nothing."""
-    _, body = golden_answer(step)
+    _, body = golden_answer(step.exchange)
     varied, document = varied_answer(step, variant)
     kind = "text/plain" if isinstance(document, bytes) else "application/json"
     server.steps = [answer(varied, document, kind)]
@@ -80,7 +67,11 @@ def problem(step: ClientStep, variant: Variant, server: ScriptedServer, client: 
         if variant[0] == "success":
             return f"rejected: {error.message}"
         told = " ".join(detail.value for detail in error.details)
-        lost = [item["value"] for item in body["errors"] if item["value"] not in told]
+        lost = [
+            item["value"]
+            for item in refusals_of(step.operation, step.exchange)
+            if item["value"] not in told
+        ]
         return f"lost: {lost}" if lost and variant[1] != "object" else ""
     except XlbridgeError as error:
         return "" if may_be_unclear(step, variant, error) else f"{type(error).__name__}: {error}"
@@ -104,8 +95,9 @@ def may_be_unclear(step: ClientStep, variant: Variant, error: XlbridgeError) -> 
         return isinstance(error, InDoubt) and variant[1] != "as the spec"
     if variant[1] == "success with notifications":
         return isinstance(error, InDoubt)
-    _, body = golden_answer(step)
-    reasons = [item["value"] for item in body["errors"]][: 1 if variant[1] == "object" else None]
+    reasons = [one["value"] for one in refusals_of(step.operation, step.exchange)][
+        : 1 if variant[1] == "object" else None
+    ]
     return variant[1] in {"list", "object", "plain text"} and all(
         one in str(error) for one in reasons
     )
@@ -134,3 +126,15 @@ def test_no_variant_of_an_answer_is_misread(
 def test_every_operation_has_variants() -> None:
     every = {step.operation.name for step in client_steps()}
     assert {step.operation.name for step, _ in variants()} == every
+
+
+def test_every_answer_with_an_envelope_has_variants() -> None:
+    without = [step.name for step in client_steps() if step.variants is None]
+    assert without == []
+
+
+def test_every_set_of_variants_is_drawn() -> None:
+    named = {name for case in golden_cases() for name in case.variants}
+    assert named == variant_sets().keys()
+    drawn = {id(step.variants) for step, _ in variants()}
+    assert drawn == set(map(id, variant_sets().values()))

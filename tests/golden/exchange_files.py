@@ -12,7 +12,8 @@ that a file can check a server and can also stand in for one:
 - ``!many {least, most, of: X}``: a list of ``least`` to ``most`` X;
 - the key ``...`` allows further fields in an object.
 
-A case ``holds`` rules of ``rules.yaml`` by name. A request's ``workbook`` is uploaded under its
+A case ``holds`` rules of ``rules.yaml`` by name, and its answers may have the ``variants`` of the
+named sets in ``variants.yaml``. A request's ``workbook`` is uploaded under its
 ``filename``; its ``text`` is sent unchanged, with the media type ``type``.
 
 ``save`` stores values of the response by their path, for ``${name}`` in later steps of the case.
@@ -31,6 +32,7 @@ import yaml
 
 FOLDER = Path(__file__).parent
 RULES = FOLDER / "rules.yaml"
+VARIANTS = FOLDER / "variants.yaml"
 MORE = "..."
 
 
@@ -123,21 +125,45 @@ class Case:
     operation: str | None
     spec: str
     holds: tuple[str, ...]
+    variants: tuple[str, ...]
     steps: tuple[Step, ...]
     file: str
     title: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariantSet:
+    """Variants of answers with these statuses to requests of these methods, for all operations or
+    one."""
+
+    says: str
+    methods: list[str]
+    answers: list[int]
+    shapes: list[str]
+    operation: str | None = None
+    spellings: list[str] = field(default_factory=list)
+    types: list[str] = field(default_factory=list)
+    statuses: list[int] = field(default_factory=list)
+
+
+@cache
+def variant_sets() -> dict[str, VariantSet]:
+    """Return the sets of variants by name."""
+    document = yaml.safe_load(VARIANTS.read_text(encoding="utf-8"))
+    return {name: VariantSet(**found) for name, found in document.items()}
 
 
 @cache
 def golden_cases() -> tuple[Case, ...]:
     """Return every case of every file."""
     cases = []
-    for path in sorted({*FOLDER.glob("*.yaml")} - {RULES}):
+    for path in sorted({*FOLDER.glob("*.yaml")} - {RULES, VARIANTS}):
         for case in yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader):
             steps = tuple(Step(**step) for step in case["steps"])
             name = f"{path.stem}-{case['case'].replace(' ', '-')}"
             holds = tuple(case.get("holds", ()))
-            fields = (case.get("operation"), case["spec"], holds, steps)
+            variants = tuple(case["variants"])
+            fields = (case.get("operation"), case["spec"], holds, variants, steps)
             cases.append(Case(name, *fields, path.name, case["case"]))
     return tuple(cases)
 

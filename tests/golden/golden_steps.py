@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from exchange_files import Case, Step, example, filled, golden_cases
+from exchange_files import (
+    Case,
+    Step,
+    VariantSet,
+    example,
+    filled,
+    golden_cases,
+    variant_sets,
+)
 from pydantic import TypeAdapter, ValidationError
 
 from xlbridge.wire import OPERATIONS, Operation, WireModel
@@ -17,7 +25,8 @@ SAVED: dict[str, Any] = defaultdict(lambda: 7, email="a@b.com", password="secret
 
 @dataclass(frozen=True)
 class ClientStep:
-    """A step as a call of our client: operation, path, query, body or workbook."""
+    """A step as a call of our client: operation, path, query, body or workbook; with the variants
+    of its answer, if its exchange names any."""
 
     name: str
     operation: Operation
@@ -26,6 +35,7 @@ class ClientStep:
     query: WireModel | None
     body: WireModel | None
     workbook: list[Any] | None
+    variants: VariantSet | None
 
 
 def operation_of(request: dict[str, Any]) -> tuple[Operation, dict[str, str]] | None:
@@ -58,14 +68,14 @@ def client_steps() -> tuple[ClientStep, ...]:
     not accept responses without the key of a record.
     """
     steps = (
-        _client_step(f"{case.name}-{number}", step)
+        _client_step(f"{case.name}-{number}", step, case)
         for case in golden_cases()
         for number, step in enumerate(case.steps)
     )
     return tuple(step for step in steps if step is not None and _has_valid_response(step))
 
 
-def _client_step(name: str, step: Step) -> ClientStep | None:
+def _client_step(name: str, step: Step, case: Case) -> ClientStep | None:
     request = filled(step.request, SAVED)
     match = operation_of(request)
     if match is None or {"file", "text", "token"} & request.keys():
@@ -81,7 +91,34 @@ def _client_step(name: str, step: Step) -> ClientStep | None:
         return None
     if body is not None and _is_corrected(request["json"], body):
         return None
-    return ClientStep(name, operation, step, path, query, body, request.get("workbook"))
+    variants = _variants_of(case, operation, step)
+    return ClientStep(name, operation, step, path, query, body, request.get("workbook"), variants)
+
+
+def golden_answer(step: Step) -> tuple[int, Any]:
+    """Return the status and the body of the answer in a step."""
+    return step.response["status"], example(filled(step.response.get("body"), SAVED))
+
+
+def refusals_of(operation: Operation, step: Step) -> list[dict[str, str]]:
+    """Return the reasons of a refusal, none if the answer in a step is a success."""
+    _, body = golden_answer(step)
+    if not isinstance(body, dict):
+        return [{"key": "", "value": str(body)}]
+    if operation.refuses_in_data and body["success"]:
+        return list(body["data"]["notifications"])
+    return list(body.get("errors") or ())
+
+
+def _variants_of(case: Case, operation: Operation, step: Step) -> VariantSet | None:
+    """Return the variants of an answer, None if its exchange names none."""
+    is_refusal = bool(refusals_of(operation, step))
+    for name, one in variant_sets().items():
+        is_about = operation.method in one.methods and step.response["status"] in one.answers
+        is_about = is_about and one.operation in (None, operation.name)
+        if name in case.variants and is_about and is_refusal is not bool(one.statuses):
+            return one
+    return None
 
 
 def _is_corrected(request: dict[str, Any], body: WireModel) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from lossy_proxy import LossyProxy
 from sheets import write_records
-from update_parts import Run
+from update_parts import Run, edit
 from upload_parts import new_cnpj
 
 
@@ -74,6 +74,38 @@ def test_only_a_few_rows_are_read_back_where_no_undo_needs_them(
     assert lost == {"nomeComercial": [2, 3, 4]}
     text = xlbridge("jobs", report["job"], "--lang", "en", **proxy_environment).stdout
     assert "nomeComercial: sent “Cliente 0”, the system has no value (rows 2, 3, 4)" in text
+
+
+def test_a_change_that_leaves_the_value_before_is_an_error_of_the_upload(
+    proxy: LossyProxy, run: Run, payables: Path
+) -> None:
+    edit(payables, "historico", 3, "Água")
+
+    def keep(_path: str, data: Any) -> Any:
+        for record in data if isinstance(data, list) else [data]:
+            if isinstance(record, dict) and record.get("historico") == "Água":
+                record["historico"] = "Energia 1"
+        return data
+
+    proxy.reshape = keep
+    code, report = run("upload", payables, "--update", "--yes")
+    assert (code, report["state"], report["rows"]["updated"]) == (1, "partial", 1), report
+    assert report["lost_fields"] == [
+        {"column": "historico", "sent": "Água", "stored": "Energia 1", "rows": [3], "kept": True}
+    ]
+
+
+def test_a_field_that_the_answer_to_a_write_shows_empty_is_an_error_of_the_upload(
+    proxy: LossyProxy, run: Run, tmp_path: Path
+) -> None:
+    """Outputs have no read: only the answers to their creation show what became of them."""
+    rows = [{"observacao": f"Obra {n}", "documento": None} for n in range(2)]
+    path = write_records(tmp_path / "saidas.xlsx", "saida", rows)
+    proxy.reshape = with_value("observacao", None)
+    code, report = run("upload", path, "--yes")
+    assert (code, report["state"], report["rows"]["accepted"]) == (1, "partial", 2), report
+    (lost,) = report["lost_fields"]
+    assert (lost["column"], lost["stored"], lost["rows"]) == ("observacao", None, [2, 3])
 
 
 def test_a_sound_system_loses_nothing(run: Run, tmp_path: Path) -> None:

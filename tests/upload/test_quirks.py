@@ -98,7 +98,7 @@ class Tenant:
         ]
         return write_records(self.folder / f"receber-{document}.xlsx", "contasreceber", rows)
 
-    def payables(self, document: str) -> Path:
+    def payables(self, document: str, count: int = 2) -> Path:
         """Write a workbook of payables, with fields whose spelling the interface leaves open."""
         rows = [
             {
@@ -107,7 +107,7 @@ class Tenant:
                 "ValorPISRetido": 0.65,
                 "ValorBruto": 95.65,
             }
-            for n in range(2)
+            for n in range(count)
         ]
         return write_records(self.folder / f"pagar-{document}.xlsx", "contaspagar", rows)
 
@@ -391,6 +391,16 @@ line_breaks: "<br>"
     assert "nothing was written" in tenant.text("doctor", "--first-contact", "--write-quirks")
 
 
+def test_a_declared_end_of_windows_stays_if_no_record_tells_it_from_the_other(
+    start: Start,
+) -> None:
+    tenant = start("window_end: minute")
+    while not 1 <= datetime.now().second <= 50:
+        sleep(0.2)
+    code, _ = tenant.run("upload", tenant.clients(*DOCUMENTS), "--yes")
+    assert (code, contact(tenant)["window_end"]) == (0, "as assumed")
+
+
 def test_spellings_are_found_by_previews_and_by_lost_fields(start: Start) -> None:
     spelled = "spellings: {ValorBruto: ValorBruto, ValorPISRetido: valorPISRetido}"
     tenant = start(spelled)
@@ -417,6 +427,80 @@ def test_spellings_are_found_by_previews_and_by_lost_fields(start: Start) -> Non
     assert (certainty, "ValorBruto → ValorBruto" in message) == ("seen", True)
     code, report = tenant.run("upload", tenant.payables("B"), "--mode", "records", "--yes")
     assert (code, report["lost_fields"]) == (0, []), report
+
+
+def make_invoices(tenant: Tenant, **fields: object) -> Path:
+    """Write a workbook of service invoices, which have no key."""
+    rows = [{"codigoDoCliente": 1001, "valorDoServico": n, **fields} for n in (10, 20)]
+    return write_records(tenant.folder / "notas.xlsx", "nota-fiscal-servico", rows)
+
+
+def test_a_field_with_an_open_spelling_of_records_without_a_key_is_not_lost_in_silence(
+    start: Start,
+) -> None:
+    quirks = "spellings: {CodigoNBS: CodigoNBS}"
+    tenant = start(quirks, "demo")
+    tenant.declare(None)
+    path = make_invoices(tenant, CodigoNBS="1.0101.11.00")
+    command = ("upload", path, "--mode", "records", "--yes")
+    code, report = tenant.run(*command)
+    lost = [one["column"] for one in report["lost_fields"]]
+    assert (code, report["state"], lost) == (1, "partial", ["CodigoNBS"]), report
+    tenant.declare(quirks)
+    code, report = tenant.run(*command, "--again", "the first ones are deleted")
+    assert (code, report["state"], report["lost_fields"]) == (0, "done", []), report
+    assert {one["CodigoNBS"] for one in tenant.exported("nfse")} >= {"1.0101.11.00"}
+
+
+@pytest.mark.parametrize("mode", ["records", "direct", "queue"])
+def test_a_system_that_takes_a_field_of_records_without_a_key_shows_it(
+    start: Start, mode: str
+) -> None:
+    tenant = start(None, "demo")
+    path = make_invoices(tenant, CodigoNBS="1.0101.11.00", ValorCBS=1.5)
+    code, report = tenant.run("upload", path, "--mode", mode, "--yes")
+    shown = (report["lost_fields"], report["unseen_fields"])
+    assert (code, report["state"], shown) == (0, "done", ([], [])), report
+
+
+def test_what_was_taken_before_is_known(start: Start) -> None:
+    """Without a preview, nothing shows whether an import takes a field of rows without a key."""
+    tenant = start(None, "demo")
+    path = make_invoices(tenant, CodigoNBS="1.0101.11.00")
+    command = ("upload", path, "--mode", "direct", "--yes", "--again", "another month")
+    code, report = tenant.run(*command, "--no-preview")
+    assert (code, report["state"], report["unseen_fields"]) == (1, "partial", ["CodigoNBS"])
+    said = tenant.text("jobs", report["job"], "--lang", "en")
+    assert "nothing has shown whether the system has stored it: CodigoNBS." in said
+    assert "profiles.d/rehearsal.quirks.yaml" in said
+    assert tenant.run(*command)[0] == 0
+    code, report = tenant.run(*command, "--no-preview")
+    assert (code, report["state"], report["unseen_fields"]) == (0, "done", [])
+
+
+def test_an_answer_to_a_write_shows_that_a_field_was_taken(start: Start) -> None:
+    tenant = start(None)
+    rows = [{"codigoInterno": "P-1", "CodigoGenerico": "PAR", "PesoBruto": 1.5}]
+    path = write_records(tenant.folder / "produtos.xlsx", "produto", rows)
+    code, report = tenant.run("upload", path, "--yes", "--no-read-back")
+    assert (code, report["state"], report["unseen_fields"]) == (0, "done", []), report
+
+
+def test_a_change_that_is_lost_is_noticed_in_whichever_row_it_is(start: Start) -> None:
+    tenant = start("spellings: {ValorBruto: ValorBruto}")
+    path = tenant.payables("A", 6)
+    code, report = tenant.run("upload", path, "--mode", "records", "--yes")
+    assert (code, report["rows"]["accepted"]) == (0, 6), report
+    tenant.declare(None)
+    book = load_workbook(path)
+    sheet = book.worksheets[0]
+    at = [cell.value for cell in sheet[1]].index("ValorBruto") + 1
+    sheet.cell(6, at).value = 100.65
+    book.save(path)
+    code, report = tenant.run("upload", path, "--update", "--yes")
+    (lost,) = report["lost_fields"]
+    assert (code, report["state"], report["rows"]["updated"]) == (1, "partial", 1), report
+    assert (lost["column"], lost["rows"]) == ("ValorBruto", [6])
 
 
 def test_quirks_are_only_written_after_a_first_contact(start: Start) -> None:

@@ -351,6 +351,22 @@ def test_a_pending_service_invoice_is_changed_and_an_emitted_one_is_held(
     assert amounts_of(client, customer) == [101.5, 200.0]
 
 
+@pytest.mark.parametrize(
+    ("resource", "instead"),
+    [("saida", "xlbridge process saida-estornar"), ("entrada", "Without --update")],
+)
+@pytest.mark.parametrize("option", ["--update", "--update-only"])
+def test_a_change_that_nothing_could_show_is_refused(
+    run: Run, proxy: LossyProxy, tmp_path: Path, resource: str, instead: str, option: str
+) -> None:
+    path = write_records(tmp_path / "x.xlsx", resource, [{}])
+    code, report = run("upload", path, option, "--yes")
+    error = report["error"]
+    assert (code, instead in error["hint"]) == (2, True)
+    assert f"Records of {resource} are not changed by a sheet" in error["message"]
+    assert writes(proxy) == []
+
+
 def test_an_identifier_is_set_on_an_existing_client_but_not_on_a_new_one(
     client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
 ) -> None:

@@ -375,11 +375,10 @@ class Client(Operations):
         )
 
     def _classify(self, operation: Operation, reply: Reply, read: ReadData) -> Outcome:
-        refuses_in_data = None if operation.method == "GET" else operation.refuses_in_data
         return classify_reply(
             reply,
             read,
             self._redactor,
-            refuses_in_data=refuses_in_data,
+            refuses_in_data=operation.refuses_in_data,
             quirks=self.target.quirks,
         )

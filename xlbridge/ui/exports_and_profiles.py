@@ -29,6 +29,7 @@ from xlbridge.profiles import (
     read_profile_file,
     save_profile,
 )
+from xlbridge.report_forms import ReportForms
 from xlbridge.ui.answers import download, filter_label, get_route, json_response, post_route
 from xlbridge.ui.cell_edits import displayed_text
 from xlbridge.ui.environment import BackgroundWork, OnChange, PageConnection
@@ -130,13 +131,13 @@ class ExportAndProfileRequests:
                 result = export.run(client, on_progress=on_progress)
             self._exported[request.listing] = path
             report = result.report(Path(path.name))
-            lines = [report.verdict, *report.remarks, *report.problems, *report.next_steps]
+            below = ReportForms.of_report(lambda: replace(report, verdict=None)).lines()
             cells = read_workbook(path, self._workspace.settings.limits).sheets[0]
             columns = range(cells.first_column, cells.first_column + len(cells.columns))
             remote.state.outcome = {
                 "listing": request.listing,
                 "complete": result.complete,
-                "lines": list(map(str, lines)),
+                "lines": list(map(str, (report.verdict, *below))),
                 "preview": [
                     [displayed_text(cells, (row, column)) for column in columns]
                     for row in range(1, min(cells.height, _PREVIEWED + 1) + 1)

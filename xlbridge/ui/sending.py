@@ -247,10 +247,13 @@ class SheetUploads:
 
     def _finish(self, context: UploadContext, job: Job) -> None:
         report, outcome = job_report(context.journal, job), job_document(context.journal, job)
-        outcome |= {"headline": str(report.verdict), "lines": []}
+        outcome["headline"] = str(report.verdict)
         if job.spec.mode in _RECORD_MODES:
-            lines = [line.strip() for line in _text(replace(report, verdict=None))]
-            outcome |= {"rejected": [], "lines": lines}
+            report, outcome["rejected"] = replace(report, verdict=None), []
+        else:
+            # The page has the rejected rows and the next steps itself.
+            report = replace(report, verdict=None, tables=report.tables[1:], next_steps=())
+        outcome["lines"] = [line.strip() for line in _text(report)]
         self._remote.state.outcome = outcome
 
     def _show_refusals(

@@ -131,6 +131,7 @@ _TEXTS: Mapping[str, Text] = {
     "held": Text(pt="retidas", en="held"),
     "unread": Text(pt="a incluir sem conferir", en="to create without a look-up"),
     "environment": titles.ENVIRONMENT,
+    "quirks": titles.QUIRKS,
     "production": Text(pt="PRODUÇÃO", en="PRODUCTION"),
     "no_production": Text(pt="não é produção", en="not production"),
     "practice": Text(pt="ambiente de testes", en="practice system"),

@@ -270,9 +270,14 @@ class Job:
         return [LostField(**field) for field in self.last("lost_fields") or ()]
 
     @property
+    def unseen_fields(self) -> list[str]:
+        """Columns with an open spelling, if nothing shows whether the system has taken them."""
+        return list(self.last("unseen_fields") or ())
+
+    @property
     def has_lost_fields(self) -> bool:
-        """True if fields came back empty that the rows had filled."""
-        return any(field.stored is None for field in self.lost_fields)
+        """True if fields are not stored that were sent, or nothing shows it."""
+        return bool(self.unseen_fields) or any(field.is_lost for field in self.lost_fields)
 
     @property
     def attempts(self) -> int:

@@ -217,6 +217,22 @@ class Journal:
         digests, keys = map(only_sent, claimants)
         return ClaimedRows(digests, keys, frozenset(sent - finished))
 
+    def taken_fields(self, job: Job) -> set[str]:
+        """Return the fields that jobs in the same system have shown to be taken as a job sends
+        them: in an import sheet, or as a record."""
+        found = self._db.execute(
+            "SELECT mode, detail FROM events JOIN jobs ON jobs.id = events.job "
+            "WHERE system = ? AND instr(detail, '\"taken_fields\"')",
+            (job.spec.system,),
+        )
+        by_record = job.spec.mode.is_by_record
+        return {
+            name
+            for mode, detail in found.fetchall()
+            if Mode(mode).is_by_record is by_record
+            for name in json.loads(detail)["taken_fields"]
+        }
+
     def jobs_of_file(self, scope: ClaimScope, file: Path, sheet: str) -> list[Job]:
         """Return the jobs that sent rows of a sheet of a file, or may have, newest first."""
         jobs = self._jobs(
@@ -315,9 +331,11 @@ class Journal:
                 )
             self._add(job.id, state, detail)
             nothing_sent = state.is_unsent or state in {State.PREVIEWED, State.ABANDONED}
-            self.changes.record(
+            reversed_rows = self.changes.record(
                 job.id, sent=not nothing_sent, verdict=verdict, unknown_as=unknown_as
             )
+            for claimant, position in reversed_rows:
+                self._claims.free_rows(claimant, [position])
             if state.frees_rows or (state.is_final and job.deletes):
                 self._claims.free(job.id)
             elif state.is_final:

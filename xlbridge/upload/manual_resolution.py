@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.upload.clock import Instant
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, Resolution, State
 from xlbridge.upload.journal import Journal
@@ -18,6 +19,12 @@ _NOT_APPLIED = Text(
     en="Not in the system according to {who}: {reason}",
 )
 
+_NEVER_SENT = Text(
+    pt="não foi enviada: o envio foi encerrado por {who}: {reason}",
+    en="was not sent: the upload was ended by {who}: {reason}",
+)
+_RESUME = Text(pt="Continue-o: xlbridge resume {job}", en="Continue it: xlbridge resume {job}")
+
 
 def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str) -> Job:
     """Record a person's resolution of a job, or of each doubtful part of a split sheet.
@@ -25,15 +32,26 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
     Raises ``UsageError`` if nothing is in doubt, there is no reason, or the resolution is that rows
     which may still arrive were not applied.
     """
+    if not reason.strip():
+        raise UsageError(Text(pt="Informe o motivo em --reason.", en="--reason needs a reason."))
     journal = context.journal
     with job_lock(context.settings.home, job.parent or job.id):
         job = journal.job(job.id)
         parts = journal.parts_of(job)
         doubtful = [part for part in parts if part.state is State.NEEDS_PERSON]
-        for part in doubtful or parts or [job]:
+        doubtful = doubtful or [one for one in parts or [job] if _may_be_in_doubt(one)]
+        if not doubtful:
+            raise _not_in_doubt(job)
+        for part in doubtful:
             _record_resolution(journal, part, seen, reason, context.settings.settle_seconds)
         update_parent(journal, job)
         return ensure_sheet_evidence(context, journal.job(job.id))
+
+
+def _may_be_in_doubt(job: Job) -> bool:
+    """Return whether a request of a job may have written rows; that of a staged file only starts
+    it."""
+    return not job.state.is_settled and job.state is not State.STAGED
 
 
 def _record_resolution(
@@ -41,38 +59,33 @@ def _record_resolution(
 ) -> None:
     """Record that a person found the doubtful rows of a job present, or absent.
 
-    Rows that were already proven stay so. Raises what ``resolve_job`` raises.
+    Rows that were already proven stay so, and records that were never sent are left out. Raises
+    what ``resolve_job`` raises.
     """
-    if not reason.strip():
-        raise UsageError(Text(pt="Informe o motivo em --reason.", en="--reason needs a reason."))
-    _require_in_doubt(job)
-    now = journal.now()
-    left = job.settle_left(now, settle_seconds)
-    if seen is Resolution.NOT_APPLIED and left:
-        raise UsageError(
-            Text(
-                pt="As linhas ainda podem ser gravadas até {end}; antes disso, "
-                "não dá para afirmar que não foram.",
-                en="The rows may still arrive until {end}; before that, they cannot be resolved as "
-                "not applied.",
-            ).format(end=f"{now.at + left:%d/%m/%Y %H:%M:%S}"),
-            Text(pt="Aguarde e depois execute: {go}", en="Wait, and then: {go}").format(
-                go=f"xlbridge resume {job.arguments()}"
-            ),
-        )
+    if seen is Resolution.NOT_APPLIED:
+        _require_settled(job, journal.now(), settle_seconds)
     who = f"{_user_name()}@{socket.gethostname()}"
     resolved = {"as": seen.value, "reason": reason, "by": who}
-    rejections = journal.changes.rejections(job.id)
+    known = None
+    if job.spec.mode.is_by_record and journal.writes.load(job.id):
+        # Imported here, as imports of whole files do not need these modules.
+        from xlbridge.upload.single_records.executor import leave_unsent_records
+
+        known = leave_unsent_records(journal, job, _NEVER_SENT.format(who=who, reason=reason))
+        if known is None:
+            raise _not_in_doubt(job)
+    rejections = list(journal.changes.rejections(job.id) if known is None else known.rejections)
     outcomes = journal.changes.outcomes(job.id)
     if seen is Resolution.APPLIED:
         state = State.PARTIAL if rejections else State.DONE
-        journal.record(job, state, unknown_as=RowOutcome.ACCEPTED, resolved=resolved)
+        journal.record(job, state, verdict=known, unknown_as=RowOutcome.ACCEPTED, resolved=resolved)
         return
     missing = _NOT_APPLIED.format(who=who, reason=reason)
     if RowOutcome.ACCEPTED not in outcomes:
         journal.record(
             job,
             State.ABANDONED,
+            verdict=known,
             unknown_as=RowOutcome.NOT_WRITTEN,
             resolved=resolved,
             reason=asdict(missing),
@@ -90,14 +103,38 @@ def _record_resolution(
     )
 
 
-def _require_in_doubt(job: Job) -> None:
-    if job.state.is_settled:
+def _require_settled(job: Job, now: Instant, settle_seconds: float) -> None:
+    """Raise ``UsageError`` if rows in doubt of a job may still arrive."""
+    if job.state in {State.SENDING, State.STAGING, State.STARTING}:
         raise UsageError(
             Text(
-                pt="O envio {job} não está em dúvida (situação: {state}).",
-                en="The upload {job} is not in doubt (state {state}).",
-            ).format(job=job.id, state=job.state.text)
+                pt="O envio {job} foi interrompido, e o último pedido ainda pode ser gravado.",
+                en="The upload {job} was interrupted, and its last request may still arrive.",
+            ).format(job=job.id),
+            _RESUME.format(job=job.arguments()),
         )
+    left = job.settle_left(now, settle_seconds)
+    if left:
+        raise UsageError(
+            Text(
+                pt="As linhas ainda podem ser gravadas até {end}; antes disso, "
+                "não dá para afirmar que não foram.",
+                en="The rows may still arrive until {end}; before that, they cannot be resolved as "
+                "not applied.",
+            ).format(end=f"{now.at + left:%d/%m/%Y %H:%M:%S}"),
+            Text(pt="Aguarde e depois execute: {go}", en="Wait, and then: {go}").format(
+                go=f"xlbridge resume {job.arguments()}"
+            ),
+        )
+
+
+def _not_in_doubt(job: Job) -> UsageError:
+    """Return the error that nothing of a job is in doubt."""
+    message = Text(
+        pt="O envio {job} não está em dúvida (situação: {state}).",
+        en="The upload {job} is not in doubt (state {state}).",
+    ).format(job=job.id, state=job.state.text)
+    return UsageError(message, None if job.state.is_final else _RESUME.format(job=job.arguments()))
 
 
 def _user_name() -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
@@ -20,6 +20,7 @@ from xlbridge.upload.results.remote_verdict import (
     verdict_of_rejection,
 )
 from xlbridge.upload.results.verdict import RowOutcome, Verdict
+from xlbridge.upload.written_records import has_two_spellings
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import (
     IMPORT_LOG,
@@ -431,6 +432,22 @@ def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:
     return context.journal.record(job, State.PREPARED, orphan=orphan, reason=asdict(reason))
 
 
+def _fields_read(job: Job, answer: object) -> list[str]:
+    """Return the columns with an open spelling of which a preview shows values."""
+    records = answer.registros if isinstance(answer, ImportRecords) else ()
+    return [
+        column
+        for column in job.spec.columns
+        if has_two_spellings(column)
+        and any(
+            value not in (None, "")
+            for record in records
+            for name, value in record.items()
+            if name.casefold() == column.casefold()
+        )
+    ]
+
+
 def preview_is_done(context: "RunContext", job: Job) -> bool:
     """Return whether the preview is done or not wanted."""
     if job.spec.mode.is_by_record:
@@ -464,8 +481,10 @@ def preview(context: "RunContext", job: Job) -> "Step":
         case Executed(data) if job.spec.mode is Mode.PREVIEW:
             return context.end(job, State.PREVIEWED, previewed=data.count), False
         case Executed(data):
+            taken = _fields_read(job, data)
+            detail: dict[str, Any] = {"taken_fields": taken} if taken else {}
             return context.journal.record(
-                job, State.PREPARED, previewed=data.count, preview_done=True
+                job, State.PREPARED, previewed=data.count, preview_done=True, **detail
             ), True
         case NotExecuted() | Doubtful():
             # A preview writes nothing, so nothing was applied in either case.

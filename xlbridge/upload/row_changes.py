@@ -133,13 +133,15 @@ class RowChanges:
         sent: bool,
         verdict: Verdict | None = None,
         unknown_as: RowOutcome | None = None,
-    ) -> None:
+    ) -> list[tuple[str, int]]:
         """Record what an event shows of the rows of a job.
 
         If something was ``sent``, unsent rows are in doubt, and those that the plan left out are
         as planned. The ``verdict`` replaces an earlier one; ``unknown_as`` is what a person says of
-        the rows in doubt, and of those that it was to reverse.
+        the rows in doubt, and of those that it was to reverse. Return the jobs and positions of
+        rows that are reversed by that.
         """
+        doubtful: list[tuple[str, int]] = []
         outcomes = None if verdict is None else verdict.outcomes
         if verdict is not None:
             self._db.execute("DELETE FROM rejections WHERE job = ?", (job_id,))
@@ -165,6 +167,7 @@ class RowChanges:
             self.reverse(job_id, [(claim, outcome) for claim in doubtful])
         if self.has_retries(job_id):
             self._decide(self._db.execute(_ROWS_OF_JOB, (job_id,)).fetchall())
+        return doubtful if unknown_as is RowOutcome.ACCEPTED else []
 
     def rejections(self, job_id: str) -> list[RejectedRow]:
         """Return the messages about the rows of a job with its parts, first those about all."""

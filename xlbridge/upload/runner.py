@@ -217,6 +217,8 @@ def update_parent(journal: Journal, job: Job) -> None:
         note["reason"] = reason
     if lost := LostField.merge(field for part in parts for field in part.lost_fields):
         note["lost_fields"] = [field.to_json() for field in lost]
+    if unseen := {name for part in parts for name in part.unseen_fields}:
+        note["unseen_fields"] = sorted(unseen)
     journal.record(parent, state, **note)
 
 

@@ -314,6 +314,8 @@ class Uploads:
             options = replace(options, **kept)
         if options.delete:
             _require_deletable(resource, options, self._context.catalogue)
+        if options.updates and resource.read_back is None:
+            raise _not_changeable(resource)
         if options.foreign_numbers:
             source = replace(source, numbers=pd.DataFrame(index=sheet.numbers.index))
         elif sheet.numbers.notna().any(axis=None):
@@ -480,6 +482,41 @@ def _require_deletable(resource: Resource, options: UploadOptions, catalogue: Ca
             ).format(others=", ".join(others)),
             Text(pt="Nada foi enviado.", en="Nothing was sent."),
         )
+
+
+def _not_changeable(resource: Resource) -> UsageError:
+    """Return the error that no record of a resource can be found, to be changed by a row.
+
+    A change might empty what the system does not show, and nothing would tell. Some records can be
+    reversed and sent anew, by a processing that has the path of their creation.
+    """
+    from xlbridge.upload.processing import KINDS  # Few uploads need it.
+
+    create = resource.create
+    kinds = (
+        kind for kind in KINDS.values() if create and kind.process.path == create.operation.path
+    )
+    kind = next(kinds, None)
+    hint = Text(
+        pt="Sem --update, cada linha inclui um registro novo.",
+        en="Without --update, each row creates a new record.",
+    )
+    if kind is not None:
+        hint = Text(
+            pt="Estorne os que estão errados (xlbridge process {name}) e envie as linhas certas "
+            "sem --update.",
+            en="Reverse the wrong ones (xlbridge process {name}), and send the right rows without "
+            "--update.",
+        ).format(name=kind.name)
+    return UsageError(
+        Text(
+            pt="Registros de {resource} não são alterados por planilha: o sistema não mostra quais "
+            "são, nem todos os seus campos, e não haveria como comparar nem conferir a alteração.",
+            en="Records of {resource} are not changed by a sheet: the system shows neither which "
+            "they are nor all their fields, so a change could not be compared or checked.",
+        ).format(resource=resource.name),
+        hint,
+    )
 
 
 _WITHOUT_DELETE = ("again", "update", "update_only", "clear", "create_unread")

@@ -4,45 +4,161 @@ A real system may ignore a field, cut it or spell its name otherwise, and still 
 the upload protocol, Fields sent and not taken.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.errors import ApiError
+from xlbridge.resources import Resource
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
+from xlbridge.upload.lookup.row_lookup import lookups_for
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
-from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot, Snapshot
+from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, FoundRecord, RowSnapshot, Snapshot
 from xlbridge.upload.lookup.snapshot_journal import Moment
+from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.results.verdict import LostField, RowOutcome
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext
+
+_Values = Mapping[str, str | None]
+"""Comparable values by column."""
 
 _EXAMPLES = 3
 """Rows read back for each column: a field that is ignored or misspelt is lost in every row."""
 
 
 def check_written_records(context: "RunContext", job: Job) -> Job:
-    """Read the records back that a job has written, and record the fields that were not taken.
+    """Compare the records that a job has written with its rows, and record what was not taken.
 
-    All records are read if an undo can remove them, and stored for it: the system may have filled
-    fields that the sheet left empty. Else a few rows are, so that each filled column is read three
-    times. If the system does not answer, nothing is recorded: the upload itself has ended.
+    The records are read back; where that shows none, the answers to their writes count. Also record
+    the fields with an open spelling that were taken, and those of which nothing shows it.
+    """
+    if job.deletes or not context.journal.changes.has_accepted(job.id):
+        return job
+    written = _WrittenRows.of(context, job)
+    records = _read_back(context, job, written)
+    lost: dict[tuple[str, bool, bool], LostField] = {}
+    for at in sorted({*records, *written.answers}):
+        record = records.get(at)
+        differing = written.answers[at] if record is None else record.differing
+        for column, (sent, stored) in differing.items():
+            if isinstance(sent, str) and (stored is None or isinstance(stored, str)):
+                kept = stored is not None and written.changed.get(at, {}).get(column) == stored
+                field = lost.setdefault(
+                    (column, stored is None, kept), LostField(column, sent, stored, [], kept)
+                )
+                field.rows.append(job.spec.rows[at])
+    detail: dict[str, Any] = {}
+    if lost:
+        detail["lost_fields"] = [field.to_json() for field in lost.values()]
+    open_columns = written.open_columns(context.quirks.spellings)
+    taken = {
+        column
+        for column in open_columns
+        if any(record.values.get(column) is not None for record in records.values())
+    }
+    taken |= open_columns.intersection((*written.taken, *(job.last("taken_fields") or ())))
+    if taken:
+        detail["taken_fields"] = sorted(taken)
+    unseen = open_columns - taken - {field.column for field in lost.values()}
+    if unseen and (unseen := unseen - context.journal.taken_fields(job)):
+        detail["unseen_fields"] = sorted(unseen)
+    return context.journal.record(job, job.state, **detail) if detail else job
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenRows:
+    """Rows that a job has written: the positions of the ``accepted`` ones, and by position, the
+    columns that a change has ``changed`` with their values before, the codes of records, and what
+    the ``answers`` to writes show otherwise than it was sent. ``taken`` are the fields with an open
+    spelling that answers show as they were sent."""
+
+    rows: TypedRows
+    columns: Sequence[str]
+    accepted: frozenset[int]
+    changed: Mapping[int, _Values]
+    codes: Mapping[int, str]
+    answers: Mapping[int, Mapping[str, Sequence[str | None]]]
+    taken: Collection[str]
+
+    @classmethod
+    def of(cls, context: "RunContext", job: Job) -> "_WrittenRows":
+        """Return the rows that a job has written."""
+        journal = context.journal
+        outcomes = enumerate(journal.changes.outcomes(job.id))
+        accepted = frozenset(at for at, outcome in outcomes if outcome is RowOutcome.ACCEPTED)
+        changed: dict[int, _Values] = {}
+        codes: dict[int, str] = {}
+        taken: set[str] = set()
+        answers: dict[int, Mapping[str, Sequence[str | None]]] = {}
+        if job.spec.mode.is_by_record:
+            for write in journal.writes.iterate(job.id):
+                if write.position in accepted:
+                    codes[write.position] = write.record
+                    detail = write.detail
+                    answers[write.position] = detail.get("unlike", {})
+                    taken.update(detail.get("taken", ()))
+                    if not write.task.creates:
+                        changed[write.position] = write.task.expected
+        else:
+            planned = journal.plan_of(journal.job(job.parent or job.id))
+            rows = {row.row: row.differences for row in planned if row.action is RowAction.UPDATE}
+            changed = {
+                at: {column: one.theirs for column, one in rows[row].items()}
+                for at, row in enumerate(job.spec.rows)
+                if row in rows
+            }
+        answers = {at: unlike for at, unlike in answers.items() if unlike}
+        columns = tuple(job.spec.columns)
+        return cls(context.rows(job), columns, accepted, changed, codes, answers, taken)
+
+    def with_column(self, column: str) -> Iterable[int]:
+        """Return the positions of accepted rows that write a value of a column, in order."""
+        for at, value in enumerate(values_of(self.rows, column)):
+            is_written = at not in self.changed or column in self.changed[at]
+            if value is not None and at in self.accepted and is_written:
+                yield at
+
+    def sample(self, positions: Collection[int]) -> list[int]:
+        """Return the first of the positions that write each column."""
+        found: set[int] = set()
+        for column in self.columns:
+            found.update(
+                islice((at for at in self.with_column(column) if at in positions), _EXAMPLES)
+            )
+        return sorted(found)
+
+    def open_columns(self, declared: Collection[str]) -> set[str]:
+        """Return the columns that were written, whose spelling is open and not ``declared``."""
+        return {
+            column
+            for column in self.columns
+            if has_two_spellings(column)
+            and column not in declared
+            and next(iter(self.with_column(column)), None) is not None
+        }
+
+
+def _read_back(context: "RunContext", job: Job, written: _WrittenRows) -> dict[int, FoundRecord]:
+    """Return the records of written rows, by position, as far as the system shows them.
+
+    All are read if an undo can remove them, and stored for it: the system may have filled fields
+    that the sheet left empty. Else a few rows are, so that each written column is read three times.
+    If the system does not answer, there are none: the upload itself has ended.
     """
     resource = context.resource(job)
-    journal = context.journal
-    outcomes = enumerate(journal.changes.outcomes(job.id))
-    accepted = {at for at, outcome in outcomes if outcome is RowOutcome.ACCEPTED}
-    is_checked = context.options.look_up and bool(accepted) and not job.deletes
-    if resource.read_back is None or not is_checked:
-        return job
-    rows = context.rows(job)
+    if resource.read_back is None or not context.options.look_up:
+        return {}
+    rows, journal = written.rows, context.journal
     creates = not job.spec.mode.is_by_record or journal.changes.creates(job.id)
     removable = resource.change is not None and resource.change.delete_name is not None
     is_stored = creates and removable
-    positions = range(len(rows)) if is_stored else _sample(rows, job.spec.columns, accepted)
+    positions = range(len(rows)) if is_stored else written.sample(written.accepted)
     before = journal.snapshots.newest(job.id, Moment.BEFORE) or (None,) * len(rows)
+    accepted = written.accepted
 
     def shows_all(found: Snapshot) -> bool:
         """Return whether no record of a written row is as before sending."""
@@ -54,39 +170,50 @@ def check_written_records(context: "RunContext", job: Job) -> Job:
 
     sample = [rows[at] for at in positions]
     try:
-        written = context.read_until(
-            lambda: read_snapshot(context.client, resource, sample), shows_all
-        )
+        now = context.read_until(lambda: read_snapshot(context.client, resource, sample), shows_all)
+        numbered = _read_by_number(context, resource, written)
     except ApiError:
-        return job
+        return {}
     if is_stored:
-        journal.snapshots.store(job.id, Moment.WRITTEN, written)
-    codes = journal.assigned_codes(job)
-    lost: dict[tuple[str, bool], LostField] = {}
-    for at, now in zip(positions, written, strict=True):
-        if now is None or at not in accepted:
-            continue
-        row = job.spec.rows[at]
-        record = _record_of_row(now, before[at], codes.get(row))
-        for column, (sent, stored) in ({} if record is None else record.differing).items():
-            if isinstance(sent, str) and (stored is None or isinstance(stored, str)):
-                field = lost.setdefault(
-                    (column, stored is None), LostField(column, sent, stored, [])
-                )
-                field.rows.append(row)
-    if not lost:
-        return job
-    return journal.record(job, job.state, lost_fields=[field.to_json() for field in lost.values()])
+        journal.snapshots.store(job.id, Moment.WRITTEN, now)
+    found = {
+        at: _record_of_row(one, before[at], written.codes.get(at))
+        for at, one in zip(positions, now, strict=True)
+        if one is not None and at in accepted
+    } | numbered
+    return {at: record for at, record in found.items() if record is not None}
 
 
-def _sample(rows: TypedRows, columns: Collection[str], accepted: Collection[int]) -> list[int]:
-    """Return the positions of the first accepted rows that fill each column."""
-    sample: set[int] = set()
-    for column in columns:
-        values = enumerate(values_of(rows, column))
-        filled = (at for at, value in values if value is not None and at in accepted)
-        sample.update(islice(filled, _EXAMPLES))
-    return sorted(sample)
+def _read_by_number(
+    context: "RunContext", resource: Resource, written: _WrittenRows
+) -> dict[int, FoundRecord | None]:
+    """Return the records of rows without a key by the numbers that the system gave them.
+
+    That may take a whole listing, so only if a field of them may be lost: its spelling is open, or
+    an answer shows it otherwise than it was sent.
+    """
+    declared = resource.read_back
+    rows = written.rows
+    may_be_lost = written.answers or written.open_columns(context.quirks.spellings)
+    if declared is None or not declared.number_columns or not may_be_lost:
+        return {}
+    keyless = {
+        at: dict(zip(declared.codes, code.split(CODE_SEPARATOR), strict=True))
+        for at, code in written.codes.items()
+        if code and not lookups_for(resource, rows[at])
+    }
+    positions = written.sample(keyless)
+    numbered = [{**rows[at], **keyless[at]} for at in positions]
+    found = read_snapshot(context.client, resource, numbered) if numbered else ()
+    return {
+        at: None if one is None else _record_of_row(one, None, written.codes[at])
+        for at, one in zip(positions, found, strict=True)
+    }
+
+
+def has_two_spellings(name: str) -> bool:
+    """Return whether the description shows a field in PascalCase, unlike the samples' camelCase."""
+    return name[:1].isupper()
 
 
 def _record_of_row(

@@ -18,10 +18,12 @@ from xlbridge.batch.plan.steps import (
     file_digest,
     workbooks_of,
 )
+from xlbridge.connection import quirks_for
 from xlbridge.errors import ConfigError, UsageError, os_error_reason
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
 from xlbridge.report_forms import list_first
+from xlbridge.resources.remote import format_quirks
 from xlbridge.sandbox import (
     FaultKind,
     FaultPlan,
@@ -108,10 +110,9 @@ def prepare_workspace(
     workspace = Workspace(folder, private, port)
     private.home.mkdir(parents=True)
     workspace.month.mkdir()
-    quirks_file = settings.quirks_file(choose_profile(settings).name)
-    if quirks_file.is_file():
+    if declared := format_quirks(quirks_for(settings, choose_profile(settings))[0]):
         workspace.quirks_file.parent.mkdir()
-        shutil.copyfile(quirks_file, workspace.quirks_file)
+        workspace.quirks_file.write_text(declared, "utf-8")
     if original is not None:
         _copy_database(original, _database(folder))
     try:

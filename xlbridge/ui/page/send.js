@@ -88,6 +88,9 @@ export function environmentLine(planned) {
   const production = isForProduction(planned);
   const kind = production ? "production" : "practice";
   where.append(element("span", production ? texts.production : texts.no_production, kind));
+  for (const one of targetsOf(planned).filter((one) => one.quirks)) {
+    where.append(element("small", ` ${texts.quirks}: ${one.quirks}`));
+  }
   return where;
 }
 
@@ -159,7 +162,7 @@ function showState(work) {
 function showOutcome(outcome) {
   const shown = byId("outcome");
   const rejected = outcome.rejected.slice(0, 100);
-  const reasons = rejected.map((row) => element("p", `✗ ${row.cell ?? row.row}: ${row.message}`));
+  const reasons = rejected.map((row) => element("p", `✗ ${row.cell ?? row.row ?? "–"}: ${row.message}`));
   const isPartial = outcome.state === "done" && (outcome.rows.rejected || outcome.rows.left);
   shown.dataset.state = isPartial ? "partial" : outcome.state;
   shown.hidden = false;

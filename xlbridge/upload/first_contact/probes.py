@@ -282,10 +282,13 @@ class FirstContact:
                 at_first = next(((o, t) for o, t in times if not t.second), None)
                 is_minute = at_first is not None and _is_in_window(plain, *at_first, at_first[1])
                 end = "minute" if is_minute else "exclusive"
+                if at_first is None and self.quirks.window_end != "inclusive":
+                    end = self.quirks.window_end  # No record tells the two apart.
         self._see(
             "window_end",
             end,
             _WINDOW_END,
+            covers=end,
             end=format_moment(minute),
             found=f"{time:%d/%m/%Y %H:%M:%S}",
         )
@@ -379,6 +382,6 @@ _NOT_FILTERED = Text(
     "the whole listing",
 )
 _WINDOW_END = Text(
-    pt="um registro alterado em {found}, pedido até {end}",
-    en="a record updated at {found}, asked for until {end}",
+    pt="{covers}: um registro alterado em {found}, pedido até {end}",
+    en="{covers}: a record updated at {found}, asked for until {end}",
 )

@@ -16,6 +16,7 @@ from xlbridge.i18n import Text, joined
 from xlbridge.resources import Column, Kind, Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.payload import frame_of_rows
+from xlbridge.upload.written_records import has_two_spellings
 from xlbridge.wire.imports import ImportQuery, split_line_number
 from xlbridge.workbook.edit import with_headers
 from xlbridge.workbook.write import write_records
@@ -58,7 +59,7 @@ class SpelledFields:
         fields = cls()
         lost = dict(_lost_fields(context, client))
         for resource in context.catalogue.values():
-            columns = [column for column in resource.columns if _has_two(column.name)]
+            columns = [column for column in resource.columns if has_two_spellings(column.name)]
             taken: set[str] = set()
             other: set[str] = set()
             if columns and resource.paths.direct_name:
@@ -97,11 +98,6 @@ class SpelledFields:
         return joined(texts, "; ")
 
 
-def _has_two(name: str) -> bool:
-    """Return whether the description shows a field in PascalCase, unlike the samples' camelCase."""
-    return name[:1].isupper()
-
-
 def _other(spelled: str) -> str:
     return spelled[:1].swapcase() + spelled[1:]
 
@@ -122,7 +118,7 @@ def _lost_fields(context: UploadContext, client: Client) -> Iterator[tuple[str, 
             continue
         for lost in job.lost_fields:
             name = lost.column
-            if lost.stored is not None or not _has_two(name):
+            if lost.stored is not None or not has_two_spellings(name):
                 continue
             sent = _other(name) if job.spec.mode is Mode.RECORDS else name
             # Once the other one is declared, the lost field says no more.

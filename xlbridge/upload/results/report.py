@@ -71,6 +71,11 @@ _WITH_LOST_FIELDS = Text(
     pt="Linhas aceitas: {accepted} de {read}, mas há campos que o sistema não gravou{rest}.",
     en="Rows accepted: {accepted} of {read}, but the system did not store some fields{rest}.",
 )
+_WITH_UNSEEN_FIELDS = Text(
+    pt="Linhas aceitas: {accepted} de {read}, mas não se sabe se todos os campos foram "
+    "gravados{rest}.",
+    en="Rows accepted: {accepted} of {read}, but whether all fields were stored is unknown{rest}.",
+)
 _DELETED = {
     State.DONE: Text(
         pt="Pronto. Registros excluídos: {accepted} de {read}{rest}.",
@@ -128,6 +133,14 @@ _COMPLETE = Text(
     "(declare that under spellings, in the quirks file). Then complete them: "
     "xlbridge upload {file} --update",
 )
+_LOOK = Text(
+    pt="A seguir: confira estes campos num dos registros, no sistema. Se estão lá, declare em "
+    "spellings, no arquivo de particularidades (profiles.d/{profile}.quirks.yaml), a grafia com "
+    "que foram enviados; se não, a outra",
+    en="Next: look at these fields in one of the records, in the system. If they are there, "
+    "declare the spelling in which they were sent under spellings, in the quirks file "
+    "(profiles.d/{profile}.quirks.yaml); if not, the other one",
+)
 _STATUS_COPY = Text(
     pt="A seguir: nada mais a fazer; uma cópia do arquivo com os códigos do sistema: "
     "xlbridge jobs {job} --annotate {copy}",
@@ -159,6 +172,7 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
         ],
         "rejects_file": job.last("rejects_file"),
         "lost_fields": [field.to_json() for field in job.lost_fields],
+        "unseen_fields": job.unseen_fields,
         "digest": job.spec.digest,
         "plan": job.last("plan"),
         "not_created": [
@@ -233,6 +247,8 @@ def upload_report(journal: Journal, job: Job) -> Report:
     if settled is not None:
         count, left = count_text(settled.rows), count_text(settled.left)
         remarks.append(_SETTLED.format(rows=count, by=settled.by, left=left))
+    if unseen := job.unseen_fields:
+        remarks.append(_UNSEEN.format(n=len(unseen), fields=", ".join(unseen)))
     if job.state is State.NEEDS_PERSON:
         remarks += evidence_remarks(job)
     if undone is not None:
@@ -296,6 +312,18 @@ _CHANGED = Text(
     pt="  • {column}: enviado “{sent}”, o sistema tem “{stored}” (linhas {rows})",
     en="  • {column}: sent “{sent}”, the system has “{stored}” (rows {rows})",
 )
+_KEPT = Text(
+    pt="  ✗ {column}: enviado “{sent}”, o sistema ficou com o valor de antes, “{stored}” (linhas "
+    "{rows})",
+    en="  ✗ {column}: sent “{sent}”, the system has kept the value before, “{stored}” (rows "
+    "{rows})",
+)
+_UNSEEN = Text(
+    pt="A grafia {n:deste campo|destes campos} está em aberto, e nada mostrou se o sistema "
+    "{n:o|os} gravou: {fields}.",
+    en="The spelling of {n:this field|these fields} is open, and nothing has shown whether the "
+    "system has stored {n:it|them}: {fields}.",
+)
 _LOST_HEADINGS = (
     Heading(Text(pt="Coluna", en="Column"), 24, words=True),
     Heading(Text(pt="Enviado", en="Sent"), 30),
@@ -309,9 +337,9 @@ def _lost_table(lost: list[LostField]) -> Table:
     lines = []
     for field in lost:
         rows = list_first(field.rows, _SHOWN_ROWS)
-        sentence = _LOST if field.stored is None else _CHANGED
+        sentence = _KEPT if field.kept else _LOST if field.stored is None else _CHANGED
         text = sentence.format(column=field.column, sent=field.sent, stored=field.stored, rows=rows)
-        tone = Tone.OPEN if field.stored is None else Tone.PLAIN
+        tone = Tone.OPEN if field.is_lost else Tone.PLAIN
         lines.append(Line((field.column, field.sent, field.stored or "", rows), tone, text))
     sheet = Text(pt="Campos não gravados", en="Fields not taken")
     return Table(sheet=sheet, headings=_LOST_HEADINGS, lines=lines, most=_SHOWN_ROWS)
@@ -324,7 +352,8 @@ def _verdict(journal: Journal, job: Job) -> Text:
     if job.state is State.IN_DOUBT and counts["unknown"] < len(job.spec.rows):
         headline = _PARTLY_IN_DOUBT
     if job.state is State.DONE and job.has_lost_fields:
-        headline = _WITH_LOST_FIELDS
+        is_lost = any(field.is_lost for field in job.lost_fields)
+        headline = _WITH_LOST_FIELDS if is_lost else _WITH_UNSEEN_FIELDS
     if job.deletes and job.state in _DELETED:
         headline = _DELETED[job.state]
     rest = (text.format(n=count_text(counts[name])) for name, text in _REST.items() if counts[name])
@@ -356,8 +385,10 @@ def _next_step(journal: Journal, job: Job, settled: LaterRows | None) -> Text:
         if rejects:
             step = _HELD if job.state is State.DONE else _RETRY
             return step.format(rejects=as_arguments(Path(rejects)), **known)
-        if job.has_lost_fields:
+        if any(field.is_lost for field in job.lost_fields):
             return _COMPLETE.format(**known)
+        if job.unseen_fields:
+            return _LOOK.format(profile=job.spec.profile, **known)
         if job.state is not State.DONE:
             return _NEXT_STEPS[State.PARTIAL].format(**known)
         if journal.changes.has_accepted(job.id) and not job.deletes:
@@ -441,7 +472,7 @@ _HISTORY_HEADINGS = (
     Heading(titles.NOTE, 60),
 )
 _MESSAGES = ("reason", "unread")
-_UNLISTED_DETAILS = ("target", "file_hash")
+_UNLISTED_DETAILS = ("target", "file_hash", "taken_fields")
 
 
 def history_table(job: Job) -> Table:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
@@ -46,24 +46,30 @@ class RejectedRow(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class LostField:
     """Column whose values the system has not taken: an example as sent and as stored, None if that
-    is empty, and the rows in which this was seen."""
+    is empty, and the rows in which this was seen; ``kept``: changes have left the value before."""
 
     column: str
     sent: str
     stored: str | None
     rows: list[int]
+    kept: bool = False
+
+    @property
+    def is_lost(self) -> bool:
+        """True if nothing of what was sent is stored; other values may be another notation."""
+        return self.stored is None or self.kept
 
     def to_json(self) -> dict[str, Any]:
         """Return the field as JSON."""
         return asdict(self)
 
-    @classmethod
-    def merge(cls, fields: Iterable["LostField"]) -> list["LostField"]:
+    @staticmethod
+    def merge(fields: Iterable["LostField"]) -> list["LostField"]:
         """Return the fields of the parts of a sheet, each once."""
-        merged: dict[tuple[str, bool], LostField] = {}
+        merged: dict[tuple[str, bool, bool], LostField] = {}
         for one in fields:
             known = merged.setdefault(
-                (one.column, one.stored is None), cls(one.column, one.sent, one.stored, [])
+                (one.column, one.stored is None, one.kept), replace(one, rows=[])
             )
             known.rows.extend(one.rows)
         return list(merged.values())

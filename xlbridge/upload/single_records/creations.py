@@ -20,7 +20,7 @@ from xlbridge.resources.remote import ExistingPolicy, Lookup, ReadBack, RecordCr
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.matching import Presence, find_new
-from xlbridge.upload.lookup.row_lookup import business_keys
+from xlbridge.upload.lookup.row_lookup import business_keys, comparable_value
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, FoundRecord, Snapshot
 from xlbridge.upload.lookup.snapshot_journal import Moment
@@ -47,6 +47,7 @@ from xlbridge.upload.single_records.write_journal import (
     plain_json,
     problems_note,
 )
+from xlbridge.upload.written_records import has_two_spellings
 from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:
@@ -238,9 +239,9 @@ class RecordCreator(RecordChannel):
         if isinstance(data, str):
             self._created[write.position] = data
             return WriteResult(WriteState.APPLIED, {"record": data})
-        answer = data.model_dump(exclude_none=True) if isinstance(data, WireModel) else {}
+        answer = data.model_dump(exclude_unset=True) if isinstance(data, WireModel) else {}
         if self._creation.operation.refuses_in_data:
-            answer = answer.get("payload", {})
+            answer = answer.get("payload") or {}
         codes = [answer.get(name) for name in self._creation.codes]
         code = CODE_SEPARATOR.join(map(str, codes)) if codes and None not in codes else ""
         self._created[write.position] = code
@@ -249,7 +250,29 @@ class RecordCreator(RecordChannel):
             for name, value in answer.items()
             if isinstance(value, str | int | float | Decimal) and getattr(sent, name, None) is None
         }
-        return WriteResult(WriteState.APPLIED, {"record": code, "assigned": assigned})
+        compared = self._compare(sent, answer)
+        return WriteResult(WriteState.APPLIED, {"record": code, "assigned": assigned, **compared})
+
+    def _compare(self, sent: WireModel, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields that an answer shows otherwise than they were sent, with both values,
+        and those with an open spelling that it shows as they were sent.
+
+        The system numbers a record whose code is zero.
+        """
+        columns = self._context.resource(self._job).by_name
+        unlike: dict[str, Sequence[str | None]] = {}
+        taken: list[str] = []
+        for name in self._filled:
+            value, column = getattr(sent, name), columns.get(name)
+            if name not in answer or column is None or value in (None, 0):
+                continue
+            mine, theirs = (comparable_value(column.kind, one) for one in (value, answer[name]))
+            if mine != theirs:
+                unlike[name] = mine, theirs
+            elif has_two_spellings(name):
+                taken.append(name)
+        found = {"unlike": unlike, "taken": taken}
+        return {name: fields for name, fields in found.items() if fields}
 
     def _separate_items(self, write: RecordWrite) -> list[Mapping[str, Any]]:
         """Return the items of a record that are registered by separate operations."""

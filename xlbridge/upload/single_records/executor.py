@@ -41,6 +41,7 @@ from xlbridge.upload.single_records.write_journal import (
 )
 
 if TYPE_CHECKING:
+    from xlbridge.upload.journal import Journal
     from xlbridge.upload.run_context import RunContext, Step
 
 _NEEDS_PERSON = Text(
@@ -250,11 +251,7 @@ def _conclude(context: "RunContext", job: Job, writes: list[RecordWrite]) -> "St
     doubtful = [write for write in writes if write.state is WriteState.DOUBTFUL]
     if doubtful:
         return context.doubt(job, _first_reason(doubtful), _verdict_of_writes(job, writes))
-    waiting = [write for write in writes if write.state.is_waiting]
-    if waiting:
-        result = with_reason(WriteState.CHANGED, _BLOCKED)
-        context.journal.writes.record(job.id, [result.state_of(write) for write in waiting])
-        writes = context.journal.writes.load(job.id, answers=False)
+    writes = _leave_waiting(context.journal, job, writes, _BLOCKED)
     detail: dict[str, Any] = {}
     states = {write.state for write in writes}
     if WriteState.UNPROVEN in states:
@@ -267,6 +264,29 @@ def _conclude(context: "RunContext", job: Job, writes: list[RecordWrite]) -> "St
     else:
         state = State.PARTIAL if WriteState.APPLIED in states else State.REJECTED
     return context.end(job, state, _verdict_of_writes(job, writes), **detail), False
+
+
+def leave_unsent_records(journal: "Journal", job: Job, reason: Text) -> Verdict | None:
+    """Leave the records of a job out that were never sent, as a person ends it for a ``reason``.
+
+    Return the verdict on all, None if no record is in doubt.
+    """
+    writes = journal.writes.load(job.id, answers=False)
+    if not any(write.state.is_open for write in writes):
+        return None
+    return _verdict_of_writes(job, _leave_waiting(journal, job, writes, reason))
+
+
+def _leave_waiting(
+    journal: "Journal", job: Job, writes: list[RecordWrite], reason: Text
+) -> list[RecordWrite]:
+    """Leave the waiting writes of a job as they are, and return all."""
+    waiting = [write for write in writes if write.state.is_waiting]
+    if not waiting:
+        return writes
+    result = with_reason(WriteState.CHANGED, reason)
+    journal.writes.record(job.id, [result.state_of(write) for write in waiting])
+    return journal.writes.load(job.id, answers=False)
 
 
 def _first_reason(writes: Sequence[RecordWrite]) -> Text:
