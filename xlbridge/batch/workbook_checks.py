@@ -371,8 +371,8 @@ class BatchChecks:
                 # Slow to import, and needed only to send.
                 from xlbridge.upload.results import SheetCodes
 
-                codes = SheetCodes(context, client).of
-                resolver = LinkResolver(Registries(client), codes)
+                codes = SheetCodes(context, client)
+                resolver = LinkResolver(Registries(client), codes.of, codes.patience)
             steps = [other.name for other in self._batch.plan.ordered]
             self._checks[key] = CrossWorkbookChecks(steps, self._batch.plan.folder, resolver)
         return self._checks[key]

@@ -53,7 +53,7 @@ def check_written_records(context: "RunContext", job: Job) -> Job:
 
     sample = [rows[at] for at in positions]
     try:
-        written = context.read_until(
+        written = context.patience.read_until(
             lambda: read_snapshot(context.client, resource, sample), shows_all
         )
     except ApiError:
