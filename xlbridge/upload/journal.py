@@ -233,6 +233,8 @@ class Journal:
             if job is None or job.state.is_unsent:
                 continue
             own.jobs.add(job_id)
+            if job.parts:
+                continue
             if job.spec.mode.is_by_record:
                 for write in self.writes.iterate(job_id):
                     if write.state is WriteState.APPLIED and not write.task.creates:
