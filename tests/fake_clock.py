@@ -1,12 +1,9 @@
-"""Clock of a test: time passes when it says so, and the wall clock can be set.
-
-Inside: upload.
-"""
+"""Clock of a test: time passes when it says so, and the wall clock can be set."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from xlbridge.upload.clock import Instant
+from xlbridge.clock import Instant
 
 
 @dataclass

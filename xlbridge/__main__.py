@@ -7,6 +7,9 @@ own helper modules, as it comes without a Python interpreter.
 import os
 import sys
 
+_TABLE_BYTES = 280 * 2**20
+"""Address space that numpy, pandas and their libraries take."""
+
 _READERS = frozenset({"validate", "upload"})
 _INTERRUPTED = 130
 
@@ -17,6 +20,8 @@ def main() -> None:
         return
     # Further threads of numpy's linear algebra, which nothing uses, would busily wait for work.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if _address_space_is_limited():
+        sys.meta_path.insert(0, _MemoryGuard())
     try:
         if not _READERS.isdisjoint(sys.argv):
             from xlbridge.workbook.read import start_parser_ahead
@@ -29,6 +34,32 @@ def main() -> None:
         # by the signal.
         os._exit(_INTERRUPTED)
     run()
+
+
+def _address_space_is_limited() -> bool:
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits.
+        return False
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+
+class _MemoryGuard:
+    """Import hook that raises ``MemoryError`` where there is not enough memory for pandas.
+
+    A library of numpy would end the process, with the exit code of a command that has found errors;
+    and Python reports modules that it can load only in part as defects.
+    """
+
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
+        """Check, before numpy is found elsewhere, that there is memory for what uses it."""
+        if name == "numpy":
+            import mmap
+
+            try:
+                mmap.mmap(-1, _TABLE_BYTES).close()
+            except OSError:
+                raise MemoryError from None
 
 
 def _ran_as_helper() -> bool:

@@ -4,6 +4,7 @@ import json
 import os
 import stat
 import threading
+import time
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -28,9 +29,9 @@ def in_hours(hours: float) -> str:
     return (datetime.now() + timedelta(hours=hours)).strftime(TIMESTAMP_FORMAT)
 
 
-def grant(token: str, expiration: str | None) -> bytes:
-    content = {"authenticated": True, "accessToken": token, "expiration": expiration}
-    return answer(200, content)
+def grant(token: str, expiration: str | None, created: str | None = None) -> bytes:
+    times = {"created": created, "expiration": expiration}
+    return answer(200, {"authenticated": True, "accessToken": token, **times})
 
 
 def open_stored(
@@ -70,6 +71,67 @@ def test_a_token_that_expires_soon_is_not_stored(
             client.system.info()
     assert server.logins == 2
     assert list((home / "tokens").glob("*.json")) == []
+
+
+@pytest.mark.parametrize("hours", [-5, 5], ids=["behind", "ahead"])
+def test_a_token_of_a_system_with_another_clock_is_stored(
+    server: ScriptedServer, home: Path, hours: int
+) -> None:
+    server.steps, server.login = [ok(INFO)], grant(TOKEN, in_hours(hours + 1), in_hours(hours))
+    for _ in range(2):
+        with open_stored(server, home) as client:
+            client.system.info()
+    assert server.logins == 1
+
+
+@pytest.mark.parametrize(
+    ("wall_hours", "uptime_hours", "boot", "logins"),
+    [
+        (3, 0, None, 1),
+        (-3, 0, None, 1),
+        (0, -3, None, 2),
+        (3, -3, None, 2),
+        (-3, -3, "another start", 2),
+        (3, -3, "another start", 1),
+    ],
+    ids=["set back", "set forward", "old", "old, set back", "restarted, old", "unknown"],
+)
+def test_the_age_of_a_token_is_not_told_by_a_clock_that_was_set(
+    server: ScriptedServer, home: Path, wall_hours: int, uptime_hours: int, boot: str | None,
+    logins: int,
+) -> None:  # fmt: skip
+    """Where nothing tells its age, it is used, as the system's answer decides."""
+    server.steps, server.login = [ok(INFO)], grant(TOKEN, in_hours(1), in_hours(0))
+    with open_stored(server, home) as client:
+        client.system.info()
+    (file,) = (home / "tokens").glob("*.json")
+    stored = json.loads(file.read_text("utf-8"))
+    at, started, uptime = stored["obtained"]
+    at = (datetime.fromisoformat(at) + timedelta(hours=wall_hours)).isoformat()
+    stored["obtained"] = [at, boot or started, uptime + 3600 * uptime_hours]
+    file.write_text(json.dumps(stored), "utf-8")
+    with open_stored(server, home) as client:
+        client.system.info()
+    assert server.logins == logins
+
+
+def test_a_token_that_expires_meanwhile_is_renewed_before_the_next_request(
+    server: ScriptedServer, home: Path
+) -> None:
+    """A write with an expired token would be in doubt."""
+    server.steps, server.login = [ok(INFO)], grant("canary-token-old", in_hours(1), in_hours(0))
+    with open_stored(server, home) as client:
+        client.login()
+    (file,) = (home / "tokens").glob("*.json")
+    stored = json.loads(file.read_text("utf-8"))
+    stored["obtained"][2] -= 3600 - 61
+    file.write_text(json.dumps(stored), "utf-8")
+    server.login = grant(TOKEN, in_hours(1), in_hours(0))
+    with open_stored(server, home) as client:
+        client.system.info()
+        time.sleep(1.1)
+        client.system.info()
+    assert tokens_sent(server) == ["canary-token-old", TOKEN]
 
 
 @pytest.mark.parametrize("other", [{"password": "other-password"}, {"email": "other@example.com"}])

@@ -159,12 +159,19 @@ class ChangeMachine(StateMachine):
                 self.oracle.change_elsewhere(
                     number, f"De outra pessoa {next(self.changes_elsewhere)}"
                 )
+        self.system.proxy.catch_up()
 
     @rule(kind=st.sampled_from(PROMPT), number=st.integers(0, 5))
     def fail_request(self, kind: str, number: int) -> None:
         """One of the next writing requests fails."""
         self._count()
         inject_fault(self.system, PROMPT_KINDS[kind], number, _RECORDS)
+
+    @rule(readings=st.integers(1, 4))
+    def lag_behind(self, readings: int) -> None:
+        """Readings show for some time what was there before a write of the same home."""
+        self._count()
+        self.system.proxy.lag = readings
 
     @rule()
     def disconnect(self) -> None:
@@ -221,7 +228,7 @@ class ChangeMachine(StateMachine):
         def reverse(uploads: Uploads, context: UploadContext) -> None:
             with quick_client(self.system, PATIENCE) as client:
                 planner = Uploads(context, client)
-                plan = planner.plan_undo(jobs[older % len(jobs)])
+                plan = planner.plan_undo(jobs[older % len(jobs)], sleep=self.system.sleep)
                 job = planner.create_undo(plan) if plan.rows else None
             if job is not None:
                 uploads.run(job, self.options)
@@ -343,8 +350,9 @@ class ChangeMachine(StateMachine):
     def _do(self, home: int, crash: Crash, act: Callable[[Uploads, UploadContext], object]) -> None:
         """Act like a process of a home, and let the oracle check what it did."""
         if home != self.last_home:
-            # Writers at the same moment elsewhere cannot be excluded.
+            # Writers at the same moment elsewhere cannot be excluded, nor seen late.
             self.clock.advance(_OLD_PLAN)
+            self.system.proxy.catch_up()
         self.last_home = home
         self.clock.advance(1)
         with (

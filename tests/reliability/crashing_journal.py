@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
+from xlbridge.clock import Instant
 from xlbridge.files import LocalDatabase
 from xlbridge.upload import Journal
 from xlbridge.upload.claims import Claims
-from xlbridge.upload.clock import Instant
 from xlbridge.upload.journal_database import RequestCount
 from xlbridge.upload.lookup.snapshot_journal import StoredSnapshots
 from xlbridge.upload.single_records.write_journal import RecordWrites

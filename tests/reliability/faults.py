@@ -4,6 +4,7 @@ import json
 import re
 import threading
 import time
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -36,7 +37,7 @@ class Kind:
     """A kind of fault, and what it proves.
 
     ``refused`` refuses connections when the request is made; with ``everywhere`` the system info is
-    answered in the same way until the next login.
+    answered in the same way until the next login. ``repeats`` delivers the request twice.
     """
 
     verdict: Outcome
@@ -44,6 +45,7 @@ class Kind:
     cut: Point | None = None
     refused: bool = False
     everywhere: bool = False
+    repeats: bool = False
 
 
 def http_answer(status: str, body: bytes, *headers: str, kind: str = "application/json") -> bytes:
@@ -62,6 +64,7 @@ def _rejection(message: str) -> bytes:
     return json.dumps({"success": False, "data": None, "errors": errors}).encode()
 
 
+_SPACES = b" " * 2**20
 _HTML = b"<html><body>Bad gateway</body></html>"
 
 
@@ -142,9 +145,12 @@ def _deliver_again_later(exchange: Exchange) -> None:
     exchange.send(answer)
 
 
-def _of_another_file(answer: bytes) -> bytes:
-    """Return a log's answer with the id of another file."""
-    return http_answer("200 OK", re.sub(rb'"id": ?\d+', b'"id":999999', body_of(answer)))
+def _of_another_file(exchange: Exchange) -> None:
+    """Answer a question for a log with that of another file."""
+    answer = exchange.forward()
+    if "log-importacao" in exchange.request.path:
+        answer = http_answer("200 OK", re.sub(rb'"id": ?\d+', b'"id":999999', body_of(answer)))
+    exchange.send(answer)
 
 
 def _from_a_cache(answer: bytes) -> bytes:
@@ -158,6 +164,38 @@ def _drip_endlessly(exchange: Exchange) -> None:
     while True:
         exchange.client.sendall(b" ")
         time.sleep(0.05)
+
+
+def _flood(exchange: Exchange) -> None:
+    """Execute the request, and send an answer without an end as fast as it is read."""
+    exchange.forward()
+    exchange.client.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+    while True:
+        exchange.client.sendall(_SPACES)
+
+
+def _huge(exchange: Exchange) -> None:
+    """Execute the request, and announce an answer of a terabyte."""
+    exchange.forward()
+    exchange.client.sendall(
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % 2**40
+    )
+    while True:
+        exchange.client.sendall(_SPACES)
+
+
+def _huge_packed(exchange: Exchange) -> None:
+    """Execute the request, and send a small answer that unpacks to a terabyte."""
+    exchange.forward()
+    exchange.client.sendall(
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: deflate\r\n\r\n"
+    )
+    packed = zlib.compressobj()
+    exchange.client.sendall(packed.compress(_SPACES) + packed.flush(zlib.Z_FULL_FLUSH))
+    # After a full flush, equal bytes become equal bytes.
+    again = packed.compress(_SPACES) + packed.flush(zlib.Z_FULL_FLUSH)
+    while True:
+        exchange.client.sendall(again)
 
 
 def _drip(exchange: Exchange) -> None:
@@ -315,16 +353,19 @@ LATE_KINDS: Mapping[str, Kind] = {
     },
     "answer from a cache": Kind(Outcome.EXECUTED, answer_after(_from_a_cache)),
     "silence, an endless answer": Kind(Outcome.APPLIED, _drip_endlessly),
+    "a flood without an end": Kind(Outcome.APPLIED, _flood),
+    "a huge answer": Kind(Outcome.APPLIED, _huge),
+    "a huge answer, packed": Kind(Outcome.APPLIED, _huge_packed),
 }
-"""Answers that come before the request arrives, are old, or do not end."""
+"""Answers that come before the request arrives, are old, do not end, or are too long."""
 
 REPEATED_KINDS: Mapping[str, Kind] = {
-    "delivered twice": Kind(Outcome.APPLIED, _deliver_twice),
-    "delivered again later": Kind(Outcome.EXECUTED, _deliver_again_later),
+    "delivered twice": Kind(Outcome.APPLIED, _deliver_twice, repeats=True),
+    "delivered again later": Kind(Outcome.EXECUTED, _deliver_again_later, repeats=True),
 }
 """Requests that a balancer repeats; where the system takes both, no client can prevent it."""
 
-WRONG_LOG = Kind(Outcome.EXECUTED, answer_after(_of_another_file))
+WRONG_LOG = Kind(Outcome.EXECUTED, _of_another_file)
 
 SILENCE_KINDS: Mapping[tuple[str, str], Kind] = {
     ("reset in the headers", "before"): KINDS["reset after headers"],

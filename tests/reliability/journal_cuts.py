@@ -8,7 +8,8 @@ may decide what nothing proves.
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import chain, islice, repeat
 from pathlib import Path
 from random import Random
 
@@ -19,6 +20,7 @@ from faults import PATIENCE
 from journal_steps import check_steps
 from subjects import (
     BY_RECORD,
+    BY_RECORD_KEYLESS,
     DIRECT,
     DIRECT_KEYLESS,
     KEYLESS,
@@ -34,16 +36,19 @@ from xlbridge.settings import Settings, read_settings
 from xlbridge.upload import Journal, State, UploadContext, UploadOptions, Uploads
 from xlbridge.upload.planning import ApproveAll
 
-BY_RECORD_KEYLESS = replace(
-    BY_RECORD, name="record by record, no key", column="nomeComercial", keyed=False
-)
 SUBJECTS = (
     *(DIRECT, DIRECT_KEYLESS, QUEUE, OWN_QUEUE, KEYLESS, BY_RECORD, BY_RECORD_KEYLESS),
     PROCESSINGS[0],
 )
 ROWS = 3
 _SETTLE = 900.0
-_RUNS = 6
+_RUNS, _JUMPY_RUNS = 9, 3
+_CALM = repeat((0.0, False))
+"""A clock that runs as it should."""
+
+_JUMPS = (0.0, 0.0, 3600.0, -3600.0, 86400.0, -86400.0)
+"""Seconds by which the clock is set."""
+
 _MAX_WRITES = 12
 """Writes of the journal after the job exists, at one of which the upload is killed."""
 
@@ -56,15 +61,22 @@ class Cut:
     """Upload that is killed at a write of its journal, which then loses its last pages.
 
     ``lost`` is the share of the pages that are lost; ``parts`` the size of the parts it is sent in.
+    Before the first runs of ``resume`` the clock ``jumps``, and the computer may be ``started``
+    again.
     """
 
     subject: Subject
     write: int
     lost: float
     parts: int | None = None
+    jumps: tuple[float, ...] = ()
+    started: tuple[bool, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.subject.name}: killed at {self.write}, {self.lost:.0%} lost ({self.parts})"
+        return (
+            f"{self.subject.name}: killed at {self.write}, {self.lost:.0%} lost ({self.parts}), "
+            f"clock set by {self.jumps}, started again: {self.started}"
+        )
 
 
 def random_cuts(number: int, seed: int) -> Iterator[Cut]:
@@ -73,7 +85,9 @@ def random_cuts(number: int, seed: int) -> Iterator[Cut]:
     for index in range(number):
         subject = SUBJECTS[index % len(SUBJECTS)]
         parts = rng.choice([None, 2]) if subject.mode in {"direct", "queue"} else None
-        yield Cut(subject, rng.randrange(_MAX_WRITES), rng.random(), parts)
+        jumps = tuple(rng.choice(_JUMPS) for _ in range(_JUMPY_RUNS))
+        started = tuple(rng.random() < 0.2 for _ in range(_JUMPY_RUNS))
+        yield Cut(subject, rng.randrange(_MAX_WRITES), rng.random(), parts, jumps, started)
 
 
 def cut_trial(system: SystemUnderTest, folder: Path, cut: Cut) -> Trial:
@@ -108,7 +122,10 @@ def cut_trial(system: SystemUnderTest, folder: Path, cut: Cut) -> Trial:
     with closing(Journal(copied.journal, now=clock)) as rest:
         context = UploadContext(copied, system.catalogue, rest)
         state = State.PREPARED
-        for _ in range(_RUNS):
+        for jump, started in islice(chain(zip(cut.jumps, cut.started, strict=True), _CALM), _RUNS):
+            clock.set_by(jump)
+            if started:
+                clock.start_again()
             with quick_client(system, PATIENCE) as client, suppress(ApiError):
                 Uploads(context, client).run(rest.job(job.id), options)
             system.counts(cut.subject, keys)

@@ -122,6 +122,12 @@ class KeyMachine(StateMachine):
         self._count()
         inject_fault(self.system, PROMPT_KINDS[kind], number)
 
+    @rule(readings=st.integers(1, 4))
+    def lag_behind(self, readings: int) -> None:
+        """Readings show for some time what was there before a write of the same home."""
+        self._count()
+        self.system.proxy.lag = readings
+
     @rule()
     def disconnect(self) -> None:
         """The server becomes unreachable."""
@@ -233,8 +239,9 @@ class KeyMachine(StateMachine):
     def _do(self, book: Book, crash: Crash, act: Callable[[Uploads, Book], object]) -> None:
         """Act like a process of the book's home, and check the result."""
         if book.home != self.last_home:
-            # Writers at the same moment elsewhere cannot be excluded.
+            # Writers at the same moment elsewhere cannot be excluded, nor seen late.
             self.clock.advance(_OLD_PLAN)
+            self.system.proxy.catch_up()
         self.last_home = book.home
         self.clock.advance(1)
         with (

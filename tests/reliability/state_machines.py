@@ -1,10 +1,10 @@
 """State machines of trials: their faults, and how they are run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from faults import KINDS, LATE_KINDS, Kind
+from faults import KINDS, LATE_KINDS, REPEATED_KINDS, WRONG_LOG, Kind
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 from trials import SystemUnderTest, Trial
@@ -15,9 +15,18 @@ from xlbridge.upload.planning import ApproveAll
 
 SETTLE = 900.0
 _WRITING = ("importacao", "processar-arquivo", "log-importacao")
-PROMPT_KINDS = {n: kind for n, kind in {**KINDS, **LATE_KINDS}.items() if "silence" not in n}
+_ALL_KINDS = {**KINDS, **LATE_KINDS, **REPEATED_KINDS, "log of another file": WRONG_LOG}
+PROMPT_KINDS = {name: kind for name, kind in _ALL_KINDS.items() if "silence" not in name}
 PROMPT = sorted(PROMPT_KINDS)
 """Kinds of faults that take no time."""
+
+
+def adds_any(request: Request) -> bool:
+    """Return whether the system takes a second delivery of a request, too.
+
+    That is so for a direct import; and a change that arrives once more later takes back another.
+    """
+    return "preview=false" in request.path or request.method == "PUT"
 
 
 class StateMachine(RuleBasedStateMachine):
@@ -35,9 +44,16 @@ class StateMachine(RuleBasedStateMachine):
 
 
 def inject_fault(
-    system: SystemUnderTest, kind: Kind, number: int, more_paths: Sequence[str] = ()
+    system: SystemUnderTest,
+    kind: Kind,
+    number: int,
+    more_paths: Sequence[str] = (),
+    takes_both: Callable[[Request], bool] = adds_any,
 ) -> None:
-    """Inject the fault into the ``number``-th of the coming writing requests."""
+    """Inject the fault into the ``number``-th of the coming writing requests.
+
+    None that the system ``takes_both`` times is repeated: no client can prevent that.
+    """
     matching: list[int] = []
 
     def is_affected(request: Request) -> bool:
@@ -49,7 +65,9 @@ def inject_fault(
         return matching.index(request.number) == number
 
     def fault(request: Request) -> Fault:
-        return kind.play if is_affected(request) else forward_unchanged
+        if not is_affected(request) or (kind.repeats and takes_both(request)):
+            return forward_unchanged
+        return kind.play
 
     def cut_at(request: Request) -> Point | None:
         return kind.cut if kind.cut is not None and is_affected(request) else None

@@ -268,6 +268,9 @@ PROCESSINGS = tuple(
     for name, done in _DONE.items()
 )
 BY_RECORD = Subject("record by record", "cliente", "records", "clients", "cnpjcpf")
+BY_RECORD_KEYLESS = replace(
+    BY_RECORD, name="record by record, no key", column="nomeComercial", keyed=False
+)
 COUNTED = Counted(
     *("counted inventories", "inventario", "records", "inventories"),
     column="codigoDaFilial = ? AND idInventario > ? AND codigoDoAlmoxarifado = ?",

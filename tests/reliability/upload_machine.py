@@ -24,11 +24,13 @@ from state_machines import (
     PROMPT_KINDS,
     SETTLE,
     StateMachine,
+    adds_any,
     disconnect_server,
     inject_fault,
 )
 from subjects import (
     BY_RECORD,
+    BY_RECORD_KEYLESS,
     DIRECT,
     DIRECT_KEYLESS,
     KEYLESS,
@@ -39,6 +41,7 @@ from subjects import (
     Subject,
 )
 from trials import quick_client, trial_of
+from wire_proxy import Request
 
 from xlbridge.errors import ApiError, JournalError
 from xlbridge.settings import read_settings
@@ -51,15 +54,19 @@ from xlbridge.upload import (
     Uploads,
     resolve_job,
 )
+from xlbridge.upload.results import RowOutcome
 from xlbridge.upload.results.row_ledger import messages_of
 
 ROWS = 3
 _MAX_RUNS = 8
+_FIRST_ROW = 2
+"""Number of the first row of a sheet with one header."""
+
 _FILES = [DIRECT, DIRECT_KEYLESS, QUEUE, OWN_QUEUE, KEYLESS]
 _PROCESSINGS = [one for one in PROCESSINGS if one.resource != "inventario"]
 """Processings with many waiting records; a branch can have only one open inventory."""
 
-_SUBJECTS = [*_FILES, BY_RECORD, *_PROCESSINGS]
+_SUBJECTS = [*_FILES, BY_RECORD, BY_RECORD_KEYLESS, *_PROCESSINGS]
 
 _BY_RECORD = ("POST /v2/cliente", "/processar")
 """Requests that write one record."""
@@ -69,7 +76,8 @@ _BY_RECORD = ("POST /v2/cliente", "/processar")
 class Sheet:
     """Sheet and its jobs; ``parts`` is the size of the parts it is sent in.
 
-    ``other_jobs`` are jobs of the rows that an unfinished job does not hold.
+    ``other_jobs`` are jobs of the rows that an unfinished job does not hold. ``handed_on`` are the
+    keys of rows of which a person said that another sheet has them; that one is sent ``again``.
     """
 
     subject: Subject
@@ -78,6 +86,8 @@ class Sheet:
     parts: int | None
     jobs: list[str] = field(default_factory=list)
     other_jobs: list[str] = field(default_factory=list)
+    handed_on: set[str] = field(default_factory=set)
+    again: bool = False
 
 
 class UploadMachine(StateMachine):
@@ -118,7 +128,7 @@ class UploadMachine(StateMachine):
     @rule(kind=st.sampled_from(PROMPT), number=st.integers(0, 3))
     def fail_request(self, kind: str, number: int) -> None:
         """One of the next writing requests fails."""
-        inject_fault(self.system, PROMPT_KINDS[kind], number, _BY_RECORD)
+        inject_fault(self.system, PROMPT_KINDS[kind], number, _BY_RECORD, self._takes_both)
         self._count()
 
     @rule(readings=st.integers(1, 4))
@@ -197,7 +207,7 @@ class UploadMachine(StateMachine):
         try:
             for sheet in self.sheets:
                 self._run_to_end(sheet)
-                found = self.system.counts(sheet.subject, sheet.keys)
+                found = self._counts(sheet)
                 doubt = "state machine: a person decided" if self.doubts else None
                 self.doubts = 0
                 trial = trial_of(f"state machine: {sheet.subject.name}", found, doubt)
@@ -264,26 +274,62 @@ class UploadMachine(StateMachine):
 
     def _resolve(self, sheet: Sheet, job: Job) -> None:
         self.doubts += 1
-        rows = self.journal.job(sheet.jobs[-1]).spec.rows
-        found = dict(
-            zip(rows, self.system.counts(sheet.subject, sheet.keys), strict=True)
-            if len(rows) == len(sheet.keys)
-            else ()
-        )
-        counts = [found.get(row, 0) for row in job.spec.rows]
+        if sheet.subject is BY_RECORD_KEYLESS:
+            counts = self._hand_on(sheet, job)
+        else:
+            rows = self.journal.job(sheet.jobs[-1]).spec.rows
+            found = dict(
+                zip(rows, self.system.counts(sheet.subject, sheet.keys), strict=True)
+                if len(rows) == len(sheet.keys)
+                else ()
+            )
+            counts = [found.get(row, 0) for row in job.spec.rows]
         resolution = Resolution.APPLIED if all(counts) else Resolution.NOT_APPLIED
         resolve_job(self.context, job, resolution, "checked the database")
 
+    def _counts(self, sheet: Sheet) -> list[int]:
+        """Return how often each row is in the sandbox; one that another sheet has counts as 1."""
+        found = self.system.counts(sheet.subject, sheet.keys)
+        handed_on = (key in sheet.handed_on for key in sheet.keys)
+        return [max(n, int(other)) for n, other in zip(found, handed_on, strict=True)]
+
+    def _takes_both(self, request: Request) -> bool:
+        """Return whether the system takes a second delivery of a request, too."""
+        keyless = any(not sheet.subject.keyed for sheet in self.sheets)
+        return adds_any(request) or (keyless and "/cliente" in request.path)
+
+    def _hand_on(self, sheet: Sheet, job: Job) -> list[int]:
+        """Return how often each row in doubt is there; if only some are, as if all were.
+
+        A person decides on all of them together, and sends the others in another sheet.
+        """
+        counts = self.system.counts(sheet.subject, sheet.keys)
+        outcomes = zip(job.spec.rows, self.journal.changes.outcomes(job.id), strict=True)
+        in_doubt = [row - _FIRST_ROW for row, outcome in outcomes if outcome is RowOutcome.UNKNOWN]
+        found = [counts[at] for at in in_doubt]
+        missing = [sheet.keys[at] for at in in_doubt if not counts[at]]
+        if not missing or not any(found):
+            return found
+        path = self.home / f"sheet-{len(self.sheets)}.xlsx"
+        sheet.subject.write_keys(path, missing, self.system.customer)
+        rest = Sheet(sheet.subject, path, missing, None, again=True)
+        self._reset_proxy()
+        rest.jobs.append(self._create_job(rest).id)
+        self.sheets.append(rest)
+        sheet.handed_on |= {*missing}
+        return [1] * len(found)
+
     def _create_job(self, sheet: Sheet) -> Job:
         mode = "auto" if isinstance(sheet.subject, Processing) else sheet.subject.mode
-        options = replace(self.options, mode=mode, chunk_rows=sheet.parts)  # type: ignore[arg-type]
+        again = "looked in the database" if sheet.again else None
+        options = replace(self.options, mode=mode, chunk_rows=sheet.parts, again=again)  # type: ignore[arg-type]
         with quick_client(self.system, PATIENCE) as client:
             return create_job(self.context, client, sheet.subject, sheet.path, sheet.keys, options)
 
     def _check(self, sheet: Sheet) -> None:
         """Check that no row exists twice and that a finished job reports the truth."""
         compare_ledgers(self.journal, self.system.catalogue)
-        found = self.system.counts(sheet.subject, sheet.keys)
+        found = self._counts(sheet)
         assert max(found) <= 1, found
         job = self.journal.job(sheet.jobs[-1])
         if job.state is State.DONE:

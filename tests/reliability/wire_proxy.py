@@ -148,6 +148,11 @@ class WireProxy:
         self.lag = 0
         self._shown.clear()
 
+    def catch_up(self) -> None:
+        """Show from now on what was written so far."""
+        self._late = 0
+        self._shown.clear()
+
     def reach(self, point: Point, request: Request) -> None:
         """Report that a request has reached a point."""
         self.watch(point, request.number, request)

@@ -331,7 +331,8 @@ def _checks_of_environment(batch: Batch, step: WorkbookStep) -> CrossWorkbookChe
         # Slow to import, and needed only to send.
         from xlbridge.upload.results import SheetCodes
 
-        resolver = LinkResolver(Registries(client), SheetCodes(context, client).of)
+        codes = SheetCodes(context, client)
+        resolver = LinkResolver(Registries(client), codes.of, codes.patience)
     steps = [other.name for other in batch.plan.ordered]
     return CrossWorkbookChecks(steps, batch.plan.folder, resolver)
 

@@ -1,7 +1,9 @@
 """Session: login, the token of requests, and the file that shares it between processes.
 
-A stored token is only used with the password that obtained it, and until it expires.
-Source: the spec, Authentication.
+A stored token is only used with the password that obtained it, and until it expires. How long it is
+valid is the difference of two times of the system, and how old it is, is measured by a clock that
+nobody sets; whether it is accepted, only the system's answer shows. Source: the spec,
+Authentication.
 """
 
 import hashlib
@@ -10,6 +12,7 @@ import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
 from http import HTTPStatus
@@ -34,6 +37,7 @@ from xlbridge.client.transport import (
     build_call,
     pause_after_reply,
 )
+from xlbridge.clock import Instant
 from xlbridge.errors import (
     ApiError,
     AuthenticationFailed,
@@ -82,34 +86,39 @@ class TokenFile:
         with file_lock(self._path.with_suffix(".lock")):
             yield
 
-    def read(self) -> str | None:
+    def read(self) -> "Token | None":
         """Return the token, None if there is no valid one."""
         try:
             stored = json.loads(self._path.read_text(encoding="utf-8"))
-            if not _is_unexpired(stored["expiration"]) or stored["who"] != self._who:
+            at, boot, uptime = stored["obtained"]
+            obtained = Instant(datetime.fromisoformat(at), str(boot), float(uptime))
+            token = Token(str(stored["token"]), obtained, timedelta(seconds=stored["lifetime"]))
+            if token.is_expired() or stored["who"] != self._who:
                 return None
             salt = bytes.fromhex(stored["salt"])
             if not secrets.compare_digest(stored["proof"], self._proof(salt, *stored["cost"])):
                 return None
-            # Computing a proof is slow: the next token is stored with the same one.
-            self._salt = salt
-            return str(stored["token"])
         except (OSError, ValueError, KeyError, TypeError):
             # The file is missing or damaged: a login replaces it.
             return None
+        # Computing a proof is slow: the next token is stored with the same one.
+        self._salt = salt
+        return token
 
-    def write(self, answer: Authentication) -> None:
-        """Store a login's token, unless it has no valid expiration."""
-        if answer.accessToken is None or not _is_unexpired(answer.expiration):
+    def write(self, token: "Token") -> None:
+        """Store a login's token, if it is known to be valid for some time."""
+        if token.lifetime is None:
             self.remove()
             return
+        at, boot, uptime = token.obtained
         stored: dict[str, Any] = {
             "who": self._who,
-            "expiration": answer.expiration,
+            "obtained": [at.isoformat(), boot, uptime],
+            "lifetime": token.lifetime.total_seconds(),
             "salt": self._salt.hex(),
             "cost": PROOF_COST,
             "proof": self._proof(self._salt, *PROOF_COST),
-            "token": answer.accessToken,
+            "token": token.text,
         }
         write_private(self._path, json.dumps(stored))
 
@@ -126,12 +135,42 @@ def _scrypt(password: bytes, salt: bytes, n: int, r: int, p: int) -> str:
     return hashlib.scrypt(password, salt=salt, n=n, r=r, p=p).hex()
 
 
-def _is_unexpired(expiration: str | None) -> bool:
+@dataclass(frozen=True, slots=True)
+class Token:
+    """Token of a login: when it was obtained, and for how long it is valid.
+
+    That is None if it is unknown, or too short to renew the token before its end.
+    """
+
+    text: str = field(repr=False)
+    obtained: Instant
+    lifetime: timedelta | None
+
+    @classmethod
+    def of_login(cls, text: str, answer: Authentication) -> "Token":
+        """Return the token of a login's answer.
+
+        An answer that does not tell when it was made has the time of this computer.
+        """
+        obtained = Instant.now()
+        begin, end = _parse_time(answer.created) or obtained.at, _parse_time(answer.expiration)
+        lifetime = None if end is None else end - begin
+        is_long = lifetime is not None and lifetime > 2 * _EXPIRY_MARGIN
+        return cls(text, obtained, lifetime if is_long else None)
+
+    def is_expired(self) -> bool:
+        """Return whether the token has certainly expired, or will in a moment."""
+        return (
+            self.lifetime is not None
+            and Instant.now().since(self.obtained) + _EXPIRY_MARGIN >= self.lifetime
+        )
+
+
+def _parse_time(text: str | None) -> datetime | None:
     try:
-        end = datetime.strptime(expiration or "", TIMESTAMP_FORMAT)
+        return datetime.strptime(text or "", TIMESTAMP_FORMAT)
     except ValueError:
-        return False
-    return datetime.now() + _EXPIRY_MARGIN < end
+        return None
 
 
 class Session:
@@ -157,7 +196,7 @@ class Session:
         self._retry_policy = retry_policy
         self._redactor = redactor
         self._token_file = token_file
-        self._token: str | None = None
+        self._token: Token | None = None
         self._refused: str | None = None
         self._lock = threading.Lock()
 
@@ -182,9 +221,9 @@ class Session:
             return reply
         with self._lock:
             # Another thread may already have renewed the token.
-            if self._token is None or self._token == token:
+            if self._token is None or self._token.text == token:
                 self._token = self._renew(token)
-            token = self._token
+            token = self._token.text
         return self._transport.exchange(call, token, streamed=streamed)
 
     def attempt(self, call: Call) -> tuple[Reply, bool]:
@@ -205,7 +244,7 @@ class Session:
         if expired:
             with self._lock:
                 self._refused = token
-                if self._token == token:
+                if self._token is not None and self._token.text == token:
                     self._token = None
         return reply, expired
 
@@ -225,29 +264,29 @@ class Session:
 
     def _current_token(self) -> str:
         with self._lock:
-            if self._token is None:
+            if self._token is None or self._token.is_expired():
                 self._token = self._renew(self._refused)
-            return self._token
+            return self._token.text
 
-    def _renew(self, refused: str | None) -> str:
+    def _renew(self, refused: str | None) -> Token:
         """Return a token that another process has obtained since, else log in."""
         with self._shared():
             token = None if self._token_file is None else self._token_file.read()
-            if token is None or token == refused:
+            if token is None or token.text == refused:
                 _, token = self._login()
-            self._redactor.add(token)
+            self._redactor.add(token.text)
             return token
 
     def _shared(self) -> AbstractContextManager[None]:
         return nullcontext() if self._token_file is None else self._token_file.locked()
 
-    def _login(self) -> tuple[Authentication, str]:
+    def _login(self) -> tuple[Authentication, Token]:
         """Log in and return the answer without its token, and the token, which is stored."""
         call = build_call(AUTHENTICATE, {}, body=self._credentials)
         reply = self._retry_policy.repeat(lambda: self._transport.exchange(call), pause_after_reply)
         answer = self._read(reply)
-        token = answer.accessToken
-        if token is None:
+        text = answer.accessToken
+        if text is None:
             if self._token_file is not None:
                 self._token_file.remove()
             raise AuthenticationFailed(
@@ -257,9 +296,10 @@ class Session:
                 ).format(message=self._redactor.redact(answer.message or "?")),
                 CHECK_CREDENTIALS,
             )
-        self._redactor.add(token)
+        self._redactor.add(text)
+        token = Token.of_login(text, answer)
         if self._token_file is not None:
-            self._token_file.write(answer)
+            self._token_file.write(token)
         return answer.model_copy(update={"accessToken": None}), token
 
     def _read(self, reply: Reply) -> Authentication:

@@ -365,6 +365,8 @@ class _EndlessAnswer(Exception):
 
 def _read_whole(reply: httpx.Response, deadline: float) -> httpx.Response:
     """Return a streamed reply with its body. Raises ``_EndlessAnswer``."""
+    if int(reply.headers.get("Content-Length") or 0) > _MAX_ANSWER:
+        raise _EndlessAnswer
     body = bytearray()
     for chunk in reply.iter_bytes():
         body += chunk

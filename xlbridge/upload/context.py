@@ -1,7 +1,8 @@
 """Context of uploads: settings, catalogue and journal, and the lock of a job."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from xlbridge.settings import Settings
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.journal_database import JournalMarker
+from xlbridge.upload.own_writes import OwnWrites, Patience
 from xlbridge.upload.single_records.write_journal import WriteState
 
 if TYPE_CHECKING:
@@ -67,6 +69,24 @@ class UploadContext:
             with closing(Journal(path)) as journal:
                 found[path] = journal.claimed(scope, claims)
         return found
+
+    def patience(
+        self,
+        client: "Client",
+        settle_seconds: float | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> Patience:
+        """Return how long a request may still arrive, and a reading may lag behind one."""
+        seconds = self.settings.settle_seconds if settle_seconds is None else settle_seconds
+        return Patience(max(seconds, client.least_settle), sleep)
+
+    def own_writes(self, scope: ClaimScope, patience: Patience) -> OwnWrites:
+        """Return the writes, by all profiles of the home, that a reading may not show yet."""
+        own = self.journal.own_writes(scope, patience.seconds)
+        for path in self.settings.other_journals if patience.seconds else ():
+            with closing(Journal(path, now=self.journal.now)) as journal:
+                own.merge(journal.own_writes(scope, patience.seconds))
+        return own
 
     def payload_path(self, content: str) -> Path:
         """Return the path of the payload with the given content hash."""

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge import titles
+from xlbridge.clock import Instant
 from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, active_language
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
-from xlbridge.upload.clock import Instant
 from xlbridge.upload.planning.planned_row import plan_token
 from xlbridge.upload.results.verdict import ItemAddresses, LostField
 from xlbridge.workbook import WorkbookOrigin, cell_address

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from xlbridge.clock import Instant
 from xlbridge.errors import JournalError, UsageError
 from xlbridge.files import as_arguments
 from xlbridge.garbage_collection import gc_paused
@@ -26,7 +27,6 @@ from xlbridge.upload.claims import (
     PlanOutdated,
     RowClaims,
 )
-from xlbridge.upload.clock import Instant
 from xlbridge.upload.job import EVENTS_LOST, Event, Job, JobSpec, State, planned_note
 from xlbridge.upload.journal_database import (
     JournalMarker,
@@ -43,6 +43,7 @@ from xlbridge.upload.lookup.snapshot_journal import (
     json_texts,
     value_of_json,
 )
+from xlbridge.upload.own_writes import OwnWrites
 from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan, StoredAction
 from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome, Verdict
@@ -232,6 +233,40 @@ class Journal:
             if Mode(mode).is_by_record is by_record
             for name in json.loads(detail)["taken_fields"]
         }
+
+    def own_writes(self, scope: ClaimScope, seconds: float) -> OwnWrites:
+        """Return what jobs have written whose last event is not older than ``seconds``."""
+        own, now = OwnWrites(), self.now()
+        found = self._db.execute(
+            "SELECT job, at, boot, uptime, MAX(number) FROM events JOIN jobs ON jobs.id = job "
+            "WHERE system = ? AND resource = ? AND mode NOT IN (?, ?) "
+            "GROUP BY job ORDER BY events.rowid",
+            (*scope, Mode.PREVIEW, Mode.PROCESS),
+        )
+        for job_id, at, boot, uptime, _ in found.fetchall():
+            passed = now.since(Instant(datetime.fromisoformat(at), boot, uptime))
+            job = self.job(job_id) if passed.total_seconds() < seconds else None
+            if job is None or job.state.is_unsent:
+                continue
+            own.jobs.add(job_id)
+            if job.parts:
+                continue
+            if job.spec.mode.is_by_record:
+                for write in self.writes.iterate(job_id):
+                    if write.state is WriteState.APPLIED and not write.task.creates:
+                        task = write.task
+                        own.add(job_id, task.record, task.expected, task.wanted)
+                continue
+            # Only imports that replace records have rows to update.
+            whole = self.job(job.parent or job.id)
+            outcomes = dict(zip(job.spec.rows, self.changes.outcomes(job_id), strict=True))
+            for row in self.plan_of(whole) if (whole.last("plan") or {}).get("update") else ():
+                if row.action.is_of_record and outcomes.get(row.row) is RowOutcome.ACCEPTED:
+                    pairs = row.differences.items()
+                    replaced = {name: pair.theirs for name, pair in pairs}
+                    wanted = {name: pair.yours for name, pair in pairs}
+                    own.add(job_id, row.record or "", replaced, wanted)
+        return own
 
     def jobs_of_file(self, scope: ClaimScope, file: Path, sheet: str) -> list[Job]:
         """Return the jobs that sent rows of a sheet of a file, or may have, newest first."""

@@ -4,9 +4,9 @@ import getpass
 import socket
 from dataclasses import asdict
 
+from xlbridge.clock import Instant
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload.clock import Instant
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, Resolution, State
 from xlbridge.upload.journal import Journal

@@ -209,7 +209,7 @@ def finish(context: "RunContext", job: Job, log: ImportLog | ImportRecords) -> "
     if verdict is None or verdict.rejections or uncounted:
         declared = verdict
         try:
-            written = context.read_until(
+            written = context.patience.read_until(
                 lambda: rows_written(context, job),
                 lambda found: declared is None or _agrees(declared, found),
             )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from xlbridge.client import Client, Declined, Doubtful, NotExecuted, Outcome, UploadFile
 from xlbridge.errors import TransportError, UsageError
@@ -18,6 +18,7 @@ from xlbridge.upload.lookup.row_lookup import lookups_for
 from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import Snapshot
 from xlbridge.upload.options import UploadOptions
+from xlbridge.upload.own_writes import Patience
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.planning.consent import ConsentRequest
 from xlbridge.upload.planning.plan_builder import plan_still_holds
@@ -48,11 +49,6 @@ _SEE_NEW_PLAN = Text(
 _DECLINED_SECONDS = 30.0
 """Longest time for which a request that was declined (401, 429) may still be on its way."""
 
-_FIRST_PAUSE, _LAG_SECONDS = 0.5, 10.0
-"""First pause, and seconds in all, for which a reading is awaited that shows what was written."""
-
-_Read = TypeVar("_Read")
-
 Step = tuple[Job, bool]
 """Job after a step, and whether another step follows."""
 
@@ -78,10 +74,14 @@ class RunContext:
     @property
     def settle_seconds(self) -> float:
         """Seconds in which a request may still arrive after its answer was lost."""
-        seconds = self.options.settle_seconds
-        if seconds is None:
-            seconds = self.environment.settings.settle_seconds
-        return max(seconds, self.client.least_settle)
+        return self.patience.seconds
+
+    @property
+    def patience(self) -> Patience:
+        """How long readings may lag behind writes."""
+        return self.environment.patience(
+            self.client, self.options.settle_seconds, self.options.sleep
+        )
 
     def await_declined(self, declined: Declined) -> None:
         """Wait until a declined request can no longer arrive.
@@ -91,19 +91,6 @@ class RunContext:
         """
         if not declined.trusted:
             self.options.sleep(min(self.settle_seconds, _DECLINED_SECONDS))
-
-    def read_until(self, read: Callable[[], _Read], shows: Callable[[_Read], bool]) -> _Read:
-        """Return a reading that shows what was just written, or after a while the last one.
-
-        What answers may be a copy of the system's database that lags behind it.
-        """
-        longest = min(self.settle_seconds, _LAG_SECONDS)
-        found, pause, waited = read(), _FIRST_PAUSE, 0.0
-        while not shows(found) and waited < longest:
-            self.options.sleep(pause)
-            waited, pause = waited + pause, 2 * pause
-            found = read()
-        return found
 
     def resource(self, job: Job) -> Resource:
         """Return the resource of a job."""
@@ -151,7 +138,7 @@ class RunContext:
         """Plan a job again if its plan is old; return whether the plan has changed."""
         if not job.plan_is_old(self.journal.now()):
             return False
-        return not plan_still_holds(self.environment, self.client, job)
+        return not plan_still_holds(self.environment, self.client, job, self.patience)
 
     def report_progress(self, job: Job, text: Text) -> None:
         """Report progress on the rows of a job."""

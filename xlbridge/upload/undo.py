@@ -26,6 +26,7 @@ from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, FoundRecord, RowSnapshot, Snapshot
 from xlbridge.upload.lookup.snapshot_journal import Moment
+from xlbridge.upload.own_writes import Patience
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.planning.planned_row import StoredAction, plan_token
 from xlbridge.upload.planning.row_reasons import RowAction
@@ -36,7 +37,7 @@ from xlbridge.upload.results.undo_report import (
     empty_undo_report,
     left_report,
 )
-from xlbridge.upload.single_records.changes import PresentRecord, blank_values
+from xlbridge.upload.single_records.changes import PresentRecord
 from xlbridge.upload.single_records.write_journal import RecordTask, Values
 
 
@@ -81,13 +82,13 @@ class UndoPlan:
         return empty_undo_report(self.job, self.left, self.undone_before, self.token)
 
 
-def plan_undo(context: UploadContext, client: Client, job: Job) -> UndoPlan:
+def plan_undo(context: UploadContext, client: Client, job: Job, patience: Patience) -> UndoPlan:
     """Plan the undo of a job, as ``Uploads.plan_undo`` does."""
     job.require_system(client.identity, client.target.profile)
     ledger = RowLedger.of(context.journal, job)
     attempts = [job, *_retries_of(ledger, job)]
     _require_reversible(job, attempts, ledger)
-    planned = list(_plan_rows(context, client, job, attempts, ledger))
+    planned = list(_plan_rows(context, client, job, attempts, ledger, patience))
     rows = [row for row in planned if isinstance(row, RowToUndo)]
     left = [row for row in planned if isinstance(row, LeftRow)]
     left.sort(key=lambda row: row.row)
@@ -179,7 +180,12 @@ class _SentRow:
 
 
 def _plan_rows(
-    context: UploadContext, client: Client, job: Job, attempts: Sequence[Job], ledger: RowLedger
+    context: UploadContext,
+    client: Client,
+    job: Job,
+    attempts: Sequence[Job],
+    ledger: RowLedger,
+    patience: Patience,
 ) -> Iterator[RowToUndo | LeftRow]:
     """Plan the rows that a job, its parts and retries have written and that are not reversed.
 
@@ -205,11 +211,11 @@ def _plan_rows(
             )
             for change in sorted(changes, key=lambda change: change.position)
         ]
-        yield from _plan_job(context, client, writer, rows)
+        yield from _plan_job(context, client, writer, rows, patience)
 
 
 def _plan_job(
-    context: UploadContext, client: Client, job: Job, rows: Sequence[_SentRow]
+    context: UploadContext, client: Client, job: Job, rows: Sequence[_SentRow], patience: Patience
 ) -> Iterator[RowToUndo | LeftRow]:
     """Plan the rows that a job wrote: created, changed one by one, or replaced by an import.
 
@@ -223,10 +229,10 @@ def _plan_job(
     updated = [row for row in rows if row.updates]
     created = [row for row in rows if not row.updates]
     if created:
-        yield from _CreatedRecords(context, client, job, created).plan()
+        yield from _CreatedRecords(context, client, job, created, patience).plan()
     if updated:
         planner = _ChangedRecords if job.spec.mode is Mode.RECORDS else _ReplacedRecords
-        yield from planner(context, client, job, updated).plan()
+        yield from planner(context, client, job, updated, patience).plan()
 
 
 _DELETED = Text(
@@ -241,20 +247,48 @@ class _UndoPlanner:
     """Planner of the undo of rows that one job wrote, by their current records."""
 
     def __init__(
-        self, context: UploadContext, client: Client, job: Job, rows: Sequence[_SentRow]
+        self,
+        context: UploadContext,
+        client: Client,
+        job: Job,
+        rows: Sequence[_SentRow],
+        patience: Patience,
     ) -> None:
         self._context = context
         self._client = client
         self._job = job
         self._rows = rows
         self._resource: Resource = context.catalogue.named(job.spec.resource)
+        self._patience = patience
+        self._own = context.own_writes(job.spec.scope, patience)
 
     def plan(self) -> Iterator[RowToUndo | LeftRow]:
         """Yield each row with its task, or the reason why it is not reversed."""
         raise NotImplementedError
 
     def _read(self, rows: Sequence[RowValues]) -> Sequence[RowSnapshot | None]:
-        return read_snapshot(self._client, self._resource, rows)
+        """Return the records of rows, read until they show what this home has just written."""
+        return self._patience.read_until(
+            lambda: read_snapshot(self._client, self._resource, rows),
+            lambda found: not any(map(self._is_late, self._rows, found)),
+        )
+
+    def _is_late(self, _sent: _SentRow, now: RowSnapshot | None) -> bool:
+        """Return whether a reading does not show yet what this home has written of a row."""
+        found = () if now is None else now.found
+        if self._job.id in self._own.jobs and now is not None and not found:
+            return True
+        return any(self._own.job_not_shown(one.code, one.values, self._blank) for one in found)
+
+    def _left(self, sent: _SentRow, now: RowSnapshot | None) -> LeftRow:
+        """Return a row whose record is not as the job has left it."""
+        is_late = self._is_late(sent, now)
+        return LeftRow(sent.row, LeftReason.SHOWN_LATE if is_late else LeftReason.CHANGED)
+
+    @cached_property
+    def _blank(self) -> Values:
+        declared = self._resource.read_back
+        return {} if declared is None else RowMatcher(self._resource, declared).blank
 
     def _is_settled(self, record: FoundRecord) -> bool:
         change = self._resource.change
@@ -269,10 +303,11 @@ class _CreatedRecords(_UndoPlanner):
         if change is None or change.delete_name is None:
             yield from (LeftRow(row.row, LeftReason.NO_OPERATION) for row in self._rows)
             return
-        before, written = self._stored(Moment.BEFORE), self._stored(Moment.WRITTEN)
+        self._before, written = self._stored(Moment.BEFORE), self._stored(Moment.WRITTEN)
         new: dict[int, Sequence[FoundRecord]] = {}
-        for row, now in zip(self._rows, self._read([r.values for r in self._rows]), strict=True):
-            earlier = before[row.position]
+        read = self._read([row.values for row in self._rows])
+        for row, now in zip(self._rows, read, strict=True):
+            earlier = self._before[row.position]
             if now is not None and earlier is not None:
                 new[row.position] = now.new_since(earlier)
         as_written = {
@@ -288,17 +323,23 @@ class _CreatedRecords(_UndoPlanner):
         matching.match(
             lambda at, one: 0 if one.unchanged and one.code not in as_written.get(at, {}) else None
         )
-        for row in self._rows:
+        for row, now in zip(self._rows, read, strict=True):
             if row.position not in new:
                 yield LeftRow(row.row, LeftReason.NOT_IDENTIFIED)
                 continue
             record = matching.record(row.position)
             if record is None or self._is_settled(record):
                 settled = any(map(self._is_settled, new[row.position]))
-                yield LeftRow(row.row, LeftReason.SETTLED if settled else LeftReason.CHANGED)
+                yield LeftRow(row.row, LeftReason.SETTLED) if settled else self._left(row, now)
                 continue
             task = RecordTask(record.code, record.values, None, {}, (self._job.id, row.position))
             yield RowToUndo(row.row, row.values, task)
+
+    def _is_late(self, sent: _SentRow, now: RowSnapshot | None) -> bool:
+        earlier = self._before[sent.position]
+        if self._job.id in self._own.jobs and now is not None and earlier is not None:
+            return not now.new_since(earlier)
+        return super()._is_late(sent, now)
 
     def _stored(self, moment: Moment) -> Snapshot:
         """Return the newest snapshot of a moment, all None if there is none."""
@@ -332,22 +373,17 @@ class _ChangedRecords(_UndoPlanner):
         change, wanted = self._resource.change, task.wanted or {}
         found = [] if now is None else [r for r in now.found if r.code == task.record]
         if not found:
-            return LeftRow(sent.row, LeftReason.CHANGED)
+            return self._left(sent, now)
         if self._is_settled(found[0]):
             return LeftRow(sent.row, LeftReason.SETTLED)
         if not PresentRecord(found[0].values, None, self._blank).has(wanted):
-            return LeftRow(sent.row, LeftReason.CHANGED)
+            return self._left(sent, now)
         emptied = [name for name, value in task.expected.items() if value is None]
         if change is None or not all(map(change.can_empty, emptied)):
             return LeftRow(sent.row, LeftReason.NO_OPERATION)
         claim = (self._job.id, sent.position)
         reversal = RecordTask(task.record, wanted, task.expected, before, claim)
         return RowToUndo(sent.row, sent.values, reversal)
-
-    @cached_property
-    def _blank(self) -> Values:
-        declared = self._resource.read_back
-        return {} if declared is None else blank_values(RowMatcher(self._resource, declared))
 
 
 class _ReplacedRecords(_UndoPlanner):
@@ -362,7 +398,7 @@ class _ReplacedRecords(_UndoPlanner):
             theirs = {name: pair.theirs for name, pair in row.differences.items()}
             found = [r for r in (now.found if now else ()) if r.code == row.record]
             if not found or any(found[0].values.get(n) != value for n, value in yours.items()):
-                yield LeftRow(sent.row, LeftReason.CHANGED)
+                yield self._left(sent, now)
                 continue
             values = {n: _typed(self._resource.by_name[n].kind, v) for n, v in theirs.items()}
             claim = (self._job.id, sent.position)

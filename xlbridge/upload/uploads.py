@@ -4,6 +4,7 @@
 public too, for those who show something in between.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -30,6 +31,7 @@ from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.options import UploadOptions
+from xlbridge.upload.own_writes import Patience
 from xlbridge.upload.payload import file_hash, has_lists, sheet_digest, store_payload
 from xlbridge.upload.planning.corrected_rows import (
     CorrectedRows,
@@ -114,8 +116,8 @@ class Uploads:
         from xlbridge.upload.lookup.registry_cache import Registries
         from xlbridge.upload.results.status_copy import SheetCodes
 
-        codes = SheetCodes(self._context, self._client).of
-        return LinkResolver(Registries(self._client), codes)
+        codes = SheetCodes(self._context, self._client)
+        return LinkResolver(Registries(self._client), codes.of, codes.patience)
 
     def with_codes(self, sheet: ValidatedSheet) -> ValidatedSheet:
         """Return a sheet with the codes of the records that its linked cells name.
@@ -190,7 +192,10 @@ class Uploads:
         """
         source, options = self._source(rows, options)
         options.progress(_PLANNING.format(rows=count_text(len(source.rows))))
-        return plan_source(self._context, self._client, source, options)
+        return plan_source(self._context, self._client, source, options, self._patience(options))
+
+    def _patience(self, options: UploadOptions) -> Patience:
+        return self._context.patience(self._client, options.settle_seconds, options.sleep)
 
     def submit(
         self,
@@ -243,16 +248,18 @@ class Uploads:
         """
         return has_sent_rows(self._context, job, sheet)
 
-    def plan_undo(self, job: Job) -> "UndoPlan":
+    def plan_undo(self, job: Job, *, sleep: Callable[[float], None] = time.sleep) -> "UndoPlan":
         """Plan the undo of a job, without writing anything.
 
-        Raises ``UsageError`` if the job is not finished, is a part or itself an undo, belongs to
-        another system, or has an unfinished undo; ``RemoteRejected``, ``TransportError`` or
-        ``AuthenticationFailed`` if the system cannot be read.
+        ``sleep`` waits for records that are shown late. Raises ``UsageError`` if the job is not
+        finished, is a part or itself an undo, belongs to another system, or has an unfinished undo;
+        ``RemoteRejected``, ``TransportError`` or ``AuthenticationFailed`` if the system cannot be
+        read.
         """
         from xlbridge.upload.undo import plan_undo
 
-        return plan_undo(self._context, self._client, job)
+        patience = self._context.patience(self._client, sleep=sleep)
+        return plan_undo(self._context, self._client, job, patience)
 
     def create_undo(self, plan: "UndoPlan") -> Job:
         """Record the job of an undo, whose plan has rows to reverse."""
@@ -330,7 +337,7 @@ class Uploads:
         if not job.plan_is_old(self._context.journal.now()):
             return job
         options.progress(_PLANNING.format(rows=count_text(len(job.spec.rows))))
-        planned = replan_job(self._context, self._client, job)
+        planned = replan_job(self._context, self._client, job, self._patience(options))
         if planned.plan.digest == job.last("plan_digest"):
             return refresh_plan(self._context, job, planned)
         names = ("planning", "import_mode")
@@ -366,7 +373,10 @@ class Uploads:
                 current = ready.pop()
             else:
                 options.progress(_PLANNING.format(rows=count_text(len(source.rows))))
-                current = plan_source(self._context, self._client, source, options, store=True)
+                patience = self._patience(options)
+                current = plan_source(
+                    self._context, self._client, source, options, patience, store=True
+                )
             with gc_paused():
                 reuse = origin is _FIRST
                 return self._record(current, mode, options.chunk_rows, note, origin, reuse=reuse)

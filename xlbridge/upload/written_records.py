@@ -170,7 +170,9 @@ def _read_back(context: "RunContext", job: Job, written: _WrittenRows) -> dict[i
 
     sample = [rows[at] for at in positions]
     try:
-        now = context.read_until(lambda: read_snapshot(context.client, resource, sample), shows_all)
+        now = context.patience.read_until(
+            lambda: read_snapshot(context.client, resource, sample), shows_all
+        )
         numbered = _read_by_number(context, resource, written)
     except ApiError:
         return {}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from xlbridge.resources.checks import DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES, Link, Reference, SheetLink
 from xlbridge.upload.lookup.registry_cache import NamedRecord, Registries, named_record
+from xlbridge.upload.own_writes import Patience
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cross_sheet import first_occurrences, unique_keys, values_of
 from xlbridge.workbook import cell_address
@@ -86,7 +88,8 @@ class RecordsByName:
     """Records of a registry by the keys of ``name_keys``.
 
     ``complete``: there are no others; ``queried`` are the keys that the system was queried for;
-    ``listed``: the registry's listing was read.
+    ``listed``: the registry's listing was read; ``growing``: this home has just written some that
+    may not be shown yet.
     """
 
     link: Link
@@ -95,6 +98,7 @@ class RecordsByName:
     complete: bool = True
     queried: Set[str] = frozenset()
     listed: bool = True
+    growing: bool = False
 
     def is_conclusive_for(self, value: str) -> bool:
         """Return whether a value without a record here has none in the system."""
@@ -126,6 +130,8 @@ class RecordsByName:
             details = {"by": self.link.by, "registry": registry}
             names = list(map(str, self._similar(value))) if similar else []
             hint = _SIMILAR.format(records="; ".join(names)) if names else untranslated("")
+            if self.growing:
+                hint = Text(pt=hint.pt + _GROWING.pt, en=hint.en + _GROWING.en)
             return ReferenceProblem(code, {**details, "similar": hint})
         inactive = ReferenceProblem("reference-inactive", {"registry": registry})
         return None if found[0].active else inactive
@@ -165,6 +171,10 @@ class RecordsByName:
 
 
 _SIMILAR = Text(pt=" Parecidos: {records}.", en=" Similar: {records}.")
+_GROWING = Text(
+    pt=" Um registro enviado há pouco pode ainda não aparecer: tente de novo em alguns minutos.",
+    en=" A record that was just sent may not be shown yet: try again in a few minutes.",
+)
 
 
 CodesOfSheet = Callable[[SheetLink], Mapping[str, str]]
@@ -175,14 +185,20 @@ CodesOfSheet = Callable[[SheetLink], Mapping[str, str]]
 class LinkResolver:
     """Resolver of linked cells in one system; records are read once.
 
-    ``codes_of_sheet`` returns the codes of records that were sent by another sheet.
+    ``codes_of_sheet`` returns the codes of records that were sent by another sheet. ``patience`` is
+    the one with which records of a registry are awaited, none if none was just written.
     """
 
     def __init__(
-        self, registries: Registries, codes_of_sheet: CodesOfSheet = lambda _link: {}
+        self,
+        registries: Registries,
+        codes_of_sheet: CodesOfSheet = lambda _link: {},
+        patience: Callable[[str], Patience] = lambda _registry: Patience(0),
     ) -> None:
         self.registries = registries
         self._codes_of_sheet = codes_of_sheet
+        self._patience = patience
+        self._awaited: dict[str, Patience] = {}
         self._records: dict[tuple[str, tuple[str, ...], Kind, bool], RecordsByName] = {}
 
     def records(self, link: Link, kind: Kind, values: Iterable[str] = ()) -> RecordsByName:
@@ -190,10 +206,30 @@ class LinkResolver:
 
         A few ``values`` are queried one by one if the interface can do that, else the listing is
         read; if that is not proven complete, values that are not in it are queried, if possible.
-        Raises what ``Client.records`` raises.
+        Records that were just written are awaited, once for each registry. Raises what
+        ``Client.records`` raises.
         """
+        values, registry = set(values), link.registry
+        found = self._records_shown(link, kind, values)
+        if registry in self._awaited or all(map(found.find, values)):
+            return replace(found, growing=bool(self._awaited.get(registry, Patience(0)).seconds))
+        patience = self._awaited[registry] = self._patience(registry)
+
+        def read_again() -> RecordsByName:
+            self.registries.forget(REFERENCES[registry])
+            self._records = {k: known for k, known in self._records.items() if k[0] != registry}
+            return self._records_shown(link, kind, values)
+
+        readings = chain([found], iter(read_again, None))
+        found = patience.read_until(
+            lambda: next(readings), lambda found: all(map(found.find, values))
+        )
+        return replace(found, growing=bool(patience.seconds))
+
+    def _records_shown(self, link: Link, kind: Kind, values: Set[str]) -> RecordsByName:
+        """Return the records that the system shows, without waiting for others."""
         key = link.registry, link.fields, kind, link.has_codes
-        values, reference = set(values), REFERENCES[link.registry]
+        reference = REFERENCES[link.registry]
         query = reference.operation.query
         query_fields = () if query is None else query.model_fields
         can_query = not link.is_loose and link.fields[0] in query_fields

@@ -122,6 +122,10 @@ class Registries:
         """Return whether all records of a registry were already read."""
         return reference.listing.name in self._listed
 
+    def forget(self, reference: Reference) -> None:
+        """Read a registry's listing again when it is needed."""
+        self._listed.pop(reference.listing.name, None)
+
     def query(self, reference: Reference, field: str, value: str) -> list[Record]:
         """Return the records of a registry that match a value of one query field.
 

@@ -9,7 +9,7 @@ import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain, compress, count
 from json import dumps
 from json.encoder import encode_basestring_ascii
@@ -186,6 +186,11 @@ class RowMatcher:
         self._rows: TypedRows = ()
         self._columns: dict[str, Sequence[str | None]] = {}
         self._lookups: Sequence[Sequence[Lookup]] = ()
+
+    @cached_property
+    def blank(self) -> Mapping[str, str | None]:
+        """Comparable values that empty cells mean."""
+        return {name: self.comparable(name, value) for name, value in self.declared.blank.items()}
 
     def column(self, name: str, rows: TypedRows) -> Sequence[str | None]:
         """Return the comparable values of a column of rows, None for empty ones.

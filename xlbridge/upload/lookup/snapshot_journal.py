@@ -7,8 +7,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from xlbridge.clock import Instant
 from xlbridge.files import LocalDatabase
-from xlbridge.upload.clock import Instant
 from xlbridge.upload.journal_database import transaction
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import ColumnarSnapshot, FoundRecord, RowSnapshot, Snapshot

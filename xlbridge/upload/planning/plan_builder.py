@@ -6,6 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
+from itertools import chain, count
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -13,21 +14,22 @@ from typing import Any
 import pandas as pd
 
 from xlbridge.client import Client
+from xlbridge.clock import Instant
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
-from xlbridge.upload.clock import Instant
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import MAX_PLAN_SECONDS, NO_POSITION, Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.comparison import select_rows
 from xlbridge.upload.lookup.row_lookup import business_keys
 from xlbridge.upload.lookup.row_table import RowTable
-from xlbridge.upload.lookup.snapshot import Snapshot
+from xlbridge.upload.lookup.snapshot import LookupResult, Snapshot
 from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.options import PlanOptions
+from xlbridge.upload.own_writes import Patience
 from xlbridge.upload.payload import (
     PendingPayload,
     file_hash,
@@ -298,11 +300,14 @@ def plan_source(
     client: Client,
     source: SheetSource,
     options: PlanOptions,
+    patience: Patience,
     job: Job | None = None,
     *,
     store: bool = False,
 ) -> PlannedSheet:
     """Plan the rows of a sheet, by their remote records and the claims of jobs other than ``job``.
+
+    Records are read again while they do not show what this home has just written.
 
     While the system looks up the records, a thread finds the claims and, with ``store``, stores the
     payload of all rows. Raises ``TransportError`` or ``AuthenticationFailed`` if the system cannot
@@ -312,6 +317,7 @@ def plan_source(
     scope = ClaimScope(client.identity, resource.name)
     with gc_paused(), ThreadPoolExecutor(1) as meanwhile:
         rows, at = source.sheet_rows(), context.journal.now()
+        own = context.own_writes(scope, patience)
         look_up = prepare_lookup(client, resource, rows, options)
         claiming = meanwhile.submit(_find_claims, context, scope, source, job)
         writing = None
@@ -321,7 +327,15 @@ def plan_source(
             found = look_up()
             claims, claimed, elsewhere = claiming.result()
             everywhere = reduce(ClaimedRows.merge, elsewhere.values(), claimed)
-            plan = plan_rows(resource, rows, claims, found, everywhere, options)
+            readings = chain(
+                [found], (prepare_lookup(client, resource, rows, options)() for _ in count())
+            )
+
+            def plan_reading() -> tuple[LookupResult, RowPlan]:
+                found = next(readings)
+                return found, plan_rows(resource, rows, claims, found, everywhere, options, own)
+
+            found, plan = patience.read_until(plan_reading, lambda read: not read[1].late)
             seeks_corrected = options.look_up and options.again is None and not options.delete
             if job is None and seeks_corrected:
                 sheet = SentSheet(
@@ -337,7 +351,7 @@ def plan_source(
                 )
                 if corrected:
                     rows = replace(rows, set_aside={**rows.set_aside, **corrected})
-                    plan = plan_rows(resource, rows, claims, found, everywhere, options)
+                    plan = plan_rows(resource, rows, claims, found, everywhere, options, own)
         payload = None if writing is None else writing.result().keep()
         return PlannedSheet(source, plan, found.snapshot, claimed, elsewhere, payload, at)
 
@@ -364,22 +378,25 @@ def _find_claims(
     return claims, claimed, context.claimed_elsewhere(scope, claims)
 
 
-def replan_job(context: UploadContext, client: Client, job: Job) -> PlannedSheet:
+def replan_job(
+    context: UploadContext, client: Client, job: Job, patience: Patience
+) -> PlannedSheet:
     """Plan the rows of a job again, with its original options.
 
     Raises what ``plan_source`` raises, and ``LocalFailure`` if the stored workbook is missing.
     """
     parent = job if job.parent is None else context.journal.job(job.parent)
     source = SheetSource.of_job(context, job)
-    return plan_source(context, client, source, PlanOptions.of_job(parent), job)
+    options = PlanOptions.of_job(parent)
+    return plan_source(context, client, source, options, patience, job)
 
 
-def plan_still_holds(context: UploadContext, client: Client, job: Job) -> bool:
+def plan_still_holds(context: UploadContext, client: Client, job: Job, patience: Patience) -> bool:
     """Plan a job again; return whether the plan is the same, and record that if it is.
 
     Raises what ``replan_job`` raises.
     """
-    planned = replan_job(context, client, job)
+    planned = replan_job(context, client, job, patience)
     if job.parent is not None:
         decisions = map(_decision, _planned_rows(context, job))
         if list(map(_decision, planned.plan.rows)) != list(decisions):

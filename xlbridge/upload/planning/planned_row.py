@@ -368,6 +368,11 @@ class RowPlan:
         }
 
     @property
+    def late(self) -> bool:
+        """True if a row's records do not show yet what was just written."""
+        return bool(self.rows.select(lambda _, reason: reason is RowReason.SHOWN_LATE))
+
+    @property
     def note(self) -> dict[str, Any]:
         """Details of the event that records the plan."""
         note = {

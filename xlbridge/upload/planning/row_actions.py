@@ -20,10 +20,11 @@ from xlbridge.upload.claims import ClaimedRows, RowClaims
 from xlbridge.upload.lookup.bulk_lookup import record_reader
 from xlbridge.upload.lookup.comparison import equal_records, rows_by_key, unread_rows
 from xlbridge.upload.lookup.matching import RecordMatching
-from xlbridge.upload.lookup.row_lookup import lookups_of_rows
+from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_of_rows
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import FoundRecord, LookupResult, RowSnapshot, Snapshot
 from xlbridge.upload.options import PlanOptions
+from xlbridge.upload.own_writes import OwnWrites
 from xlbridge.upload.planning.planned_row import (
     Difference,
     PlannedRow,
@@ -107,9 +108,11 @@ def plan_rows(
     found: LookupResult,
     claimed: ClaimedRows,
     options: PlanOptions,
+    own: OwnWrites,
 ) -> RowPlan:
-    """Decide the action of each row; ``claimed`` are the claims of other jobs."""
-    planner = _Planner(resource, rows, claims, found, claimed, options)
+    """Decide the action of each row; ``claimed`` are the claims of other jobs, ``own`` the writes
+    of this home that a reading may not show yet."""
+    planner = _Planner(resource, rows, claims, found, claimed, options, own)
     planned = PlannedRows(planner.plan(), planner.numbers)
     return RowPlan(planned, claims.digests, found.reason, claims.keys)
 
@@ -123,7 +126,11 @@ class _Planner:
         found: LookupResult,
         claimed: ClaimedRows,
         options: PlanOptions,
+        own: OwnWrites,
     ) -> None:
+        self._own = own
+        declared = resource.read_back
+        self._blank = {} if declared is None else RowMatcher(resource, declared).blank
         self._resource = resource
         self._rows = rows
         self._lookup = found
@@ -188,6 +195,9 @@ class _Planner:
             job = self._claimed.unfinished_job(self._digests[at], self._keys[at])
             if job is not None:
                 return _held(row, RowReason.CLAIMED, job=job)
+        late = self._job_not_shown(at)
+        if late is not None:
+            return _held(row, RowReason.SHOWN_LATE, job=late)
         if at in self._lookup.near:
             near = self._lookup.near[at]
             return _held(row, RowReason.NEAR_KEY, why=near.text)._replace(record=near.code)
@@ -201,6 +211,14 @@ class _Planner:
         if record is None:
             return _held(row, RowReason.SEVERAL)
         return self._decide_existing(row, record)
+
+    def _job_not_shown(self, at: int) -> str | None:
+        """Return a job of this home whose write a row's records do not show yet."""
+        if not self._own.jobs:
+            return None
+        records = _found(self._lookup.snapshot[at])
+        jobs = (self._own.job_not_shown(one.code, one.values, self._blank) for one in records)
+        return next(filter(None, jobs), None)
 
     def _decide_deletion(self, at: int, row: PlannedRow) -> PlannedRow:
         """Decide on a row whose record is to be deleted: it is if it has exactly these values."""
@@ -292,7 +310,9 @@ class _Planner:
             present = len(_found(self._lookup.snapshot[at]))
             used, self._used[digest] = self._used[digest], self._used[digest] + 1
             if len(accepted) > present + used:
-                return _held(row, RowReason.GONE, job=accepted[0])
+                is_late = accepted[0] in self._own.jobs
+                reason = RowReason.SHOWN_LATE if is_late else RowReason.GONE
+                return _held(row, reason, job=accepted[0])
         if row.number:
             number = ", ".join(f"{name} {value}" for name, value in row.number.items())
             return _held(row, RowReason.UNKNOWN_NUMBER, why=untranslated(number))

@@ -61,6 +61,7 @@ class RowReason(StrEnum):
     SEVERAL = "several"
     CLAIMED = "claimed"
     GONE = "gone"
+    SHOWN_LATE = "shown-late"
     UNKNOWN_NUMBER = "unknown-number"
     TWO_RECORDS = "two-records"
     NEAR_KEY = "near-key"
@@ -125,6 +126,11 @@ _REASONS: Mapping[RowReason, Text] = {
     RowReason.GONE: Text(
         pt="já foi aceita no envio {job}, e não está mais no sistema",
         en="was accepted in the upload {job}, and is no longer in the system",
+    ),
+    RowReason.SHOWN_LATE: Text(
+        pt="o sistema ainda não mostra o que o envio {job} gravou; envie de novo em alguns minutos",
+        en="the system does not show yet what the upload {job} has written; send it again in a few "
+        "minutes",
     ),
     RowReason.UNKNOWN_NUMBER: Text(
         pt="o número do registro ({why}) não existe neste sistema: foi excluído, ou é de outro "

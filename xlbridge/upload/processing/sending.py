@@ -9,8 +9,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Declined, Doubtful, Executed, Outcome, Rejected
+from xlbridge.clock import Instant
 from xlbridge.i18n import Text, untranslated
-from xlbridge.upload.clock import Instant
 from xlbridge.upload.job import Job
 from xlbridge.upload.processing.process_kinds import (
     ProcessKind,

@@ -13,13 +13,16 @@ from xlbridge.files import matching_files
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Resource, normalize_header
 from xlbridge.resources.findings import Severity
-from xlbridge.resources.references import SheetLink
+from xlbridge.resources.references import SheetLink, registry_named
 from xlbridge.settings import WorkbookLimits
+from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, Job, State
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.matching import RecordMatching
+from xlbridge.upload.lookup.snapshot import Snapshot
 from xlbridge.upload.lookup.snapshot_journal import Moment
+from xlbridge.upload.own_writes import Patience
 from xlbridge.upload.payload import file_hash, sent_rows
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.verdict import RowOutcome
@@ -162,13 +165,27 @@ def store_remote_codes(context: UploadContext, client: Client, job: Job) -> None
         accepted = context.journal.changes.outcomes(part.id).count(RowOutcome.ACCEPTED)
         if part.state not in {State.DONE, State.PARTIAL} or len(known) == accepted:
             continue
-        resource = context.catalogue.named(part.spec.resource)
         try:
-            snapshot, _ = look_up_rows(client, resource, sent_rows(context, part))
+            snapshot = _records_written(context, client, part)
         except ApiError:
             continue
         if any(snapshot):
             context.journal.snapshots.store(part.id, Moment.CODES, snapshot)
+
+
+def _records_written(context: UploadContext, client: Client, job: Job) -> Snapshot:
+    """Return the records of a job's rows; what was just written is awaited."""
+    resource, rows = context.catalogue.named(job.spec.resource), sent_rows(context, job)
+    patience, outcomes = context.patience(client), context.journal.changes.outcomes(job.id)
+    is_recent = job.id in context.own_writes(job.spec.scope, patience).jobs
+
+    def shows_all(found: Snapshot) -> bool:
+        return not is_recent or not any(
+            one is not None and not one.found and outcome is RowOutcome.ACCEPTED
+            for one, outcome in zip(found, outcomes, strict=True)
+        )
+
+    return patience.read_until(lambda: look_up_rows(client, resource, rows)[0], shows_all)
 
 
 def row_statuses(context: UploadContext, job: Job) -> dict[int, RowStatus]:
@@ -282,6 +299,18 @@ class SheetCodes:
             for value, code in self._codes[key]:
                 found.setdefault(value, set()).add(code)
         return {value: codes.pop() for value, codes in found.items() if len(codes) == 1}
+
+    def patience(self, registry: str) -> Patience:
+        """Return how long records of a registry are awaited: not if none was just written."""
+        context, client = self._context, self._client
+        patience = context.patience(client)
+        scopes = (
+            ClaimScope(client.identity, resource.name)
+            for resource in context.catalogue.values()
+            if registry_named(resource.name) == registry
+        )
+        writes = (context.own_writes(scope, patience) for scope in scopes)
+        return patience if any(own.jobs for own in writes) else Patience(0)
 
     def _read(self, file: Path, column: str, jobs: Sequence[Job]) -> list[tuple[str, str]]:
         """Return the values of a sheet's column, each with the code of its row's record."""

@@ -32,6 +32,7 @@ class LeftReason(StrEnum):
     SETTLED = "settled"
     NO_OPERATION = "no-operation"
     NOT_IDENTIFIED = "not-identified"
+    SHOWN_LATE = "shown-late"
 
 
 _TEXTS: Mapping[LeftReason, Text] = {
@@ -49,6 +50,12 @@ _TEXTS: Mapping[LeftReason, Text] = {
     LeftReason.NOT_IDENTIFIED: Text(
         pt="não se sabe qual é o registro desta linha",
         en="the record of this row could not be identified",
+    ),
+    LeftReason.SHOWN_LATE: Text(
+        pt="o sistema ainda não mostra o que este envio gravou; desfaça-o de novo em alguns "
+        "minutos",
+        en="the system does not show yet what this upload has written; undo it again in a few "
+        "minutes",
     ),
 }
 _BY_HAND = Text(
@@ -71,6 +78,8 @@ class LeftRow:
     @property
     def text(self) -> Text:
         """Explanation for the user, with what to do by hand."""
+        if self.reason is LeftReason.SHOWN_LATE:
+            return _TEXTS[self.reason]
         return self.message or _BY_HAND.format(reason=_TEXTS[self.reason])
 
 

@@ -31,6 +31,7 @@ from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, RowSnapshot
 from xlbridge.upload.planning.planned_row import PlannedRow
+from xlbridge.upload.planning.row_reasons import RowReason
 from xlbridge.upload.single_records.request import (
     Announce,
     PreparedWrite,
@@ -135,7 +136,6 @@ class RecordReader:
         self._change = change
         self._matcher = RowMatcher(resource, declared)
         self._as_row = declared.as_row
-        self._blank = blank_values(self._matcher)
 
     def read(self, code: str, row: RowValues) -> PresentRecord | None:
         """Return the record with the given code, None if it does not exist.
@@ -159,7 +159,7 @@ class RecordReader:
     def _present(self, record: Record) -> PresentRecord:
         row = self._as_row(record)
         values = {name: self._matcher.comparable(name, value) for name, value in row.items()}
-        return PresentRecord(values, record, self._blank)
+        return PresentRecord(values, record, self._matcher.blank)
 
     def _find_in_listing(
         self, operation: Operation, code: str, row: RowValues
@@ -186,14 +186,8 @@ class RecordReader:
             (one,) = read_snapshot(self._client, self._resource, [wanted])
             for record in () if one is None else one.found:
                 if record.code == code:
-                    return PresentRecord(record.values, None, self._blank)
+                    return PresentRecord(record.values, None, self._matcher.blank)
         return None
-
-
-def blank_values(matcher: RowMatcher) -> Values:
-    """Return the comparable values that empty cells mean."""
-    blank = matcher.declared.blank
-    return {name: matcher.comparable(name, value) for name, value in blank.items()}
 
 
 def change_of_row(planned: PlannedRow, values: RowValues) -> RecordTask:
@@ -240,6 +234,8 @@ class RecordChanger(RecordChannel):
         self._reader = RecordReader(context.client, self._resource, read_back, change)
         self._rows = rows
         self._pause = pause
+        self._patience = context.patience
+        self._own = context.environment.own_writes(job.spec.scope, self._patience)
 
     def tokens(self, write: RecordWrite) -> frozenset[str]:
         """Return the code of the record, which concurrent writes must not share."""
@@ -252,9 +248,16 @@ class RecordChanger(RecordChannel):
     def _write(self, write: RecordWrite, announce: Announce) -> WriteResult:
         """Change a record, unless it has changed since the plan or is already as wanted.
 
-        Raises ``ApiError`` if it cannot be read, ``Withdrawn`` if the run is ending.
+        A reading that does not show yet what this home has just written of it is repeated: the
+        request contains the whole record. Raises ``ApiError`` if it cannot be read, ``Withdrawn``
+        if the run is ending.
         """
-        present = self._read(write)
+        present = self._patience.read_until(
+            lambda: self._read(write), lambda read: self._job_not_shown(write, read) is None
+        )
+        late = self._job_not_shown(write, present)
+        if late:
+            return with_reason(WriteState.CHANGED, RowReason.SHOWN_LATE.text().format(job=late))
         if _is_as_wanted(write.task, present):
             return WriteResult(WriteState.APPLIED, {"already": True})
         if present is None or not _is_as_expected(write.task, present):
@@ -274,6 +277,13 @@ class RecordChanger(RecordChannel):
             return self._result_of_removal(write, outcome)
         return result_of(outcome)
 
+    def _job_not_shown(self, write: RecordWrite, present: PresentRecord | None) -> str | None:
+        """Return a job of this home whose write a reading does not show yet; empty if the record is
+        not there, and any job has just written some."""
+        if present is None:
+            return "" if self._own.jobs else None
+        return self._own.job_not_shown(write.task.record, present.values, present.blank)
+
     def _result_of_removal(self, write: RecordWrite, outcome: Outcome) -> WriteResult:
         """Return the result of a removal, which only the record's absence proves.
 
@@ -282,7 +292,8 @@ class RecordChanger(RecordChannel):
         refused = isinstance(outcome, Rejected) and outcome.status == HTTPStatus.NOT_FOUND
         if not (refused or isinstance(outcome, Executed)):
             return result_of(outcome)
-        if self._read(write) is None:
+        present = self._patience.read_until(lambda: self._read(write), lambda read: read is None)
+        if present is None:
             return WriteResult(WriteState.APPLIED, {"already": True} if refused else {})
         if refused:
             return result_of(outcome)

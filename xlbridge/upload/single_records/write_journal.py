@@ -13,10 +13,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from xlbridge.clock import Instant
 from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
 from xlbridge.upload.claims import Claims
-from xlbridge.upload.clock import Instant
 from xlbridge.upload.journal_database import RequestCount, transaction
 from xlbridge.upload.results.verdict import RowOutcome
 from xlbridge.upload.row_changes import RowChanges
