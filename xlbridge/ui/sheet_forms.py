@@ -118,7 +118,7 @@ def proposed_form(
     columns = {column.name: dict(column.body) for column in proposal.columns}
     cells = editor.sheet_cells(proposal.sheet)
     form = _form("proposed", proposal.resource, cells, proposal.header_row, columns)
-    form["rows"] = proposal.rows
+    form |= {"rows": proposal.rows, "accept": proposal.accept}
     reasons = {column.name: str(reason_text(column)) for column in proposal.columns}
     return form | {"reasons": reasons}
 
@@ -132,7 +132,7 @@ def _current_form(editor: SheetEditor, kind: str) -> dict[str, Any] | None:
     if mapping is not None:
         columns = {column.name: column.body for column in mapping.columns}
         form = _form(kind, sheet.resource, cells, sheet.header_row, columns)
-        return form | {"rows": mapping.rows}
+        return form | {"rows": mapping.rows, "accept": mapping.accept}
     header = sheet.header_row
     columns = {
         name: {"from": _header_text(cells, header, column - cells.first_column)}
@@ -175,8 +175,8 @@ def confirmed_mapping(
                 typed["link"] = REFERENCES[column.references].resource or column.references
         if "values" in typed:
             typed["values"] = {text: _parse_value(kind, it) for text, it in typed["values"].items()}
-    rows = form.get("rows", {})
-    text = confirmed_mapping_text(cells, form["header_row"], resource.name, columns, rows)
+    rows, accept = form.get("rows") or {}, form.get("accept") or ()
+    text = confirmed_mapping_text(cells, form["header_row"], resource.name, columns, rows, accept)
     write_private(path, text)
     return read_mapping(path)
 
@@ -229,6 +229,7 @@ def _form(
         "headers": headers,
         "columns": columns,
         "rows": {},
+        "accept": (),
         "reasons": {},
         "targets": [
             {"name": column.name, "title": str(column.title), "required": column.required}

@@ -131,7 +131,7 @@ async function confirm() {
     empty.focus();
     return;
   }
-  const content = { resource: form.resource, sheet: form.sheet, header_row: form.header_row, columns, rows: form.rows };
+  const content = { resource: form.resource, sheet: form.sheet, header_row: form.header_row, columns, rows: form.rows, accept: form.accept };
   await replaceChoices(
     () => post("/api/map", content),
     (answer) => {

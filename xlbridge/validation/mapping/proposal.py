@@ -150,6 +150,11 @@ class MappingProposal:
         ]
 
     @property
+    def accept(self) -> Sequence[str]:
+        """Findings that the mapping used before accepts."""
+        return () if self.base is None else self.base.accept
+
+    @property
     def used_headers(self) -> set[str]:
         """Headers that the columns use."""
         return {header for column in self.columns for header in column.sources}
@@ -521,9 +526,10 @@ def confirmed_mapping_text(
     resource: str,
     columns: Mapping[str, Mapping[str, Any]],
     rows: Mapping[str, Mapping[str, bool]],
+    accept: Sequence[str],
 ) -> str:
-    """Return the text of a mapping file with the ``columns`` that a person confirmed, and the words
-    of ``rows`` that are read; all other headers of the sheet are ignored."""
+    """Return the text of a mapping file with the ``columns`` that a person confirmed, the words of
+    ``rows`` that are read, and the findings that are right; all other headers are ignored."""
     unique, repeated = foreign_columns(cells, header_row - 1)
     header = [*(foreign.header for foreign in unique), *repeated]
     used = {*rows} | {
@@ -536,6 +542,7 @@ def confirmed_mapping_text(
         "columns": {name: dict(body) for name, body in columns.items()},
         "rows": {text: dict(words) for text, words in rows.items()},
         "ignore": [name for name in header if name not in used],
+        "accept": list(accept),
     }
     return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=_WIDTH)
 
@@ -549,8 +556,8 @@ def mapping_text(proposal: MappingProposal) -> str:
     if proposal.rows:
         lines.append("rows:")
     lines += [f"  {_flow(text)}: {_flow(dict(words))}" for text, words in proposal.rows.items()]
-    if proposal.base is not None and proposal.base.accept:
-        lines.append(f"accept: {_flow(list(proposal.base.accept))}")
+    if proposal.accept:
+        lines.append(f"accept: {_flow(list(proposal.accept))}")
     if proposal.ignore:
         lines.append("ignore:")
     lines += [f"  - {_flow(header)}  # {why}" for header, why in proposal.ignore.items()]
