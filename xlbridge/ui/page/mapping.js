@@ -136,7 +136,7 @@ async function confirm() {
     () => post("/api/map", content),
     (answer) => {
       confirmed(answer);
-      byId("to-mend").focus();
+      byId(byId("known-send").hidden ? "to-mend" : "known-send").focus();
     },
   );
 }
