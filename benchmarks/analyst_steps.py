@@ -2,13 +2,20 @@
 
 Usage: python benchmarks/analyst_steps.py
 
-The sheet has the headers of another system, documents and names instead of codes, one impossible
+One sheet has the headers of another system, documents and names instead of codes, one impossible
 date and one inactive client. It is sent in three ways against the embedded sandbox: with headers
 and codes typed anew, with a proposed mapping, and with the mapping saved last month. A step is a
 command, or a cell or line that a person types.
+
+The exports of ``foreign_exports.py`` are sent by commands, and on the page in Chromium, which must
+be on the path. An action on the page is the choice of the file, a click, a choice in a list, or a
+typed value. Needs the extra ``dev``.
 """
 
+import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,7 +24,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
+from foreign_exports import EXPORTS, ForeignExport
 from openpyxl import Workbook, load_workbook
+from page import running_page
+from playwright.sync_api import Page, sync_playwright
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 """Runs one command line, in the folder of the sheet."""
@@ -152,10 +162,9 @@ def _replace_all(story: Story, file: str, old: object, new: object) -> None:
 
 
 def propose(story: Story) -> None:
-    """Use a proposed mapping, corrected where only a person knows."""
+    """Use a proposed mapping."""
     write_house_sheet(story.folder / "novo.xlsx", "N")
     story.command("map", "novo.xlsx", "--resource", "contasreceber", "-o", "titulos.yaml")
-    story.replace_line("titulos.yaml", "Matriz São Paulo: '?'", "Matriz São Paulo: 1")
     story.send("novo.xlsx", _ACTIVE, "--map", "titulos.yaml")
 
 
@@ -183,8 +192,59 @@ def play(run: Run, folder: Path, ways: Sequence[Way] = WAYS) -> dict[str, Story]
     return stories
 
 
+def send_by_commands(story: Story, export: ForeignExport, mark: str) -> None:
+    """Send an export: propose its mapping, fill it in, check with the system, upload."""
+    path = export.write(story.folder, mark)
+    mapping = f"{export.resource}-{path.stem}.yaml"
+    story.command("map", path.name, "-o", mapping)
+    for column, value in export.constants.items():
+        is_name = isinstance(value, str) and not any(map(str.isdecimal, value))
+        link = f", link: {_REGISTRIES[column]}" if is_name else ""
+        typed = f"{column}: {{constant: {json.dumps(value, ensure_ascii=False)}{link}}}"
+        story.replace_line(mapping, f"{column}: {{constant: '?'}}", typed)
+    for words in export.words.values():
+        for word, value in words.items():
+            story.replace_line(mapping, f"{word}: '?'", f"{word}: {json.dumps(value)}")
+    story.command("validate", path.name, "--map", mapping, "--online")
+    output = story.command("upload", path.name, "--map", mapping, "--yes")
+    if f"Rows accepted: {export.rows} of {export.rows}" not in output:
+        raise RuntimeError(output)
+
+
+_REGISTRIES = {"codigoDaFilial": "filial", "codigoDoCentroDeCusto": "centrodecusto"}
+
+
+def send_on_page(tab: Page, folder: Path, export: ForeignExport, mark: str) -> list[str]:
+    """Send an export on the page, just opened; return the actions."""
+    actions = [f"open {export.file}"]
+    tab.set_input_files('[data-testid="drop"]', export.write(folder, mark))
+    tab.locator("#choices:enabled").wait_for()
+    tab.locator("#map").wait_for()
+
+    def type_value(label: str, value: object) -> None:
+        actions.append(f"{label}: {value}")
+        tab.get_by_label(label).fill(str(value))
+
+    for column, words in export.words.items():
+        for word, value in words.items():
+            type_value(f"{word} → {column}", value)
+    for column, value in export.constants.items():
+        type_value(f"({column})", value)
+    for button in ("#map", "#known-send", '[data-testid="send"]'):
+        actions.append(f"click {button}")
+        tab.locator(button).click()
+    outcome = tab.locator('[data-testid="outcome"]:not([hidden])')
+    outcome.wait_for()
+    text = outcome.inner_text()
+    is_done = outcome.get_attribute("data-state") == "done"
+    if not is_done or not re.search(rf"\b{export.rows} of {export.rows}\b", text):
+        raise RuntimeError(text)
+    return actions
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
+    os.environ["XLBRIDGE_PROFILE"] = "sandbox"
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {
             "XLBRIDGE_HOME": str(Path(folder, "home")),
@@ -206,6 +266,25 @@ def main() -> None:
         for name, story in play(run, Path(folder)).items():
             counts = (len(story.commands), len(story.edits), story.steps)
             print(f"{name:32} {counts[0]:8}  {counts[1]:5}  {counts[2]:5}")
+        print(f"\n{'':32} commands  edits  actions on the page")
+        program = shutil.which("chromium") or shutil.which("google-chrome")
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+            for number, export in enumerate(EXPORTS):
+                # Homes of their own, as later proposals use earlier mappings.
+                environment["XLBRIDGE_HOME"] = str(Path(folder, f"home-{number}"))
+                story = Story(run, Path(folder))
+                send_by_commands(story, export, "1")
+                page_home = Path(folder, f"page-{number}")
+                page_home.mkdir()
+                with running_page(page_home) as (link, _):
+                    tab = browser.new_page()
+                    tab.goto(link)
+                    actions = send_on_page(tab, Path(folder), export, "1")
+                    tab.close()
+                counts = (len(story.commands), len(story.edits), len(actions))
+                print(f"{export.system:32} {counts[0]:8}  {counts[1]:5}  {counts[2]:7}")
+            browser.close()
 
 
 if __name__ == "__main__":

@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import pytest
-from analyst_steps import WAYS, play
+from analyst_steps import WAYS, Story, play, send_by_commands
 from environment import ROOT, Xlbridge
+from foreign_exports import EXPORTS, ForeignExport
 
+PAGE = ROOT / "docs" / "mapping.md"
 MOST_STEPS = {"a proposed mapping": 12, "the saved mapping": 8}
+MOST_COMMANDS = 6
 
 
 @pytest.mark.parametrize("first", [1, pytest.param(0, marks=pytest.mark.slow)])
@@ -16,7 +19,18 @@ def test_foreign_sheet_is_uploaded_in_few_steps(
     stories = play(at_demo, tmp_path, WAYS[first:])
     for name, most in MOST_STEPS.items():
         assert stories[name].steps <= most, stories[name]
-    page = (ROOT / "docs" / "mapping.md").read_text("utf-8")
+    page = PAGE.read_text("utf-8")
     for name, story in stories.items():
         commands, edits = len(story.commands), len(story.edits)
         assert f"| {name} | {commands} | {edits} | {story.steps} |" in page
+
+
+@pytest.mark.parametrize("export", EXPORTS, ids=lambda export: export.file)
+def test_an_export_is_uploaded_by_few_commands(
+    at_demo: Xlbridge, tmp_path: Path, export: ForeignExport
+) -> None:
+    story = Story(at_demo, tmp_path)
+    send_by_commands(story, export, "7")
+    assert len(story.commands) <= MOST_COMMANDS
+    line = f"| {export.system} | {len(story.commands)} | {len(story.edits)} |"
+    assert line in PAGE.read_text("utf-8")

@@ -17,7 +17,16 @@ from xlbridge.settings import NumberStyle
 
 HEADER = ["Filial", "Cliente", "Conta", "Categoria", "CC", "Emissão", "Vencto", "Valor (R$)"]
 HEADER += ["Histórico", "Obs"]
-ROW = ["Matriz", 1001, 1, "1.01.001", "01.001", date(2026, 10, 1), date(2026, 10, 31), "1.234,56"]
+ROW = [
+    "Matriz São Paulo",
+    1001,
+    1,
+    "1.01.001",
+    "01.001",
+    date(2026, 10, 1),
+    date(2026, 10, 31),
+    "1.234,56",
+]
 ROW += ["Mensalidade", ""]
 _DAY = date(2026, 10, 1)
 
@@ -65,7 +74,7 @@ def test_a_proposal_is_written_confirmed_remembered_and_offered(
     text = (tmp_path / "m.yaml").read_text("utf-8")
     content = yaml.safe_load(text)
     assert content["resource"] == "contasreceber"
-    assert content["columns"]["codigoDaFilial"] == {"from": "Filial", "values": {"Matriz": 1}}
+    assert content["columns"]["codigoDaFilial"] == {"from": "Filial", "link": "filial"}
     assert content["columns"]["valorDoLancamento"] == {"from": "Valor (R$)", "numbers": "pt"}
     assert content["ignore"] == ["Obs"]
     assert "# high confidence: it is a usual name of the column, and the values fit." in text
@@ -247,13 +256,13 @@ def test_values_only_the_user_knows_are_asked_for_and_never_guessed(
 ) -> None:
     header = [text for text in HEADER if text != "Conta"]
     rows = [[value for value, text in zip(ROW, HEADER, strict=True) if text != "Conta"]]
-    rows.append(["Filial Sul", *rows[0][1:-2], "Outra", ""])
+    rows.append([2, *rows[0][1:-2], "Outra", ""])
     write_rows(tmp_path / "t.xlsx", header, rows)
     done = xlbridge("map", "t.xlsx", "-o", "m.yaml", XLBRIDGE_LANG="pt-BR")
     assert "só você conhece: codigoDaFilial, codigoDaContaCorrente" in done.stderr
     validated = xlbridge("validate", "t.xlsx", "--map", "m.yaml", XLBRIDGE_LANG="pt-BR")
     assert validated.returncode == 2
-    assert "codigoDaFilial.values.Filial Sul: substitua ? pelo valor" in validated.stderr
+    assert "codigoDaFilial.values.Matriz São Paulo: substitua ? pelo valor" in validated.stderr
     assert "codigoDaContaCorrente.constant: substitua ? pelo valor" in validated.stderr
 
 
@@ -302,7 +311,7 @@ def test_a_mapped_sheet_is_uploaded_once(tmp_path: Path, at_demo: Xlbridge) -> N
     assert json.loads(sent.stdout)["rows"]["accepted"] == 2
     again = at_demo("upload", "titulos.xlsx", "--map", "m.yaml", "--yes", "--format", "json")
     assert json.loads(again.stdout)["rows"]["accepted"] == 0
-    (tmp_path / "m.yaml").write_text(text.replace("{Matriz: 1}", "{Loja: 1}"), "utf-8")
+    (tmp_path / "m.yaml").write_text(text.replace("link: filial", "values: {Loja: 1}"), "utf-8")
     bad = at_demo("upload", "titulos.xlsx", "--map", "m.yaml", "--yes")
     assert bad.returncode == 1
     assert "A4='Matriz'" in bad.stderr

@@ -190,3 +190,23 @@ def test_resource_is_detected_by_its_distinguishing_columns(
     assert content["resource"] == resource
     sources = {name: body.get("from") for name, body in content["columns"].items()}
     assert columns.items() <= sources.items()
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        (["Nível", "Nome", "Ativo"], [1, "Oficina", "S"]),
+        (["Name", "Email", "Phone"], ["Ana", "a@b.com", "1133334444"]),
+        (
+            ["Credor", "Produto", "Peso líquido", "Valor total", "Vencimento"],
+            ["A", "B", 9, 8, _DAY],
+        ),
+    ],
+)
+def test_headers_that_fit_records_of_any_kind_are_asked_about(
+    tmp_path: Path, xlbridge: Xlbridge, header: list[str], row: list[object]
+) -> None:
+    write_rows(tmp_path / "a.xlsx", header, [row, row])
+    refused = xlbridge("map", "a.xlsx")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "--resource" in refused.stderr

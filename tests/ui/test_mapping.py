@@ -6,12 +6,13 @@ from typing import Any
 import httpx
 from environment import clean_environment, credentials
 from forked import Zygote
-from openpyxl import Workbook
+from openpyxl import Workbook, load_workbook
 from running_page import open_workbook, running_page
 from sheets import GOOD, write_records, write_rows
 
 from xlbridge import validate
 from xlbridge.sandbox import RunningSandbox
+from xlbridge.validation.mapping import read_mapping
 
 
 def write_foreign(path: Path) -> Path:
@@ -38,8 +39,8 @@ def proposed(client: httpx.Client, path: Path) -> dict[str, Any]:
 
 
 def confirmed(client: httpx.Client, form: dict[str, Any]) -> dict[str, Any]:
-    names = ("resource", "sheet", "header_row", "columns")
-    answer = client.post("/api/map", json={name: form[name] for name in names})
+    names = ("resource", "sheet", "header_row", "columns", "rows", "accept")
+    answer = client.post("/api/map", json={name: form[name] for name in names if name in form})
     assert answer.status_code == 200, answer.text
     sheet: dict[str, Any] = answer.json()
     return sheet
@@ -64,6 +65,28 @@ def test_a_mapping_is_confirmed_and_remembered(client: httpx.Client, tmp_path: P
     assert client.post("/api/edit", json=typed).json()["errors"] == 0
     again = open_workbook(client, path)
     assert (again["mapping"]["kind"], again["errors"]) == ("remembered", 1)
+
+
+def test_a_confirmed_mapping_keeps_what_the_one_before_accepts(
+    client: httpx.Client, tmp_path: Path, home: Path
+) -> None:
+    path = write_foreign(tmp_path / "cadastro.xlsx")
+    form = proposed(client, path)
+    assert form["accept"] == []
+    confirmed(client, form)
+    (used,) = home.rglob("mappings/*.yaml")
+    accepted = "code-shape:seuCodigo"
+    used.write_text(used.read_text("utf-8").replace("accept: []", f"accept: ['{accepted}']"))
+    assert open_workbook(client, path)["mapping"]["accept"] == [accepted]
+    book = load_workbook(path)
+    book.worksheets[0].cell(2, 5, "Fone")
+    book.save(path)
+    form = open_workbook(client, path)["mapping"]
+    assert (form["kind"], form["accept"]) == ("proposed", [accepted])
+    confirmed(client, form)
+    assert open_workbook(client, path)["mapping"]["accept"] == [accepted]
+    (new,) = {*home.rglob("mappings/*.yaml")} - {used}
+    assert read_mapping(new).accept == (accepted,)
 
 
 def test_the_header_row_is_corrected(client: httpx.Client, tmp_path: Path) -> None:

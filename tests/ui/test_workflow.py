@@ -107,8 +107,10 @@ def test_a_mapping_is_confirmed_with_sample_values(
         own.select_option("seuCodigo")  # 3
     mapping.get_by_role("button", name="Confirm the columns").click()  # 4
     tab.locator("#known-counts", has_text="errors: 0").wait_for()
-    expect(tab.locator("#known .main")).to_have_text(["Correct"])
-    assert send(tab) == "done"  # 5, 6, 7
+    expect(tab.locator("#known .main")).to_have_text(["Send"])
+    tab.locator("#known-send").click()  # 5
+    tab.get_by_test_id("send").click()  # 6
+    assert outcome(tab) == "done"
     (job,) = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"]
     assert (job["state"], job["rows"]["created"]) == ("done", 2)
 

@@ -118,8 +118,8 @@ def proposed_form(
     columns = {name: dict(column.body) for name, column in proposal.all_columns.items()}
     cells = editor.sheet_cells(proposal.sheet)
     form = _form("proposed", proposal.resource, cells, proposal.header_row, columns)
-    form["rows"] = proposal.rows
-    form["once"] = [name for name, one in proposal.lists.items() if one.once]
+    once = [name for name, one in proposal.lists.items() if one.once]
+    form |= {"rows": proposal.rows, "once": once, "accept": proposal.accept}
     reasons = {name: str(reason_text(column)) for name, column in proposal.all_columns.items()}
     return form | {"reasons": reasons}
 
@@ -134,7 +134,7 @@ def _current_form(editor: SheetEditor, kind: str) -> dict[str, Any] | None:
         columns = {name: column.body for name, column in mapping.by_path.items()}
         form = _form(kind, sheet.resource, cells, sheet.header_row, columns)
         once = [name for name, one in mapping.lists.items() if one.once]
-        return form | {"rows": mapping.rows, "once": once}
+        return form | {"rows": mapping.rows, "once": once, "accept": mapping.accept}
     header = sheet.header_row
     columns = {
         name: {"from": _header_text(cells, header, column - cells.first_column)}
@@ -180,8 +180,9 @@ def confirmed_mapping(
             typed["later"] = int(typed["later"])
         if "values" in typed:
             typed["values"] = {text: _parse_value(kind, it) for text, it in typed["values"].items()}
-    rows, once = form.get("rows", {}), form.get("once", ())
-    text = confirmed_mapping_text(cells, form["header_row"], resource.name, columns, rows, once)
+    rows, once = form.get("rows") or {}, form.get("once") or ()
+    accept, header_row = form.get("accept") or (), form["header_row"]
+    text = confirmed_mapping_text(cells, header_row, resource.name, columns, rows, once, accept)
     write_private(path, text)
     return read_mapping(path)
 
@@ -235,6 +236,7 @@ def _form(
         "columns": columns,
         "rows": {},
         "once": [],
+        "accept": (),
         "reasons": {},
         "targets": [*_targets(resource, columns)],
     }

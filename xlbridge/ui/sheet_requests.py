@@ -67,6 +67,11 @@ _CHOICE: dict[str, Any] = {
     "header_row": int | Literal[""] | None,
 }
 _PLACE: dict[str, Any] = {"resource": str, "sheet": str, "header_row": int}
+_CONFIRMED: dict[str, Any] = {
+    "columns": dict[str, dict[str, Any]],
+    "rows": dict[str, dict[str, bool]] | None,
+    "accept": list[str] | None,
+}
 _COLUMN: dict[str, Any] = {**_PLACE, "header": str, "column": str}
 
 
@@ -90,7 +95,7 @@ class SheetRequests:
             post_route("/api/reading", self.reading, dates=str | None, numbers=str | None),
             post_route("/api/accept", self.accept, code=str, column=str | None),
             post_route("/api/mapping-column", self.mapping_column, **_COLUMN),
-            post_route("/api/map", self.map, **_PLACE, columns=dict[str, dict[str, Any]]),
+            post_route("/api/map", self.map, **_PLACE, **_CONFIRMED),
             get_route("/api/sheet", self.sheet),
             get_route("/api/rows", self.rows, start=int | None, count=int | None, view=str | None),
             get_route("/api/next-error", self.next_error, row=int, column=int, view=str | None),

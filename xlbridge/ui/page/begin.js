@@ -2,7 +2,7 @@
 
 import { button, byId, call, errorText, fill, option, post, replaceChoices, show, showProblem, startRequest, state, tableLine, texts, whenShown } from "./core.js";
 import { showMapping } from "./mapping.js";
-import { showSheet } from "./correct.js";
+import { goToSend, showSheet } from "./correct.js";
 import { forgetOptions } from "./send.js";
 
 const PROGRESS_INTERVAL = 500; // milliseconds
@@ -87,6 +87,7 @@ export function showKnown(answer) {
     if (form) byId("resource").value = form.resource;
     if (form) byId("sheet").value = form.sheet;
     state.sheet = null;
+    byId("known-send").hidden = true;
     return;
   }
   byId("sheet").value = answer.sheet;
@@ -99,7 +100,11 @@ export function showKnown(answer) {
   // Errors of unconfirmed columns mean nothing yet.
   const isProposed = form?.kind === "proposed";
   byId("known-counts").textContent = isProposed ? texts.confirm_first : facts.filter(Boolean).join(" · ");
-  byId("to-mend").className = isProposed ? "" : "main";
+  // A sheet without errors can be sent at once.
+  const isGood = answer.sendable && answer.errors === 0 && !isProposed;
+  byId("known-send").hidden = !isGood;
+  byId("known-send").className = isGood ? "main" : "";
+  byId("to-mend").className = isProposed || isGood ? "" : "main";
   showSheet(answer);
 }
 
@@ -160,6 +165,7 @@ export function setUpBegin() {
   byId("header-row").addEventListener("change", chooseHeaderRow);
   byId("stop-reading").addEventListener("click", () => reading.abort());
   byId("to-mend").addEventListener("click", () => show("mend"));
+  byId("known-send").addEventListener("click", () => goToSend());
   byId("template").addEventListener("change", showTemplate);
   showTemplate();
   whenShown("begin", showDrafts);

@@ -6,6 +6,7 @@ import { Grid } from "./grid.js";
 const LONGEST_VALUE = 200; // characters of a value shown next to its messages
 const NO_RECORDS = ["row-total", "row-note", "row-struck", "row-header-again"];
 let dropPlan = null; // called when the sheet has changed since it was planned
+let planSheet = null; // plans the sheet that the user wants to send
 const grid = new Grid(byId("grid"), {
   rowsOf(view) {
     const sheet = state.sheet;
@@ -71,6 +72,13 @@ export function refresh() {
     const answer = await call("/api/sheet", { silent: true });
     if (answer !== null && answer.id === state.sheet?.id) update(answer);
   });
+}
+
+// Shows the plan of a sheet that can be sent.
+export async function goToSend() {
+  show("send");
+  await settled();
+  if (state.sheet && state.sheet.sendable) planSheet();
 }
 
 function firstColumn() {
@@ -237,11 +245,8 @@ export function setUpCorrect(whenSent, whenChanged) {
   byId("undo").addEventListener("click", () => step("undo"));
   byId("redo").addEventListener("click", () => step("redo"));
   byId("fixes-close").addEventListener("click", () => byId("fixes").close());
-  byId("to-send").addEventListener("click", async () => {
-    show("send");
-    await settled();
-    if (state.sheet && state.sheet.sendable) whenSent();
-  });
+  byId("to-send").addEventListener("click", goToSend);
+  planSheet = whenSent;
   document.addEventListener("keydown", (event) => {
     const isOutside = event.target !== grid.input && !byId("mend").hidden && !byId("fixes").open;
     if (isOutside) grid.shortcut(event);

@@ -155,12 +155,13 @@ async function confirm() {
     empty.focus();
     return;
   }
-  const content = { resource: form.resource, sheet: form.sheet, header_row: form.header_row, columns, rows: form.rows, once: form.once };
+  const { resource, sheet, header_row, rows, once, accept } = form;
+  const content = { resource, sheet, header_row, columns, rows, once, accept };
   await replaceChoices(
     () => post("/api/map", content),
     (answer) => {
       confirmed(answer);
-      byId("to-mend").focus();
+      byId(byId("known-send").hidden ? "to-mend" : "known-send").focus();
     },
   );
 }

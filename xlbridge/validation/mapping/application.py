@@ -72,9 +72,12 @@ class ConvertedCells:
 
 
 def convert_values(
-    column: CellColumn, rows: Iterable[int], targets: Mapping[str, object]
+    column: CellColumn, rows: Iterable[int], targets: Mapping[str, object], *, is_complete: bool
 ) -> ConvertedCells:
-    """Convert the cells in ``rows``, Excel's numbers, by a list; the others stay unchanged."""
+    """Convert the cells in ``rows``, Excel's numbers, by a list; the others stay unchanged.
+
+    A text that an incomplete list lacks stays unchanged, too: it is looked up.
+    """
     known = {value_key(text): value for text, value in targets.items()}
     by_kind = {kind: known[kind] for kind in DOCUMENTS if kind in known}
     unknown: UnusableCell = "mapping-value-unknown", {"known": quote_some(targets, MAX_LISTED)}
@@ -88,6 +91,8 @@ def convert_values(
             text = str(value).casefold()
         if text in known:
             return known[text]
+        if not is_complete:
+            return value
         kind = document_kind(value) if by_kind else None
         return unknown if kind is None else by_kind.get(kind, unknown)
 
@@ -469,7 +474,8 @@ def _converted_columns(
             column = resource.by_name[mapped.name]
             targets = {text: _to_cell(column, value) for text, value in mapped.values.items()}
             listed = cells.columns[found.index(mapped.sources[0])]
-            yield mapped, convert_values(listed, rows, targets)
+            is_complete = mapped.link is None
+            yield mapped, convert_values(listed, rows, targets, is_complete=is_complete)
         elif mapped.sign in {"negative", "any"}:
             amounts = cells.columns[found.index(mapped.sources[0])]
             yield mapped, without_signs(amounts, rows)

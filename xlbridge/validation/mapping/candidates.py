@@ -11,16 +11,19 @@ from xlbridge.resources import Column, Kind, Resource
 from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.resources.references import REFERENCES
 from xlbridge.validation.mapping.column_fit import (
-    LISTED_CODES,
     ForeignColumn,
     NameFit,
     NameMatcher,
     can_list_values,
+    columns_called,
     fit,
+    is_name,
+    is_other,
     is_unknown_amount,
     listed_values,
     mapping_words,
     says_amount,
+    takes_listed_names,
 )
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN
 
@@ -38,6 +41,9 @@ _NAME_WORDS = frozenset({"nome", "razao", "fantasia", "name"})
 _NUMBER, _CODE = frozenset({"numero"}), frozenset({"codigo", "code"})
 _GENERIC = frozenset({"numero", "codigo", "id", "nome", "data", "tipo"})
 """Words that are a column's name in one sheet and say little in another."""
+_WITH_OWN_CODES = frozenset({"cliente", "produto"})
+_LETTER = re.compile(r"[^\W\d_]")
+_BRANCHES = frozenset({"codigoDaFilial"})
 _MONEY = frozenset({Kind.NUMBER, Kind.MONEY})
 _OFTEN_SEVERAL = _MONEY | {Kind.DATE}
 
@@ -106,7 +112,7 @@ def candidates_of(
             score = max(score, _BY_VALUE_SCORE)
         elif are_names:
             # A column of names, or a link, which also finds codes, is preferred.
-            score = min(score, _LINK_SCORE - _CLOSE - 0.01)
+            score = min(score, _LINK_SCORE - _CLOSE - 0.02 + score / 100)
         words, is_certain = mapping_words(foreign.header), name_fit.score >= _CERTAIN_NAME
         if foreign.is_counter and not (is_certain and is_code(column)):
             if words == _NUMBER or (name_fit.score < _MIN_COUNTED and not words & _CODE):
@@ -116,6 +122,8 @@ def candidates_of(
             score = min(score, HIGH - 0.01)
         if words <= _GENERIC:
             score = min(score, HIGH - 0.01)
+        if column.name in _BRANCHES and not foreign.may_be_branches:
+            continue
         share, body = fit_and_body(column, foreign)
         if share is None and column.required:
             continue
@@ -180,7 +188,9 @@ def links_of(
     words, kinds = mapping_words(foreign.header), foreign.document_kinds()
     has_documents = any(column.kind in DOCUMENTS for column in resource.columns)
     for column in resource.columns:
-        if column.references is None or column.name in LISTED_CODES:
+        if column.references is None:
+            continue
+        if column.name in _BRANCHES and not foreign.may_be_branches:
             continue
         registry = REFERENCES[column.references].resource or column.references
         body = {"from": foreign.header, "link": registry}
@@ -189,24 +199,41 @@ def links_of(
             # A document belongs to one record, a name may belong to several.
             score = _LINK_SCORE + 0.01
             yield Candidate(foreign, column, score, _BY_DOCUMENT, body)
-        elif names_records(column, foreign):
+        elif are_names_of_records(column, foreign):
             name_fit = name_fit_of(matcher, foreign, column)
             if name_fit is not None and name_fit.score >= MEDIUM:
                 # A column that is called like the record names it rather than a mere "código".
                 score = _LINK_SCORE + (0.005 if name_fit.score >= _CERTAIN_NAME else 0)
                 yield Candidate(foreign, column, score, _BY_NAME, body)
-            elif is_party and words & _NAME_WORDS:
+            elif (
+                is_party
+                and words & _NAME_WORDS
+                and not columns_called(" ".join(words - _NAME_WORDS))
+            ):
                 yield Candidate(foreign, column, MIN_SCORE, _BY_NAME, body)
+
+
+def are_names_of_records(column: Column, foreign: ForeignColumn) -> bool:
+    """Return whether the values name records of the registry of a column: all are names, or codes
+    with letters that the company gives, which records of some registries have besides their own."""
+    if column.references in _WITH_OWN_CODES and not foreign.document_kinds():
+        has_letters = all(map(_LETTER.search, foreign.words))
+        return has_letters and foreign.are_texts()
+    return names_records(column, foreign) and all(map(is_name, foreign.words))
 
 
 def names_records(column: Column, foreign: ForeignColumn) -> bool:
     """Return whether the values are names, although the column has the codes of records.
 
-    If codes may be texts, only texts without digits are names.
+    A single name among codes that a company gives would be sent as a code. Other codes may be
+    texts: only those without digits are names.
     """
     has_codes = column.kind is Kind.CODE and is_code(column)
-    takes_codes = has_codes or column.references is not None
-    if not takes_codes or column.name in LISTED_CODES or not foreign.are_names():
+    if not has_codes and column.references is None:
+        return False
+    if has_codes and takes_listed_names(column) and not foreign.are_dates:
+        return any(map(is_name, foreign.words))
+    if not foreign.are_names():
         return False
     return column.kind is Kind.INTEGER or not any(map(_DIGIT.search, foreign.texts))
 
@@ -220,17 +247,37 @@ def fit_and_body(column: Column, foreign: ForeignColumn) -> tuple[float | None, 
     if column.kind in _MONEY and (style := foreign.number_style()):
         body["numbers"] = style
     share = fit(column, foreign)
-    is_word = names_records(column, foreign) or (share is not None and share < MIN_FIT)
+    has_names = takes_listed_names(column) and any(map(is_name, foreign.words))
+    is_word = has_names or names_records(column, foreign) or (share or 1) < MIN_FIT
     if share is not None and is_word and can_list_values(column, foreign):
         body["values"] = listed_values(column, foreign)
     return share, body
+
+
+def body_of(column: Column, foreign: ForeignColumn) -> Mapping[str, Any]:
+    """Return the body of a column whose source is certain: its values are codes, or are looked up
+    as names or documents of records."""
+    body = fit_and_body(column, foreign)[1]
+    if column.references is None or has_codes(column, foreign):
+        return body
+    registry = REFERENCES[column.references].resource or column.references
+    if are_names_of_records(column, foreign) or (registry in _PARTIES and foreign.document_kinds()):
+        return {"from": foreign.header, "link": registry}
+    return body
+
+
+def has_codes(column: Column, foreign: ForeignColumn) -> bool:
+    """Return whether the values are codes of records rather than their names or documents."""
+    if column.kind is Kind.INTEGER:
+        return (fit(column, foreign) or 0) >= MIN_FIT
+    return not foreign.document_kinds() and not any(map(is_name, foreign.words))
 
 
 def _is_identified_by_values(column: Column, foreign: ForeignColumn) -> bool:
     """Return whether the values alone identify a column, whatever the header."""
     if column.kind in DOCUMENTS:
         return foreign.document_kinds() == {column.kind}
-    return "email" in column.checks and foreign.are_emails()
+    return "email" in column.checks and foreign.are_emails() and not is_other(foreign.header)
 
 
 _NO_VALUES = Text(

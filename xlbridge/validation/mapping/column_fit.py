@@ -6,7 +6,7 @@ A header fits by the column's own names, its names in other programs, or earlier
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import pairwise
@@ -76,6 +76,7 @@ class _Vocabulary:
     sides: Mapping[str, Words]
     other_things: Words
     other_units: Words
+    goods: Words
     banks: frozenset[int]
     row_words: Mapping[str, Words]
     documents: Mapping[str, Words]
@@ -144,7 +145,7 @@ def is_unknown_amount(header: str) -> bool:
     """Return whether a header has a word for an amount and none that makes it another one."""
     known, words = _vocabulary(), mapping_words(header)
     return not words.isdisjoint(known.amounts) and words.isdisjoint(
-        known.other_things | known.other_units
+        known.other_things | known.other_units | known.goods
     )
 
 
@@ -158,6 +159,16 @@ def document_words(header: str) -> Words:
 def known_documents(resource: str) -> Words:
     """Return the words of the documents that the records of a resource are."""
     return _vocabulary().documents.get(resource, frozenset())
+
+
+def is_due_date(header: str) -> bool:
+    """Return whether a header has the words of a due date."""
+    return any(phrase <= mapping_words(header) for phrase, _ in _phrases("dataDeVencimento"))
+
+
+def is_other(header: str) -> bool:
+    """Return whether a header has a word that makes its other words another thing."""
+    return not mapping_words(header).isdisjoint(_vocabulary().other_things)
 
 
 def side_of(text: str) -> str | None:
@@ -251,7 +262,7 @@ class NameMatcher:
         found = [
             replace(fit, score=fit.score - _preference(position)) if usual else fit
             for position, (phrase, usual) in enumerate(_phrases(column.name))
-            if (fit := _fit(words, phrase, usual))
+            if (fit := _fit(words, phrase, usual)) and not _other_words(words - phrase, column)
         ]
         match = self._match(header)
         if match is not None and match.column == column.name:
@@ -306,6 +317,14 @@ def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
     return None
 
 
+def _other_words(additional: Words, column: Column) -> Words:
+    """Return the words besides a column's name that make a header's meaning another one: the cost
+    price is not the price, the total of a boleto is not its number."""
+    known = _vocabulary()
+    is_amount = column.kind in {Kind.MONEY, Kind.NUMBER}
+    return additional & (known.other_things | (frozenset() if is_amount else known.other_amounts))
+
+
 def _is_other_thing(words: Words, column: Column) -> bool:
     """Return whether a header names something else that is related to the column."""
     known = _vocabulary()
@@ -334,7 +353,7 @@ def words_of_rows(kind: str) -> Words:
 
 MAX_LISTED = 12
 """Number of values that messages list."""
-MAX_VALUES = 60
+MAX_VALUES = 200
 """Number of words that a person can map one by one."""
 
 
@@ -356,23 +375,29 @@ _DATE = re.compile(
 _PT_CENTS = re.compile(r"\d,\d{2}\s*$")
 _EN_CENTS = re.compile(r"\d\.\d{2}\s*$")
 _AMOUNT = re.compile(r"[(+−-]?\s*(R\$)?\s*[(+−-]?\s*\d[\d.,]*\s*[)−-]?\s*[CD]?")
-_BANK_DIGITS, _MANY_ACCOUNTS = 3, 30
+_BANK_DIGITS, _MANY_ACCOUNTS, _BRANCH_DIGITS = 3, 30, 6
 _ACCOUNTS = frozenset({"codigoDaContaCorrente"})
-LISTED_CODES = frozenset(
-    {"codigoDaFilial", "codigoDaContaCorrente", "codigoDaFormaDePagamento", "codigoDaCarteira"}
-    | {"codigoDoTipoDeCliente", "codigoDoVendedor", "codigoDoAlmoxarifado"}
-)
-"""Codes of which a company has few, so that a mapping can list their names."""
+_NUMBERED = frozenset({"numeroDoDocumento", "documento"})
+
+
+_LARGE_REGISTRIES = frozenset({"cliente", "fornecedor", "produto"})
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text in a column of codes is a name, unlike 1.01.001, VND1 and A."""
+    has_space = len(text.split()) > 1
+    return _LETTERS.search(text) is not None and (has_space or not _DIGIT.search(text))
 
 
 @dataclass(frozen=True)
 class ForeignColumn:
-    """A column of a foreign sheet: its header, the first of its filled cells, and the share of
-    filled rows; ``declared`` is the number style declared by the user, ``group`` the text above
-    the header that applies to several columns."""
+    """A column of a foreign sheet: its header, the first of its filled cells and all of them, and
+    the share of filled rows; ``declared`` is the number style declared by the user, ``group`` the
+    text above the header that applies to several columns."""
 
     header: str
     cells: CellColumn
+    all_cells: CellColumn
     filled: float
     declared: NumberStyle | None = None
     group: str = ""
@@ -384,9 +409,13 @@ class ForeignColumn:
 
     @property
     def texts(self) -> list[str]:
-        """The distinct values as texts, in their order."""
-        texts = [display(value).strip() for value in self.values]
-        return list({value_key(text): text for text in reversed(texts) if text}.values())[::-1]
+        """The distinct values of the sampled cells as texts, in their order."""
+        return _distinct_texts(self.values)
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The distinct values of all cells as texts, in their order."""
+        return _distinct_texts(all_values(self.all_cells))
 
     def document_kinds(self) -> set[str]:
         """Return the kinds of documents if nearly all values are documents, else nothing.
@@ -410,6 +439,14 @@ class ForeignColumn:
             and max(numbers) > 1
             and all(step == 1 or first for step, first in zip(steps, again, strict=True))
         )
+
+    @cached_property
+    def may_be_branches(self) -> bool:
+        """True unless each row has another value, or one is too long for the code of a branch."""
+        texts = self.texts
+        are_all_different = len(texts) > _MIN_RECORD_CELLS and len(texts) == len(self.cells.kinds)
+        are_long = any(text.isdecimal() and len(text) > _BRANCH_DIGITS for text in texts)
+        return not are_all_different and not are_long
 
     @cached_property
     def are_bank_numbers(self) -> bool:
@@ -474,6 +511,11 @@ class ForeignColumn:
         return self.declared if texts else None
 
 
+def _distinct_texts(values: Iterable[object]) -> list[str]:
+    texts = [text for value in values if (text := display(value).strip())]
+    return list({value_key(text): text for text in reversed(texts)}.values())[::-1]
+
+
 def record_rows(cells: SheetCells, position: int) -> list[int]:
     """Return the zero-based rows below a header that seem to be records: several cells, no
     total."""
@@ -506,7 +548,8 @@ def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColum
         elif key:
             filled = [row for row in rows if column.kind(row) is not CellKind.EMPTY]
             sample, share = column.select(filled[:_SAMPLE_ROWS]), len(filled) / max(1, len(rows))
-            columns.append(ForeignColumn(header, sample, share, group=group))
+            everything = column.select(filled)
+            columns.append(ForeignColumn(header, sample, everything, share, group=group))
     return columns, repeated
 
 
@@ -523,6 +566,8 @@ def fit(column: Column, foreign: ForeignColumn) -> float | None:
     if column.kind.is_text and (foreign.are_dates or not _NO_TEXTS.isdisjoint(foreign.cells.kinds)):
         return 0.0
     if column.name in _ACCOUNTS and foreign.are_bank_numbers:
+        return 0.0
+    if column.name in _NUMBERED and not any(map(_DIGIT.search, foreign.texts)):
         return 0.0
     # Ambiguous values may fit the column either way.
     style = foreign.number_style()
@@ -563,13 +608,15 @@ def _share(column: Column, cells: CellColumn, reading: ParseOptions) -> float:
 
 def listed_values(column: Column, foreign: ForeignColumn) -> dict[str, Scalar]:
     """Return the mapping of each value of a foreign column, ``TO_FILL_IN`` if only a person of the
-    company knows it."""
+    company knows it; codes among names stay as they are."""
     known = known_values(column.name)
     listed: dict[str, Scalar] = {}
-    for text in foreign.texts:
+    for text in foreign.words:
         number = text.replace(".", "").strip()
         if column.kind.is_number and number.isdecimal():
             listed[text] = int(number)
+        elif column.kind is Kind.CODE and not is_name(text):
+            listed[text] = text
         else:
             listed[text] = known.get(text.casefold(), TO_FILL_IN)
     return listed
@@ -581,16 +628,16 @@ def can_list_values(column: Column, foreign: ForeignColumn) -> bool:
 
     Names of what the system has no listing of, such as categories, can only be listed.
     """
-    if not 0 < len(foreign.texts) <= MAX_VALUES:
+    if not 0 < len(foreign.words) <= MAX_VALUES:
         return False
-    if not all(isinstance(value, str) and _LETTER.search(value) for value in foreign.values):
-        return False
-    listed = listed_values(column, foreign)
-    if all(value != TO_FILL_IN for value in listed.values()):
-        return True
-    # Names of branches, accounts and so on.
-    are_words = all(map(_LETTERS.search, foreign.texts))
-    if column.name in LISTED_CODES:
-        return are_words
-    is_code = column.references is None and _LISTED_CODE.match(column.name) is not None
-    return is_code and are_words and not any(map(_DIGIT.search, foreign.texts))
+    if all(value != TO_FILL_IN for value in listed_values(column, foreign).values()):
+        return all(map(_LETTER.search, foreign.words))
+    # Names of branches, accounts, categories and so on, some of them perhaps with their codes.
+    return takes_listed_names(column) and any(map(is_name, foreign.words))
+
+
+def takes_listed_names(column: Column) -> bool:
+    """Return whether a column has codes that a company gives to its own things, such as branches
+    and categories; documents of others and bar codes have none."""
+    is_large = column.references in _LARGE_REGISTRIES
+    return _LISTED_CODE.match(column.name) is not None and not column.allowed and not is_large

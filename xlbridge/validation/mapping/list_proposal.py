@@ -23,7 +23,7 @@ from xlbridge.validation.mapping.column_fit import (
     mapping_words,
     record_rows,
 )
-from xlbridge.validation.mapping.mapping_file import MappedList, Scalar, SheetMapping
+from xlbridge.validation.mapping.mapping_file import MappedList, RememberedValues, SheetMapping
 from xlbridge.validation.mapping.proposal import (
     EARLIER_CONSTANT,
     NO_COLUMN,
@@ -108,7 +108,7 @@ class ListProposer:
         self,
         proposal: MappingProposal,
         earlier: Sequence[SheetMapping],
-        remembered: Mapping[str, Mapping[str, Scalar]],
+        remembered: RememberedValues,
     ) -> MappingProposal:
         """Return a proposal with the lists that are in the rows of the sheet, if it has some."""
         resource, base = proposal.resource, proposal.base
@@ -138,7 +138,7 @@ class ListProposer:
         proposal: MappingProposal,
         groups: _Groups,
         earlier: Sequence[SheetMapping],
-        remembered: Mapping[str, Mapping[str, Scalar]],
+        remembered: RememberedValues,
     ) -> MappingProposal | None:
         """Return the proposal of records with the rows of ``groups``, None if they are no items."""
         resource, base = proposal.resource, proposal.base
@@ -229,7 +229,7 @@ class ListProposer:
         used: Set[str],
         main: MappingProposal,
         base: SheetMapping | None,
-        remembered: Mapping[str, Mapping[str, Scalar]],
+        remembered: RememberedValues,
     ) -> Sequence[ProposedColumn]:
         """Return the columns of a list's items, none unless the sheet has all required ones."""
         sure = {

@@ -83,7 +83,7 @@ class MappedColumn(
     separator: The separator of joined texts; by default a space.
     constant: One value for all rows.
     link: The registry in which the record that the cell or the constant names is looked up; its
-        code is used.
+        code is used. ``values`` then has the names in the system for words that differ from them.
     """
 
     source: Name | None = None
@@ -322,7 +322,7 @@ def _column_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
         for key, needed in _OF_SOURCE.items():
             if key in body and sources[0] not in needed:
                 yield (*path, key), _ONLY_WITH.format(key=key, source=", ".join(needed))
-        for key in ("values", "numbers", "when", "sign", "month"):
+        for key in ("numbers", "when", "sign", "month"):
             if "link" in body and key in body:
                 yield (*path, key), _NOT_WITH_LINK.format(key=key)
         known: dict[str, str] = {}
@@ -549,14 +549,18 @@ def remembered_mappings(folder: Path) -> list[SheetMapping]:
     return found
 
 
-def remembered_values(mappings: Iterable[SheetMapping]) -> Mapping[str, Mapping[str, Scalar]]:
-    """Return the values that mappings give the words of each column, by the words' keys; of several
-    mappings the last one counts."""
-    found: dict[str, dict[str, Scalar]] = {}
+RememberedValues = Mapping[tuple[str, bool], Mapping[str, Scalar]]
+"""Values of words, by their keys, for a column and whether it has a link."""
+
+
+def remembered_values(mappings: Iterable[SheetMapping]) -> RememberedValues:
+    """Return the values that mappings give the words of each column; of several mappings the last
+    one counts."""
+    found: dict[tuple[str, bool], dict[str, Scalar]] = {}
     for mapping in mappings:
         for _, column in mapping.all_columns:
             words = {value_key(text): it for text, it in (column.values or {}).items()}
-            found.setdefault(column.name, {}).update(words)
+            found.setdefault((column.name, column.link is not None), {}).update(words)
     return found
 
 

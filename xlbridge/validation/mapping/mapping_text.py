@@ -1,6 +1,6 @@
 """Text of mapping files: of a proposal, with its reasons, and of what a person confirmed."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -19,11 +19,13 @@ def confirmed_mapping_text(
     resource: str,
     columns: Mapping[str, Mapping[str, Any]],
     rows: Mapping[str, Mapping[str, bool]],
-    once: Collection[str] = (),
+    once: Collection[str],
+    accept: Sequence[str],
 ) -> str:
     """Return the text of a mapping file with the ``columns`` that a person confirmed, those of
-    lists by path, and the words of ``rows`` that are read; all other headers of the sheet are
-    ignored. The rows of a record repeat the items of the lists ``once``."""
+    lists by path, the words of ``rows`` that are read, and the findings that are right; all other
+    headers of the sheet are ignored. The rows of a record repeat the items of the lists ``once``.
+    """
     unique, repeated = foreign_columns(cells, header_row - 1)
     header = [*(foreign.header for foreign in unique), *repeated]
     used = {*rows} | {
@@ -48,6 +50,7 @@ def confirmed_mapping_text(
             for name, blocks in lists.items()
         },
         "ignore": [name for name in header if name not in used],
+        "accept": list(accept),
     }
     return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=_WIDTH)
 
@@ -70,8 +73,8 @@ def mapping_text(proposal: MappingProposal) -> str:
     if proposal.rows:
         lines.append("rows:")
     lines += [f"  {_flow(text)}: {_flow(dict(words))}" for text, words in proposal.rows.items()]
-    if proposal.base is not None and proposal.base.accept:
-        lines.append(f"accept: {_flow(list(proposal.base.accept))}")
+    if proposal.accept:
+        lines.append(f"accept: {_flow(list(proposal.accept))}")
     if proposal.ignore:
         lines.append("ignore:")
     lines += [f"  - {_flow(header)}  # {why}" for header, why in proposal.ignore.items()]

@@ -13,9 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 from xlbridge.i18n import Text
-from xlbridge.resources import KEY, Column, Kind, Resource
+from xlbridge.resources import KEY, Column, Resource
 from xlbridge.resources.checks import DOCUMENTS
-from xlbridge.resources.references import REFERENCES
 from xlbridge.validation.cells.text import sign_of
 from xlbridge.validation.headers.header_row import header_key
 from xlbridge.validation.mapping.candidates import (
@@ -25,25 +24,27 @@ from xlbridge.validation.mapping.candidates import (
     MIN_SCORE,
     RIVAL,
     Candidate,
+    body_of,
     candidates_of,
     fit_and_body,
+    has_codes,
     is_code,
     links_of,
     name_fit_of,
-    names_records,
     unnamed_amounts,
 )
 from xlbridge.validation.mapping.column_fit import (
     ForeignColumn,
     NameMatcher,
     columns_called,
+    fit,
     listed_values,
     mapping_words,
 )
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
     MappedColumn,
-    Scalar,
+    RememberedValues,
     SheetMapping,
     item_path,
     value_key,
@@ -178,6 +179,11 @@ class MappingProposal:
         }
 
     @property
+    def accept(self) -> Sequence[str]:
+        """Findings that the mapping used before accepts."""
+        return () if self.base is None else self.base.accept
+
+    @property
     def used_headers(self) -> set[str]:
         """Headers that the columns use."""
         return {header for column in self.all_columns.values() for header in column.sources}
@@ -301,17 +307,22 @@ class _Choice(dict[str, ProposedColumn]):
             body = {"join": parts, "with": " "} if len(parts) > 1 else {"from": parts[0]}
             self.add("historico", body, Confidence.LOW, _HISTORY)
 
-    def fill_values(self, remembered: Mapping[str, Mapping[str, Scalar]]) -> None:
-        """Fill the values of words that earlier mappings have."""
+    def fill_values(self, columns: Sequence[ForeignColumn], remembered: RememberedValues) -> None:
+        """Fill the values of words that earlier mappings have: codes if they have one for each, or
+        names in the system."""
+        words = {foreign.header: foreign.words for foreign in columns}
         for name, column in list(self.items()):
-            known, values = remembered.get(name, {}), column.body.get("values", {})
-            found = {
-                text: known[value_key(text)]
-                for text, value in values.items()
-                if value == TO_FILL_IN and known.get(value_key(text), TO_FILL_IN) != TO_FILL_IN
-            }
+            codes, names = remembered.get((name, False), {}), remembered.get((name, True), {})
+            body, listed = dict(column.body), column.body.get("values", {})
+            missing = [text for text, value in listed.items() if value == TO_FILL_IN]
+            if "link" in body and "from" in body:
+                missing = [text for text in words[body["from"]] if text not in listed]
+                if missing and not listed and all(value_key(text) in codes for text in missing):
+                    del body["link"]
+            known = names if "link" in body else codes
+            found = {text: known[key] for text in missing if (key := value_key(text)) in known}
             if found:
-                body = {**column.body, "values": {**values, **found}}
+                body["values"] = {**listed, **found}
                 self.add(name, body, column.confidence, column.reason)
 
     def select_amounts(self, resource: Resource, columns: Sequence[ForeignColumn]) -> None:
@@ -388,7 +399,7 @@ def propose(
     repeated: Sequence[str],
     earlier: Sequence[SheetMapping],
     base: SheetMapping | None = None,
-    remembered: Mapping[str, Mapping[str, Scalar]] = MappingProxyType({}),
+    remembered: RememberedValues = MappingProxyType({}),
 ) -> MappingProposal:
     """Propose a mapping of the columns of a foreign sheet to a resource's.
 
@@ -426,7 +437,7 @@ def propose(
         new = [one for one in open_columns if header_key(one.header) not in old]
         choice.replace_gone(base, resource, new)
     choice.join_parts(resource, open_columns)
-    choice.fill_values(remembered)
+    choice.fill_values(columns, remembered)
     choice.take_side(resource, columns)
     choice.take_due_day(resource, columns)
     choice.select_amounts(resource, columns)
@@ -480,39 +491,40 @@ def _reused_body(
     """Return the body of a column of a similar sheet's mapping for this sheet, None if its values
     do not fit, and the confidence; words that are new in a list are left to be filled in."""
     foreign, body = sources[0], dict(mapped.body)
-    if not any(one.cells.kinds for one in sources):
+    if not all(one.cells.kinds for one in sources):
         return body, Confidence.LOW
+    if mapped.link is not None:
+        # The cells may have the codes instead of names or documents.
+        direct = fit_and_body(column, foreign)[1]
+        if foreign.are_dates:
+            return None, Confidence.LOW
+        return (direct if has_codes(column, foreign) else body), Confidence.HIGH
     if mapped.values is not None:
         listed = listed_values(column, foreign)
         known = {value_key(text) for text in mapped.values}
         if known.isdisjoint(DOCUMENTS):
             listed = {text: it for text, it in listed.items() if value_key(text) not in known}
             body["values"] = {**mapped.values, **listed}
-            if listed:
+            if TO_FILL_IN in listed.values():
                 return body, Confidence.MEDIUM
+        elif not foreign.document_kinds():
+            return None, Confidence.LOW
         return body, Confidence.HIGH
     if len(sources) > 1 or mapped.when is not None:
         if column.kind.is_text and any(one.are_dates for one in sources):
             return body, Confidence.LOW
         return body, Confidence.MEDIUM if foreign.is_counter else Confidence.HIGH
-    share, direct = fit_and_body(column, foreign)
+    share, direct = fit(column, foreign), body_of(column, foreign)
     if mapped.sign is not None and share:
         # Amounts of the other sign do not fit, and are left out.
         return {**direct, "sign": mapped.sign}, Confidence.HIGH
-    if mapped.link is not None:
-        if foreign.are_dates:
-            return None, Confidence.LOW
-        # The cells may have the codes instead of names or documents.
-        has_codes = column.kind is Kind.INTEGER and share is not None and share >= MIN_FIT
-        return (direct if has_codes else body), Confidence.HIGH
+    if "link" in direct:
+        return direct, Confidence.MEDIUM
     is_doubtful = foreign.is_counter and not is_code(column)
     if "values" in direct or (share is not None and share >= MIN_FIT):
         is_incomplete = TO_FILL_IN in direct.get("values", {}).values()
         doubtful = is_doubtful or is_incomplete
         return direct, Confidence.MEDIUM if doubtful else Confidence.HIGH
-    if names_records(column, foreign) and column.references is not None:
-        registry = REFERENCES[column.references].resource or column.references
-        return {"from": foreign.header, "link": registry}, Confidence.MEDIUM
     return (direct, Confidence.LOW) if share and share > 1 / 2 else (None, Confidence.LOW)
 
 
@@ -520,7 +532,7 @@ def column_body(column: Column, foreign: ForeignColumn) -> Mapping[str, Any]:
     """Return the body of a column whose source header was chosen by a person."""
     if column.kind in DOCUMENTS and len(foreign.document_kinds()) > 1:
         return {"from": foreign.header, "when": column.kind.value}
-    return fit_and_body(column, foreign)[1]
+    return body_of(column, foreign)
 
 
 WITH_RIVALS = Text(

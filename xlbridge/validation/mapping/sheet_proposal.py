@@ -35,6 +35,7 @@ from xlbridge.validation.mapping.column_fit import (
     columns_called,
     foreign_columns,
     is_amount,
+    is_due_date,
     mapping_words,
     record_rows,
     side_of,
@@ -213,7 +214,7 @@ _KEYS = Text(
 )
 
 
-_CLOSE = 0.25
+_CLOSE, _MUCH = 0.25, 1.5
 _MAX_LIKELY = 5
 _TITLE_WEIGHT = 2.0
 """Weight of a name with the resource's title, the same as that of two matched columns."""
@@ -225,8 +226,13 @@ _BASE_WEIGHT = 4.0
 """Weight of the header of a sheet that is known."""
 _MOSTLY_SAME = 0.6
 _AMOUNT_PENALTY = 2.0
-"""Evidence of a column of amounts against a resource without any, such as clients."""
+"""Evidence of a column of amounts or due dates against a resource without any, such as clients."""
 _STEM = 6
+_OF_ANY_RECORD = frozenset(
+    {"nome", "name", "codigo", "id", "numero", "ativo", "status", "situacao", "tipo", "descricao"}
+    | {"email", "telefone", "celular", "phone", "data", "observacao", "classificacao"}
+)
+"""Words of headers that records of any kind have."""
 _COUNTED = frozenset({"quantidade", "contagem"})
 """Columns of quantities: a resource without one cannot fit a sheet with quantities."""
 
@@ -300,8 +306,8 @@ def _ranked(
     """Return proposals by their weights, the resources' names and the sheet's amounts, the best
     first; and whether the first one is clear.
 
-    It is unclear if another one is nearly as good, or uses the same headers for the same columns:
-    that it also requires columns which the sheet lacks proves nothing.
+    It is unclear if another one is nearly as good, or uses the same headers: that it also requires
+    columns which the sheet lacks proves nothing. Headers that records of any kind have neither do.
     """
     evidence: dict[str, float] = {}
     for proposal in proposals:
@@ -312,17 +318,24 @@ def _ranked(
         titles = _title_stems(resource)
         has_title = any(title <= header for title in titles for header in headers)
         has_money = any(column.kind is Kind.MONEY for column in resource.columns)
+        has_dates = any(column.kind is Kind.DATE for column in resource.columns)
         lacks_amounts = not has_money and any(map(is_amount, proposal.ignore))
+        lacks_dates = not has_dates and any(map(is_due_date, proposal.ignore))
         evidence[resource.name] = (
             _TITLE_WEIGHT * (resource.name in titled)
             + _HEADER_WEIGHT * has_title
             - _SIDE_WEIGHT * (bool(sides) and _party(resource) in _PARTIES - sides)
             + _BASE_WEIGHT * (proposal.base is not None)
             - _AMOUNT_PENALTY * lacks_amounts
+            - _AMOUNT_PENALTY * lacks_dates
         )
     ranked = sorted(proposals, key=lambda p: -p.weight - evidence[p.resource.name])
     best, bonus = ranked[0], evidence[ranked[0].resource.name]
     is_sided = best.resource.name in titled or _party(best.resource) in sides
+    is_named = best.base is not None or best.resource.name in titled
+    used = [mapping_words(text) for text in best.used_headers]
+    if not is_named and all(words <= _OF_ANY_RECORD for words in used):
+        return ranked, False
     for other in ranked[1:]:
         if best.base is not None and other.base is None:
             continue
@@ -334,7 +347,9 @@ def _ranked(
         is_same = others == bonus and _sources(other) == _sources(best)
         if best.weight + bonus - other.weight - others < _CLOSE:
             return ranked, False
-        if is_same and other.weight > -math.inf:
+        uses_all = not is_named and others == bonus and other.used_headers >= best.used_headers
+        is_near = best.weight - other.weight < _MUCH
+        if (is_same or (uses_all and is_near)) and other.weight > -math.inf:
             return ranked, False
     return ranked, True
 
