@@ -7,7 +7,7 @@ from typing import Any
 
 from xlbridge.errors import UsageError
 from xlbridge.files import path_beside
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, count_text
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.report_forms import Report, ReportForms
 from xlbridge.resources import Mode
@@ -54,6 +54,10 @@ from xlbridge.upload.results import (
 from xlbridge.validation import ValidatedSheet, ValidationRequest
 from xlbridge.workbook import CellPosition
 
+_ERRORS_LEFT = Text(
+    pt="Nada foi enviado. Erros a corrigir: {n}; estão na grade, com o motivo.",
+    en="Nothing was sent. Errors to correct: {n}; the grid shows them with their reasons.",
+)
 _UNCONFIRMED = Text(
     pt="O envio {job} ainda não foi confirmado, e nada dele foi enviado.",
     en="The upload {job} has not been confirmed, and nothing of it was sent.",
@@ -283,7 +287,7 @@ def _rows_to_send(
         rows = uploads.rows_to_send(sheet, options, earlier, in_place=True)
     except InvalidSheet as error:
         _mark_names(editor, sheet, error.sheet)
-        raise
+        raise UsageError(_ERRORS_LEFT.format(n=count_text(editor.count_errors()))) from error
     _mark_names(editor, sheet, rows.sheet if isinstance(rows, CorrectedRows) else rows)
     return rows
 

@@ -69,9 +69,12 @@ _TEXTS: Mapping[str, Text] = {
     "all_good": Text(
         pt="Nenhum erro: a planilha pode ser enviada.", en="No errors: the sheet can be sent."
     ),
-    "refused": Text(
-        pt="recusadas pelo sistema ou pelo lote: {n}", en="refused by the system or the batch: {n}"
+    "count_refused": Text(
+        pt="destes, recusados pelo sistema ou pelo lote: {n}",
+        en="of these, refused by the system or the batch: {n}",
     ),
+    "count_aside": Text(pt="linhas deixadas de fora: {n}", en="rows set aside: {n}"),
+    "count_edited": Text(pt="células alteradas: {n}", en="cells changed: {n}"),
     "rules": Text(pt="Problemas encontrados", en="Findings"),
     "no_rules": Text(pt="Nenhum problema.", en="No findings."),
     "only_wrong": Text(pt="Só linhas com problema", en="Only rows with findings"),
@@ -85,7 +88,12 @@ _TEXTS: Mapping[str, Text] = {
     "fix_what": Text(pt="Células que serão corrigidas: {n}", en="Cells to be corrected: {n}"),
     "fix_do": Text(pt="Corrigir", en="Correct"),
     "close": Text(pt="Voltar", en="Back"),
-    "edited": Text(pt="células alteradas: {n}", en="cells changed: {n}"),
+    "replace_values": Text(pt="Substituir em todas…", en="Replace in all…"),
+    "replace_all": Text(pt="Substituir em todas: {n}", en="Replace in all: {n}"),
+    "replace_by": Text(pt="Substituir “{value}” por", en="Replace “{value}” by"),
+    "empty_cell": Text(pt="(vazia)", en="(empty)"),
+    "more_values": Text(pt="… e mais {n} valores", en="… and {n} more values"),
+    "cells": Text(pt="Células", en="Cells"),
     "download": Text(pt="Baixar a planilha corrigida", en="Download the corrected workbook"),
     "grid": Text(
         pt="Células da planilha; Tab sai da grade, F8 vai ao próximo erro",
@@ -193,7 +201,11 @@ _TEXTS: Mapping[str, Text] = {
         "(* obrigatória):",
         en="The sheet lacks these columns; enter one value for all rows (* required):",
     ),
-    "fill_in": Text(pt="Preencha os valores que faltam.", en="Fill in the missing values."),
+    "fill_in": Text(pt="Preencha este valor.", en="Fill in this value."),
+    "not_confirmed": Text(
+        pt="As colunas ainda não estão confirmadas: corrija o que está marcado abaixo.",
+        en="The columns are not confirmed yet: correct what is marked below.",
+    ),
     "confirm_first": Text(
         pt="Confira as colunas abaixo e confirme.", en="Check the columns below and confirm."
     ),

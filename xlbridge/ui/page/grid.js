@@ -66,10 +66,12 @@ export class Grid {
     this.cells.setAttribute("aria-colcount", columns.length + 1);
     const cells = [cell("number", this.root.dataset.row, "columnheader")];
     for (const column of columns) {
-      const text = `${column.letters} · ${column.header}`;
-      const one = cell("", "", "columnheader");
+      // A header in the interface's name is shown by its title, one of the user's own as it is.
+      const text = `${column.letters} · ${column.header === column.name ? column.title : column.header}`;
+      const one = cell(column.numeric ? "amount" : "", "", "columnheader");
       one.append(...breakable(text));
-      one.title = `${text} → ${column.name || this.root.dataset.unused}`;
+      const meaning = column.name ? `${column.title} (${column.name})` : this.root.dataset.unused;
+      one.title = `${column.letters} · ${column.header} → ${meaning}`;
       one.classList.toggle("unused", !column.name);
       cells.push(one);
     }
@@ -201,7 +203,7 @@ export class Grid {
     line.append(cell("number", row.row, "rowheader"));
     row.cells.forEach((text, place) => {
       const marks = row.marks[place] || [];
-      const classes = [];
+      const classes = this.columns[place].numeric ? ["amount"] : [];
       if (marks.length) classes.push(worst(marks));
       if (row.edited.includes(place)) classes.push("edited");
       if (this.isSelected(at, place)) classes.push("range");

@@ -29,11 +29,11 @@ from xlbridge.resources.models import (
     read_as,
 )
 from xlbridge.resources.yaml_files import (
+    InvalidFile,
     Mistake,
     YamlDocument,
     YamlPath,
     document_mistake,
-    format_mistakes,
     mistakes_of,
     read_document,
     unknown_value,
@@ -168,8 +168,9 @@ class SheetMapping:
 def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
     """Return the error that a mapping file has mistakes, with their lines."""
     distinct = dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.message.en)))
-    return UsageError(
-        format_mistakes(path, list(distinct)),
+    return InvalidFile(
+        path,
+        list(distinct),
         Text(
             pt="O que um mapeamento pode conter: xlbridge map --json-schema; um novo: xlbridge "
             "map ARQUIVO",
