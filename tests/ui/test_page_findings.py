@@ -139,3 +139,22 @@ def test_the_grid_begins_at_the_first_error_in_the_words_of_the_user(
     amounts = tab.locator("#grid .line .cell.amount")
     expect(amounts.filter(has_text="1,234.56")).to_have_css("text-align", "right")
     expect(amounts.filter(has_text="0.125")).to_have_count(1)
+
+
+def test_a_closed_list_is_offered_at_its_cell(page: Page, ui: RunningPage, tmp_path: Path) -> None:
+    path = tmp_path / "clientes.xlsx"
+    write_records(path, "cliente", [{"natureza": "X"}])
+    tab = begin(page, ui, path)
+    tab.locator("#to-mend").click()
+    expect(tab.locator("#grid .here")).to_have_text("X")
+    tab.get_by_test_id("next-error").click()
+    tab.keyboard.press("Alt+ArrowDown")
+    offered = tab.get_by_role("listbox").get_by_role("option")
+    tab.keyboard.press("Backspace")
+    expect(offered).to_have_text(["J", "F"])
+    tab.keyboard.press("ArrowDown")
+    expect(offered.first).to_have_attribute("aria-selected", "true")
+    tab.keyboard.press("Enter")
+    tab.locator("#counts", has_text="errors: 0").wait_for()
+    expect(offered).to_have_count(0)
+    expect(tab.locator("#undo-what")).to_have_text("B2 becomes “X” again")

@@ -17,7 +17,7 @@ from xlbridge.resources import Column
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.ui.cell_edits import value_text
 from xlbridge.upload import ItemCells
-from xlbridge.upload.planning import PlannedRow, RowReason
+from xlbridge.upload.planning import PlannedRow, RowAction, RowReason
 from xlbridge.validation import ValidatedSheet, count_corrected, row_numbers
 from xlbridge.validation.reports import RuleKey, by_rule, message_of_all
 from xlbridge.workbook import CellPosition, column_index
@@ -240,11 +240,21 @@ PAGE_REMEDIES: Mapping[RowReason, Text] = {
 """Remedies on the page, or on the command line for what the page cannot do."""
 
 
+PLANNED = "plan:"
+"""Prefix of the names of views of rows by their action in the plan, and by their reason."""
+
+
+def planned_view(action: RowAction, reason: RowReason | None) -> str:
+    """Return the name of the view of the rows with an action and a reason."""
+    return f"{PLANNED}{action}:{reason or ''}"
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedAction:
-    """Action of a row in the plan: its reason, and the differences from the record by column."""
+    """Action of a row in the plan: its view, its reason, and the differences from the record by
+    column."""
 
-    action: str
+    view: str
     message: str
     differences: Mapping[str, str]
 
@@ -259,7 +269,8 @@ class PlannedAction:
         differences = {
             name: str(_DIFFERS.format(theirs="; ".join(values))) for name, values in texts.items()
         }
-        return cls(row.action.value, str(row.text_with(PAGE_REMEDIES) or ""), differences)
+        view = planned_view(row.action, row.reason)
+        return cls(view, str(row.text_with(PAGE_REMEDIES) or ""), differences)
 
 
 class RowRemarks:
@@ -359,8 +370,13 @@ class RowRemarks:
                 yield columns.get(name, first), make_mark("planned", text)
 
 
+def without_numbers(text: str) -> str:
+    """Return a reason without its numbers; reasons that differ only in these count as one."""
+    return _NUMBER.sub("…", text)
+
+
 def _reason_key(text: str) -> str:
-    return REFUSED + _NUMBER.sub("…", text)
+    return REFUSED + without_numbers(text)
 
 
 def load_refusals(stored: Iterable[tuple[str, int, int, str]]) -> Refusals:

@@ -28,7 +28,7 @@ from xlbridge.ui.cell_edits import (
     is_computed,
     typed_value,
 )
-from xlbridge.ui.row_remarks import REFUSED, FindingsView, Refusals, RowRemarks
+from xlbridge.ui.row_remarks import PLANNED, REFUSED, FindingsView, Refusals, RowRemarks
 from xlbridge.validation import (
     AcceptedFindings,
     ColumnProgress,
@@ -61,8 +61,6 @@ MAPPING = "mapping.yaml"
 
 ALL, WRONG = "all", "wrong"
 _MAX_ROWS = 1_048_576
-_PLANNED = "plan:"
-"""Prefix of the names of views of rows by their action in the plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,10 +454,12 @@ class SheetEditor:
         return self._views[key]
 
     def _rows_of(self, name: str) -> list[int]:
-        if name.startswith(_PLANNED):
-            action = name.removeprefix(_PLANNED)
+        if name.startswith(PLANNED):
             planned = self.remarks.planned if self.shows_chosen else {}
-            return sorted(row for row, it in planned.items() if it.action == action)
+            # The view of an action has the rows of all its reasons.
+            return sorted(
+                row for row, it in planned.items() if f"{it.view}:".startswith(f"{name}:")
+            )
         if name.startswith(REFUSED):
             return sorted({row for row, _ in self.remarks.cells_of(self._shown, name)})
         header = self.findings_view.sheet.header_row or 0
@@ -506,7 +506,7 @@ class SheetEditor:
                     "name": " + ".join(names) or None,
                     "title": title or None,
                     "required": column is not None and column.required,
-                    "numeric": column is not None and column.kind.is_number,
+                    "numeric": column is not None and column.kind in {Kind.MONEY, Kind.NUMBER},
                     "allowed": [] if column is None else _allowed(column),
                 }
             )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from xlbridge import titles
 from xlbridge.i18n import Text
+from xlbridge.upload.planning import RowAction
 
 _TEXTS: Mapping[str, Text] = {
     "begin": Text(pt="Abrir", en="Open"),
@@ -92,7 +93,7 @@ _TEXTS: Mapping[str, Text] = {
     "replace_all": Text(pt="Substituir em todas: {n}", en="Replace in all: {n}"),
     "replace_by": Text(pt="Substituir “{value}” por", en="Replace “{value}” by"),
     "empty_cell": Text(pt="(vazia)", en="(empty)"),
-    "more_values": Text(pt="… e mais {n} valores", en="… and {n} more values"),
+    "more_values": Text(pt="… mais valores: {n}", en="… more values: {n}"),
     "cells": Text(pt="Células", en="Cells"),
     "download": Text(pt="Baixar a planilha corrigida", en="Download the corrected workbook"),
     "grid": Text(
@@ -136,7 +137,12 @@ _TEXTS: Mapping[str, Text] = {
     "delete": Text(pt="a excluir", en="to delete"),
     "update_action": Text(pt="a alterar", en="to update"),
     "unchanged": Text(pt="sem alteração", en="unchanged"),
-    "held": Text(pt="retidas", en="held"),
+    "held": Text(pt="não enviadas, aguardando você", en="not sent, waiting for you"),
+    "all_update": Text(pt="Alterar todas: {n}", en="Change all: {n}"),
+    "all_foreign_numbers": Text(
+        pt="Ignorar os números de todas: {n}", en="Ignore the numbers of all: {n}"
+    ),
+    "more_undone": Text(pt="… mais linhas: {n}", en="… more rows: {n}"),
     "unread": Text(pt="a incluir sem conferir", en="to create without a look-up"),
     "environment": titles.ENVIRONMENT,
     "production": Text(pt="PRODUÇÃO", en="PRODUCTION"),
@@ -325,6 +331,11 @@ _TEXTS: Mapping[str, Text] = {
     "user": Text(pt="Usuário", en="User"),
     "chosen": Text(pt="em uso nesta página", en="in use in this page"),
 }
+
+
+def action_text(action: RowAction) -> Text:
+    """Return what becomes of a row in the plan."""
+    return _TEXTS["update_action" if action is RowAction.UPDATE else action.value]
 
 
 def page_texts() -> dict[str, str]:

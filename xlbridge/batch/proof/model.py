@@ -374,7 +374,7 @@ _REJECTED = Text(
     pt="linhas rejeitadas: {n} (destas, sem rejeição própria: {others})",
     en="rows rejected: {n} (of these, not rejected themselves: {others})",
 )
-_HELD = Text(pt="linhas retidas, não enviadas: {n}", en="rows held, not sent: {n}")
+_HELD = Text(pt="linhas não enviadas, aguardando você: {n}", en="rows held, not sent: {n}")
 _UNSENT = Text(pt="linhas não enviadas: {n}", en="rows not sent: {n}")
 _UNDONE = Text(
     pt="linhas aceitas e depois desfeitas: {n}", en="rows accepted, and undone since: {n}"
