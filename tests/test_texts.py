@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from environment import ROOT
 
 import xlbridge
 from xlbridge.i18n import (
@@ -29,6 +30,11 @@ COUNTED = re.compile(
 AGREEING = re.compile(r"\{\w+:[^|{}]*\|(?:[^{}]|\{[^{}]*\})*\}")
 ALWAYS_SEVERAL = {"filters.py", "forms.py"}
 """Modules whose counts are always above a limit of hundreds."""
+
+IN_CODE = re.compile(
+    r"`[^`]*`|xlbridge( [\w-]+)+|erp\.\w+|--[\w-]+|\w*[=({][\w.|:\u2026 ]*[)}]|<[^>]*>|\]\([^)]*\)"
+)
+"""Parts of texts that are not words for people."""
 
 SOURCES = sorted(Path(xlbridge.__file__).parent.rglob("*.py"))
 
@@ -65,6 +71,21 @@ def test_no_message_is_empty_in_either_language() -> None:
         (path.name, line) for path in SOURCES for line, pt, en in texts(path) if not pt or not en
     ]
     assert blank == []
+
+
+def test_portuguese_uses_the_words_of_the_glossary() -> None:
+    """Commands, options and placeholders keep their names."""
+    rows = (ROOT / "docs" / "glossary.md").read_text("utf-8").splitlines()
+    avoided = [row.split("|")[4] for row in rows if row.startswith("|")][2:]
+    words = [word.strip() for cell in avoided for word in cell.split(",") if word.strip() != "–"]
+    assert "retida" in words
+    wrong = re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE)
+    found = [(path.name, line, pt) for path in SOURCES for line, pt, _ in texts(path)]
+    for path in [*ROOT.glob("*.pt-BR.md"), *(ROOT / "docs").rglob("*.pt-BR.md")]:
+        found += [
+            (path.name, n, text) for n, text in enumerate(path.read_text("utf-8").splitlines())
+        ]
+    assert [one for one in found if wrong.search(IN_CODE.sub("", one[2]))] == []
 
 
 def test_plural_forms_follow_the_number() -> None:

@@ -165,7 +165,7 @@ def test_a_constant_may_be_a_name(
         assert json.loads(sent.stdout)["rows"]["accepted"] == accepted, sent.stderr
     else:
         assert sent.returncode == 1
-        assert "None of the cost centres" in sent.stdout
+        assert "Not found among the cost centres" in sent.stdout
 
 
 def test_a_constant_that_is_a_name_without_a_link_is_explained(

@@ -26,6 +26,7 @@ POSTED = (
         "step",
         "set-aside",
         "fix",
+        "replace",
         "plan",
         "send",
     ),
@@ -34,7 +35,7 @@ POSTED = (
     *("batch-unit", "batch-run"),
 )
 READ = (
-    *("exported", "template", "rows", "next-error", "fixes", "job", "rejects", "doubt"),
+    *("exported", "template", "rows", "next-error", "fixes", "values", "job", "rejects", "doubt"),
     *("status-copy", "proof"),
 )
 

@@ -103,7 +103,11 @@ def test_values_only_the_user_knows_are_asked_for(client: httpx.Client, tmp_path
     names = ("resource", "sheet", "header_row", "columns")
     answer = client.post("/api/map", json={name: form[name] for name in names})
     assert answer.status_code == 422
-    assert "natureza" in answer.json()["error"]["message"]
+    error = answer.json()["error"]
+    assert error["fields"] == [
+        {"column": "natureza", "word": None, "message": "Fill in this value."}
+    ]
+    assert "mapping.yaml" not in error["message"]
 
 
 def test_edits_outlive_the_page(

@@ -2,16 +2,18 @@
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from environment import clean_environment, credentials
+from environment import Xlbridge, clean_environment, credentials
 from forked import Zygote
 from running_page import RunningPage, page_key
 
@@ -150,3 +152,22 @@ def test_end_button_stops_the_page(ui: RunningPage) -> None:
     with enter(ui) as client:
         answer = client.post("/api/stop", json={}, headers={"Origin": ui.address})
         assert answer.status_code == 200
+
+
+def test_the_command_opens_the_running_page_again(
+    ui: RunningPage, xlbridge: Xlbridge, system: RunningSandbox
+) -> None:
+    with enter(ui) as first:
+        again = xlbridge("ui", "--no-browser", **credentials(system))
+        assert again.returncode == 0, again.stderr
+        (link,) = re.findall(rf"{ui.address}/launch/\S+", again.stderr)
+        with enter(replace(ui, link=link)) as second:
+            for client in (first, second):
+                assert client.get("/api/jobs").status_code == 200
+    assert httpx.get(link, timeout=60).status_code == 403
+    if os.name == "posix":
+        assert (ui.home / "page.json").stat().st_mode & 0o777 == 0o600
+    # Who does not know the secret of the private file gets no link.
+    for headers in ({}, {"x-page-nonce": "1", "x-page-proof": "2"}):
+        asked = httpx.post(f"{ui.address}/again", headers={**headers, "Origin": ui.address})
+        assert asked.status_code == 403

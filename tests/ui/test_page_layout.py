@@ -28,7 +28,7 @@ def test_the_columns_of_a_mapping_fit_on_a_telephone(
         box = select.bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 390
-    expect(tab.locator("#columns").get_by_text("Jurídica → natureza")).to_be_visible()
+    expect(tab.locator("#columns").get_by_text("Jurídica → Nature")).to_be_visible()
 
 
 def test_the_bar_leaves_room_for_the_sheet_on_a_telephone(

@@ -41,4 +41,6 @@ def test_a_tab_without_access_says_how_to_get_it(
     tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "ACCESS", ("Um",)))
     tab.context.clear_cookies()  # as if the page was started again at the same port
     tab.locator("[data-view=jobs]").click()
-    tab.locator("#problem", has_text="Open this page by the link that xlbridge ui shows").wait_for()
+    tab.locator(
+        "#problem", has_text="This tab has lost its access to the page. Run xlbridge ui again"
+    ).wait_for()

@@ -49,7 +49,7 @@ def test_good_rows_are_sent_and_bad_rows_are_returned_unchanged(
     assert "codigoDoTipoDeCliente" in held["message"]
     assert registered(client, good)
     again = xlbridge("upload", path, "--good-rows", "--yes", **environment, XLBRIDGE_LANG="pt-BR")
-    assert "  retida, linha 3: " in again.stderr
+    assert "  não enviada, aguardando você, linha 3: " in again.stderr
     book = load_workbook(report["rejects_file"])
     sheet = book["cliente"]
     header = [cell.value for cell in sheet[1]]

@@ -262,7 +262,7 @@ def row_count_texts(rows: RowCounts, *, with_zeros: bool = False) -> list[Text]:
 _ROW_COUNTS = {
     "accepted": Text(pt="{n} {n:aceita|aceitas}", en="{n} accepted"),
     "unchanged": Text(pt="{n} sem alteração", en="{n} unchanged"),
-    "held": Text(pt="{n} {n:retida|retidas}", en="{n} held"),
+    "held": Text(pt="{n} aguardando você", en="{n} held"),
     "rejected": Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected"),
     "unknown": Text(pt="{n} em dúvida", en="{n} in doubt"),
     "unsent": Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent"),
@@ -282,7 +282,7 @@ def _unit_lines(unit: UnitOverview) -> Iterator[Text]:
         yield from _indented(8, *unit.check.first_findings)
     for file, rows in unit.refused.items():
         yield Text(
-            pt="        rejeitadas: {n} · retidas: {held} · corrija em {file}",
+            pt="        rejeitadas: {n} · aguardando você: {held} · corrija em {file}",
             en="        rejected: {n} · held: {held} · fix them in {file}",
         ).format(n=rows.rejected, held=rows.held, file=file)
     if unit.status is UnitStatus.IN_DOUBT:

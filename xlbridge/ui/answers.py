@@ -1,6 +1,7 @@
 """Responses to the page: routes that report errors as JSON, JSON documents, downloads."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,34 @@ _NO_FILE = Text(pt="Não há arquivo para baixar.", en="There is no file to down
 Answer = Callable[[Request], Awaitable[Response]]
 
 
-def error_json(error: XlbridgeError) -> dict[str, str]:
-    """Return the message and hint of an error."""
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """Problem of a field of the mapping's form: its column, the word of the sheet that the field
+    converts, None for any other field, and the message."""
+
+    column: str
+    word: str | None
+    message: str
+
+
+class InvalidFields(UsageError):
+    """Values of the mapping's form do not fit; the page shows each message beside its field."""
+
+    def __init__(self, message: Text, problems: Sequence[FieldProblem]) -> None:
+        super().__init__(message)
+        self.args = (message, problems)  # for pickle
+        self.problems = problems
+
+
+def error_json(error: XlbridgeError) -> dict[str, Any]:
+    """Return the message and hint of an error, and the problems of fields."""
     message, hint = error.message, error.hint
     if isinstance(error, InvalidFilter):
         message, hint = error.message_with(filter_label), error.hint_with(filter_label)
-    return {"message": str(message), "hint": "" if hint is None else str(hint)}
+    document = {"message": str(message), "hint": "" if hint is None else str(hint)}
+    if isinstance(error, InvalidFields):
+        return document | {"fields": list(map(asdict, error.problems))}
+    return document
 
 
 def table_json(table: Table) -> dict[str, Any]:

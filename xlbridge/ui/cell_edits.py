@@ -8,28 +8,43 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import TypedDict
+from typing import Any, TypedDict
 
-from xlbridge.i18n import active_language, localized_number
+from xlbridge.i18n import Text, active_language, localized_number
+from xlbridge.report_forms import grouped_number
 from xlbridge.resources import Column, Kind
 from xlbridge.resources.findings import CorrectedValue
 from xlbridge.validation.cells import date_meanings, display, number_meanings
-from xlbridge.workbook import CellPosition
+from xlbridge.workbook import CellPosition, cell_address
 from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells
 
 
-def displayed_text(cells: SheetCells, position: CellPosition) -> str:
-    """Return a cell's content as Excel shows it in the general format."""
+def displayed_text(cells: SheetCells, position: CellPosition, kind: Kind | None = None) -> str:
+    """Return a cell's content as Excel shows it in the general format, money with its cents and
+    thousands; ``kind`` is that of its column."""
     if position in cells.raw.errors:
         return cells.raw.errors[position]
-    value = cells.columns[position[1] - cells.first_column].value(position[0] - 1)
+    return _shown(cells.columns[position[1] - cells.first_column].value(position[0] - 1), kind)
+
+
+def _shown(value: Any, kind: Kind | None = None) -> str:
     if isinstance(value, datetime) and value.time() == datetime.min.time():
         return display(value.date())
     if isinstance(value, bool) and active_language() != "pt-BR":
         return str(value).upper()
+    is_number = isinstance(value, float | int) and not isinstance(value, bool)
+    if is_number and kind is Kind.MONEY:
+        return _money_text(Decimal(display(value)))
     if isinstance(value, float):
         return str(localized_number(display(value)))
     return display(value)
+
+
+def _money_text(amount: Decimal) -> str:
+    """Return an amount as the page's language writes it, 1.234,56; all its decimals are shown."""
+    if amount == round(amount, 2):
+        return str(grouped_number(amount))
+    return str(localized_number(f"{amount:f}"))
 
 
 def is_computed(cells: SheetCells, position: CellPosition) -> bool:
@@ -168,6 +183,17 @@ class CellEdits:
         return self._cells.columns[column - self._cells.first_column]
 
 
+_SHOWN_ROWS = 5
+_CELL_BACK = Text(pt="{cell} volta a “{value}”", en="{cell} becomes “{value}” again")
+_CELL_EMPTY = Text(pt="{cell} volta a ficar vazia", en="{cell} becomes empty again")
+_CELLS_BACK = Text(
+    pt="{cell} volta a “{value}”, e mais {n} {n:célula|células}",
+    en="{cell} becomes “{value}” again, and {n} more {n:cell|cells}",
+)
+_ROWS_BACK = Text(pt="linhas de volta: {rows}", en="rows come back: {rows}")
+_ROWS_OUT = Text(pt="linhas deixadas de fora: {rows}", en="rows set aside: {rows}")
+
+
 class WorkbookEdits:
     """Edits of all sheets of a workbook, and rows set aside as non-records, with undo.
 
@@ -193,7 +219,9 @@ class WorkbookEdits:
         return self.by_sheet[sheet]
 
     def edit(self, sheet: str, values: Mapping[CellPosition, CorrectedValue]) -> None:
-        """Write values into cells of a sheet as one step."""
+        """Write values into cells of a sheet as one step; no values are no step."""
+        if not values:
+            return
         self._done.append((sheet, self.of(sheet).edit(values)))
         self._undone.clear()
 
@@ -205,6 +233,32 @@ class WorkbookEdits:
             known |= new
             self._done.append((sheet, new))
             self._undone.clear()
+
+    @property
+    def next_undo(self) -> str:
+        """Text of what ``undo`` restores, empty if there is no step."""
+        return "" if not self._done else self._step_text(*self._done[-1], restored=True)
+
+    @property
+    def next_redo(self) -> str:
+        """Text of what ``redo`` writes again, empty if there is no step."""
+        return "" if not self._undone else self._step_text(*self._undone[-1], restored=False)
+
+    def _step_text(self, sheet: str, step: _Step | frozenset[int], *, restored: bool) -> str:
+        if isinstance(step, frozenset):
+            text = _ROWS_BACK if restored else _ROWS_OUT
+            return str(text.format(rows=", ".join(map(str, sorted(step)[:_SHOWN_ROWS]))))
+        position = min(step.values)
+        if restored:
+            row, column = position
+            at = step.rows[column].index(row)
+            value = step.errors.get(position) or _shown(step.before[column].value(at))
+        else:
+            value = value_text(step.values[position])
+        cell, more = cell_address(*position), len(step.values) - 1
+        cell = cell if len(self.by_sheet) == 1 else f"{sheet}!{cell}"
+        text = _CELLS_BACK if more else _CELL_BACK if value else _CELL_EMPTY
+        return str(text.format(cell=cell, value=value or "–", n=more))
 
     def undo(self) -> tuple[str, list[CellPosition]] | None:
         """Undo the last step; return its sheet and edited cells, None if there is no step."""
@@ -254,6 +308,5 @@ class WorkbookEdits:
             "text": str,
         }
         values = {(row, column): parsers[kind](text) for row, column, kind, text in records}
-        if values:
-            self.edit(sheet, values)
+        self.edit(sheet, values)
         return list(values)

@@ -5,7 +5,7 @@ Remarks are the reasons for which the system rejected rows, and the actions of t
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from xlbridge.resources import Column
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.ui.cell_edits import value_text
 from xlbridge.upload import ItemCells
-from xlbridge.upload.planning import PlannedRow, RowReason
+from xlbridge.upload.planning import PlannedRow, RowAction, RowReason
 from xlbridge.validation import ValidatedSheet, count_corrected, row_numbers
 from xlbridge.validation.reports import RuleKey, by_rule, message_of_all
 from xlbridge.workbook import CellPosition, column_index
@@ -40,10 +40,13 @@ class FindingsView:
     def rules(self) -> list[dict[str, Any]]:
         """Return the findings by rule, errors first, with their number and fixable cells."""
         header = self.sheet.header_row or 0
+        resource = self.sheet.resource
+        columns = {} if resource is None else resource.by_name
         return [
             {
                 "key": _rule_text(rule),
                 "column": rule[0],
+                "title": str(columns[rule[0]].title) if rule[0] and rule[0] in columns else rule[0],
                 "code": rule[1],
                 "severity": found[0].kind.severity.value,
                 "message": str(message_of_all(found)),
@@ -77,15 +80,18 @@ class FindingsView:
             and "moved_to" not in finding.details
         }
 
+    def cells_of(self, rule: str) -> list[CellPosition]:
+        """Return the cells with findings of a rule, each once."""
+        found = map(self._position, self.of_rule(rule))
+        return list(dict.fromkeys(position for position in found if position is not None))
+
     def rows(self, rule: str | None) -> list[int]:
         """Return the distinct rows with findings, in order, or those of one rule."""
         numbers = self._rows if rule is None else row_numbers(self.of_rule(rule))
         rows: list[int] = np.unique(numbers).tolist()
         return rows
 
-    def next_cell(
-        self, severity: Severity, after: CellPosition, skipped: Collection[int]
-    ) -> CellPosition | None:
+    def next_cell(self, severity: Severity, after: CellPosition) -> CellPosition | None:
         """Return the next cell after a position with a finding of a severity, None without one."""
         if severity is Severity.ERROR and not self.sheet.errors:
             return None
@@ -93,7 +99,7 @@ class FindingsView:
         for index in range(int(np.searchsorted(self._rows, after[0])), len(findings)):
             finding = findings[index]
             position = self._position(finding) if finding.kind.severity is severity else None
-            if position is not None and position > after and position[0] not in skipped:
+            if position is not None and position > after:
                 return position
         return None
 
@@ -234,11 +240,21 @@ PAGE_REMEDIES: Mapping[RowReason, Text] = {
 """Remedies on the page, or on the command line for what the page cannot do."""
 
 
+PLANNED = "plan:"
+"""Prefix of the names of views of rows by their action in the plan, and by their reason."""
+
+
+def planned_view(action: RowAction, reason: RowReason | None) -> str:
+    """Return the name of the view of the rows with an action and a reason."""
+    return f"{PLANNED}{action}:{reason or ''}"
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedAction:
-    """Action of a row in the plan: its reason, and the differences from the record by column."""
+    """Action of a row in the plan: its view, its reason, and the differences from the record by
+    column."""
 
-    action: str
+    view: str
     message: str
     differences: Mapping[str, str]
 
@@ -253,7 +269,8 @@ class PlannedAction:
         differences = {
             name: str(_DIFFERS.format(theirs="; ".join(values))) for name, values in texts.items()
         }
-        return cls(row.action.value, str(row.text_with(PAGE_REMEDIES) or ""), differences)
+        view = planned_view(row.action, row.reason)
+        return cls(view, str(row.text_with(PAGE_REMEDIES) or ""), differences)
 
 
 class RowRemarks:
@@ -310,12 +327,12 @@ class RowRemarks:
             for key, alike in listed
         ]
 
-    def rows_of(self, sheet: str, rule: str) -> list[int]:
-        """Return the rows refused for a reason, by its key in ``rules``."""
-        rows = self._refused.get(sheet, {})
-        return sorted(
-            row for row, cells in rows.items() if rule in map(_reason_key, cells.values())
-        )
+    def cells_of(self, sheet: str, rule: str) -> list[CellPosition]:
+        """Return the cells refused for a reason, by its key in ``rules``."""
+        refused = self._refused.get(sheet, {})
+        return [
+            (row, at) for row, at in self.refused(sheet) if _reason_key(refused[row][at]) == rule
+        ]
 
     @property
     def refused_sheets(self) -> list[str]:
@@ -353,8 +370,13 @@ class RowRemarks:
                 yield columns.get(name, first), make_mark("planned", text)
 
 
+def without_numbers(text: str) -> str:
+    """Return a reason without its numbers; reasons that differ only in these count as one."""
+    return _NUMBER.sub("…", text)
+
+
 def _reason_key(text: str) -> str:
-    return REFUSED + _NUMBER.sub("…", text)
+    return REFUSED + without_numbers(text)
 
 
 def load_refusals(stored: Iterable[tuple[str, int, int, str]]) -> Refusals:

@@ -1,20 +1,23 @@
 """Uploads from the page: plan, upload, resume, undo, resolve, processing; run in a thread."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from xlbridge import titles
 from xlbridge.errors import UsageError
 from xlbridge.files import path_beside
-from xlbridge.i18n import Text
+from xlbridge.i18n import OR, Text, count_text, joined
 from xlbridge.parallel import validate_single_sheet
-from xlbridge.report_forms import Report, ReportForms
-from xlbridge.resources import Mode
+from xlbridge.report_forms import Report, ReportForms, group_by_reason
+from xlbridge.resources import Column, Mode
 from xlbridge.ui.answers import table_json
+from xlbridge.ui.control_totals import SheetTotals, outcome_totals
 from xlbridge.ui.environment import OnChange, PageConnection
-from xlbridge.ui.row_remarks import PAGE_REMEDIES, PlannedAction, refusals
+from xlbridge.ui.row_remarks import PAGE_REMEDIES, PlannedAction, planned_view, refusals
 from xlbridge.ui.sheet_editor import SheetEditor
+from xlbridge.ui.texts import action_text
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import (
     InvalidSheet,
@@ -31,7 +34,10 @@ from xlbridge.upload.planning import (
     ApproveAll,
     Confirmed,
     CorrectedRows,
+    PlannedRow,
+    PlannedSheet,
     RowAction,
+    RowReason,
     reason_table,
 )
 from xlbridge.upload.processing import (
@@ -43,6 +49,7 @@ from xlbridge.upload.processing import (
     process_plan_report,
 )
 from xlbridge.upload.results import (
+    RowLedger,
     ensure_evidence,
     history_table,
     job_document,
@@ -54,6 +61,10 @@ from xlbridge.upload.results import (
 from xlbridge.validation import ValidatedSheet, ValidationRequest
 from xlbridge.workbook import CellPosition, cell_position
 
+_ERRORS_LEFT = Text(
+    pt="Nada foi enviado. Erros a corrigir: {n}; estão na grade, com o motivo.",
+    en="Nothing was sent. Errors to correct: {n}; the grid shows them with their reasons.",
+)
 _UNCONFIRMED = Text(
     pt="O envio {job} ainda não foi confirmado, e nada dele foi enviado.",
     en="The upload {job} has not been confirmed, and nothing of it was sent.",
@@ -87,13 +98,17 @@ class SheetUploads:
             key=lambda row: _LISTING_ORDER.index(row.action),
         )
         columns = {} if sheet.resource is None else sheet.resource.by_path
+        sent = rows.sheet if isinstance(rows, CorrectedRows) else rows
         with editor.lock:
             if editor.version == version:
                 editor.remarks.planned = {row.row: PlannedAction.of(row, columns) for row in shown}
         return {
             "counts": planned.plan.counts,
             "token": planned.plan.token,
-            "table": table_json(reason_table(shown, columns, remedies=PAGE_REMEDIES)),
+            "table": table_json(reason_table(shown, columns, remedies=PAGE_REMEDIES, titled=True)),
+            "groups": _groups(sheet, shown),
+            "unread": _unread_text(sheet, planned),
+            "totals": _plan_totals(sent, planned),
             "writes": len(planned.plan.positions),
             "retry_of": rows.job.id if isinstance(rows, CorrectedRows) else None,
             "target": client.target.to_json(),
@@ -121,6 +136,12 @@ class SheetUploads:
                 job = uploads.submit(rows, upload_options, on_created=show)
                 self._finish(context, job)
                 sent = rows.sheet if isinstance(rows, CorrectedRows) else rows
+                ledger = RowLedger.of(context.journal, job)
+                totals = outcome_totals(sent, ledger, ledger.rows_of(job))
+                self._remote.state.outcome = {
+                    **(self._remote.state.outcome or {}),
+                    "totals": totals,
+                }
                 self._show_refusals(job, editor, sent, is_whole=editor.version == version)
 
     def resume(self, job_id: str, on_change: OnChange) -> None:
@@ -140,11 +161,20 @@ class SheetUploads:
     def plan_undo(self, job_id: str) -> dict[str, Any]:
         """Return what undoing an upload would reverse, and what not, without writing anything."""
         with self._remote.connected() as (context, client):
-            plan = Uploads(context, client).plan_undo(context.journal.job(job_id))
+            job = context.journal.job(job_id)
+            plan = Uploads(context, client).plan_undo(job)
+            columns = context.catalogue.named(job.spec.resource).by_name
         return {
             "undo": len(plan.rows),
             "left": len(plan.left),
             "reasons": [str(remark).strip() for remark in plan.remarks()],
+            "restored": [
+                _restored_text(
+                    row.row, row.task.record, row.task.expected, row.task.wanted, columns
+                )
+                for row in plan.rows[:_SHOWN_UNDONE]
+            ],
+            "more": max(len(plan.rows) - _SHOWN_UNDONE, 0),
             "token": plan.token,
             "target": client.target.to_json(),
         }
@@ -286,7 +316,7 @@ def _rows_to_send(
         rows = uploads.rows_to_send(sheet, options, earlier, in_place=True)
     except InvalidSheet as error:
         _mark_names(editor, sheet, error.sheet)
-        raise
+        raise UsageError(_ERRORS_LEFT.format(n=count_text(editor.count_errors()))) from error
     _mark_names(editor, sheet, rows.sheet if isinstance(rows, CorrectedRows) else rows)
     return rows
 
@@ -305,6 +335,69 @@ def _mark_names(editor: SheetEditor, sheet: ValidatedSheet, linked: ValidatedShe
         )
     with editor.lock:
         editor.set_refusals(marks)
+
+
+_UNREAD = Text(
+    pt="Estas linhas serão incluídas sem conferir se já existem: {why}.",
+    en="These rows are created without checking whether they exist: {why}.",
+)
+_NO_LOOKUP = Text(
+    pt="a interface não permite procurar estes registros",
+    en="the interface does not let these records be looked up",
+)
+_TO_LOOK_UP = Text(
+    pt="Para que sejam conferidas, preencha em cada linha: {keys}.",
+    en="To have them checked, fill in for each row: {keys}.",
+)
+_PAGE_OPTIONS: Mapping[RowReason, str] = {
+    RowReason.DIFFERS: "update",
+    RowReason.UNKNOWN_NUMBER: "foreign_numbers",
+    RowReason.TWO_RECORDS: "foreign_numbers",
+}
+"""Options of the page that decide about all rows with a reason."""
+
+
+def _groups(sheet: ValidatedSheet, shown: Sequence[PlannedRow]) -> list[dict[str, Any]]:
+    """Return what the page offers for each line of the table of reasons: a view of the rows, and
+    the option that decides about all of them."""
+    can_change = sheet.resource is not None and sheet.resource.change is not None
+    groups = group_by_reason(((row.action, row.reason), row) for row in shown)
+    return [
+        {
+            "view": planned_view(action, reason),
+            "count": len(rows),
+            "option": _PAGE_OPTIONS.get(reason)
+            if reason is not None and (can_change or reason is not RowReason.DIFFERS)
+            else None,
+        }
+        for (action, reason), rows in groups.items()
+    ]
+
+
+def _unread_text(sheet: ValidatedSheet, planned: PlannedSheet) -> str:
+    """Return why rows cannot be looked up and what to fill in, empty if all can be."""
+    plan = planned.plan
+    if not plan.counts[RowAction.UNREAD]:
+        return ""
+    resource = sheet.resource
+    lookups = () if resource is None or resource.read_back is None else resource.read_back.lookups
+    why = plan.unread_reason or _NO_LOOKUP
+    text = str(_UNREAD.format(why=why if lookups else _NO_LOOKUP))
+    keys = [
+        joined((resource.by_name[name].title for name in lookup.key), " + ")
+        for lookup in lookups
+        if resource is not None and all(name in resource.by_name for name in lookup.key)
+    ]
+    return f"{text} {_TO_LOOK_UP.format(keys=joined(keys, OR))}" if keys else text
+
+
+def _plan_totals(sheet: ValidatedSheet, planned: PlannedSheet) -> list[dict[str, Any]]:
+    """Return the totals of a plan by action, and those of the rows to send by their columns."""
+    totals = SheetTotals(sheet)
+    records = [row for row in planned.plan.rows if row.reason is not RowReason.NO_RECORD]
+    labels = ((row.row, action_text(row.action)) for row in records)
+    sent = [row.row for row in records if row.action.writes]
+    return [totals.of_labels(titles.PLAN, labels), *totals.of_columns(sent)]
 
 
 _LISTING_ORDER = (
@@ -346,6 +439,45 @@ def _options(
     )
 
 
+_SHOWN_UNDONE = 10
+_REMOVED = Text(
+    pt="linha {row}: o registro {code} será excluído",
+    en="row {row}: the record {code} is deleted",
+)
+_RESTORED = Text(
+    pt="linha {row}, registro {code}: volta a {values}",
+    en="row {row}, record {code}: becomes {values} again",
+)
+
+
+def _restored_text(
+    row: int,
+    code: str,
+    now: Mapping[str, str | None],
+    before: Mapping[str, str | None] | None,
+    columns: Mapping[str, Column],
+) -> str:
+    """Return what undoing a row does: the removal of its record, or the values that return."""
+    if before is None:
+        return str(_REMOVED.format(row=row, code=code))
+    values = [
+        f"{columns[name].title if name in columns else name}: {'–' if value is None else value}"
+        for name, value in before.items()
+        if now.get(name) != value
+    ]
+    return str(_RESTORED.format(row=row, code=code, values="; ".join(values)))
+
+
+def _is_reversible(context: UploadContext, job: Job, rows: Mapping[str, int]) -> bool:
+    """Return whether the interface can reverse any row that an upload has written."""
+    if job.deletes or job.spec.resource not in context.catalogue:
+        return False
+    change = context.catalogue[job.spec.resource].change
+    return rows["updated"] > 0 or (
+        rows["created"] > 0 and change is not None and change.delete_name is not None
+    )
+
+
 def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
     is_upload = job.spec.mode not in _RECORD_MODES
     has_ended = job.state.is_final and job.state is not State.NEEDS_PERSON
@@ -355,5 +487,5 @@ def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
         "sent": not job.state.is_unsent,
         "doubtful": job.state is State.NEEDS_PERSON,
         "is_upload": is_upload,
-        "can_undo": is_upload and has_ended and listed["rows"]["accepted"] > 0,
+        "can_undo": is_upload and has_ended and _is_reversible(context, job, listed["rows"]),
     }

@@ -46,6 +46,14 @@ from xlbridge.ui.exports_and_profiles import (
     environments_json,
     listings_json,
 )
+from xlbridge.ui.running import (
+    AGAIN,
+    PageSecret,
+    ask_running,
+    forget_running,
+    record_running,
+    wants_browser,
+)
 from xlbridge.ui.sending import SheetUploads
 from xlbridge.ui.sheet_requests import SheetRequests
 from xlbridge.ui.texts import page_texts
@@ -163,6 +171,12 @@ _NO_ENTRY = Text(
     en="Open this page by the link that xlbridge ui shows; it works once. For another link, run "
     "xlbridge ui again.",
 )
+_LOST = Text(
+    pt="Esta aba perdeu o acesso à página. Rode xlbridge ui de novo: ele abre a página, e as suas "
+    "correções estão salvas (em Abrir, se ela foi reiniciada).",
+    en="This tab has lost its access to the page. Run xlbridge ui again: it opens the page, and "
+    "your corrections are stored (under Open, if it was restarted).",
+)
 _FOREIGN = Text(
     pt="Recusado: a requisição não vem desta página.",
     en="Refused: the request does not come from this page.",
@@ -172,8 +186,11 @@ _FOREIGN = Text(
 class Guard:
     """ASGI middleware that only accepts requests of its own page."""
 
-    def __init__(self, app: ASGIApp, port: int) -> None:
+    def __init__(self, app: ASGIApp, port: int, open_browser: Callable[[str], None]) -> None:
         self._app = app
+        self._open_browser = open_browser
+        self.owner = PageSecret.new()
+        """Secret of the commands that may ask for another launch link."""
         self._host = f"127.0.0.1:{port}"
         # Browsers share cookies between the ports of a host, so the name includes the port.
         self._cookie = f"xlbridge-{port}"
@@ -206,6 +223,8 @@ class Guard:
         if headers.get("host") != self._host or not self._is_own(scope["method"], headers):
             return _refusal(_FOREIGN)
         path = scope["path"]
+        if path == AGAIN:
+            return self._launch_again(headers) if scope["method"] == "POST" else _refusal(_NO_ENTRY)
         if path.startswith(_LAUNCH):
             if self._launch is None or not _is_same(path.removeprefix(_LAUNCH), self._launch):
                 return _refusal(_NO_ENTRY)
@@ -220,7 +239,16 @@ class Guard:
         cookie = cookie_parser(headers.get("cookie", "")).get(self._cookie, "")
         has_key = _is_same(headers.get(_KEY_HEADER, ""), self._key)
         may_enter = _is_same(cookie, self._secret) and (has_key or not path.startswith(_API))
-        return None if may_enter else _refusal(_NO_ENTRY)
+        return None if may_enter else _refusal(_LOST if path.startswith(_API) else _NO_ENTRY)
+
+    def _launch_again(self, headers: Headers) -> Response:
+        """Return a new launch link to a command of the page's owner."""
+        if not self.owner.asks(headers):
+            return _refusal(_NO_ENTRY)
+        self._launch = secrets.token_urlsafe(32)
+        if wants_browser(headers):
+            self._open_browser(self.launch_link)
+        return JSONResponse(self.owner.answer(headers, self.launch_link))
 
     def _is_own(self, method: str, headers: Headers) -> bool:
         """Return whether a request may come from the page itself."""
@@ -263,10 +291,18 @@ def serve_page(
 ) -> None:
     """Serve the page until SIGINT, SIGTERM or its button; ``announce`` receives the launch link.
 
+    If a page runs for this home, it is opened again instead, unless the options name a port or a
+    ready file.
+
     ``run_batch`` runs a batch. ``settings`` must not include a profile's values, as the page may
     switch environments. Raises ``UsageError`` if the port is in use, ``ConfigError`` if the server
     does not start.
     """
+    if not options.port and options.ready_file is None:
+        link = ask_running(settings, browser=options.browser)
+        if link is not None:
+            announce(link)
+            return
     with ExitStack() as stack:
         group_thousands(True)
         stack.callback(group_thousands, False)
@@ -275,20 +311,27 @@ def serve_page(
         stack.callback(remote.close)
         application = PageApplication(remote, run_batch, lambda: server.stop())
         stack.callback(application.close)
-        guard = Guard(application.build(), listener.getsockname()[1])
+        port = listener.getsockname()[1]
+
+        def open_browser(link: str) -> None:
+            file = settings.home / f"launch-{port}.html"
+            write_private(file, _LAUNCH_FILE.format(link=link))
+            stack.callback(file.unlink, missing_ok=True)
+            # Some browsers return only when they are closed.
+            Thread(target=webbrowser.open, args=[file.as_uri()], daemon=True).start()
+
+        guard = Guard(application.build(), port, open_browser)
 
         def ready() -> None:
             if options.ready_file is not None:
                 content = {"url": guard.launch_link, "pid": os.getpid()}
                 write_private(options.ready_file, json.dumps(content), in_home=False)
                 stack.callback(options.ready_file.unlink, missing_ok=True)
+            record_running(settings, port, guard.owner)
+            stack.callback(forget_running, settings)
             announce(guard.launch_link)
             if options.browser:
-                file = settings.home / f"launch-{listener.getsockname()[1]}.html"
-                write_private(file, _LAUNCH_FILE.format(link=guard.launch_link))
-                stack.callback(file.unlink, missing_ok=True)
-                # Some browsers return only when they are closed.
-                Thread(target=webbrowser.open, args=[file.as_uri()], daemon=True).start()
+                open_browser(guard.launch_link)
 
         server = Server(guard, ready, timeout_graceful_shutdown=_STOP_SECONDS)
         server.run(sockets=[listener])

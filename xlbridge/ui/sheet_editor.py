@@ -6,16 +6,18 @@ original with the edited cells changed.
 """
 
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from xlbridge import titles
 from xlbridge.errors import UsageError
 from xlbridge.files import path_beside
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, Column
+from xlbridge.resources import Catalogue, Column, Kind
 from xlbridge.resources.findings import CorrectedValue, Severity
 from xlbridge.resources.references import linked_catalogue
 from xlbridge.settings import ParseOptions, WorkbookLimits
@@ -26,7 +28,7 @@ from xlbridge.ui.cell_edits import (
     is_computed,
     typed_value,
 )
-from xlbridge.ui.row_remarks import REFUSED, FindingsView, Refusals, RowRemarks
+from xlbridge.ui.row_remarks import PLANNED, REFUSED, FindingsView, Refusals, RowRemarks
 from xlbridge.validation import (
     AcceptedFindings,
     ColumnProgress,
@@ -59,8 +61,6 @@ MAPPING = "mapping.yaml"
 
 ALL, WRONG = "all", "wrong"
 _MAX_ROWS = 1_048_576
-_PLANNED = "plan:"
-"""Prefix of the names of views of rows by their action in the plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,13 @@ class ReadingProgress:
     def to_json(self) -> dict[str, object]:
         """Return the progress for the page."""
         return {"reading": self.is_reading, **self._step}
+
+
+def _allowed(column: Column) -> list[str]:
+    """Return the closed list of a column's values, empty if it has none."""
+    if column.kind is Kind.BOOLEAN:
+        return [str(titles.YES), str(titles.NO)]
+    return list(column.allowed)
 
 
 class SheetEditor:
@@ -219,6 +226,16 @@ class SheetEditor:
         return self._edits.count
 
     @property
+    def next_undo(self) -> str:
+        """Text of what ``undo`` restores, empty if there is no step."""
+        return self._edits.next_undo
+
+    @property
+    def next_redo(self) -> str:
+        """Text of what ``redo`` writes again, empty if there is no step."""
+        return self._edits.next_redo
+
+    @property
     def set_aside(self) -> set[int]:
         """Rows of the shown sheet that the user has set aside as non-records."""
         return self._edits.aside.get(self.findings_view.sheet.sheet, set())
@@ -231,8 +248,13 @@ class SheetEditor:
     @property
     def parts(self) -> Sequence[ValidatedSheet]:
         """The chosen sheet, with the lists in its rows, and its child sheets, including those
-        without rows."""
-        return (*self.validated.with_lists.with_children, *self._blank_children)
+        without rows; without the findings of rows that the user has set aside."""
+        parts = (*self.validated.with_lists.with_children, *self._blank_children)
+        return [part.without_rows(self._edits.aside.get(part.sheet, ())) for part in parts]
+
+    def count_errors(self) -> int:
+        """Count the errors of all sheets, whoever found them."""
+        return sum(part.errors + self.remarks.count(part.sheet) for part in self.parts)
 
     def show_part(self, name: str) -> None:
         """Show the chosen sheet or a child sheet. Raises ``UsageError`` if it does not exist."""
@@ -243,7 +265,8 @@ class SheetEditor:
 
     def _update_shown(self) -> None:
         parts = {part.sheet: part for part in self.parts}
-        self._findings_view = FindingsView(parts.get(self._shown, self.parts[0]))
+        shown = parts.get(self._shown, next(iter(parts.values())))
+        self._findings_view = FindingsView(shown)
         self._shown = self._findings_view.sheet.sheet
 
     def choose(self, choice: SheetChoice) -> None:
@@ -349,6 +372,7 @@ class SheetEditor:
         non_records = self.findings_view.sheet.non_records
         rows = row_numbers(self.findings_view.of_rule(rule))
         self._edits.set_aside_rows(self._shown, (row for row in rows if row in non_records))
+        self._update_shown()
         self._views.clear()
 
     def edits_json(self) -> dict[str, StoredEdits]:
@@ -360,6 +384,7 @@ class SheetEditor:
         for name, part in stored.items():
             self._validate_step(name, self._edits.load(name, part["edits"]))
             self._edits.aside[name] = set(part["set_aside"])
+        self._update_shown()
 
     def undo(self) -> None:
         """Undo the last step, if any, and show its sheet."""
@@ -394,6 +419,27 @@ class SheetEditor:
             position: fix for position, fix in fixes.items() if not is_computed(cells, position)
         }
 
+    def values(self, rule: str) -> Counter[str]:
+        """Return the values of the cells of a rule, with their numbers of cells."""
+        return Counter(self._text(cell) for cell in self._cells_of(rule))
+
+    def replace_value(self, rule: str, before: str, after: str) -> None:
+        """Write a text into all cells of a rule that have a value, as one step. Raises as ``edit``
+        does."""
+        same = [cell for cell in self._cells_of(rule) if self._text(cell) == before]
+        self.edit(dict.fromkeys(same, after))
+
+    def _cells_of(self, rule: str) -> list[CellPosition]:
+        """Return the cells of a rule that are not computed."""
+        if rule.startswith(REFUSED):
+            found = self.remarks.cells_of(self._shown, rule)
+        else:
+            found = self.findings_view.cells_of(rule)
+        return [cell for cell in found if not is_computed(self.cells, cell)]
+
+    def _text(self, cell: CellPosition) -> str:
+        return displayed_text(self.cells, cell, self._kind(cell[1]))
+
     def view(self, name: str, *, renew: bool) -> Sequence[int]:
         """Return the row numbers of a view: all, those with problems, or those of a rule.
 
@@ -409,28 +455,34 @@ class SheetEditor:
         return self._views[key]
 
     def _rows_of(self, name: str) -> list[int]:
-        if name.startswith(_PLANNED):
-            action = name.removeprefix(_PLANNED)
+        if name.startswith(PLANNED):
             planned = self.remarks.planned if self.shows_chosen else {}
-            return sorted(row for row, it in planned.items() if it.action == action)
+            # The view of an action has the rows of all its reasons.
+            return sorted(
+                row for row, it in planned.items() if f"{it.view}:".startswith(f"{name}:")
+            )
         if name.startswith(REFUSED):
-            return self.remarks.rows_of(self._shown, name)
+            return sorted({row for row, _ in self.remarks.cells_of(self._shown, name)})
         header = self.findings_view.sheet.header_row or 0
         rows = {
             row for row in self.findings_view.rows(None if name == WRONG else name) if row > header
         }
         if name == WRONG:
-            rows = rows - self.set_aside | {row for row, _ in self.remarks.refused(self._shown)}
+            rows |= {row for row, _ in self.remarks.refused(self._shown)}
         return sorted(rows)
 
     def rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
         """Return rows of the sheet: the texts and marks of their cells."""
         cells, edited = self.cells, self._edits.of(self._shown).values
         columns = range(cells.first_column, cells.first_column + len(cells.columns))
+        kinds = [self._kind(column) for column in columns]
         return [
             {
                 "row": row,
-                "cells": [displayed_text(cells, (row, column)) for column in columns],
+                "cells": [
+                    displayed_text(cells, (row, column), kind)
+                    for column, kind in zip(columns, kinds, strict=True)
+                ],
                 "marks": {} if row in self.set_aside else self._marks(row),
                 "aside": row in self.set_aside,
                 "edited": [n for n, column in enumerate(columns) if (row, column) in edited],
@@ -439,18 +491,27 @@ class SheetEditor:
         ]
 
     def columns(self) -> list[dict[str, Any]]:
-        """Return the columns of the sheet: letters, the user's header, the resource's column."""
+        """Return the columns of the sheet: letters, the user's header, the resource's column with
+        its title and closed list of values."""
         cells, sheet = self.cells, self.findings_view.sheet
         header = sheet.header_row
-        return [
-            {
-                "letters": column_letters(index),
-                "header": "" if header is None else displayed_text(cells, (header, index)),
-                "name": " + ".join(self.findings_view.names(index)) or None,
-                "required": (column := self._column(index)) is not None and column.required,
-            }
-            for index in range(cells.first_column, cells.first_column + len(cells.columns))
-        ]
+        known = {} if sheet.resource is None else sheet.resource.by_name
+        shown = []
+        for index in range(cells.first_column, cells.first_column + len(cells.columns)):
+            names, column = self.findings_view.names(index), self._column(index)
+            title = " + ".join(str(known[name].title) if name in known else name for name in names)
+            shown.append(
+                {
+                    "letters": column_letters(index),
+                    "header": "" if header is None else displayed_text(cells, (header, index)),
+                    "name": " + ".join(names) or None,
+                    "title": title or None,
+                    "required": column is not None and column.required,
+                    "numeric": column is not None and column.kind in {Kind.MONEY, Kind.NUMBER},
+                    "allowed": [] if column is None else _allowed(column),
+                }
+            )
+        return shown
 
     def next_error(self, row: int, column: int) -> CellPosition | None:
         """Return the next cell with an error or refusal, continuing from the top after the last.
@@ -462,7 +523,7 @@ class SheetEditor:
         refused = list(self.remarks.refused(self._shown))
         for severity in (Severity.ERROR, Severity.WARNING):
             for after in ((row, column), (0, -1)):
-                found = self.findings_view.next_cell(severity, after, self.set_aside)
+                found = self.findings_view.next_cell(severity, after)
                 later = [
                     position
                     for position in (found, *refused)
@@ -505,6 +566,10 @@ class SheetEditor:
         for column, mark in all_marks:
             marks.setdefault(column - first, []).append(mark)
         return marks
+
+    def _kind(self, index: int) -> Kind | None:
+        column = self._column(index)
+        return None if column is None else column.kind
 
     def _column(self, index: int) -> Column | None:
         """Return the resource's column read from a column without conversion, None if none is."""

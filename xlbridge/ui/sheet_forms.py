@@ -2,16 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 from xlbridge.errors import UsageError
 from xlbridge.files import write_private
-from xlbridge.i18n import Text
-from xlbridge.resources import KEY, Catalogue, Kind, Resource
+from xlbridge.i18n import Text, untranslated
+from xlbridge.resources import KEY, Catalogue, Column, Kind, Resource
 from xlbridge.resources.references import REFERENCES
+from xlbridge.resources.yaml_files import Mistake
 from xlbridge.settings import Settings
+from xlbridge.ui.answers import FieldProblem, InvalidFields
 from xlbridge.ui.cell_edits import displayed_text
 from xlbridge.ui.sheet_editor import MAPPING, SheetEditor
 from xlbridge.upload.planning import may_be_sent
@@ -78,6 +80,10 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
             "not_records": len(shown.non_records),
             "sendable": may_be_sent(sheet, good_rows=False),
             "edited": editor.edited,
+            "aside": len(editor.set_aside),
+            "undo": editor.next_undo,
+            "redo": editor.next_redo,
+            "changeable": resource is not None and resource.change is not None,
             "columns": editor.columns(),
             "rules": [*editor.remarks.rules(shown.sheet), *editor.findings_view.rules()],
             "dates": editor.choice.reading.dates,
@@ -185,6 +191,52 @@ def confirmed_mapping(
     text = confirmed_mapping_text(cells, header_row, resource.name, columns, rows, once, accept)
     write_private(path, text)
     return read_mapping(path)
+
+
+_NOT_CONFIRMED = Text(
+    pt="As colunas ainda não estão confirmadas: corrija o que está marcado abaixo.",
+    en="The columns are not confirmed yet: correct what is marked below.",
+)
+_FILL_IN = Text(pt="Preencha este valor.", en="Fill in this value.")
+_A_NUMBER = Text(
+    pt="“{value}” não é um número; digite o número de {title}.",
+    en="“{value}” is not a number; enter the number of {title}.",
+)
+_YES_NO = Text(pt="Digite sim ou não.", en="Enter yes or no.")
+
+
+def mapping_problems(
+    resource: Resource, form: Mapping[str, Any], mistakes: Sequence[Mistake]
+) -> InvalidFields:
+    """Return the error of a mapping's form, with the mistakes of its file at their fields."""
+    places: dict[str, tuple[str, str | None, Any]] = {}
+    for name, body in form["columns"].items():
+        places[f"columns.{name}"] = name, None, None
+        places[f"columns.{name}.constant"] = name, None, body.get("constant")
+        for word, value in body.get("values", {}).items():
+            places[f"columns.{name}.values.{word}"] = name, word, value
+    problems, others = [], []
+    for mistake in mistakes:
+        if mistake.place not in places:
+            others.append(f"{mistake.place}: {mistake.message}".removeprefix(": "))
+            continue
+        name, word, value = places[mistake.place]
+        column = resource.by_name.get(name)
+        text = _value_problem(column, value) if mistake.place != f"columns.{name}" else None
+        problems.append(FieldProblem(name, word, str(text or mistake.message)))
+    message = untranslated(" ".join([str(_NOT_CONFIRMED), *others]))
+    return InvalidFields(message, problems)
+
+
+def _value_problem(column: Column | None, value: Any) -> Text | None:
+    """Return the message of a value that is not of a column's kind, None if its kind is right."""
+    parsed = _parse_value(None if column is None else column.kind, value)
+    if parsed is None or parsed == "?":
+        return _FILL_IN
+    if column is not None and column.kind.is_number and isinstance(parsed, str):
+        return _A_NUMBER.format(value=parsed, title=column.title)
+    is_flag = column is not None and column.kind is Kind.BOOLEAN
+    return _YES_NO if is_flag and not isinstance(parsed, bool) else None
 
 
 def remember(editor: SheetEditor, settings: Settings) -> None:

@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
+from xlbridge.resources.yaml_files import InvalidFile
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, CsvForm, ParseOptions
 from xlbridge.ui.answers import download, get_route, json_response, post_route, shown_sheet_id
 from xlbridge.ui.cell_edits import value_text
@@ -28,6 +29,7 @@ from xlbridge.ui.sheet_editor import (
 from xlbridge.ui.sheet_forms import (
     chosen_column,
     confirmed_mapping,
+    mapping_problems,
     proposed_form,
     remember,
     remembered_mapping,
@@ -40,6 +42,7 @@ from xlbridge.workbook import cell_address
 from xlbridge.workbook.write import write_template
 
 _MAX_ROWS = 500
+_MAX_VALUES = 50
 _WATCH_SECONDS = 0.1
 _UNSAFE = re.compile(r"[^\w .()\[\]-]+")
 _TOO_LARGE = Text(pt="O arquivo passa de {mb} MB.", en="The workbook is larger than {mb} MB.")
@@ -103,6 +106,8 @@ class SheetRequests:
             post_route("/api/edit", self.edit, items=True, row=int, column=int),
             post_route("/api/step", self.step, step=str),
             post_route("/api/set-aside", self.set_aside, rule=str),
+            get_route("/api/values", self.values, rule=str),
+            post_route("/api/replace", self.replace, rule=str, before=str, after=str),
             get_route("/api/fixes", self.fixes, rule=str),
             post_route("/api/fix", self.fix, rule=str),
             get_route("/api/workbook", self.workbook),
@@ -276,9 +281,12 @@ class SheetRequests:
         def read() -> dict[str, Any]:
             with editor.lock:
                 resource = self._workspace.catalogue.named(body["resource"])
-                mapping = confirmed_mapping(editor, resource, body)
-                choice = SheetChoice(None, body["sheet"], mapping, editor.choice.reading)
-                editor.choose(choice)
+                try:
+                    mapping = confirmed_mapping(editor, resource, body)
+                    choice = SheetChoice(None, body["sheet"], mapping, editor.choice.reading)
+                    editor.choose(choice)
+                except InvalidFile as error:
+                    raise mapping_problems(resource, body, error.mistakes) from error
                 remember(editor, self._workspace.settings)
                 return sheet_json(editor)
 
@@ -347,6 +355,28 @@ class SheetRequests:
         """Set aside the non-records among the rows of a rule."""
         rule = (await request.json())["rule"]
         return await self._change(request, lambda editor: editor.set_aside_rows(rule))
+
+    async def values(self, request: Request) -> Response:
+        """Return the values of the cells of a rule, the most frequent first."""
+        rule = request.query_params["rule"]
+        editor = self._workspace.editor_for(shown_sheet_id(request))
+
+        def find() -> dict[str, Any]:
+            with editor.lock:
+                values = editor.values(rule)
+                listed = values.most_common(_MAX_VALUES)
+                return {
+                    "values": [{"value": value, "count": count} for value, count in listed],
+                    "more": len(values) - len(listed),
+                }
+
+        return await json_response(find)
+
+    async def replace(self, request: Request) -> Response:
+        """Write a text into all cells of a rule that have a value."""
+        body = await request.json()
+        rule, before, after = body["rule"], body["before"], body["after"]
+        return await self._change(request, lambda editor: editor.replace_value(rule, before, after))
 
     async def fixes(self, request: Request) -> Response:
         """Return the changes that the certain corrections of a rule would make."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from xlbridge import titles
 from xlbridge.i18n import Text
+from xlbridge.upload.planning import RowAction
 
 _TEXTS: Mapping[str, Text] = {
     "begin": Text(pt="Abrir", en="Open"),
@@ -69,9 +70,12 @@ _TEXTS: Mapping[str, Text] = {
     "all_good": Text(
         pt="Nenhum erro: a planilha pode ser enviada.", en="No errors: the sheet can be sent."
     ),
-    "refused": Text(
-        pt="recusadas pelo sistema ou pelo lote: {n}", en="refused by the system or the batch: {n}"
+    "count_refused": Text(
+        pt="destes, recusados pelo sistema ou pelo lote: {n}",
+        en="of these, refused by the system or the batch: {n}",
     ),
+    "count_aside": Text(pt="linhas deixadas de fora: {n}", en="rows set aside: {n}"),
+    "count_edited": Text(pt="células alteradas: {n}", en="cells changed: {n}"),
     "rules": Text(pt="Problemas encontrados", en="Findings"),
     "no_rules": Text(pt="Nenhum problema.", en="No findings."),
     "only_wrong": Text(pt="Só linhas com problema", en="Only rows with findings"),
@@ -85,7 +89,12 @@ _TEXTS: Mapping[str, Text] = {
     "fix_what": Text(pt="Células que serão corrigidas: {n}", en="Cells to be corrected: {n}"),
     "fix_do": Text(pt="Corrigir", en="Correct"),
     "close": Text(pt="Voltar", en="Back"),
-    "edited": Text(pt="células alteradas: {n}", en="cells changed: {n}"),
+    "replace_values": Text(pt="Substituir em todas…", en="Replace in all…"),
+    "replace_all": Text(pt="Substituir em todas: {n}", en="Replace in all: {n}"),
+    "replace_by": Text(pt="Substituir “{value}” por", en="Replace “{value}” by"),
+    "empty_cell": Text(pt="(vazia)", en="(empty)"),
+    "more_values": Text(pt="… mais valores: {n}", en="… more values: {n}"),
+    "cells": Text(pt="Células", en="Cells"),
     "download": Text(pt="Baixar a planilha corrigida", en="Download the corrected workbook"),
     "grid": Text(
         pt="Células da planilha; Tab sai da grade, F8 vai ao próximo erro",
@@ -128,7 +137,12 @@ _TEXTS: Mapping[str, Text] = {
     "delete": Text(pt="a excluir", en="to delete"),
     "update_action": Text(pt="a alterar", en="to update"),
     "unchanged": Text(pt="sem alteração", en="unchanged"),
-    "held": Text(pt="retidas", en="held"),
+    "held": Text(pt="não enviadas, aguardando você", en="not sent, waiting for you"),
+    "all_update": Text(pt="Alterar todas: {n}", en="Change all: {n}"),
+    "all_foreign_numbers": Text(
+        pt="Ignorar os números de todas: {n}", en="Ignore the numbers of all: {n}"
+    ),
+    "more_undone": Text(pt="… mais linhas: {n}", en="… more rows: {n}"),
     "unread": Text(pt="a incluir sem conferir", en="to create without a look-up"),
     "environment": titles.ENVIRONMENT,
     "quirks": titles.QUIRKS,
@@ -198,7 +212,11 @@ _TEXTS: Mapping[str, Text] = {
     "months_later": Text(
         pt="Meses depois desse (0: no mesmo mês)", en="Months after that one (0: in the same month)"
     ),
-    "fill_in": Text(pt="Preencha os valores que faltam.", en="Fill in the missing values."),
+    "fill_in": Text(pt="Preencha este valor.", en="Fill in this value."),
+    "not_confirmed": Text(
+        pt="As colunas ainda não estão confirmadas: corrija o que está marcado abaixo.",
+        en="The columns are not confirmed yet: correct what is marked below.",
+    ),
     "confirm_first": Text(
         pt="Confira as colunas abaixo e confirme.", en="Check the columns below and confirm."
     ),
@@ -318,6 +336,11 @@ _TEXTS: Mapping[str, Text] = {
     "user": Text(pt="Usuário", en="User"),
     "chosen": Text(pt="em uso nesta página", en="in use in this page"),
 }
+
+
+def action_text(action: RowAction) -> Text:
+    """Return what becomes of a row in the plan."""
+    return _TEXTS["update_action" if action is RowAction.UPDATE else action.value]
 
 
 def page_texts() -> dict[str, str]:

@@ -368,7 +368,8 @@ class Job:
         if self.state not in {State.PARTIAL, State.REJECTED} and not held:
             raise UsageError(
                 Text(
-                    pt="O envio {job} não tem linhas rejeitadas nem retidas (situação: {state}).",
+                    pt="O envio {job} não tem linhas rejeitadas nem aguardando você (situação: "
+                    "{state}).",
                     en="The upload {job} has no rejected or held rows (state {state}).",
                 ).format(job=self.id, state=self.state.text),
                 Text(

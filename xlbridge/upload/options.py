@@ -124,7 +124,7 @@ class PlanOptions:
     update_only: bool = _option(
         False,
         _SHEETS,
-        pt="Como --update, mas não inclui nada: as linhas que não estão no sistema ficam retidas.",
+        pt="Como --update, mas não inclui nada: as linhas que não estão no sistema aguardam você.",
         en="Like --update, but creates nothing: rows that are not in the system are held.",
     )
     delete: bool = _option(

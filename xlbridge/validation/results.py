@@ -157,9 +157,10 @@ class SheetFindings(Sequence[Finding]):
             indexes = np.flatnonzero(self._owners == owner)
             yield column, self._positions[indexes], indexes
 
-    def cells_at(self, indexes: Integers) -> "SheetFindings":
-        """Return the findings of cells at the given indexes among them."""
-        return SheetFindings((), self.columns, self._owners[indexes], self._positions[indexes])
+    def cells_at(self, indexes: Integers, layout: Sequence[Finding] = ()) -> "SheetFindings":
+        """Return the findings of cells at the given indexes among them, after ``layout``."""
+        owners, positions = self._owners[indexes], self._positions[indexes]
+        return SheetFindings(layout, self.columns, owners, positions)
 
     def _of_cells(self, indexes: slice) -> Iterator[Finding]:
         owners, positions = self._owners[indexes], self._positions[indexes]
@@ -363,6 +364,16 @@ class ValidatedSheet:
     def errors(self) -> int:
         """Number of findings that stop an upload."""
         return count_errors(self.findings)
+
+    def without_rows(self, rows: Collection[int]) -> "ValidatedSheet":
+        """Return the sheet without the findings of some rows, by Excel's numbers."""
+        if not rows:
+            return self
+        listed, cells = _parts(self.findings)
+        numbers = row_numbers(self.findings)[len(listed) :]
+        kept = np.flatnonzero(~np.isin(numbers, list(rows)))
+        layout = [finding for finding in listed if finding.row not in rows]
+        return replace(self, findings=cells.cells_at(kept, layout))
 
     def error_findings(self) -> Iterator[Finding]:
         """Yield the findings that stop an upload, in their order."""

@@ -181,8 +181,9 @@ def _proof_export(batch: Batch, state: StepOverview) -> ProofExport:
 
 
 _DOES_NOT_ADD_UP = Text(
-    pt="{file}: lidas {read}, mas aceitas {accepted}, sem alteração {unchanged}, retidas {held}, "
-    "rejeitadas {rejected}, desfeitas {undone}, não enviadas {unsent}, em dúvida {unknown}",
+    pt="{file}: lidas {read}, mas aceitas {accepted}, sem alteração {unchanged}, "
+    "aguardando você {held}, rejeitadas {rejected}, desfeitas {undone}, "
+    "não enviadas {unsent}, em dúvida {unknown}",
     en="{file}: read {read}, but accepted {accepted}, unchanged {unchanged}, held {held}, "
     "rejected {rejected}, undone {undone}, not sent {unsent}, in doubt {unknown}",
 )

@@ -150,7 +150,7 @@ def open_row_table(proof: Proof) -> Table:
 def refused_table(proof: Proof) -> Table:
     """Return the rows that were not written, with the system's answer or the reason of the plan."""
     return Table(
-        sheet=Text(pt="Rejeitadas e retidas", en="Rejected and held rows"),
+        sheet=Text(pt="Rejeitadas e aguardando você", en="Rejected and held rows"),
         headings=(
             *_LOCATION,
             _ROW,
@@ -170,10 +170,12 @@ def refused_table(proof: Proof) -> Table:
             )
             for row in proof.refused
         ],
-        none=Text(pt="Nenhuma linha foi rejeitada ou retida.", en="No row was rejected or held."),
+        none=Text(
+            pt="Nenhuma linha foi rejeitada nem aguarda você.", en="No row was rejected or held."
+        ),
         about=Text(
-            pt="O motivo de cada linha não gravada: a resposta do sistema ou, se a linha foi "
-            "retida, por que não foi enviada.",
+            pt="O motivo de cada linha não gravada: a resposta do sistema ou, se a linha "
+            "aguarda você, por que não foi enviada.",
             en="The reason why each row was not written: the system's answer or, for a held row, "
             "why it was not sent.",
         ),
@@ -376,7 +378,7 @@ def _step_table(proof: Proof) -> Table:
         lines=lines,
         none=Text(pt="O lote não tem envios.", en="The batch has no uploads."),
         about=Text(
-            pt="Lidas = aceitas + sem alteração + retidas + rejeitadas + desfeitas + não "
+            pt="Lidas = aceitas + sem alteração + aguardando você + rejeitadas + desfeitas + não "
             "enviadas + em dúvida. Aceitas e sem alteração = iguais + com diferença + ausentes "
             "+ mais de uma vez + sem leitura possível. Linhas que não são registros não são "
             "contadas.",
@@ -501,7 +503,7 @@ def _total_tables(proof: Proof) -> Iterator[Table]:
 
 
 _ROW_COUNTS = Text(
-    pt="lidas {read} · aceitas {accepted} · sem alteração {unchanged} · retidas {held} · "
+    pt="lidas {read} · aceitas {accepted} · sem alteração {unchanged} · aguardando você {held} · "
     "rejeitadas {rejected} · desfeitas {undone} · não enviadas {unsent} · em dúvida {unknown}",
     en="read {read} · accepted {accepted} · unchanged {unchanged} · held {held} · "
     "rejected {rejected} · undone {undone} · not sent {unsent} · in doubt {unknown}",

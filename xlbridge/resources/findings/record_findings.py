@@ -148,13 +148,10 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "link-unknown",
         Text(
-            pt="Entre {registry}, nenhum registro tem este {by}.{similar}",
-            en="None of {registry} has this {by}.{similar}",
+            pt="Não encontrado entre {registry} por {by}.{similar}",
+            en="Not found among {registry} by {by}.{similar}",
         ),
-        Text(
-            pt="Confira o valor, ou cadastre antes o registro que ele indica.",
-            en="Check the value, or register the record that it refers to first.",
-        ),
+        Text(pt="Cadastre-o ou escolha outro.", en="Register it first, or choose another."),
     ),
     error(
         "link-not-sent",

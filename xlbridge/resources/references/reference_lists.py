@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import OR, Text, joined, untranslated
 from xlbridge.resources.kind import Kind
 from xlbridge.wire import Operation
 from xlbridge.wire.products import PRODUCT_LIST
@@ -133,12 +133,25 @@ class Link:
 
     @property
     def by(self) -> Text:
-        """Columns of the names, for messages."""
-        *others, last = (name.column for name in self.names)
-        if not others:
-            return untranslated(last)
-        columns = {"others": ", ".join(others), "last": last}
-        return Text(pt="{others} ou {last}", en="{others} or {last}").format(**columns)
+        """What the names are, in words for messages: CNPJ/CPF, own code, name."""
+        columns = [name.column for name in self.names]
+        if {"cnpj", "cpf"} <= set(columns):
+            columns = ["CNPJ/CPF" if one == "cnpj" else one for one in columns if one != "cpf"]
+        words = [_NAME_WORDS.get(one, untranslated(one)) for one in columns]
+        return joined(dict.fromkeys([*words, *([_CODE] if self.has_codes else [])]), OR)
+
+
+_CODE = Text(pt="código", en="code")
+_OWN_NAME = Text(pt="nome", en="name")
+_NAME_WORDS: Mapping[str, Text] = {
+    "idws": Text(pt="identificador", en="identifier"),
+    "cnpj": untranslated("CNPJ"),
+    "cpf": untranslated("CPF"),
+    "seuCodigo": Text(pt="seu código", en="own code"),
+    "codigoInterno": Text(pt="código interno", en="internal code"),
+    "codigoDeBarras": Text(pt="código de barras", en="barcode"),
+    **dict.fromkeys((each.label for each in REFERENCES.values() if each.label), _OWN_NAME),
+}
 
 
 @dataclass(frozen=True, slots=True)

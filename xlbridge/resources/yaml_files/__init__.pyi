@@ -5,6 +5,7 @@ from .document import (
     read_document as read_document,
 )
 from .mistakes import (
+    InvalidFile as InvalidFile,
     document_mistake as document_mistake,
     format_mistakes as format_mistakes,
     mistakes_of as mistakes_of,

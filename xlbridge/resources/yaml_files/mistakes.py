@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import inspect
 
-from xlbridge.errors import closest_name
+from xlbridge.errors import UsageError, closest_name
 from xlbridge.i18n import OR, Text, joined, untranslated
 from xlbridge.report_forms import more_text
 from xlbridge.resources.models.declarations import (
@@ -23,6 +23,15 @@ from xlbridge.resources.models.declarations import (
     unwrapped,
 )
 from xlbridge.resources.yaml_files.document import Mistake, YamlDocument, YamlPath
+
+
+class InvalidFile(UsageError):
+    """A YAML file has ``mistakes``, which the message names with their lines."""
+
+    def __init__(self, path: Path, mistakes: Sequence[Mistake], hint: Text) -> None:
+        super().__init__(format_mistakes(path, mistakes), hint)
+        self.args = (path, mistakes, hint)  # for pickle
+        self.mistakes = mistakes
 
 
 def document_mistake(document: YamlDocument, path: YamlPath, message: Text) -> Mistake:

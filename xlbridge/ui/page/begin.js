@@ -1,6 +1,6 @@
 // Begin: open a workbook, continue a draft, choose resource, sheet and conventions.
 
-import { button, byId, call, errorText, fill, option, post, replaceChoices, show, showProblem, startRequest, state, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, countsText, errorText, fill, option, post, replaceChoices, show, showProblem, startRequest, state, tableLine, texts, whenShown } from "./core.js";
 import { showMapping } from "./mapping.js";
 import { goToSend, showSheet } from "./correct.js";
 import { forgetOptions } from "./send.js";
@@ -72,12 +72,13 @@ export function showKnown(answer) {
   byId("sheet").replaceChildren(option("", texts.recognise), ...names);
   byId("sheet").value = answer.sheets.includes(chosen) ? chosen : "";
   const recognised = "rows" in answer;
-  byId("to-mend").disabled = !recognised;
-  for (const name of ["mend", "send"]) {
-    document.querySelector(`[data-view="${name}"]`).disabled = !recognised;
+  const form = answer.mapping;
+  // Errors of unconfirmed columns mean nothing yet.
+  const isProposed = form?.kind === "proposed";
+  for (const one of [byId("to-mend"), ...document.querySelectorAll("nav [data-view=mend], nav [data-view=send]")]) {
+    one.disabled = !recognised || isProposed;
   }
   showMapping(answer.mapping || null, showKnown);
-  const form = answer.mapping;
   byId("header-row").value = answer.header_row ?? (form ? form.header_row : "");
   if (!recognised) {
     byId("known-title").textContent = form ? `${form.title} · ${form.sheet}` : answer.file;
@@ -96,9 +97,7 @@ export function showKnown(answer) {
   byId("numbers").value = answer.numbers || "";
   byId("known-title").textContent = [answer.title || answer.resource, answer.sheet].join(" · ");
   const header = fill(texts.header_row, { n: answer.header_row ?? "–" });
-  const facts = [header, fill(texts.counts, answer), answer.read_as];
-  // Errors of unconfirmed columns mean nothing yet.
-  const isProposed = form?.kind === "proposed";
+  const facts = [header, countsText(answer), answer.read_as];
   byId("known-counts").textContent = isProposed ? texts.confirm_first : facts.filter(Boolean).join(" · ");
   // A sheet without errors can be sent at once.
   const isGood = answer.sendable && answer.errors === 0 && !isProposed;

@@ -6,6 +6,16 @@ export const byId = (id) => document.getElementById(id);
 export const figure = (value) => (typeof value === "number" ? value.toLocaleString(data.language) : value);
 export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => figure(values[name]) ?? "");
 
+// One count of errors, whoever found them: the validation, the plan, the system or the batch.
+export function countsText(sheet) {
+  const parts = [fill(texts.counts, { ...sheet, errors: sheet.errors + sheet.refused })];
+  for (const name of ["refused", "aside", "edited"]) {
+    if (sheet[name]) parts.push(fill(texts[`count_${name}`], { n: sheet[name] }));
+  }
+  if (sheet.sendable && !sheet.refused) parts.push(texts.all_good);
+  return parts.join(" · ");
+}
+
 const FORBIDDEN = 403;
 
 // The launch link hands over a key in the fragment. Unlike cookies, storage belongs to this port alone.
@@ -21,14 +31,14 @@ const withKey = (headers) => ({ ...headers, "X-Page-Key": localStorage.getItem(K
 export const state = { sheet: null, view: "wrong" };
 
 // Sends a request, and returns the answer converted by ``read``, null if there is none or an error.
-// An error is shown with ``prefix``. Success clears a message that was shown before the request,
+// An error is shown with ``prefix``; ``showFields`` shows what concerns single fields beside them. Success clears a message that was shown before the request,
 // unless the request is ``silent``.
-async function request(address, options, read, { prefix = "", silent = false } = {}) {
+async function request(address, options, read, { prefix = "", silent = false, showFields = () => {} } = {}) {
   const before = problems;
   try {
     const answer = await fetch(address, { ...options, headers: withKey(options.headers) });
     const content = answer.ok ? await read(answer) : null;
-    if (!answer.ok) showProblem(prefix + (await refusalText(answer)));
+    if (!answer.ok) showProblem(prefix + (await refusalText(answer, showFields)));
     else if (!silent && problems === before) showProblem("");
     return content;
   } catch (error) {
@@ -38,8 +48,11 @@ async function request(address, options, read, { prefix = "", silent = false } =
 }
 
 // Only a request without access is answered with plain text.
-async function refusalText(answer) {
-  return answer.status === FORBIDDEN ? answer.text() : errorText((await answer.json()).error);
+async function refusalText(answer, showFields) {
+  if (answer.status === FORBIDDEN) return answer.text();
+  const { error } = await answer.json();
+  showFields(error.fields ?? []);
+  return errorText(error);
 }
 
 export function call(path, { body, query, headers, signal, ...reporting } = {}) {
@@ -76,7 +89,7 @@ document.addEventListener("click", (event) => {
   if (!link.hasAttribute("aria-busy")) download(link);
 });
 
-export const post = (path, content) => call(path, { body: JSON.stringify(content) });
+export const post = (path, content, reporting) => call(path, { body: JSON.stringify(content), ...reporting });
 
 // Sends a request about the shown sheet; the server refuses it if another one was opened meanwhile.
 export function callSheet(path, { content, query, sheet = state.sheet } = {}) {

@@ -1,6 +1,7 @@
 // Correct: the grid of the sheet, the list of rules, corrections of all cells of a rule.
 
-import { button, byId, call, callSheet, element, enqueue, figure, fill, isIdle, option, settled, show, showProblem, startRequest, state, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, callSheet, countsText, element, enqueue, figure, fill, isIdle, option, settled, show, showProblem, startRequest, state, tableLine, texts, whenShown } from "./core.js";
+import { worst } from "./cells.js";
 import { Grid } from "./grid.js";
 
 const LONGEST_VALUE = 200; // characters of a value shown next to its messages
@@ -49,11 +50,8 @@ export async function showPart(name) {
 function update(answer) {
   const before = state.sheet;
   state.sheet = answer;
-  const counts = fill(texts.counts, answer);
-  const refused = answer.refused ? ` · ${fill(texts.refused, { n: answer.refused })}` : "";
-  const good = answer.sendable && !refused ? ` · ${texts.all_good}` : "";
-  const edited = answer.edited ? ` · ${fill(texts.edited, { n: answer.edited })}` : "";
-  byId("counts").textContent = `${counts}${refused}${edited}${good}`;
+  byId("counts").textContent = countsText(answer);
+  showSteps();
   byId("unit").hidden = answer.unit === null;
   if (answer.unit) byId("unit").textContent = fill(texts.unit_how, answer.unit);
   grid.setColumns(answer.columns);
@@ -66,12 +64,23 @@ function update(answer) {
   if (!before || before.version !== answer.version) dropPlan();
 }
 
+// Offers undo and redo where they do something, and shows what is restored. While changes are under way
+// nobody knows yet, and both are offered.
+function showSteps() {
+  for (const name of ["undo", "redo"]) {
+    byId(name).disabled = isIdle() && !state.sheet?.[name];
+    byId(name).title = state.sheet?.[name] ?? "";
+  }
+  byId("undo-what").textContent = state.sheet?.undo ?? "";
+}
+
 // Shows the counts and findings of a sheet that was changed in another tab, or refused by the system.
 export function refresh() {
-  return enqueue(async () => {
+  const done = enqueue(async () => {
     const answer = await call("/api/sheet", { silent: true });
     if (answer !== null && answer.id === state.sheet?.id) update(answer);
   });
+  return done.finally(showSteps);
 }
 
 // Shows the plan of a sheet that can be sent.
@@ -90,7 +99,7 @@ function firstColumn() {
 // Changes the sheet shown now, after earlier changes; returns whether it succeeded.
 function change(path, findContent, { renew = false } = {}) {
   const sheet = state.sheet;
-  return enqueue(async () => {
+  const done = enqueue(async () => {
     const content = await findContent();
     const answer = content === null ? null : await callSheet(path, { content, sheet });
     if (answer === null) return false;
@@ -103,6 +112,8 @@ function change(path, findContent, { renew = false } = {}) {
     grid.notifyCurrent();
     return true;
   });
+  showSteps();
+  return done.finally(showSteps);
 }
 
 function step(name) {
@@ -141,6 +152,23 @@ async function goToNextError() {
   grid.input.focus({ preventScroll: true });
 }
 
+// Selects the first error among the rows shown, unless the user has chosen a cell or scrolled; "next
+// error" begins there.
+function selectFirstError() {
+  if (grid.visited || grid.root.scrollTop > 0) return;
+  const rows = Array.from({ length: Math.min(grid.total, grid.visible()) }, (_, at) => grid.rowAt(at));
+  const isWrong = (marks) => ["error", "refused"].includes(worst(marks));
+  for (const isSought of [isWrong, () => true]) {
+    for (const [at, row] of rows.entries()) {
+      const place = Object.keys(row?.marks ?? {}).find((one) => isSought(row.marks[one]));
+      if (place === undefined) continue;
+      grid.move(at, Number(place));
+      grid.visited = false;
+      return;
+    }
+  }
+}
+
 // Shows the first row of a view at its first marked cell, or at a column if that is marked.
 async function goToFirstMark(column = "") {
   await grid.loaded();
@@ -174,8 +202,9 @@ function ruleItem(rule) {
   const item = element("li", undefined, rule.severity);
   item.dataset.rule = rule.key;
   const count = element("span", figure(rule.count), "count");
-  const place = rule.column ? `${rule.column}: ` : "";
+  const place = rule.title ? `${rule.title}: ` : "";
   const one = button("", () => (rule.of_header ? showHeader(rule) : showRule(rule)), "rule");
+  one.title = rule.column ?? "";
   one.append(count, `${place}${rule.message}`);
   const more = rule.count > rule.names.length ? " …" : "";
   if (rule.names.length > 1) one.append(element("span", rule.names.join(", ") + more, "quiet names"));
@@ -186,6 +215,8 @@ function ruleItem(rule) {
     item.append(extra, " ");
   };
   if (rule.fixable) offer(fill(texts.fix_all, { n: rule.fixable }), () => showFixes(rule.key), "fix-all");
+  const isOfCells = !rule.of_header && (rule.column || rule.code === "refused");
+  if (rule.count > 1 && isOfCells) offer(texts.replace_values, () => showValues(rule), "replace");
   if (NO_RECORDS.includes(rule.code)) {
     offer(texts.set_aside, () => change("/api/set-aside", () => ({ rule: rule.key }), { renew: true }));
   }
@@ -236,6 +267,33 @@ async function showFixes(rule) {
   byId("fixes").showModal();
 }
 
+// The values of a rule's cells, each with a field for what replaces it in all of them.
+async function showValues(rule) {
+  const isNewest = startRequest("fixes");
+  const sheet = state.sheet;
+  const found = await enqueue(() => callSheet("/api/values", { query: { rule: rule.key }, sheet }));
+  if (found === null || !isNewest() || byId("mend").hidden) return;
+  const lines = found.values.map(({ value, count }) => {
+    const typed = element("input");
+    typed.type = "text";
+    typed.setAttribute("aria-label", fill(texts.replace_by, { value }));
+    const run = () => {
+      byId("values").close();
+      change("/api/replace", () => ({ rule: rule.key, before: value, after: typed.value }));
+    };
+    typed.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") run();
+    });
+    return tableLine([value || texts.empty_cell, figure(count), [typed], [button(fill(texts.replace_all, { n: count }), run)]]);
+  });
+  byId("values-title").textContent = [rule.title, rule.message].filter(Boolean).join(": ");
+  const titles = tableLine([texts.before, texts.cells, texts.after, ""], "th");
+  const more = found.more ? [tableLine([fill(texts.more_values, { n: found.more })])] : [];
+  byId("values-table").replaceChildren(titles, ...lines, ...more);
+  byId("values").showModal();
+  byId("values-table").querySelector("input")?.focus();
+}
+
 export function setUpCorrect(whenSent, whenChanged) {
   dropPlan = whenChanged;
   byId("grid").dataset.nothing = texts.empty_view;
@@ -244,15 +302,19 @@ export function setUpCorrect(whenSent, whenChanged) {
   byId("next-error").addEventListener("click", nextError);
   byId("undo").addEventListener("click", () => step("undo"));
   byId("redo").addEventListener("click", () => step("redo"));
+  byId("values-close").addEventListener("click", () => byId("values").close());
   byId("fixes-close").addEventListener("click", () => byId("fixes").close());
   byId("to-send").addEventListener("click", goToSend);
   planSheet = whenSent;
   document.addEventListener("keydown", (event) => {
-    const isOutside = event.target !== grid.input && !byId("mend").hidden && !byId("fixes").open;
+    const isOutside = event.target !== grid.input && !byId("mend").hidden && !document.querySelector("dialog[open]");
     if (isOutside) grid.shortcut(event);
   });
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden && !byId("mend").hidden) grid.load();
   });
-  whenShown("mend", () => grid.load({ view: state.view, renew: true }));
+  whenShown("mend", async () => {
+    await grid.load({ view: state.view, renew: true });
+    selectFirstError();
+  });
 }

@@ -2,6 +2,7 @@
 // Typing goes into a transparent text area over the current cell, so that dead keys work.
 
 import { breakable, cell, element, textArea, worst } from "./cells.js";
+import { Choices } from "./choices.js";
 import { clipboardText, parseClipboard } from "./clipboard.js";
 import { RowWindows } from "./row_windows.js";
 
@@ -41,7 +42,11 @@ export class Grid {
     this.cells.setAttribute("role", "grid");
     this.cells.setAttribute("aria-label", root.dataset.label);
     this.cells.append(this.head, this.lines, this.space);
-    root.append(this.cells, this.input);
+    this.choices = new Choices(this.input, (value) => {
+      this.input.value = value;
+      this.commit();
+    });
+    root.append(this.cells, this.input, this.choices.list);
     root.addEventListener("scroll", () => this.draw());
     root.addEventListener("mousedown", (event) => {
       this.isDragging = this.pointAt(event, event.shiftKey);
@@ -52,6 +57,7 @@ export class Grid {
     this.input.addEventListener("input", () => {
       this.type();
       this.fit();
+      this.offer();
     });
     this.input.addEventListener("compositionstart", () => this.type());
     this.input.addEventListener("paste", (event) => this.paste(event));
@@ -66,10 +72,12 @@ export class Grid {
     this.cells.setAttribute("aria-colcount", columns.length + 1);
     const cells = [cell("number", this.root.dataset.row, "columnheader")];
     for (const column of columns) {
-      const text = `${column.letters} · ${column.header}`;
-      const one = cell("", "", "columnheader");
+      // A header in the interface's name is shown by its title, one of the user's own as it is.
+      const text = `${column.letters} · ${column.header === column.name ? column.title : column.header}`;
+      const one = cell(column.numeric ? "amount" : "", "", "columnheader");
       one.append(...breakable(text));
-      one.title = `${text} → ${column.name || this.root.dataset.unused}`;
+      const meaning = column.name ? `${column.title} (${column.name})` : this.root.dataset.unused;
+      one.title = `${column.letters} · ${column.header} → ${meaning}`;
       one.classList.toggle("unused", !column.name);
       cells.push(one);
     }
@@ -201,7 +209,7 @@ export class Grid {
     line.append(cell("number", row.row, "rowheader"));
     row.cells.forEach((text, place) => {
       const marks = row.marks[place] || [];
-      const classes = [];
+      const classes = this.columns[place].numeric ? ["amount"] : [];
       if (marks.length) classes.push(worst(marks));
       if (row.edited.includes(place)) classes.push("edited");
       if (this.isSelected(at, place)) classes.push("range");
@@ -240,8 +248,17 @@ export class Grid {
   }
 
   placeInput() {
-    this.input.style.top = this.topOf(this.at);
-    this.input.style.left = `${NUMBER_WIDTH + this.column * CELL_WIDTH}px`;
+    const left = `${NUMBER_WIDTH + this.column * CELL_WIDTH}px`;
+    for (const one of [this.input, this.choices.list]) {
+      one.style.top = this.topOf(this.at);
+      one.style.left = left;
+    }
+  }
+
+  // Offers the values of a column with a closed list.
+  offer() {
+    const allowed = this.columns[this.column]?.allowed ?? [];
+    if (allowed.length) this.choices.offer(allowed);
   }
 
   // Goes to the cell under the mouse; returns whether there is one.
@@ -306,7 +323,7 @@ export class Grid {
   }
 
   key(event) {
-    if (event.isComposing) return;
+    if (event.isComposing || this.choices.key(event)) return;
     const typing = this.input.classList.contains("typing");
     const far = isControl(event) ? Infinity : 1;
     const corner = isControl(event) ? Infinity : 0;
@@ -324,7 +341,7 @@ export class Grid {
       this.move(this.at + (event.shiftKey ? -1 : 1), this.column);
     } else if (event.key === "Escape") {
       this.cancel();
-    } else if (event.key === "F2") {
+    } else if (event.key === "F2" || (event.key === "ArrowDown" && event.altKey)) {
       this.begin(this.textAt(this.at, this.column));
     } else if (typing && event.key !== "F8") {
       return;
@@ -368,6 +385,7 @@ export class Grid {
     this.type();
     this.input.value = text;
     this.fit();
+    this.offer();
     this.input.focus({ preventScroll: true });
     this.input.select();
   }
@@ -381,6 +399,7 @@ export class Grid {
   }
 
   cancel() {
+    this.choices.hide();
     this.input.value = "";
     this.input.classList.remove("typing");
     this.fit();

@@ -76,7 +76,8 @@ async function planUndo(job, undo, shown) {
   const confirm = plan.undo
     ? confirmParts(plan, fill(texts.undo_run, { n: plan.undo }), begin)
     : [element("p", texts.nothing_to_undo)];
-  const reasons = plan.reasons.map((text) => element("p", text));
+  const more = plan.more ? [fill(texts.more_undone, { n: plan.more })] : [];
+  const reasons = [...plan.restored, ...more, ...plan.reasons].map((text) => element("p", text));
   shown.replaceChildren(environmentLine(plan), figures, ...reasons, ...confirm);
   const send = shown.querySelector("[data-testid=send]");
   if (send && shown.isConnected) send.focus();

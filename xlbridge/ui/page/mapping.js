@@ -33,6 +33,7 @@ function draw() {
 
 const sourcesOf = (body) => body.join || [body.from, body.month].filter((one) => one !== undefined && one !== "?");
 const usesOf = (header) => Object.keys(columns).filter((name) => sourcesOf(columns[name]).includes(header));
+const titleOf = (name) => form.targets.find((one) => one.name === name)?.title ?? name;
 const asText = (value) => (value === null || value === undefined || value === "?" ? "" : String(value));
 
 function headerLine(one) {
@@ -43,10 +44,12 @@ function headerLine(one) {
   chosen.disabled = !one.usable;
   const several = names.length > 1 || (names.length === 1 && (["join", "when", "month"].some((key) => columns[names[0]][key])));
   chosen.append(option("", texts.not_used));
-  if (several) chosen.append(option(SEVERAL, names.join(" + ")));
+  if (several) chosen.append(option(SEVERAL, names.map(titleOf).join(" + ")));
   for (const target of form.targets) {
     const mark = target.required ? " *" : "";
-    chosen.append(option(target.name, `${target.title} (${target.name})${mark}`));
+    const offered = option(target.name, `${target.title}${mark}`);
+    offered.title = target.name;
+    chosen.append(offered);
   }
   chosen.value = several ? SEVERAL : names[0] || "";
   chosen.addEventListener("change", () => choose(one.header, chosen.value));
@@ -90,12 +93,14 @@ function valueParts(name) {
     typed.size = 10;
     typed.required = true;
     typed.value = asText(columns[name].values[text]);
+    typed.dataset.column = name;
+    typed.dataset.word = text;
     typed.addEventListener("input", () => {
       columns[name].values[text] = typed.value;
-      noteChange();
+      noteChange(typed);
     });
     const line = element("div");
-    line.append(labelled(`${text} → ${name}`, typed));
+    line.append(labelled(`${text} → ${titleOf(name)}`, typed));
     return line;
   });
 }
@@ -132,38 +137,72 @@ function constantParts() {
     typed.type = "text";
     typed.required = target.required;
     typed.value = asText((columns[target.name] || {}).constant);
+    typed.dataset.column = target.name;
     typed.addEventListener("input", () => {
       if (typed.value) columns[target.name] = { constant: typed.value };
       else delete columns[target.name];
-      noteChange();
+      noteChange(typed);
     });
-    return labelled(`${target.title} (${target.name})${target.required ? " *" : ""}`, typed);
+    const field = labelled(`${target.title}${target.required ? " *" : ""}`, typed);
+    field.title = target.name;
+    return field;
   });
   return parts.length ? [element("p", texts.constants), ...parts] : [];
 }
 
-function noteChange() {
+function noteChange(typed) {
+  dropProblem(typed);
   changed = true;
   byId("map").disabled = false;
   byId("map").className = "main";
 }
 
+// Shows messages beside the fields of columns and of words of the sheet; the first is brought into view.
+function showProblems(problems) {
+  const controls = [...byId("mapping").querySelectorAll("input, #columns select")];
+  for (const { column, word, message } of problems) {
+    const own = controls.filter((one) => one.dataset.column === column);
+    const found = own.find((one) => one.dataset.word === (word ?? undefined)) ?? own[0];
+    const control = found ?? controls.find((one) => usesOf(one.dataset.header).includes(column));
+    if (!control) continue;
+    dropProblem(control);
+    const shown = element("div", message, "field-problem");
+    shown.id = `problem-${controls.indexOf(control)}`;
+    control.setAttribute("aria-invalid", "true");
+    control.setAttribute("aria-describedby", shown.id);
+    (control.closest("label") ?? control).after(shown);
+  }
+  byId("mapping").querySelector("[aria-invalid]")?.focus();
+}
+
+function dropProblem(control) {
+  const shown = document.getElementById(control.getAttribute("aria-describedby"));
+  if (shown) shown.remove();
+  control.removeAttribute("aria-invalid");
+  control.removeAttribute("aria-describedby");
+}
+
 async function confirm() {
-  const empty = [...byId("mapping").querySelectorAll("input, #columns select")].find((one) => !one.checkValidity());
-  if (empty) {
-    showProblem(texts.fill_in);
-    empty.focus();
+  const empty = [...byId("mapping").querySelectorAll("input, #columns select")].filter((one) => !one.checkValidity());
+  if (empty.length) {
+    showProblem(texts.not_confirmed);
+    showProblems(empty.map((one) => ({ ...one.dataset, message: texts.fill_in })));
     return;
   }
   const { resource, sheet, header_row, rows, once, accept } = form;
   const content = { resource, sheet, header_row, columns, rows, once, accept };
+  let problems = [];
+  const showFields = (found) => {
+    problems = found;
+  };
   await replaceChoices(
-    () => post("/api/map", content),
+    () => post("/api/map", content, { showFields }),
     (answer) => {
       confirmed(answer);
       byId(byId("known-send").hidden ? "to-mend" : "known-send").focus();
     },
   );
+  showProblems(problems);
 }
 
 export function setUpMapping() {

@@ -2,6 +2,7 @@
 
 import { button, byId, callSheet, element, figure, fill, follow, link, post, reportTable, settled, show, showLines, startRequest, state, texts, whenShown } from "./core.js";
 import { changeView, refresh, showPart, showWrongRows } from "./correct.js";
+import { totalsParts } from "./totals.js";
 
 const ACTIONS = ["create", "update", "delete", "unchanged", "held", "unread"];
 const actionName = (name) => texts[name === "update" ? "update_action" : name];
@@ -9,6 +10,9 @@ const OPTIONS = { good_rows: "good-rows", update: "update", foreign_numbers: "fo
 const sendOptions = () => Object.fromEntries(Object.entries(OPTIONS).map(([name, id]) => [name, byId(id).checked]));
 
 function showChoices() {
+  const isChangeable = state.sheet?.changeable ?? false; // the interface changes records of this kind
+  byId("update-choice").hidden = !isChangeable;
+  if (!isChangeable) byId("update").checked = false;
   byId("plan-form").hidden = !state.sheet; // work without a sheet is shown here, too
   const left = byId("errors-left");
   const isWrong = (one) => one.refused || (one.errors && !state.sheet.sendable);
@@ -62,17 +66,35 @@ function planParts(planned, options) {
   for (const name of ACTIONS.filter((one) => planned.counts[one])) {
     const item = figureItem(name, planned.counts[name], actionName(name));
     if (!["create", "unread"].includes(name)) {
-      item.append(button(texts.in_grid, () => showInGrid(name)));
+      item.append(button(texts.in_grid, () => showInGrid(`plan:${name}`)));
     }
     figures.append(item);
   }
   const again = planned.retry_of ? [element("p", fill(texts.retry_of, { job: planned.retry_of }))] : [];
-  const reasons = planned.table.lines.length ? [reportTable(planned.table)] : [];
-  const parts = [environmentLine(planned), ...again, figures];
+  const unread = planned.unread ? [element("p", planned.unread, "cut")] : [];
+  const addition = (at) => groupButtons(planned.groups[at], options);
+  const reasons = planned.table.lines.length ? [reportTable(planned.table, { addition })] : [];
+  const parts = [environmentLine(planned), ...again, figures, ...unread];
+  reasons.push(...totalsParts(planned.totals));
   if (planned.writes === 0) return [...parts, element("p", texts.nothing_to_send), ...reasons];
   const text = fill(texts.send_rows, { n: planned.writes });
   const begin = (token, send) => startSending(token, send, options);
   return [...parts, ...confirmParts(planned, text, begin), ...reasons];
+}
+
+// Rows with one reason: shows them in the grid, and takes the option that decides about all of them.
+function groupButtons({ view, count, option }, options) {
+  const parts = [button(texts.in_grid, () => showInGrid(view))];
+  if (option && !options[option]) {
+    const decide = button(fill(texts[`all_${option}`], { n: count }), () => {
+      byId(OPTIONS[option]).checked = true;
+      plan();
+    });
+    parts.push(" ", decide);
+  }
+  const all = element("div", undefined, "decide");
+  all.append(...parts);
+  return [all];
 }
 
 export function figureItem(action, count, name) {
@@ -116,10 +138,10 @@ export function confirmParts(planned, text, begin) {
   return [ask, send];
 }
 
-async function showInGrid(action) {
+async function showInGrid(view) {
   await showPart(state.sheet.sheet);
   show("mend");
-  await changeView(`plan:${action}`);
+  await changeView(view);
 }
 
 async function startSending(token, send, options) {
@@ -173,7 +195,7 @@ function showOutcome(outcome) {
     parts.push(button(texts.to_refused, () => showRefused(refused), "main"), " ");
   }
   const lines = outcome.lines.map((line) => element("p", line));
-  shown.replaceChildren(...parts, ...lines, ...outcomeLinks(outcome), ...reasons);
+  shown.replaceChildren(...parts, ...lines, ...outcomeLinks(outcome), ...reasons, ...totalsParts(outcome.totals));
 }
 
 async function showRefused(sheet) {

@@ -367,8 +367,8 @@ _KEYS_SHOWN = Text(
     pt="os registros mostram as chaves de: {names}", en="records show the keys of: {names}"
 )
 _KEYS_HIDDEN = Text(
-    pt="os registros não mostram campos de chaves, e as linhas que dependem deles ficarão retidas: "
-    "{fields}",
+    pt="os registros não mostram campos de chaves, e as linhas que dependem deles não serão "
+    "enviadas e aguardarão você: {fields}",
     en="records do not show fields of keys, and rows that need them will be held: {fields}",
 )
 _FILTERED = Text(

@@ -132,11 +132,12 @@ def reason_table(
     *,
     all_rows: bool = False,
     remedies: Mapping[RowReason, Text] | None = None,
+    titled: bool = False,
 ) -> Table:
     """Return the rows of a plan, grouped by reason, with the columns that differ.
 
     The first rows of each group are named, with ``all_rows`` all of them. ``remedies`` are those of
-    ``RowReason.text``.
+    ``RowReason.text``; columns have their names or, ``titled``, their titles.
     """
     groups = group_by_reason(((row.action, row.reason), row) for row in planned).values()
     return Table(
@@ -147,7 +148,7 @@ def reason_table(
             Heading(titles.REASON, words=True),
         ),
         lines=[
-            _reason_line(rows, columns, len(rows) if all_rows else _SHOWN_ROWS, remedies)
+            _reason_line(rows, columns, len(rows) if all_rows else _SHOWN_ROWS, remedies, titled)
             for rows in groups
         ],
     )
@@ -158,6 +159,7 @@ def _reason_line(
     columns: Mapping[str, Column],
     most: int,
     remedies: Mapping[RowReason, Text] | None,
+    titled: bool,
 ) -> Line:
     """Return a reason with the numbers of its rows, and details of the first ones."""
     first = rows[0]
@@ -174,7 +176,8 @@ def _reason_line(
         if row.action is RowAction.DELETE:
             details.append(_DETAIL.format(row=row.row, text=_RECORD.format(code=row.record)))
         details += [
-            _DIFFERENCE.format(row=row.row, text=text) for text in row.difference_texts(columns)
+            _DIFFERENCE.format(row=row.row, text=text)
+            for text in row.difference_texts(columns, titled=titled)
         ]
     action = _ACTION_NAMES[first.action].format(n=len(rows))
     numbers = list_first([row.row for row in rows[:most]], most, len(rows))
@@ -200,7 +203,7 @@ _ACTION_NAMES: dict[RowAction, Text] = {
     RowAction.DELETE: Text(pt="a excluir", en="to delete"),
     RowAction.UPDATE: Text(pt="a alterar", en="to update"),
     RowAction.UNCHANGED: Text(pt="sem alteração", en="unchanged"),
-    RowAction.HELD: Text(pt="{n:retida|retidas}", en="{n:held|held}"),
+    RowAction.HELD: Text(pt="não {n:enviada|enviadas}, aguardando você", en="{n:held|held}"),
 }
 
 

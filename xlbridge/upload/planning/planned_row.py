@@ -58,22 +58,27 @@ class Difference:
     theirs: str | None
     items: "Sequence[ItemDifference]" = field(default=(), compare=False)
 
-    def shown(self, name: str, columns: Mapping[str, Column]) -> "Iterator[ShownDifference]":
+    def shown(
+        self, name: str, columns: Mapping[str, Column], *, titled: bool = False
+    ) -> "Iterator[ShownDifference]":
         """Yield the differing values formatted for display, of a list only those of its items.
 
-        ``name`` is the column's, ``columns`` are those of the resource, by path.
+        ``name`` is the column's, ``columns`` are those of the resource, by path. Labels are the
+        interface's names or, ``titled``, the columns' titles.
         """
         if not self.items:
             kind = None if name not in columns else columns[name].kind
             yours, theirs = _shown_value(self.yours, kind), _shown_value(self.theirs, kind)
-            yield ShownDifference(name, untranslated(name), yours, theirs, kind)
+            label = columns[name].title if titled and name in columns else untranslated(name)
+            yield ShownDifference(name, label, yours, theirs, kind)
         for sheet, number, column, *values in self.items:
             if number is None:
                 label, kind = untranslated(sheet), None
                 first, second = (_ITEM_COUNT.format(n=int(count)) for count in values)
             else:
                 kind = columns[f"{sheet}.{column}"].kind
-                label = _ITEM_LABEL.format(sheet=sheet, n=number + 1, column=column)
+                shown = columns[f"{sheet}.{column}"].title if titled else column
+                label = _ITEM_LABEL.format(sheet=sheet, n=number + 1, column=shown)
                 first, second = (_shown_value(value, kind) for value in values)
             yield ShownDifference(name, label, first, second, kind)
 
@@ -174,10 +179,13 @@ class PlannedRow(NamedTuple):
         for name, difference in self.differences.items():
             yield from difference.shown(name, columns)
 
-    def difference_texts(self, columns: Mapping[str, Column]) -> Iterator[Text]:
-        """Yield the text of each difference; ``columns`` are those of the resource, by path."""
-        for shown in self.shown_differences(columns):
-            yield shown.text
+    def difference_texts(
+        self, columns: Mapping[str, Column], *, titled: bool = False
+    ) -> Iterator[Text]:
+        """Yield the text of each difference, as ``Difference.shown``."""
+        for name, difference in self.differences.items():
+            for shown in difference.shown(name, columns, titled=titled):
+                yield shown.text
 
     def full_text(self, columns: Mapping[str, Column]) -> str:
         """Return the reason and the differences as one line."""

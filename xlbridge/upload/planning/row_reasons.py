@@ -37,7 +37,7 @@ _COUNT_TEXTS: Mapping[RowAction, Text] = {
     RowAction.CREATE: Text(pt="{n} a incluir", en="{n} to create"),
     RowAction.UPDATE: Text(pt="{n} a alterar", en="{n} to update"),
     RowAction.UNCHANGED: Text(pt="{n} sem alteração", en="{n} unchanged"),
-    RowAction.HELD: Text(pt="{n} {n:retida|retidas}", en="{n} held"),
+    RowAction.HELD: Text(pt="{n} não {n:enviada|enviadas}, aguardando você", en="{n} held"),
     RowAction.UNREAD: Text(pt="{n} a incluir sem conferir", en="{n} to create without a look-up"),
     RowAction.DELETE: Text(pt="{n} a excluir", en="{n} to delete"),
 }

@@ -120,7 +120,7 @@ _RETRY = Text(
     en="Next: fix the rows in {rejects}, then: xlbridge retry {job}",
 )
 _HELD = Text(
-    pt="A seguir: veja em {rejects} por que cada linha ficou retida; as que você corrigir ali vão "
+    pt="A seguir: veja em {rejects} por que cada linha aguarda você; as que você corrigir ali vão "
     "com: xlbridge retry {job}",
     en="Next: see in {rejects} why each row is held; those that you correct there are sent by: "
     "xlbridge retry {job}",
@@ -369,7 +369,7 @@ def _verdict(journal: Journal, job: Job) -> Text:
 
 _REST = {
     "unchanged": Text(pt="; sem alteração: {n}", en="; unchanged: {n}"),
-    "held": Text(pt="; retidas: {n}", en="; held: {n}"),
+    "held": Text(pt="; não enviadas, aguardando você: {n}", en="; held: {n}"),
     "undone": Text(pt="; desfeitas: {n}", en="; undone: {n}"),
 }
 

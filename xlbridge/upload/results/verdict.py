@@ -174,7 +174,7 @@ class RowOutcome(StrEnum):
 _OUTCOME_TEXTS: Mapping[RowOutcome, Text] = {
     RowOutcome.ACCEPTED: Text(pt="aceita", en="accepted"),
     RowOutcome.UNCHANGED: Text(pt="sem alteração", en="unchanged"),
-    RowOutcome.HELD: Text(pt="retida", en="held"),
+    RowOutcome.HELD: Text(pt="não enviada, aguardando você", en="held"),
     RowOutcome.REJECTED: Text(pt="rejeitada", en="rejected"),
     RowOutcome.NOT_WRITTEN: Text(pt="não gravada", en="not written"),
     RowOutcome.UNSENT: Text(pt="não enviada", en="not sent"),
@@ -184,7 +184,7 @@ _OUTCOME_TEXTS: Mapping[RowOutcome, Text] = {
 _OUTCOME_TITLES: Mapping[RowOutcome, Text] = {
     RowOutcome.ACCEPTED: Text(pt="Aceitas", en="Accepted"),
     RowOutcome.UNCHANGED: Text(pt="Sem alteração", en="Unchanged"),
-    RowOutcome.HELD: Text(pt="Retidas", en="Held"),
+    RowOutcome.HELD: Text(pt="Não enviadas, aguardando você", en="Held"),
     RowOutcome.REJECTED: Text(pt="Rejeitadas", en="Rejected"),
     RowOutcome.NOT_WRITTEN: Text(pt="Não gravadas", en="Not written"),
     RowOutcome.UNSENT: Text(pt="Não enviadas", en="Not sent"),

@@ -30,11 +30,11 @@ from xlbridge.resources.models import (
     read_as,
 )
 from xlbridge.resources.yaml_files import (
+    InvalidFile,
     Mistake,
     YamlDocument,
     YamlPath,
     document_mistake,
-    format_mistakes,
     mistakes_of,
     read_document,
     unknown_value,
@@ -223,8 +223,9 @@ def item_path(name: str, number: int, column: str) -> str:
 def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
     """Return the error that a mapping file has mistakes, with their lines."""
     distinct = dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.message.en)))
-    return UsageError(
-        format_mistakes(path, list(distinct)),
+    return InvalidFile(
+        path,
+        list(distinct),
         Text(
             pt="O que um mapeamento pode conter: xlbridge map --json-schema; um novo: xlbridge "
             "map ARQUIVO",

@@ -1,0 +1,142 @@
+"""The plan on the page explains itself, decides about rows together, and has control totals."""
+
+from datetime import date
+from pathlib import Path
+
+import httpx
+import pytest
+from browser import Page
+from playwright.sync_api import Page as Tab, expect
+from running_page import RunningPage, open_workbook, wait_for_end
+from sheets import write_records
+from test_workflow import begin, drop, outcome, send
+
+from xlbridge.sandbox import RunningSandbox
+
+
+@pytest.fixture
+def system(demo_sandbox: RunningSandbox) -> RunningSandbox:
+    """The system to which the page sends: a company with clients and suppliers."""
+    return demo_sandbox
+
+
+def titles(tmp_path: Path) -> Path:
+    """Write titles of two branches and months, one for a client that does not exist."""
+    records = [
+        {"codigoDaFilial": 1, "valorDoLancamento": 1000.1, "dataDeVencimento": date(2027, 2, 10)},
+        {"codigoDaFilial": 2, "valorDoLancamento": 0.2, "dataDeVencimento": date(2027, 1, 10)},
+        {"codigoDaFilial": 1, "valorDoLancamento": 5, "dataDeVencimento": date(2027, 2, 20)},
+    ]
+    for number, record in enumerate(records):
+        record["numeroDoDocumento"] = f"TOTALS-{number}"
+    records[2]["codigoDoCliente"] = 987654
+    path = tmp_path / "titulos.xlsx"
+    write_records(path, "contasreceber", records)
+    return path
+
+
+def cells(table: dict[str, list[dict[str, object]]]) -> list[object]:
+    return [line["cells"] for line in table["lines"]]
+
+
+def test_control_totals_before_and_after_sending(client: httpx.Client, tmp_path: Path) -> None:
+    open_workbook(client, titles(tmp_path))
+    planned = client.post("/api/plan", json={}).json()
+    by_action, by_month, by_branch = planned["totals"]
+    assert cells(by_action) == [["to create", "3", "1,005.30"], ["Total", "3", "1,005.30"]]
+    assert by_month["title"] == "Due date, by month"
+    assert cells(by_month)[:2] == [["01/2027", "1", "0.20"], ["02/2027", "2", "1,005.10"]]
+    assert [bar["value"] for bar in by_month["bars"]] == [0.2, 1005.1]
+    assert cells(by_branch)[:2] == [["1", "2", "1,005.10"], ["2", "1", "0.20"]]
+    client.post("/api/send", json={"token": planned["token"], "options": {}})
+    by_outcome, reasons = wait_for_end(client)["outcome"]["totals"]
+    assert cells(by_outcome) == [
+        ["accepted", "2", "1,000.30"],
+        ["rejected", "1", "5.00"],
+        ["Total", "3", "1,005.30"],
+    ]
+    assert cells(reasons)[0][1:] == ["1", "5.00"]
+    assert "987654" in cells(reasons)[0][0]
+    assert "codigoDoCliente" not in cells(reasons)[0][0]
+
+
+@pytest.mark.programs
+def test_totals_are_a_table_and_a_picture(page: Page, ui: RunningPage, tmp_path: Path) -> None:
+    tab = begin(page, ui, titles(tmp_path))
+    # The interface does not change receivables.
+    tab.locator("[data-view=send]").click()
+    expect(tab.locator("#update-choice")).to_be_hidden()
+    tab.get_by_role("button", name="See the plan").click()
+    picture = tab.get_by_role("img", name="Due date, by month: 01/2027 0.20; 02/2027 1,005.10")
+    expect(picture.locator("rect")).to_have_count(2)
+    widths = [float(bar.get_attribute("width")) for bar in picture.locator("rect").all()]
+    assert 0 < widths[0] < widths[1]
+    tab.get_by_test_id("send").click()
+    assert outcome(tab) == "partial"
+    rejected = tab.get_by_test_id("outcome").locator(".totals tr", has_text="987654")
+    expect(rejected.locator("td").nth(2)).to_have_text("5.00")
+
+
+@pytest.mark.programs
+def test_rows_with_one_reason_are_decided_together(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    records = [
+        {
+            "numeroDoDocumento": f"GROUP-{n}",
+            "dataDeVencimento": "30/11/2026",
+            "historico": "Aluguel",
+        }
+        for n in range(3)
+    ]
+    tab = begin(page, ui, write_records(tmp_path / "pagar.xlsx", "contaspagar", records))
+    assert send(tab) == "done"
+    for record in records:
+        record["historico"] = "Frete"
+    del records[2]["numeroDoDocumento"]
+    tab.locator("[data-view=begin]").click()
+    drop(tab, write_records(tmp_path / "pagar-2.xlsx", "contaspagar", records))
+    tab.locator("[data-view=send]").click()
+    tab.get_by_role("button", name="See the plan").click()
+    plan = tab.get_by_test_id("plan")
+    held = plan.locator('[data-action="held"]')
+    expect(held).to_contain_text("not sent, waiting for you")
+    expect(plan).to_contain_text(
+        "These rows are created without checking whether they exist: the rows have no key to be "
+        "looked up by. To have them checked, fill in for each row: Bank-slip barcode or Branch "
+        "code + Supplier code + Document number + Due date."
+    )
+    plan.get_by_role("button", name="Change all: 2").click()
+    expect(tab.locator("#update")).to_be_checked()
+    expect(plan.locator('[data-action="update"]')).to_contain_text("2")
+    expect(held).to_contain_text("1")  # which has no key to find its record
+    expect(plan).to_contain_text("row 2, History: sheet 'Frete', system 'Aluguel'")
+    plan.locator("tr", has_text="to update").get_by_role("button", name="show in the grid").click()
+    expect(tab.locator("#grid .line")).to_have_count(2)
+
+
+@pytest.mark.programs
+def test_only_what_the_interface_reverses_is_offered_to_be_undone(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    record = {"numeroDoDocumento": "UNDO-1", "dataDeVencimento": "30/11/2026"}
+    tab = begin(page, ui, write_records(tmp_path / "pagar.xlsx", "contaspagar", [record]))
+    assert send(tab) == "done"
+    receivable = {"numeroDoDocumento": "UNDO-2", "dataDeVencimento": date(2027, 2, 10)}
+    tab.locator("[data-view=begin]").click()
+    drop(tab, write_records(tmp_path / "receber.xlsx", "contasreceber", [receivable]))
+    assert send(tab) == "done"
+    assert offers_undo(tab, "receber.xlsx") == 0
+    assert offers_undo(tab, "pagar.xlsx") == 1
+    tab.get_by_role("button", name="Undo this upload").click()
+    expect(tab.locator("#undo-plan")).to_contain_text("row 2: the record")
+
+
+def offers_undo(tab: Tab, file: str) -> int:
+    """Open the details of a file's upload, and count the buttons that undo it."""
+    tab.locator("[data-view=jobs]").click()
+    tab.get_by_test_id("jobs").locator("tr", has_text=file.removesuffix(".xlsx")).get_by_role(
+        "button"
+    ).first.click()
+    tab.locator("#job-shown").get_by_text("History").wait_for()
+    return tab.get_by_role("button", name="Undo this upload").count()

@@ -1,0 +1,73 @@
+// The closed list of a column's values, below the cell being typed into.
+
+import { element } from "./cells.js";
+
+export class Choices {
+  constructor(input, take) {
+    this.input = input;
+    this.take = take; // called with the chosen value
+    this.at = -1; // the highlighted one, which Enter takes
+    this.list = element("ul", "choices-of-cell");
+    this.list.id = "choices-of-cell";
+    this.list.setAttribute("role", "listbox");
+    this.list.setAttribute("aria-label", input.getAttribute("aria-label"));
+    this.list.addEventListener("mousedown", (event) => {
+      event.preventDefault(); // the text area keeps the focus
+      event.stopPropagation();
+      const one = event.target.closest("li");
+      if (one) this.take(one.textContent);
+    });
+    this.hide();
+  }
+
+  get isShown() {
+    return !this.list.hidden;
+  }
+
+  // Offers the values that begin as what was typed; all of them if it is one of them.
+  offer(allowed) {
+    const typed = this.input.value.trim().toLocaleLowerCase();
+    const isComplete = allowed.some((one) => one.toLocaleLowerCase() === typed);
+    const offered = isComplete ? allowed : allowed.filter((one) => one.toLocaleLowerCase().startsWith(typed));
+    this.list.replaceChildren(
+      ...offered.map((text, at) => {
+        const one = element("li", "", text);
+        one.id = `choice-${at}`;
+        one.setAttribute("role", "option");
+        return one;
+      }),
+    );
+    this.list.hidden = !offered.length;
+    this.highlight(-1);
+  }
+
+  hide() {
+    this.list.hidden = true;
+    this.at = -1;
+  }
+
+  // Handles a key; returns whether it was one for the list.
+  key(event) {
+    if (!this.isShown) return false;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) {
+      const { length } = this.list.children;
+      this.highlight(this.at < 0 && step < 0 ? length - 1 : (this.at + step + length) % length);
+    } else if ((event.key === "Enter" || event.key === "Tab") && this.at >= 0) {
+      this.input.value = this.list.children[this.at].textContent;
+      return false; // the grid commits it
+    } else {
+      return false;
+    }
+    event.preventDefault();
+    return true;
+  }
+
+  highlight(at) {
+    this.at = at;
+    [...this.list.children].forEach((one, place) => one.setAttribute("aria-selected", String(place === at)));
+    const id = at < 0 ? "cell-here" : `choice-${at}`;
+    this.input.setAttribute("aria-activedescendant", id);
+    if (at >= 0) this.list.children[at].scrollIntoView({ block: "nearest" });
+  }
+}
