@@ -3,11 +3,16 @@
 from collections import Counter
 from pathlib import Path
 
+import openpyxl
 import pytest
-from marked_twins import ROWS, WRITERS, Pieces
+from environment import Xlbridge
+from marked_twins import ROWS, TEXT_COLUMN, WRITERS, Pieces
+from openpyxl.cell.rich_text import TextBlock
 
 from xlbridge.resources import Catalogue
-from xlbridge.validation import validate_workbook
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation import ValidatedSheet, validate_workbook
+from xlbridge.workbook.write import as_xlsx
 
 WHOLE, PART = "cell-struck", "text-struck-in-part"
 SHEETS: dict[str, tuple[Pieces, str, set[str]]] = {
@@ -25,13 +30,54 @@ SHEETS: dict[str, tuple[Pieces, str, set[str]]] = {
 """Texts and formats of conditional formats, with the findings of each row."""
 
 
+def counts(sheet: ValidatedSheet) -> Counter[str]:
+    """Return the numbers of cells with each finding."""
+    found = Counter[str]()
+    for finding in sheet.findings:
+        found[finding.kind.code] += finding.cells
+    return found
+
+
 @pytest.mark.parametrize("kind", WRITERS)
 @pytest.mark.parametrize("name", SHEETS)
 def test_twins_say_the_same(name: str, kind: str, tmp_path: Path, catalogue: Catalogue) -> None:
     pieces, form, codes = SHEETS[name]
     sheet = validate_workbook(WRITERS[kind](tmp_path, pieces, form), catalogue)
-    found = Counter[str]()
-    for finding in sheet.findings:
-        found[finding.kind.code] += finding.cells
-    assert found == dict.fromkeys(codes, ROWS)
+    assert counts(sheet) == dict.fromkeys(codes, ROWS)
     assert set(sheet.frame["historico"]) == {"".join(text for text, _ in pieces)}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in WRITERS if kind != ".xlsx"])
+@pytest.mark.parametrize("name", SHEETS)
+def test_copies_as_xlsx_say_the_same(
+    name: str, kind: str, tmp_path: Path, catalogue: Catalogue
+) -> None:
+    """The page, corrected copies and migrations work on such a copy."""
+    pieces, form, codes = SHEETS[name]
+    path = WRITERS[kind](tmp_path, pieces, form)
+    with as_xlsx(path, [], WorkbookLimits()) as copy:
+        sheet = validate_workbook(copy, catalogue)
+    assert counts(sheet) == dict.fromkeys(codes, ROWS)
+    assert set(sheet.frame["historico"]) == {"".join(text for text, _ in pieces)}
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_struck_pieces_of_a_copy_are_the_same(kind: str, tmp_path: Path) -> None:
+    pieces = (("a b", True), (" ção ", False), ("c", True), ("d", False))
+    with as_xlsx(WRITERS[kind](tmp_path, pieces, "0.00"), [], WorkbookLimits()) as copy:
+        page = openpyxl.load_workbook(copy, rich_text=True).worksheets[0]
+        text = page.cell(2, TEXT_COLUMN).value
+    struck = "".join(
+        str(piece) for piece in text if isinstance(piece, TextBlock) and piece.font.strike
+    )
+    assert (str(text), struck) == ("a b ção cd", "a bc")
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_a_migration_names_marks_that_it_does_not_copy(
+    kind: str, tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    path = WRITERS[kind](tmp_path, (("Parcela 1 ", False), ("de 2", True)), "0%")
+    target = tmp_path / "novo.xlsx"
+    options = ("--lang", "en", "template", "contasreceber", "--migrate", path, "-o", target)
+    assert "conditional formats, formats of parts of a text" in xlbridge(*options).stderr
