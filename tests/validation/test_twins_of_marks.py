@@ -8,10 +8,12 @@ import pytest
 from environment import Xlbridge
 from marked_twins import ROWS, TEXT_COLUMN, WRITERS, Pieces
 from openpyxl.cell.rich_text import TextBlock
+from xls_writer import PLAIN, STRUCK, Rich, write_xls
 
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import ValidatedSheet, validate_workbook
+from xlbridge.workbook.read import read_workbook
 from xlbridge.workbook.write import as_xlsx
 
 WHOLE, PART = "cell-struck", "text-struck-in-part"
@@ -81,3 +83,33 @@ def test_a_migration_names_marks_that_it_does_not_copy(
     target = tmp_path / "novo.xlsx"
     options = ("--lang", "en", "template", "contasreceber", "--migrate", path, "-o", target)
     assert "conditional formats, formats of parts of a text" in xlbridge(*options).stderr
+
+
+@pytest.mark.parametrize(
+    ("runs", "code"),
+    [
+        (((5, STRUCK), (0, STRUCK)), "cell-struck"),
+        (((0, PLAIN), (0, STRUCK)), "cell-struck"),
+        (((3, STRUCK), (3, PLAIN), (900, STRUCK)), None),
+        (((900, STRUCK),), None),
+        (((1, 4711), (2, STRUCK), (3, 0xFFFF)), "text-struck-in-part"),
+        (((8, STRUCK), (8, STRUCK)), "text-struck-in-part"),
+    ],
+)
+@pytest.mark.parametrize("inline", [False, True])
+def test_odd_runs_of_an_xls_end_no_command(
+    runs: tuple[tuple[int, int], ...],
+    code: str | None,
+    inline: bool,
+    tmp_path: Path,
+    catalogue: Catalogue,
+) -> None:
+    text = Rich("Parcela 1", runs, inline)
+    header, row = ["codigoDoCliente", "historico"], [1.0, text]
+    path = write_xls(tmp_path / "a.xls", [header, row])
+    sheet = validate_workbook(path, catalogue, resource="contasreceber")
+    found = {finding.kind.code for finding in sheet.findings if finding.column == "historico"}
+    assert found == ({code} if code else set())
+    with as_xlsx(path, [], WorkbookLimits()) as copy:
+        (cells,) = read_workbook(copy, WorkbookLimits()).sheets
+    assert cells.row(1)[1] == text.text

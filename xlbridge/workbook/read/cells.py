@@ -192,11 +192,11 @@ class RawSheet:
     def add_struck_text(
         self, row: int, column: int, pieces: list[tuple[int, int]], length: int
     ) -> None:
-        """Add a cell with a text of some length of which pieces are struck through, in order."""
+        """Add a cell with a text of some length of which pieces are struck through."""
         merged = list[tuple[int, int]]()
-        for begin, end in pieces:
+        for begin, end in sorted(pieces):
             if merged and merged[-1][1] >= begin:
-                merged[-1] = merged[-1][0], end
+                merged[-1] = merged[-1][0], max(merged[-1][1], end)
             elif end > begin:
                 merged.append((begin, end))
         if merged == [(0, length)]:

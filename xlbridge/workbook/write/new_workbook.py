@@ -182,12 +182,18 @@ class CellWriter:
         struck: Sequence[tuple[int, int]],
     ) -> None:
         """Write a text of which pieces are struck through, each from its begin to its end."""
+        mark = {"font_strikeout": True}
         pieces, done = list[Any](), 0
         for begin, end in struck:
-            pieces += [text[done:begin], self._formats.format(font_strikeout=True), text[begin:end]]
+            pieces += filter(None, [text[done:begin]])
+            if piece := text[begin:end]:
+                pieces += self._formats.format(**mark), piece
             done = end
-        pieces.append(text[done:])
-        if sheet.write_rich_string(row, column, *(piece for piece in pieces if piece != "")):
+        pieces += filter(None, [text[done:]])
+        # A rich text has at least two pieces.
+        if sum(isinstance(piece, str) for piece in pieces) < 2:
+            self.write(sheet, row, column, text, mark)
+        elif sheet.write_rich_string(row, column, *pieces):
             raise ValueError(f"Excel cannot hold row {row + 1}, column {column + 1}")
 
     def write_conditional(self, sheet: Worksheet, code: str, area: CellRange) -> None:
