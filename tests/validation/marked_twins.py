@@ -20,6 +20,8 @@ _RECORD = GOOD["contasreceber"]
 _NAMES = list(_RECORD)
 _AMOUNT, _HISTORY = _NAMES.index("valorDoLancamento"), _NAMES.index("historico")
 ROWS = 3
+TEXT_COLUMN = _HISTORY + 1
+"""Number of the column of the text."""
 
 Pieces = Sequence[tuple[str, bool]]
 """Pieces of a text, each with whether it is struck through."""

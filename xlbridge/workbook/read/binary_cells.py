@@ -27,19 +27,23 @@ _SUMMING = frozenset({0, 4, 5, 6, 7, 169})
 _SUBTOTAL = 344
 
 
+StruckText = tuple[list[tuple[int, int]], int]
+"""Begins and ends of the struck pieces of a text, and its length."""
+
+
 @dataclass
 class BookStyles:
     """Styles and dates of a workbook, filled record by record.
 
     ``codes``: the file's number formats by number; ``fonts``: whether each font strikes cells
     through; ``cells``: the number format and the font of each cell style. ``struck_texts``: the
-    indexes of shared texts that are struck through, each with whether it is so as a whole.
+    indexes of shared texts that are struck through, with the struck pieces and the text's length.
     """
 
     codes: dict[int, str] = field(default_factory=dict)
     fonts: list[bool] = field(default_factory=list)
     cells: list[tuple[int, int]] = field(default_factory=list)
-    struck_texts: dict[int, bool] = field(default_factory=dict)
+    struck_texts: dict[int, StruckText] = field(default_factory=dict)
     uses_1904_dates: bool = False
 
     @cached_property
@@ -55,26 +59,25 @@ class BookStyles:
     def _is_struck(self, font: int) -> bool:
         return font < len(self.fonts) and self.fonts[font]
 
-    def strikes(self, runs: bytes, length: int) -> bool | None:
-        """Return whether a rich text of some length is struck through as a whole, None if no part
-        of it is; ``runs`` are the first characters and the fonts of its runs."""
-        struck, first = list[bool](), length
-        for start, font in struct.iter_unpack("<HH", runs):
-            if start < length:
-                first = min(first, start)
-                struck.append(self._is_struck(font))
-        return (all(struck) and not first) if any(struck) else None
+    def struck_text(self, index: int) -> StruckText:
+        """Return the struck pieces of a shared text, and its length if there are any."""
+        return self.struck_texts.get(index, ([], 0))
+
+    def struck_pieces(self, runs: bytes, length: int) -> list[tuple[int, int]]:
+        """Return the begins and the ends of the struck pieces of a rich text of some length;
+        ``runs`` are the first characters and the fonts of its runs."""
+        found = [(min(start, length), font) for start, font in struct.iter_unpack("<HH", runs)]
+        ends = [*(start for start, _ in found[1:]), length]
+        return [
+            (start, end)
+            for (start, font), end in zip(found, ends, strict=False)
+            if self._is_struck(font)
+        ]
 
     def new_sheet(self) -> RawSheet:
         """Return the facts of a sheet without cells."""
         formats, struck = self._significant
         return RawSheet(formats=formats, struck=struck, uses_1904_dates=self.uses_1904_dates)
-
-
-def add_struck_text(raw: RawSheet, row: int, column: int, is_whole: bool | None) -> None:
-    """Add a cell with a text that is struck through as a whole or, if False, in part."""
-    if is_whole is not None:
-        (raw.struck_texts if is_whole else raw.partly_struck_texts).add((row, column))
 
 
 def conditional_formats(

@@ -160,7 +160,8 @@ class RawSheet:
     a percentage. ``part`` is the name of the sheet's part. ``formats`` are the significant number
     formats of the workbook by style, ``struck`` its styles that strike cells through;
     ``struck_texts`` are cells with a rich text that is struck through as a whole, and
-    ``partly_struck_texts`` those with one of which a part is. ``conditional_formats`` are the
+    ``partly_struck_texts`` those with one of which a part is, with the begin and the end of each
+    piece, which are not known in an .xlsx. ``conditional_formats`` are the
     number formats of conditional formats, with their ranges. ``replaced`` has the values of cells
     that the parser misreads. ``extent`` is that of the filled cells.
 
@@ -178,7 +179,7 @@ class RawSheet:
     formats: dict[int, str] = field(default_factory=dict)
     struck: frozenset[int] = frozenset()
     struck_texts: set[CellPosition] = field(default_factory=set)
-    partly_struck_texts: set[CellPosition] = field(default_factory=set)
+    partly_struck_texts: dict[CellPosition, list[tuple[int, int]]] = field(default_factory=dict)
     conditional_formats: list[tuple[str, CellRange]] = field(default_factory=list)
     uses_1904_dates: bool = False
     replaced: dict[CellPosition, bool | str] = field(default_factory=dict)
@@ -187,6 +188,21 @@ class RawSheet:
     widths: Sequence[tuple[int, int]] = ()
     is_unterminated: bool = False
     styles: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)
+
+    def add_struck_text(
+        self, row: int, column: int, pieces: list[tuple[int, int]], length: int
+    ) -> None:
+        """Add a cell with a text of some length of which pieces are struck through."""
+        merged = list[tuple[int, int]]()
+        for begin, end in sorted(pieces):
+            if merged and merged[-1][1] >= begin:
+                merged[-1] = merged[-1][0], max(merged[-1][1], end)
+            elif end > begin:
+                merged.append((begin, end))
+        if merged == [(0, length)]:
+            self.struck_texts.add((row, column))
+        elif merged:
+            self.partly_struck_texts[row, column] = merged
 
     def add_style(self, row: int, column: int, style: int) -> None:
         """Add the style of a cell, if it is significant."""

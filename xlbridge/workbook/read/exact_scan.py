@@ -217,8 +217,10 @@ class SheetScan:
         elif self._struck and kind == "s" and value:
             is_whole = self._struck.get(int(value))
         if is_whole is not None:
-            found = self.raw.struck_texts if is_whole else self.raw.partly_struck_texts
-            found.add(position)
+            if is_whole:
+                self.raw.struck_texts.add(position)
+            else:
+                self.raw.partly_struck_texts[position] = []
         if "f" in self._content and is_missing_result(
             kind, value, "".join(self._formula), self._lacks_results
         ):

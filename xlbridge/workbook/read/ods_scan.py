@@ -404,16 +404,14 @@ class _SheetBuilder:
         is_misread = _FORMULA not in attributes and not has_value
         if kind == "string" and _STRING_VALUE not in attributes:
             is_misread = text != _parsed_text(cell)
-        struck = self._struck(cell) if kind == "string" and len(cell) else None
+        struck = self._struck_pieces(cell, text) if kind == "string" and len(cell) else []
         for column in columns:
             name = attributes.get(_STYLE_NAME) or row_style or self._column_style(column)
             style = self._style_id(name, attributes)
             self._add_conditional(name, rows, column)
             for row in rows:
                 self.raw.add_style(row, column, style)
-                if struck is not None:
-                    found = self.raw.struck_texts if struck else self.raw.partly_struck_texts
-                    found.add((row, column))
+                self.raw.add_struck_text(row, column, struck, len(text))
                 if is_misread:
                     self.raw.replaced[row, column] = text
                 if not is_value:
@@ -456,24 +454,32 @@ class _SheetBuilder:
                 self.raw.conditional_formats.append((code, area))
             self._areas[column, code] = top, column, rows.stop - 1, column
 
-    def _struck(self, cell: _Element) -> bool | None:
-        """Return whether a text is struck through as a whole, None if no part of it is."""
-        found = {
-            is_struck
+    def _struck_pieces(self, cell: _Element, text: str) -> list[tuple[int, int]]:
+        """Return the begins and the ends of the struck pieces of a cell's text."""
+        pieces = [
+            piece
             for paragraph in cell.iterchildren(*_PARAGRAPHS)
-            for is_struck in self._strikes(paragraph, is_struck=False)
-        }
-        return False not in found if True in found else None
+            for piece in self._strikes(paragraph, is_struck=False)
+        ]
+        if all(is_struck for _, is_struck in pieces):
+            return [(0, len(text))] if pieces else []
+        struck, end = list[tuple[int, int]](), 0
+        for piece, is_struck in pieces:
+            begin = max(text.find(piece, end), end)
+            end = min(begin + len(piece), len(text))
+            if is_struck:
+                struck.append((begin, end))
+        return struck
 
-    def _strikes(self, element: _Element, *, is_struck: bool) -> Iterator[bool]:
-        """Yield for each piece of a text whether it is struck through."""
-        if (element.text or "").strip():
-            yield is_struck
-        for child in element.iterchildren(f"{{{_OPEN_DOCUMENT.format('text')}}}*"):
+    def _strikes(self, element: _Element, *, is_struck: bool) -> Iterator[tuple[str, bool]]:
+        """Yield the pieces of a text that are not blank, each with whether it is struck through."""
+        if piece := _WHITE_SPACE.sub(" ", element.text or "").strip():
+            yield piece, is_struck
+        for child in element.iterchildren(f"{_TEXT_SPACE}*"):
             own = is_struck or self._styles.strikes(child.get(_name("text:style-name"), ""))
             yield from self._strikes(child, is_struck=own)
-            if (child.tail or "").strip():
-                yield is_struck
+            if piece := _WHITE_SPACE.sub(" ", child.tail or "").strip():
+                yield piece, is_struck
 
     def _add_result(
         self, row: int, column: int, cell: Mapping[str, str], text: str, has_result: bool

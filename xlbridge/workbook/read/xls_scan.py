@@ -12,8 +12,8 @@ from olefile import OleFileIO
 from xlbridge.workbook.encryption import decrypted
 from xlbridge.workbook.read.binary_cells import (
     BookStyles,
+    StruckText,
     add_formula,
-    add_struck_text,
     conditional_formats,
     error_name,
 )
@@ -130,8 +130,8 @@ class XlsScan:
                 self._offsets[_text(data, 6, "<B")] = struct.unpack_from("<I", data)[0]
         if any(styles.fonts):
             for index, (length, runs) in enumerate(_SharedTexts(texts).runs()):
-                if runs and (is_whole := styles.strikes(runs, length)) is not None:
-                    styles.struck_texts[index] = is_whole
+                if runs and (pieces := styles.struck_pieces(runs, length)):
+                    styles.struck_texts[index] = pieces, length
 
     def sheet(self, name: str) -> RawSheet:
         """Return the facts of a sheet."""
@@ -151,7 +151,7 @@ class XlsScan:
                 elif kind == _FORMULA:
                     self._add_formula(raw, row, column, data, is_calculated)
                 elif kind in (_SHARED_TEXT_CELL, _RICH_TEXT_CELL):
-                    add_struck_text(raw, row, column, self._strikes(kind, data))
+                    raw.add_struck_text(row, column, *self._struck_text(kind, data))
             elif kind in _RUNS:
                 row, first = struct.unpack_from("<HH", data)
                 for column, offset in enumerate(range(4, len(data) - 3, _RUNS[kind]), first):
@@ -170,15 +170,16 @@ class XlsScan:
                 _add_layout(raw.layout, kind, data)
         return raw
 
-    def _strikes(self, kind: int, data: bytes) -> bool | None:
-        """Return whether a cell's text is struck through as a whole, None if no part of it is."""
+    def _struck_text(self, kind: int, data: bytes) -> StruckText:
+        """Return the struck pieces of a cell's text, and its length if there are any."""
         if kind == _SHARED_TEXT_CELL:
-            return self._styles.struck_texts.get(struct.unpack_from("<I", data, 6)[0])
+            (index,) = struct.unpack_from("<I", data, 6)
+            return self._styles.struck_text(index)
         length, wide = struct.unpack_from("<HB", data, 6)
         end = 9 + length * (1 + (wide & _WIDE))
         (count,) = struct.unpack_from("<H", data, end)
         runs = data[end + 2 : end + 2 + 4 * count]
-        return self._styles.strikes(runs[: len(runs) // 4 * 4], length)
+        return self._styles.struck_pieces(runs[: len(runs) // 4 * 4], length), length
 
     def _conditional_code(self, kind: int, data: bytes) -> str:
         """Return the number format of a rule of a conditional format, empty if it has none."""

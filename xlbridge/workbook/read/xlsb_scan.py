@@ -10,7 +10,6 @@ from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.binary_cells import (
     BookStyles,
     add_formula,
-    add_struck_text,
     conditional_formats,
     error_name,
 )
@@ -61,8 +60,9 @@ class XlsbScan:
                 data for kind, data in self._records(parts.shared_texts) if kind == _SHARED_TEXT
             )
             for index, data in enumerate(texts):
-                if (is_whole := self._rich_text(data)[1]) is not None:
-                    self._styles.struck_texts[index] = is_whole
+                text, pieces = self._rich_text(data)
+                if pieces:
+                    self._styles.struck_texts[index] = pieces, len(text)
         for kind, data in self._records(parts.workbook):
             if kind == _PROPERTIES:
                 self._styles.uses_1904_dates = bool(struct.unpack_from("<I", data)[0] & 1)
@@ -90,21 +90,15 @@ class XlsbScan:
                 raw.add_style(row, column, style & 0xFFFFFF)
                 if kind != _BLANK:
                     raw.extent.add(row, column)
-                if kind == _SHARED_TEXT_CELL and self._styles.struck_texts:
-                    (index,) = struct.unpack_from("<I", data, 8)
-                    is_whole = self._styles.struck_texts.get(index)
-                    add_struck_text(raw, row, column, is_whole)
-                if kind in (_ERROR, _FORMULA_ERROR):
-                    raw.errors[row, column] = error_name(struct.unpack_from("<B", data, 8)[0])
-                if kind >= _FORMULA_TEXT:
-                    self._add_formula(raw, row, column, kind, data)
+                self._add_content(raw, row, column, kind, data)
             elif kind == _RICH_TEXT_CELL:
                 column, style = struct.unpack_from("<II", data)
                 raw.add_style(row, column, style & 0xFFFFFF)
                 raw.extent.add(row, column)
                 # The parser leaves these cells out.
-                raw.replaced[row, column], is_whole = self._rich_text(data[8:])
-                add_struck_text(raw, row, column, is_whole)
+                text, pieces = self._rich_text(data[8:])
+                raw.replaced[row, column] = text
+                raw.add_struck_text(row, column, pieces, len(text))
             elif kind == _CONDITIONAL_RANGES:
                 (count,) = struct.unpack_from("<8xI", data)
                 ranges = list(struct.iter_unpack("<IIII", data[12 : 12 + 16 * count]))
@@ -120,6 +114,16 @@ class XlsbScan:
                 top, bottom, left, right = struct.unpack_from("<IIII", data)
                 raw.layout.merged.append((top + 1, left, bottom + 1, right))
         return raw
+
+    def _add_content(self, raw: RawSheet, row: int, column: int, kind: int, data: bytes) -> None:
+        """Add a cell's struck text, its error or its formula."""
+        if kind == _SHARED_TEXT_CELL and self._styles.struck_texts:
+            (index,) = struct.unpack_from("<I", data, 8)
+            raw.add_struck_text(row, column, *self._styles.struck_text(index))
+        if kind in (_ERROR, _FORMULA_ERROR):
+            raw.errors[row, column] = error_name(struct.unpack_from("<B", data, 8)[0])
+        if kind >= _FORMULA_TEXT:
+            self._add_formula(raw, row, column, kind, data)
 
     def _add_formula(self, raw: RawSheet, row: int, column: int, kind: int, data: bytes) -> None:
         """Add a cell with a formula."""
@@ -143,14 +147,14 @@ class XlsbScan:
             offset += max(size, 4)
         return code
 
-    def _rich_text(self, data: bytes) -> tuple[str, bool | None]:
-        """Return a text, and whether it is struck through as a whole, None if no part of it is."""
+    def _rich_text(self, data: bytes) -> tuple[str, list[tuple[int, int]]]:
+        """Return a text, and the begins and the ends of its struck pieces."""
         (flags,), (text, end) = struct.unpack_from("<B", data), _text(data, 1)
         if not flags & 1:
-            return text, None
+            return text, []
         (count,) = struct.unpack_from("<I", data, end)
         runs = data[end + 4 : end + 4 + 4 * count]
-        return text, self._styles.strikes(runs[: len(runs) // 4 * 4], len(text))
+        return text, self._styles.struck_pieces(runs[: len(runs) // 4 * 4], len(text))
 
     def _records(self, part: str) -> Iterator[tuple[int, bytes]]:
         content = self._archive.read(part)

@@ -17,7 +17,7 @@ from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
-from xlbridge.workbook.address import escape_text
+from xlbridge.workbook.address import CellRange, escape_text
 from xlbridge.workbook.style import FONT, FONT_SIZE
 
 _PAGE_WIDTH = 215  # readable characters across A4 in landscape
@@ -172,3 +172,39 @@ class CellWriter:
         cell_format = self._formats.format(**properties) if properties else None
         if sheet.write(row, column, value, cell_format):
             raise ValueError(f"Excel cannot hold row {row + 1}, column {column + 1}")
+
+    def write_struck(
+        self,
+        sheet: Worksheet,
+        row: int,
+        column: int,
+        text: str,
+        struck: Sequence[tuple[int, int]],
+    ) -> None:
+        """Write a text of which pieces are struck through, each from its begin to its end."""
+        mark = {"font_strikeout": True}
+        pieces, done = list[Any](), 0
+        for begin, end in struck:
+            pieces += filter(None, [text[done:begin]])
+            if piece := text[begin:end]:
+                pieces += self._formats.format(**mark), piece
+            done = end
+        pieces += filter(None, [text[done:]])
+        # A rich text has at least two pieces.
+        if sum(isinstance(piece, str) for piece in pieces) < 2:
+            self.write(sheet, row, column, text, mark)
+        elif sheet.write_rich_string(row, column, *pieces):
+            raise ValueError(f"Excel cannot hold row {row + 1}, column {column + 1}")
+
+    def write_conditional(self, sheet: Worksheet, code: str, area: CellRange) -> None:
+        """Write a conditional format with a number format, whose condition is not known.
+
+        That of the copy is never true, but the format is still reported.
+        """
+        top, left, bottom, right = area
+        rule = {
+            "type": "formula",
+            "criteria": "=FALSE",
+            "format": self._formats.format(num_format=code),
+        }
+        sheet.conditional_format(top - 1, left, bottom - 1, right, rule)

@@ -235,8 +235,8 @@ def as_xlsx(
     """Yield an .xlsx workbook with the content of a file, which is the file itself if it is one.
 
     Annotated, corrected and status copies are made from it, as only .xlsx files can be changed in
-    place. It has the same cells at the same addresses, number formats, hidden rows and columns,
-    and carries the same origin; formulas become their results.
+    place. It has the same cells at the same addresses, number formats, struck texts, hidden rows
+    and columns, and carries the same origin; formulas become their results.
 
     ``sheets`` are the names of hidden sheets to include, ``known`` the visible sheets if they were
     read before. A conversion is removed on exit. Raises what ``read_workbook`` raises.
@@ -294,6 +294,11 @@ def _write_all_cells(sheet: Any, cells: SheetCells, writer: CellWriter) -> None:
                 properties: dict[str, Any] = {}
                 if code := style.TIME_FORMATS.get(type(value)) or raw.formats.get(number, ""):
                     properties["num_format"] = code
-                if number in raw.struck:
+                if number in raw.struck or cell in raw.struck_texts:
                     properties["font_strikeout"] = True
-                writer.write(sheet, position, index, value, properties)
+                if struck := raw.partly_struck_texts.get(cell):
+                    writer.write_struck(sheet, position, index, str(value), struck)
+                else:
+                    writer.write(sheet, position, index, value, properties)
+    for code, area in raw.conditional_formats:
+        writer.write_conditional(sheet, code, area)
