@@ -94,16 +94,17 @@ def check_trial(
             Violation(ViolationKind.NO_VERDICT, text)
             for text in contradictions(replace(file, file=counted))
         ]
-        reasons = {job.id: job.verdict.reasons for job in file.jobs}
+        if file.ledger is None:
+            continue
         for row in file.rows:
+            why = file.ledger.reason(row)
             row_id = RowId(file.step, name, row.origin)
             if row.outcome is not RowOutcome.UNSENT and row.is_record:
                 checks.outcomes[row_id] = row.outcome
             if row.outcome in _NOT_IN_SYSTEM:
-                reason = row.job.reason if row.job.last("reason") else _NOT_SENT
-                checks.refused[row_id] = reasons.get(row.job.id, {}).get(row.row) or reason
+                checks.refused[row_id] = why or _NOT_SENT
             elif row.planned and row.outcome is RowOutcome.HELD and row.is_record:
-                checks.held[row_id] = row.planned.text or untranslated("–")
+                checks.held[row_id] = why or untranslated("–")
     for proof in proofs:
         _check_proof(checks, proof, folder, context.catalogue)
     with storage.transaction(writing=False) as connection:
