@@ -12,7 +12,7 @@ from databases import TABLES
 from good_rows import MAKERS, make_rows, rows_of_child, split_titles
 from make_month import Month as SampleMonth, write_month
 from rehearsal_parts import Month
-from sheets import write_workbook
+from sheets import GOOD, write_workbook
 from upload_parts import new_cnpj
 
 from xlbridge.resources import Catalogue
@@ -292,3 +292,15 @@ def test_the_sample_month_survives_faults(month: Month, seed: int) -> None:
     done = month.rehearse("--seed", "demo", "--format", "json", "--compare", *asked)
     assert done.returncode in (0, 5), done.stderr
     require_conditions(json.loads(done.stdout), rows)
+
+
+def test_a_row_that_was_refused_because_of_others_has_the_reason_that_its_upload_shows(
+    month: Month,
+) -> None:
+    wrong = {"codigoDoItemDeLancamento": "9.99.999"}
+    write_book(month, "contasreceber", [GOOD["contasreceber"] | more for more in ({}, wrong)])
+    write_plan(month, {"contasreceber": upload_of("contasreceber", ", mode: direct")})
+    found = month.report(1, "--seed", "demo")
+    because_of_others, itself = (place["message"] for place in found["rejected"])
+    assert because_of_others == "Not applied: the whole upload was rejected."
+    assert "9.99.999" in itself

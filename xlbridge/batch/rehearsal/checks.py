@@ -18,7 +18,7 @@ from xlbridge.batch.proof.builder import contradictions
 from xlbridge.batch.proof.model import FileProof, OpenReason, Proof, RowLocation
 from xlbridge.batch.rehearsal.report import RowId, TableCount, TrialChecks, Violation, ViolationKind
 from xlbridge.batch.run_options import BatchOutcome
-from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Catalogue, Resource
 from xlbridge.sandbox.rehearsal import (
     Content,
@@ -94,18 +94,17 @@ def check_trial(
             Violation(ViolationKind.NO_VERDICT, text)
             for text in contradictions(replace(file, file=counted))
         ]
+        if file.ledger is None:
+            continue
         for row in file.rows:
+            why = file.ledger.reason(row)
             row_id = RowId(file.step, name, row.origin)
             if row.outcome is not RowOutcome.UNSENT and row.is_record:
                 checks.outcomes[row_id] = row.outcome
             if row.outcome in _NOT_IN_SYSTEM:
-                messages = file.ledger.rejections(row) if file.ledger is not None else ()
-                reason = row.job.reason if row.job.last("reason") else _NOT_SENT
-                checks.refused[row_id] = (
-                    joined(found.labelled for found in messages) if messages else reason
-                )
+                checks.refused[row_id] = why or _NOT_SENT
             elif row.planned and row.outcome is RowOutcome.HELD and row.is_record:
-                checks.held[row_id] = row.planned.text or untranslated("–")
+                checks.held[row_id] = why or untranslated("–")
     for proof in proofs:
         _check_proof(checks, proof, folder, context.catalogue)
     with storage.transaction(writing=False) as connection:
