@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import xlsxwriter
 from sampling import across
-from sheets import GOOD
+from sheets import GOOD, write_rows
 from test_sheet_layout import with_single_quotes
 from xlsxwriter.worksheet import Worksheet
 
@@ -286,3 +286,17 @@ def test_row_that_is_not_a_record_has_no_other_findings(
     assert [f.kind.code for f in validated.findings] == ["row-total"]
     assert validated.findings[0].cell == "F7"
     assert validated.findings[0].value == "TOTAL"
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("Tipo 12345", "row-doubtful"), ("Setor: 2", "row-note"), ("Atacado 2", None)],
+    ids=str,
+)
+def test_a_name_with_a_number_in_a_registry_of_two_columns_is_doubtful(
+    tmp_path: Path, catalogue: Catalogue, name: str, code: str | None
+) -> None:
+    header = ["codigoDoTipoDeCliente", "descricaoDoTipoDeCliente"]
+    path = write_rows(tmp_path / "tipos.xlsx", header, [[None, name], [3, "Varejo"], [4, "Obras"]])
+    expected = [] if code is None else [(2, code)]
+    assert findings(validate_workbook(path, catalogue)) == expected

@@ -242,9 +242,18 @@ class _Marks:
             text = None if column is None else self._text(position, column)
             kind = None if column is None else self.typed.resource.by_name[column].kind
             is_misplaced = text is not None and kind is not None and not kind.is_text
-            if word in {RowWord.NOTE, RowWord.LABEL} or (
-                text is not None
-                and (position >= gap or (is_misplaced and _WORDS.match(text.strip())))
+            # In a registry of few columns, "Tipo 2" may be the name of a complete record.
+            is_label = word is RowWord.LABEL
+            may_be_name = is_label and text is not None and not {":", "="} & {*text}
+            if may_be_name and not gaps.sparse[position] and self._is_complete(position):
+                self.doubtful.setdefault(position, name)
+            elif (
+                is_label
+                or word is RowWord.NOTE
+                or (
+                    text is not None
+                    and (position >= gap or (is_misplaced and _WORDS.match(text.strip())))
+                )
             ):
                 self.add([position], "row-note", name or column)
             elif gaps.sparse[position]:
