@@ -262,9 +262,8 @@ class ListProposer:
             and (one.required or self._is_of_item(columns[one.name], groups, before))
         ]
         kept += _constants(known)
-        if len(kept) < _LEAST or any(one not in columns for one in items.required):
-            return ()
-        return kept
+        is_complete = {one.name for one in kept}.issuperset(items.required)
+        return kept if is_complete and len(kept) >= _LEAST else ()
 
     def _is_of_item(self, column: ProposedColumn, groups: _Groups, before: Set[str]) -> bool:
         """Return whether an optional column is that of an item: what is the same in all rows of a
