@@ -181,7 +181,7 @@ class ListProposer:
             return None
         used |= {text for one in columns.values() for text in one.sources}
         ordered = [columns[one.name] for one in resource.columns if one.name in columns]
-        rows: dict[str, Mapping[str, bool]] = {
+        rows: dict[str, Mapping[str, bool | str]] = {
             header: {text: not text.casefold().startswith(_CANCELLED) for text in one.texts}
             for header, one in self._columns.items()
             if header not in used and mapping_words(header) & _STATUS and resource.needs_children

@@ -18,7 +18,7 @@ def confirmed_mapping_text(
     header_row: int,
     resource: str,
     columns: Mapping[str, Mapping[str, Any]],
-    rows: Mapping[str, Mapping[str, bool]],
+    rows: Mapping[str, Mapping[str, bool | str]],
     once: Collection[str] = (),
 ) -> str:
     """Return the text of a mapping file with the ``columns`` that a person confirmed, those of
