@@ -75,7 +75,7 @@ class Batch:
 def coded_findings(found: SheetFindings) -> CodedFindings:
     return [
         (file.name, finding.cell, finding.kind.code)
-        for (file, _), findings in found.items()
+        for (file, *_), findings in found.items()
         for finding in findings
     ]
 

@@ -65,7 +65,7 @@ def test_a_client_whose_row_has_an_error_is_waited_for(
     batch.write("clientes", "c.xlsx", "cliente", rows)
     batch.write("receber", "r.xlsx", "contasreceber", titles("AX-1", "AX-2", "AX-3"))
     [waits, _] = findings = batch.cross_checks(registries).findings()[
-        batch.folder / "r.xlsx", "Plan1"
+        batch.folder / "r.xlsx", "Plan1", "contasreceber"
     ]
     assert [(f.cell, f.kind.code) for f in findings] == [
         ("B3", "reference-waits"),
@@ -108,9 +108,9 @@ def test_names_of_two_rows_are_ambiguous_but_repeated_documents_are_reported_the
         ("c3.xlsx", "C2", "duplicate-across-sheets"),
         ("r.xlsx", "B2", "link-ambiguous"),
     ]
-    [ambiguous] = found[batch.folder / "r.xlsx", "Plan1"]
+    [ambiguous] = found[batch.folder / "r.xlsx", "Plan1", "contasreceber"]
     assert ambiguous.details["records"] == "c1.xlsx · Plan1!D2; c2.xlsx · Plan1!D2"
-    [repeated] = found[batch.folder / "c3.xlsx", "Plan1"]
+    [repeated] = found[batch.folder / "c3.xlsx", "Plan1", "cliente"]
     assert repeated.details["first"] == "c2.xlsx · Plan1!C3"
 
 
@@ -143,7 +143,7 @@ def test_a_key_in_two_workbooks_is_found_in_the_one_that_is_sent_later(
     ]
     forwards, backwards = (batch.cross_checks(backwards=way).findings() for way in (False, True))
     assert coded_findings(forwards) == coded_findings(backwards) == expected
-    [first] = forwards[batch.folder / "b.xlsx", "Plan1"]
+    [first] = forwards[batch.folder / "b.xlsx", "Plan1", "contasreceber"]
     assert first.details["first"] == "a.xlsx · Plan1!J3"
 
 
@@ -161,7 +161,7 @@ def test_indistinguishable_rows_are_an_error(batch: Batch) -> None:
         ("b.xlsx", "A2", "row-repeated"),
         ("o.xlsx", "A3", "row-repeated"),
     ]
-    [repeated] = found[batch.folder / "b.xlsx", "Plan1"]
+    [repeated] = found[batch.folder / "b.xlsx", "Plan1", "contasreceber"]
     assert repeated.details["first"] == "a.xlsx · Plan1!A3"
     assert repeated.kind.severity == "error"
 
@@ -174,7 +174,7 @@ def test_records_that_an_unread_workbook_may_have_are_not_reported_as_missing(
     for unread in (catalogue["cliente"], None):
         checks = batch.cross_checks(registries)
         checks.add_unsettled(broken, unread)
-        findings = checks.findings()[batch.folder / "r.xlsx", "Plan1"]
+        findings = checks.findings()[batch.folder / "r.xlsx", "Plan1", "contasreceber"]
         assert [f.kind.code for f in findings] == ["reference-unsettled"] * 2
         assert findings[0].details["files"] == "c.xlsx"
     checks = batch.cross_checks(registries)

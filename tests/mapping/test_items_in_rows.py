@@ -349,3 +349,16 @@ def test_lists_that_no_header_tells_are_kept_next_month(tmp_path: Path, xlbridge
     block = after["lists"]["parcelas"]["items"][1]
     assert block == items[1]
     assert "→" not in done.stderr
+
+
+def test_a_plan_sends_and_proves_orders_with_a_row_for_each_item(
+    tmp_path: Path, at_demo: Xlbridge
+) -> None:
+    write(tmp_path, INSTALMENTS)
+    mapped(at_demo, tmp_path, codigoDaFilial=1)
+    step = "{upload: pedidos.csv, resource: pedido, map: m.yaml}"
+    (tmp_path / "mes.yaml").write_text(f"name: mes\nsteps:\n  pedidos: {step}\n", "utf-8")
+    done = at_demo("batch", "run", "mes.yaml", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "Rows: 2 = 2 accepted" in done.stdout
+    assert "Everything accounted for: 2 of 2 rows read back" in done.stdout

@@ -151,3 +151,23 @@ def test_due_dates_by_the_day_of_a_month(
     done = xlbridge("validate", "a.csv", "--map", "m.yaml", "--format", "json")
     (found,) = json.loads(done.stdout)["files"][0]["findings"]
     assert (found["code"], found["cell"]) == ("mapping-day-unknown", "B3")
+
+
+def test_an_unknown_state_among_settled_titles_is_asked_for(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    header = "Cliente;Vencimento;Valor;Histórico;Situação"
+    states = ("Em aberto", "Pago", "Renegociado")
+    rows = [f"1311;{day}/10/2026;99,90;Mensalidade;{it}" for day, it in enumerate(states, start=28)]
+    write(tmp_path, header, *rows)
+    done = xlbridge("map", "a.csv")
+    words = {"Em aberto": True, "Pago": False, "Renegociado": "?"}
+    assert yaml.safe_load(done.stdout)["rows"] == {"Situação": words}
+    assert "Situação" in done.stderr.splitlines()[-1]
+    complete(tmp_path, done.stdout)
+    refused = xlbridge("validate", "a.csv", "--map", "m.yaml")
+    assert (refused.returncode, "Renegociado" in refused.stderr) == (2, True)
+    content = yaml.safe_load(done.stdout)
+    content["rows"]["Situação"]["Renegociado"] = False
+    complete(tmp_path, yaml.safe_dump(content, allow_unicode=True))
+    assert read_amounts(xlbridge) == (1, 0)

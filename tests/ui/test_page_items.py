@@ -90,8 +90,12 @@ def test_the_columns_of_items_and_due_days_are_confirmed_in_the_browser(
     mapping.get_by_label("codigoDaFilial").fill("1")
     mapping.get_by_role("button", name="Confirm the columns").click()
     tab.locator("#known-counts", has_text="errors: 0").wait_for()
-    rows = ["1311;todo dia 10;10/2026;99,90;Aluguel", "1197;dia 5;11/2026;50,10;Suporte"]
-    lines = ["Cliente;Dia de vencimento;Competência;Valor;Histórico", *rows]
+    rows = [
+        "1311;todo dia 10;10/2026;99,90;Aluguel;Em aberto",
+        "1197;dia 5;11/2026;50,10;Suporte;Pago",
+        "1197;dia 5;11/2026;50,10;Suporte;Renegociado",
+    ]
+    lines = ["Cliente;Dia de vencimento;Competência;Valor;Histórico;Situação", *rows]
     path = tmp_path / "a receber.csv"
     path.write_text("\n".join(lines) + "\n", "utf-8")
     tab.set_input_files('[data-testid="drop"]', path)
@@ -104,5 +108,9 @@ def test_the_columns_of_items_and_due_days_are_confirmed_in_the_browser(
     mapping.get_by_role("button", name="Confirm the columns").click()
     expect(due).to_be_focused()
     due.fill("1")
+    mapping.get_by_role("button", name="Confirm the columns").click()
+    state = mapping.get_by_label("Renegociado")
+    expect(state).to_be_focused()
+    state.select_option("are left out")
     mapping.get_by_role("button", name="Confirm the columns").click()
     tab.locator("#known-counts", has_text="errors: 0").wait_for()

@@ -67,9 +67,7 @@ def describe_mapping(proposal: MappingProposal | SheetMapping) -> str:
                 source=source, name=name, confidence=confidence
             )
         )
-    if incomplete := [
-        name for name, column in proposal.all_columns.items() if column.is_incomplete
-    ]:
+    if incomplete := proposal.incomplete:
         print_message(
             Text(
                 pt="Substitua cada ? pelo valor que só você conhece: {names}",

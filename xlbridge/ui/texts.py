@@ -208,6 +208,8 @@ _TEXTS: Mapping[str, Text] = {
         "(* obrigatória):",
         en="The sheet lacks these columns; enter one value for all rows (* required):",
     ),
+    "rows_read": Text(pt="as linhas são lidas", en="the rows are read"),
+    "rows_left_out": Text(pt="ficam de fora", en="are left out"),
     "month_of_days": Text(pt="Coluna com o mês", en="Column with the month"),
     "months_later": Text(
         pt="Meses depois desse (0: no mesmo mês)", en="Months after that one (0: in the same month)"

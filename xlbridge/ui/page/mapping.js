@@ -62,9 +62,10 @@ function headerLine(one) {
     if (columns[name].values) why.append(...valueParts(name));
     if (columns[name].month && columns[name].from === one.header) why.append(...monthParts(name));
   }
+  if (form.rows[one.header]) why.append(...rowParts(one.header));
   if (!one.usable) why.append(texts.header_twice);
   const line = tableLine([`${one.letters} · ${one.header}`, one.samples.join(" · "), [chosen], [why]]);
-  if (form.kind === "proposed" && names.length === 0) line.className = "unused";
+  if (form.kind === "proposed" && names.length === 0 && !form.rows[one.header]) line.className = "unused";
   return line;
 }
 
@@ -101,6 +102,23 @@ function valueParts(name) {
     });
     const line = element("div");
     line.append(labelled(`${text} → ${titleOf(name)}`, typed));
+    return line;
+  });
+}
+
+function rowParts(header) {
+  const words = form.rows[header];
+  return Object.keys(words).map((text) => {
+    const chosen = element("select");
+    chosen.required = true;
+    chosen.append(option("", ""), option("true", texts.rows_read), option("false", texts.rows_left_out));
+    chosen.value = asText(words[text]);
+    chosen.addEventListener("change", () => {
+      words[text] = chosen.value === "" ? "?" : chosen.value === "true";
+      noteChange();
+    });
+    const line = element("div");
+    line.append(labelled(text, chosen));
     return line;
   });
 }

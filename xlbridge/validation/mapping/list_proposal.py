@@ -181,7 +181,7 @@ class ListProposer:
             return None
         used |= {text for one in columns.values() for text in one.sources}
         ordered = [columns[one.name] for one in resource.columns if one.name in columns]
-        rows: dict[str, Mapping[str, bool]] = {
+        rows: dict[str, Mapping[str, bool | str]] = {
             header: {text: not text.casefold().startswith(_CANCELLED) for text in one.texts}
             for header, one in self._columns.items()
             if header not in used and mapping_words(header) & _STATUS and resource.needs_children
@@ -262,9 +262,8 @@ class ListProposer:
             and (one.required or self._is_of_item(columns[one.name], groups, before))
         ]
         kept += _constants(known)
-        if len(kept) < _LEAST or any(one not in columns for one in items.required):
-            return ()
-        return kept
+        is_complete = {one.name for one in kept}.issuperset(items.required)
+        return kept if is_complete and len(kept) >= _LEAST else ()
 
     def _is_of_item(self, column: ProposedColumn, groups: _Groups, before: Set[str]) -> bool:
         """Return whether an optional column is that of an item: what is the same in all rows of a

@@ -18,7 +18,7 @@ def confirmed_mapping_text(
     header_row: int,
     resource: str,
     columns: Mapping[str, Mapping[str, Any]],
-    rows: Mapping[str, Mapping[str, bool]],
+    rows: Mapping[str, Mapping[str, bool | str]],
     once: Collection[str],
     accept: Sequence[str],
 ) -> str:

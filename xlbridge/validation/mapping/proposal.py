@@ -127,7 +127,7 @@ class MappingProposal:
     ignore: Mapping[str, Text]
     header_row: int = 1
     base: SheetMapping | None = None
-    rows: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
+    rows: Mapping[str, Mapping[str, bool | str]] = field(default_factory=dict)
     lists: Mapping[str, ProposedList] = field(default_factory=dict)
 
     @property
@@ -139,6 +139,12 @@ class MappingProposal:
             for number, block in enumerate(one.items):
                 found |= {item_path(name, number, column.name): column for column in block}
         return found
+
+    @property
+    def incomplete(self) -> Sequence[str]:
+        """Columns, and headers of rows, with a value that a person has to fill in."""
+        columns = [name for name, one in self.all_columns.items() if one.is_incomplete]
+        return columns + [text for text, it in self.rows.items() if TO_FILL_IN in it.values()]
 
     @property
     def weight(self) -> float:
@@ -471,13 +477,13 @@ def _proposed_rows(
     columns: Sequence[ForeignColumn],
     base: SheetMapping | None,
     used: Set[str],
-) -> Mapping[str, Mapping[str, bool]]:
+) -> Mapping[str, Mapping[str, bool | str]]:
     """Return the words of the rows of a sheet of titles that are read and left out, by header."""
-    found: dict[str, Mapping[str, bool]] = {}
+    found: dict[str, Mapping[str, bool | str]] = {}
     known = {header_key(text): words for text, words in base.rows.items()} if base else {}
     party = _party(resource)
     for foreign in columns:
-        words = known.get(header_key(foreign.header))
+        words: Mapping[str, bool | str] | None = known.get(header_key(foreign.header))
         if words is None and party is not None and foreign.header not in used:
             words = selected_rows(foreign, party)
         if words is not None:

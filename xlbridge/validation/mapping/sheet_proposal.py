@@ -255,9 +255,14 @@ def _choose_proposal(
         if not any(names & _COUNTED for names in proposal.foreign_names.values())
     ]
     titled = _resources_in_names(resources, path, cells, position)
-    if any(proposal.lists for proposal in counting):
-        # A row for each item: it is no stock entry, even if that has the same columns.
-        counting = [one for one in counting if one.lists or one.resource.name in titled]
+    with_items = [len(proposal.used_headers) for proposal in counting if proposal.lists]
+    if with_items:
+        # A row for each item: it is no stock entry, unless that uses more of the columns.
+        counting = [
+            one
+            for one in counting
+            if one.lists or one.resource.name in titled or len(one.used_headers) > max(with_items)
+        ]
     # Texts above the header may apply to several columns.
     above = (
         [value for value in cells.row(position - 1) if isinstance(value, str)] if position else []

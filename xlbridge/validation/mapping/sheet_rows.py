@@ -56,7 +56,7 @@ def map_sheet(
     found = find_header(request.file, mapping, workbook, request.sheet)
     left_out, findings = _rows_left_out(mapping, found)
     firsts = _first_rows(mapping, found, left_out)
-    lists = MappedLists(mapping, resource, found, format_lookup(found.cells), left_out, firsts)
+    lists = MappedLists(mapping, resource, found, format_lookup(found.cells), firsts)
     if mapping.lists:
         left_out |= {row for row in rows_below(found) if row not in firsts}
     main = map_rows(mapping.columns, resource, found, lists.formats_of, left_out | lists.repeated)
@@ -156,7 +156,6 @@ class MappedLists:
     resource: Resource
     found: HeaderCandidate
     formats_of: FormatLookup
-    left_out: Set[int]
     firsts: Mapping[int, int]
 
     @property

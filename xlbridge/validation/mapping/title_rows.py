@@ -10,7 +10,7 @@ from xlbridge.validation.mapping.column_fit import (
     mapping_words,
     words_of_rows,
 )
-from xlbridge.validation.mapping.mapping_file import value_key
+from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, value_key
 
 _SIDES = {"codigoDoCliente": ("in", "out"), "codigoDoFornecedor": ("out", "in")}
 """Words of the rows of receivables and payables, and of the others, by the column of the party."""
@@ -20,15 +20,22 @@ _DAY, _DUE = frozenset({"dia"}), frozenset({"vencimento"})
 _MONTHS = frozenset({"mes", "competencia", "referencia", "periodo"})
 
 
-def selected_rows(foreign: ForeignColumn, party: str) -> Mapping[str, bool] | None:
+def selected_rows(foreign: ForeignColumn, party: str) -> Mapping[str, bool | str] | None:
     """Return which words of a column are those of open titles of the party, or of what comes from
-    or goes to it; None unless all words are known and some rows are left out."""
+    or goes to it, ``TO_FILL_IN`` for a word that is not known among those of settled titles; None
+    unless most words are known and some rows are left out."""
+    words = {text: value_key(text) for text in foreign.texts}
     for kept, left in (("open", "settled"), _SIDES[party]):
-        words = {text: value_key(text) for text in foreign.texts}
-        if words_of_rows(kept) | words_of_rows(left) >= set(words.values()):
-            found = {text: word in words_of_rows(kept) for text, word in words.items()}
-            if len({*found.values()}) > 1:
-                return found
+        known = words_of_rows(kept) | words_of_rows(left)
+        unknown = sum(word not in known for word in words.values())
+        if unknown and (kept != "open" or 2 * unknown > len(words)):
+            continue
+        found: dict[str, bool | str] = {
+            text: word in words_of_rows(kept) if word in known else TO_FILL_IN
+            for text, word in words.items()
+        }
+        if False in found.values() and len({*found.values()}) > 1:
+            return found
     return None
 
 
