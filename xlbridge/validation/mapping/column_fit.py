@@ -130,6 +130,11 @@ def says_amount(header: str) -> bool:
     return not mapping_words(header).isdisjoint(known.amounts | known.other_amounts)
 
 
+def is_bare_amount(header: str) -> bool:
+    """Return whether a header says nothing but that it has an amount."""
+    return mapping_words(header) <= _vocabulary().amounts
+
+
 _COST_CENTRE = frozenset({"centro", "custo"})
 
 
