@@ -11,6 +11,7 @@ from xlbridge.resources import Catalogue, Kind
 
 _NOUNS = ("Parcela", "Parc.", "Lançamento", "Nota", "Item", "Nº", "Seq.", "Tipo", "Título", "Conta")
 _NOTHING = frozenset[str]()
+_TELEPHONES = frozenset({"telefone", "fone", "celular", "tel", "phone", "mobile", "whatsapp"})
 
 
 def misleading(layout: Layout, catalogue: Catalogue) -> Iterator[Layout]:
@@ -53,13 +54,15 @@ def _without(layout: Layout, header: str) -> Layout:
 
 def _substitutes(layout: Layout, header: str) -> dict[str, frozenset[str]]:
     """Return the optional columns of a layout in which a column means nothing: another header with
-    a word of its header may supply what it did, except for an amount, and a document tells the
-    nature."""
+    a word of its header may supply what it did, except for an amount; one telephone may be used
+    in place of another, and a document tells the nature."""
     found = {}
     for name, optional in layout.optional.items():
         extra = set(optional)
         if _words(name) & _words(header):
             extra |= {column for column in layout.expected[header] if "valor" not in column.lower()}
+        if _words(name) & _TELEPHONES:
+            extra |= {"telefone"} & layout.expected[header]
         if layout.expected[name] & {"cpf", "cnpj"}:
             extra |= {"natureza"} & layout.expected[header]
         found[name] = frozenset(extra)

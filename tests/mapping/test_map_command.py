@@ -314,7 +314,7 @@ def test_a_mapped_sheet_is_uploaded_once(tmp_path: Path, at_demo: Xlbridge) -> N
     (tmp_path / "m.yaml").write_text(text.replace("link: filial", "values: {Loja: 1}"), "utf-8")
     bad = at_demo("upload", "titulos.xlsx", "--map", "m.yaml", "--yes")
     assert bad.returncode == 1
-    assert "A4='Matriz'" in bad.stderr
+    assert "A4='Matriz São Paulo'" in bad.stderr
 
 
 def test_a_corrected_mapped_sheet_is_retried_with_its_mapping(

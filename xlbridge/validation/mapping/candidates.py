@@ -248,7 +248,8 @@ def fit_and_body(column: Column, foreign: ForeignColumn) -> tuple[float | None, 
         body["numbers"] = style
     share = fit(column, foreign)
     has_names = takes_listed_names(column) and any(map(is_name, foreign.words))
-    is_word = has_names or names_records(column, foreign) or (share or 1) < MIN_FIT
+    fits = share is None or share >= MIN_FIT
+    is_word = has_names or names_records(column, foreign) or not fits
     if share is not None and is_word and can_list_values(column, foreign):
         body["values"] = listed_values(column, foreign)
     return share, body

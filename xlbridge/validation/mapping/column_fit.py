@@ -141,9 +141,19 @@ def says_amount(header: str) -> bool:
     return not mapping_words(header).isdisjoint(known.amounts | known.other_amounts)
 
 
+def is_bare_amount(header: str) -> bool:
+    """Return whether a header says nothing but that it has an amount."""
+    return mapping_words(header) <= _vocabulary().amounts
+
+
+_COST_CENTRE = frozenset({"centro", "custo"})
+
+
 def is_unknown_amount(header: str) -> bool:
     """Return whether a header has a word for an amount and none that makes it another one."""
     known, words = _vocabulary(), mapping_words(header)
+    if words >= _COST_CENTRE:
+        words -= _COST_CENTRE
     return not words.isdisjoint(known.amounts) and words.isdisjoint(
         known.other_things | known.other_units | known.goods
     )

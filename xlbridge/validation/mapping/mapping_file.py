@@ -83,7 +83,7 @@ class MappedColumn(
     separator: The separator of joined texts; by default a space.
     constant: One value for all rows.
     link: The registry in which the record that the cell or the constant names is looked up; its
-        code is used. ``values`` then has the names in the system for words that differ from them.
+        code is used. Words with values are looked up by these.
     """
 
     source: Name | None = None

@@ -38,8 +38,10 @@ from xlbridge.validation.mapping.column_fit import (
     NameMatcher,
     columns_called,
     fit,
+    is_bare_amount,
     listed_values,
     mapping_words,
+    says_amount,
 )
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
@@ -242,6 +244,29 @@ class _Choice(dict[str, ProposedColumn]):
                 reason = WITH_RIVALS.format(reason=chosen.reason, others=one.header)
                 self.add(one.name, chosen.body, Confidence.MEDIUM, reason)
 
+    def doubt_bare_amount(self, resource: Resource, columns: Sequence[ForeignColumn]) -> None:
+        """Lower the confidence of a bare "Valor" beside other amounts that no column takes."""
+        name = resource.totals.amount or ""
+        amount = self.get(name)
+        if amount is None or amount.confidence is not Confidence.HIGH or len(amount.sources) != 1:
+            return
+        column, used = resource.by_name[name], self.headers
+        own = next((one for one in columns if one.header == amount.sources[0]), None)
+        if own is None or not is_bare_amount(own.header):
+            return
+        others = [
+            one.header
+            for one in columns
+            if one.header not in used
+            and (says_amount(one.header) or "$" in one.header)
+            and one.values != own.values
+            and any(set(text) & set("123456789") for text in one.texts)
+            and (fit(column, one) or 0) >= MIN_FIT
+        ]
+        if others:
+            reason = WITH_RIVALS.format(reason=amount.reason, others=", ".join(others))
+            self.add(name, amount.body, Confidence.MEDIUM, reason)
+
     def replace_gone(
         self, base: SheetMapping, resource: Resource, new: Sequence[ForeignColumn]
     ) -> None:
@@ -439,7 +464,9 @@ def propose(
         old = set(map(header_key, base.header))
         choice.doubt_rivals([one for one in candidates if header_key(one.header) not in old])
     choice.add_best(candidates)
-    if base is not None:
+    if base is None:
+        choice.doubt_bare_amount(resource, columns)
+    else:
         new = [one for one in open_columns if header_key(one.header) not in old]
         choice.replace_gone(base, resource, new)
     choice.join_parts(resource, open_columns)
