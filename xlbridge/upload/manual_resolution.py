@@ -42,8 +42,10 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
         doubtful = doubtful or [one for one in parts or [job] if _may_be_in_doubt(one)]
         if not doubtful:
             raise _not_in_doubt(job)
+        for part in doubtful if seen is Resolution.NOT_APPLIED else ():
+            _require_settled(part, journal.now(), context.settings.settle_seconds)
         for part in doubtful:
-            _record_resolution(journal, part, seen, reason, context.settings.settle_seconds)
+            _record_resolution(journal, part, seen, reason)
         update_parent(journal, job)
         return ensure_sheet_evidence(context, journal.job(job.id))
 
@@ -54,16 +56,12 @@ def _may_be_in_doubt(job: Job) -> bool:
     return not job.state.is_settled and job.state is not State.STAGED
 
 
-def _record_resolution(
-    journal: Journal, job: Job, seen: Resolution, reason: str, settle_seconds: float
-) -> None:
+def _record_resolution(journal: Journal, job: Job, seen: Resolution, reason: str) -> None:
     """Record that a person found the doubtful rows of a job present, or absent.
 
     Rows that were already proven stay so, and records that were never sent are left out. Raises
     what ``resolve_job`` raises.
     """
-    if seen is Resolution.NOT_APPLIED:
-        _require_settled(job, journal.now(), settle_seconds)
     who = f"{_user_name()}@{socket.gethostname()}"
     resolved = {"as": seen.value, "reason": reason, "by": who}
     known = None

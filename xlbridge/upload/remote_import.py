@@ -19,8 +19,7 @@ from xlbridge.upload.results.remote_verdict import (
     verdict_of_log,
     verdict_of_rejection,
 )
-from xlbridge.upload.results.verdict import RowOutcome, Verdict
-from xlbridge.upload.written_records import has_two_spellings
+from xlbridge.upload.results.verdict import RowOutcome, Verdict, has_two_spellings
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import (
     IMPORT_LOG,

@@ -18,7 +18,7 @@ from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, FoundRecord, RowSnapshot, Snapshot
 from xlbridge.upload.lookup.snapshot_journal import Moment
 from xlbridge.upload.planning.row_reasons import RowAction
-from xlbridge.upload.results.verdict import LostField, RowOutcome
+from xlbridge.upload.results.verdict import LostField, RowOutcome, has_two_spellings
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext
@@ -211,11 +211,6 @@ def _read_by_number(
         at: None if one is None else _record_of_row(one, None, written.codes[at])
         for at, one in zip(positions, found, strict=True)
     }
-
-
-def has_two_spellings(name: str) -> bool:
-    """Return whether the description shows a field in PascalCase, unlike the samples' camelCase."""
-    return name[:1].isupper()
 
 
 def _record_of_row(

@@ -16,7 +16,7 @@ from xlbridge.i18n import Text, joined
 from xlbridge.resources import Column, Kind, Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.payload import frame_of_rows
-from xlbridge.upload.written_records import has_two_spellings
+from xlbridge.upload.results.verdict import has_two_spellings
 from xlbridge.wire.imports import ImportQuery, split_line_number
 from xlbridge.workbook.edit import with_headers
 from xlbridge.workbook.write import write_records

@@ -43,6 +43,11 @@ class RejectedRow(NamedTuple):
         return self.itself or self.column is not None
 
 
+def has_two_spellings(name: str) -> bool:
+    """Return whether the description shows a field in PascalCase, unlike the samples' camelCase."""
+    return name[:1].isupper()
+
+
 @dataclass(frozen=True, slots=True)
 class LostField:
     """Column whose values the system has not taken: an example as sent and as stored, None if that

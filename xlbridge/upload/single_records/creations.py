@@ -24,6 +24,7 @@ from xlbridge.upload.lookup.row_lookup import business_keys, comparable_value
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, FoundRecord, Snapshot
 from xlbridge.upload.lookup.snapshot_journal import Moment
+from xlbridge.upload.results.verdict import has_two_spellings
 from xlbridge.upload.single_records.inventory_counts import close_inventory, register_counts
 from xlbridge.upload.single_records.request import (
     Announce,
@@ -47,7 +48,6 @@ from xlbridge.upload.single_records.write_journal import (
     plain_json,
     problems_note,
 )
-from xlbridge.upload.written_records import has_two_spellings
 from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:
