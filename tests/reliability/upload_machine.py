@@ -3,6 +3,8 @@
 Sheets are planned, run, resumed and uploaded again, doubts are resolved; requests fail, the server
 becomes unreachable and returns, time passes. After each step, and at the end, the sandbox's
 database shows whether a guarantee was broken.
+
+Inside: upload.
 """
 
 import itertools

@@ -21,7 +21,7 @@ from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.own_writes import Patience
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.planning.consent import ConsentRequest
-from xlbridge.upload.planning.plan_builder import plan_still_holds
+from xlbridge.upload.planning.plan_builder import PLAN_CHANGED, plan_still_holds
 from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, Verdict
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import ImportQuery
@@ -36,10 +36,6 @@ _TRY_AGAIN = Text(
     en="Nothing was written. To try again: xlbridge resume {job}",
 )
 _NO_CONSENT = Text(pt="sem confirmação", en="not confirmed")
-PLAN_CHANGED = Text(
-    pt="os registros do sistema mudaram depois do plano; nenhuma destas linhas foi enviada",
-    en="records in the system have changed since the plan; none of these rows was sent",
-)
 _SEE_NEW_PLAN = Text(
     pt="Veja o novo plano e confirme de novo: xlbridge resume {job}",
     en="Check the new plan and confirm again: xlbridge resume {job}",

@@ -15,8 +15,8 @@ from xlbridge.resources import Mode
 from xlbridge.upload import reconcile, remote_import
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.planning.plan_builder import PLAN_CHANGED
 from xlbridge.upload.results.verdict import LostField
-from xlbridge.upload.run_context import PLAN_CHANGED
 from xlbridge.upload.written_records import check_written_records
 from xlbridge.wire.imports import ImportState
 

@@ -391,6 +391,12 @@ def replan_job(
     return plan_source(context, client, source, options, patience, job)
 
 
+PLAN_CHANGED = Text(
+    pt="os registros do sistema mudaram depois do plano; nenhuma destas linhas foi enviada",
+    en="records in the system have changed since the plan; none of these rows was sent",
+)
+
+
 def plan_still_holds(context: UploadContext, client: Client, job: Job, patience: Patience) -> bool:
     """Plan a job again; return whether the plan is the same, and record that if it is.
 
