@@ -405,6 +405,8 @@ def test_an_answer_that_announces_a_terabyte_is_not_read(
     server.steps = [HEAD + b"Content-Length: 1099511627776\r\n\r\n{"]
     with pytest.raises(InDoubt):
         client.registry.clients.create(nomeComercial="Ana")
+    with pytest.raises(TransportError, match="stopped midway"):
+        list(client.records(CLIENT_LIST))
 
 
 def test_records_are_yielded_before_the_answer_has_ended(

@@ -311,6 +311,8 @@ class ListingAnswer:
         has no end, or comes byte by byte.
         """
         pieces = self._reply.iter_bytes()
+        if int(self._reply.headers.get("Content-Length") or 0) > _MAX_LISTING:
+            raise TruncatedBody
         received, part, waited = 0, 0, 0.0
         while received <= _MAX_LISTING and waited <= self._seconds:
             begun = time.monotonic()
