@@ -6,6 +6,7 @@ Inside: client.
 import json
 import socket
 import threading
+import time
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 from sampling import examples
-from scripted_server import ScriptedServer, answer, ok
+from scripted_server import ScriptedServer, answer, ok, open_client
 
 from xlbridge.client import Client
 from xlbridge.client.listings import RecordShape
@@ -376,6 +377,36 @@ def test_memory_does_not_grow_with_the_answer(server: ScriptedServer, client: Cl
         tracemalloc.stop()
     assert count == many
     assert peak < 2_000_000 < many * len(record)
+
+
+@pytest.mark.parametrize(
+    "begin", [b"", b'{"success":true,"data":[', b'{"success":true,"data":[{"nomeComercial":"']
+)
+def test_a_listing_that_comes_byte_by_byte_ends(server: ScriptedServer, begin: bytes) -> None:
+    def send(connection: socket.socket) -> None:
+        with suppress(ConnectionError):
+            connection.sendall(HEAD + b"Connection: close\r\n\r\n" + begin)
+            # Until the client goes away.
+            while True:
+                connection.sendall(b" ")
+                time.sleep(0.02)
+
+    server.steps = [send]
+    with (
+        open_client(server.base_url, [], timeout=0.1) as client,
+        pytest.raises(TransportError, match="stopped midway"),
+    ):
+        list(client.records(CLIENT_LIST))
+
+
+def test_an_answer_that_announces_a_terabyte_is_not_read(
+    server: ScriptedServer, client: Client
+) -> None:
+    server.steps = [HEAD + b"Content-Length: 1099511627776\r\n\r\n{"]
+    with pytest.raises(InDoubt):
+        client.registry.clients.create(nomeComercial="Ana")
+    with pytest.raises(TransportError, match="stopped midway"):
+        list(client.records(CLIENT_LIST))
 
 
 def test_records_are_yielded_before_the_answer_has_ended(

@@ -13,6 +13,7 @@ from fake_clock import FakeClock
 from faults import (
     KINDS,
     LATE_KINDS,
+    LONG_KINDS,
     PATIENCE,
     REPEATED_KINDS,
     SILENCE,
@@ -104,7 +105,13 @@ SPOTS: Mapping[str, Spot] = {
     **{one.name: Spot(one, "/processar", _ONE_OF_TWO) for one in PROCESSINGS},
 }
 
-_ALL_KINDS = {**KINDS, **LATE_KINDS, **REPEATED_KINDS, "log of another file": WRONG_LOG}
+_ALL_KINDS = {
+    **KINDS,
+    **LATE_KINDS,
+    **LONG_KINDS,
+    **REPEATED_KINDS,
+    "log of another file": WRONG_LOG,
+}
 _ADDS_ANY = ("direct import",)
 """Requests of which the system takes a second delivery, too."""
 
@@ -114,6 +121,8 @@ PAIRS = [
     for kind in _ALL_KINDS
     if not (kind in REPEATED_KINDS and spot in _ADDS_ANY)
     if not (_ALL_KINDS[kind] is WRONG_LOG and spot != "log")
+    # Answers with records may be long.
+    if not (kind in LONG_KINDS and SPOTS[spot].method == "GET")
     # What has no body cannot be cut in it.
     if not (
         _ALL_KINDS[kind].cut is Point.BODY

@@ -353,11 +353,15 @@ LATE_KINDS: Mapping[str, Kind] = {
     },
     "answer from a cache": Kind(Outcome.EXECUTED, answer_after(_from_a_cache)),
     "silence, an endless answer": Kind(Outcome.APPLIED, _drip_endlessly),
-    "a flood without an end": Kind(Outcome.APPLIED, _flood),
     "a huge answer": Kind(Outcome.APPLIED, _huge),
+}
+"""Answers that come before the request arrives, are old, do not end, or announce too much."""
+
+LONG_KINDS: Mapping[str, Kind] = {
+    "a flood without an end": Kind(Outcome.APPLIED, _flood),
     "a huge answer, packed": Kind(Outcome.APPLIED, _huge_packed),
 }
-"""Answers that come before the request arrives, are old, do not end, or are too long."""
+"""Answers that are read until they prove to be too long."""
 
 REPEATED_KINDS: Mapping[str, Kind] = {
     "delivered twice": Kind(Outcome.APPLIED, _deliver_twice, repeats=True),

@@ -24,8 +24,11 @@ _BY_OTHERS = {
     *(("planned", "changed"), ("not_applied", "changed"), ("doubtful", "unproven")),
     # A record without a number, or whose lists were refused.
     ("sending", "unproven"),
+    # Entries of another part of the sheet were lost.
+    ("staged", "in_doubt"),
 }
-"""Steps of sheets whose records others write, too; the model has one row, and nobody else."""
+"""Steps of sheets in parts, and of those whose records others write; the model has one row, and
+nobody else."""
 
 
 @cache

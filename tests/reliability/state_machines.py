@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from faults import KINDS, LATE_KINDS, REPEATED_KINDS, WRONG_LOG, Kind
+from faults import KINDS, LATE_KINDS, LONG_KINDS, REPEATED_KINDS, WRONG_LOG, Kind
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 from trials import SystemUnderTest, Trial
@@ -15,7 +15,13 @@ from xlbridge.upload.planning import ApproveAll
 
 SETTLE = 900.0
 _WRITING = ("importacao", "processar-arquivo", "log-importacao")
-_ALL_KINDS = {**KINDS, **LATE_KINDS, **REPEATED_KINDS, "log of another file": WRONG_LOG}
+_ALL_KINDS = {
+    **KINDS,
+    **LATE_KINDS,
+    **LONG_KINDS,
+    **REPEATED_KINDS,
+    "log of another file": WRONG_LOG,
+}
 PROMPT_KINDS = {name: kind for name, kind in _ALL_KINDS.items() if "silence" not in name}
 PROMPT = sorted(PROMPT_KINDS)
 """Kinds of faults that take no time."""

@@ -124,6 +124,17 @@ def test_a_journal_without_its_private_marker_is_refused(
     assert xlbridge("jobs", **environment).returncode != 0
 
 
+def test_a_journal_without_its_count_is_refused_until_it_is_accepted(
+    xlbridge: Xlbridge, used_home: tuple[Path, Path, dict[str, str]]
+) -> None:
+    home, _, environment = used_home
+    (home / "journal.count").unlink()
+    refused = xlbridge("jobs", **environment)
+    assert (refused.returncode, "journal.count" in refused.stderr) == (6, True), refused.stderr
+    assert xlbridge("doctor", "--accept-journal", "looked", **environment).returncode == 0
+    assert xlbridge("jobs", **environment).returncode == 0
+
+
 def cut_last_announcement(home: Path) -> None:
     """Remove pages from the end of the journal's log until it knows of no request."""
     log = home / "journal.db-wal"

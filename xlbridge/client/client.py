@@ -258,7 +258,10 @@ class Client(Operations):
         if isinstance(reply, httpx.Response) and reply.is_success:
             single = operation.returns_single_record(query)
             unknown = self.unknown_fields[operation.name]
-            return ListingAnswer(operation, reply, self.target, self._redactor, single, unknown)
+            seconds = self._transport.answer_seconds
+            return ListingAnswer(
+                operation, reply, self.target, self._redactor, single, unknown, seconds
+            )
         self._data_of(operation, reply, rows_of_data)
         raise AssertionError("a reply that is not a success raises")
 

@@ -152,8 +152,8 @@ _MAX_CONNECT_SECONDS = 10.0
 _ANSWER_TIMEOUTS = 10
 """Timeouts that an answer may take as a whole; each of them is for the next bytes."""
 
-_MAX_ANSWER = 512 * 2**20
-"""Longest body of an answer, unpacked, in bytes; streamed listings are not limited."""
+_MAX_ANSWER, _MAX_WRITE_ANSWER = 512 * 2**20, 64 * 2**20
+"""Longest body of an answer, unpacked, in bytes; that to a write has no records but its own."""
 
 _OF_TRANSFER = {"content-encoding", "content-length", "transfer-encoding"}
 _STALE = {"110", "111", "112", "113"}
@@ -266,7 +266,7 @@ class Transport:
     def __init__(self, base_url: str, timeout: float, ca_bundle: str | Path | None = None) -> None:
         url = parse_base_url(base_url)
         self.is_local = is_loopback(url.host)
-        self._answer_seconds = _ANSWER_TIMEOUTS * timeout
+        self.answer_seconds = _ANSWER_TIMEOUTS * timeout
         self._base = str(url).rstrip("/")
         try:
             self._http = httpx.Client(
@@ -346,7 +346,7 @@ class Transport:
                 return NoAnswer(_FROM_CACHE.format(address=self._base), request_begun)
             if not (streamed and reply.is_success):
                 with closing(reply):
-                    reply = _read_whole(reply, time.monotonic() + self._answer_seconds)
+                    reply = _read_whole(reply, time.monotonic() + self.answer_seconds)
         except _EndlessAnswer:
             return NoAnswer(_ENDLESS.format(address=self._base), request_begun, permanent=True)
         except httpx.RequestError as error:
@@ -365,12 +365,13 @@ class _EndlessAnswer(Exception):
 
 def _read_whole(reply: httpx.Response, deadline: float) -> httpx.Response:
     """Return a streamed reply with its body. Raises ``_EndlessAnswer``."""
-    if int(reply.headers.get("Content-Length") or 0) > _MAX_ANSWER:
+    longest = _MAX_ANSWER if reply.request.method == "GET" else _MAX_WRITE_ANSWER
+    if int(reply.headers.get("Content-Length") or 0) > longest:
         raise _EndlessAnswer
     body = bytearray()
     for chunk in reply.iter_bytes():
         body += chunk
-        if len(body) > _MAX_ANSWER or time.monotonic() > deadline:
+        if len(body) > longest or time.monotonic() > deadline:
             raise _EndlessAnswer
     headers = [(n, v) for n, v in reply.headers.multi_items() if n.lower() not in _OF_TRANSFER]
     return httpx.Response(

@@ -188,9 +188,12 @@ class RequestCount:
 
     @property
     def has_lost_some(self) -> bool:
-        """True if the journal is behind the file."""
+        """True if the journal is behind the file. Raises ``LocalDatabaseError`` without that."""
         # The file is read first, as the journal is written first.
-        return self._in_file() > self._in_journal()
+        in_file, in_journal = self._in_file(), self._in_journal()
+        if not in_file and in_journal > 1:
+            raise _damaged_file_error(self._path, _LOST)
+        return in_file > in_journal
 
     def catch_up(self) -> None:
         """Count what was lost within the caller's transaction, after it was put in doubt."""

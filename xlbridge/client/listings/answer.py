@@ -4,6 +4,7 @@ Large listings are fast, as no model is built per record, and need no more memor
 Names have the spec's spelling, values are as in the JSON (decimal numbers exact).
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,9 @@ from xlbridge.errors import TransportError, TruncatedAnswer, UnknownFields
 from xlbridge.i18n import Text
 from xlbridge.resources.references import REFERENCES
 from xlbridge.wire import Envelope, Operation, WireModel, record_model, spellings
+
+_MAX_LISTING, _PART_BYTES = 4 * 2**30, 2**16
+"""Bytes of the longest listing, unpacked, and of its parts that must come in time."""
 
 _MAX_OPENING_LENGTH = 10_000
 """Number of characters of a body from which an excerpt is taken for messages."""
@@ -264,7 +268,8 @@ class ListingAnswer:
 
     A body that is not a listing raises ``TransportError`` or ``RemoteRejected``. ``single``: one
     record was requested, which may not exist. The names of fields that are not understood are added
-    to ``unknown``.
+    to ``unknown``. ``seconds`` is how long each part of the body may take, however long it is as a
+    whole.
     """
 
     def __init__(
@@ -275,7 +280,9 @@ class ListingAnswer:
         redactor: SecretRedactor,
         single: bool,
         unknown: dict[str, None],
+        seconds: float,
     ) -> None:
+        self._seconds = seconds
         self._operation = operation
         self._reply = reply
         self._target = target
@@ -291,21 +298,36 @@ class ListingAnswer:
     def system_time(self) -> datetime | None:
         """The system's own time when it answered, in its zone and naive; None if it tells none."""
         try:
-            time = parsedate_to_datetime(self._reply.headers.get("Date", ""))
+            told = parsedate_to_datetime(self._reply.headers.get("Date", ""))
         except ValueError:
             return None
-        aware = time if time.tzinfo else time.replace(tzinfo=UTC)
+        aware = told if told.tzinfo else told.replace(tzinfo=UTC)
         return aware.astimezone(self._target.zone).replace(tzinfo=None)
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the decompressed body as it is received, once.
 
-        Raises ``TruncatedBody``, which ``records`` turns into ``TruncatedAnswer``.
+        Raises ``TruncatedBody``, which ``records`` turns into ``TruncatedAnswer``, also if the body
+        has no end, or comes byte by byte.
         """
-        try:
-            yield from self._reply.iter_bytes()
-        except httpx.RequestError:
-            raise TruncatedBody from None
+        pieces = self._reply.iter_bytes()
+        if int(self._reply.headers.get("Content-Length") or 0) > _MAX_LISTING:
+            raise TruncatedBody
+        received, part, waited = 0, 0, 0.0
+        while received <= _MAX_LISTING and waited <= self._seconds:
+            begun = time.monotonic()
+            try:
+                piece = next(pieces, None)
+            except httpx.RequestError:
+                break
+            if piece is None:
+                return
+            waited += time.monotonic() - begun
+            received += len(piece)
+            if received // _PART_BYTES > part:
+                part, waited = received // _PART_BYTES, 0.0
+            yield piece
+        raise TruncatedBody
 
     def records(
         self,

@@ -279,9 +279,9 @@ class RecordChanger(RecordChannel):
 
     def _job_not_shown(self, write: RecordWrite, present: PresentRecord | None) -> str | None:
         """Return a job of this home whose write a reading does not show yet; empty if the record is
-        not there, and any job has just written some."""
+        not there, and another job has just written some."""
         if present is None:
-            return "" if self._own.jobs else None
+            return "" if self._own.jobs - {self._job.id, self._job.parent} else None
         return self._own.job_not_shown(write.task.record, present.values, present.blank)
 
     def _result_of_removal(self, write: RecordWrite, outcome: Outcome) -> WriteResult:
