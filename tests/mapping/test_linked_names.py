@@ -175,7 +175,7 @@ def test_values_offered_by_template_lists_become_codes(demo: Path, at_demo: Xlbr
     validated = at_demo("validate", "t.xlsx", "--online", "--format", "json")
     [file] = json.loads(validated.stdout)["files"]
     assert [(one["cell"], one["code"]) for one in file["findings"]] == [("B5", "link-unknown")]
-    message = "Not found among the clients by identifier, CNPJ/CPF, own code or name."
+    message = "Not found among the clients by identifier, CNPJ/CPF, own code, name or code."
     assert file["findings"][0]["message"] == message
     # The next step finds it too: without --online, the sheet has no error to mark.
     mark = "Next: xlbridge validate t.xlsx --online --annotate t-marked.xlsx shows each cell"

@@ -9,7 +9,7 @@ from browser import Page
 from environment import Xlbridge, credentials
 from playwright.sync_api import Page as Tab, expect
 from running_page import RunningPage
-from sheets import write_clients
+from sheets import write_clients, write_records
 from test_page_features import PLAN
 from test_workflow import begin
 
@@ -43,6 +43,10 @@ def test_every_screen_keeps_the_rules_of_accessibility(
     path = write_clients(tmp_path / "clientes.xlsx", "AXE", names)
     own = credentials(empty_sandbox)
     assert xlbridge("batch", "run", tmp_path / "plan.yaml", "--yes", **own).returncode == 1
+    for price, options in ((2, ()), (3, ("--update",))):
+        record = {"codigoInterno": "AXE-1", "valorUnitario": price}
+        changed = write_records(tmp_path / "produtos.xlsx", "produto", [record])
+        assert xlbridge("upload", changed, "--yes", *options, **own).returncode == 0
     tab = begin(page, ui, path)
     tab.locator("#mapping summary").click()
     found = violations(tab, "begin")
@@ -71,9 +75,10 @@ def test_every_screen_keeps_the_rules_of_accessibility(
     tab.locator('[data-testid="outcome"]:not([hidden])').wait_for()
     found += violations(tab, "outcome")
     tab.locator("[data-view=jobs]").click()
-    tab.get_by_role("button", name="Details").first.click()
+    tab.get_by_role("button", name="Details").nth(1).click()  # the change can be undone
     tab.get_by_role("button", name="Undo this upload").click()
     tab.locator("#undo-plan .figures").wait_for()
+    expect(tab.locator("#undo-plan")).to_contain_text("becomes Unit price: 2 again")
     found += violations(tab, "jobs")
     tab.locator("[data-view=exports]").click()
     tab.locator("#listing").select_option("clientes")

@@ -263,3 +263,38 @@ def test_errors_that_only_the_batch_finds_are_counted_on_every_screen(
         tab.locator("#errors-left", has_text="Errors in the sheet: 1").wait_for()
         tab.locator("#errors-left button").click()
         tab.locator("#grid .refused").wait_for()
+
+
+@pytest.mark.programs
+def test_rows_rejected_in_a_batch_are_shown_with_their_reasons_and_file(
+    page: Page,
+    tmp_path: Path,
+    home: Path,
+    forks: Zygote,
+    xlbridge: Xlbridge,
+    demo_sandbox: RunningSandbox,
+) -> None:
+    plan = "name: month\nsteps: {bills: {upload: contas.xlsx, resource: contaspagar}}\n"
+    (tmp_path / "plan.yaml").write_text(plan, encoding="utf-8")
+    records = [
+        {"numeroDoDocumento": f"BATCH-{n}", "codigoDaContaCorrente": 99999 if n else 1}
+        for n in range(2)
+    ]
+    for record in records:
+        record["dataDeVencimento"] = "2026-12-01"
+    write_records(tmp_path / "contas.xlsx", "contaspagar", records)
+    own = credentials(demo_sandbox)
+    assert xlbridge("batch", "run", tmp_path / "plan.yaml", "--yes", **own).returncode == 1
+    with running_page(forks, tmp_path, home, clean_environment(home, **own)) as ui:
+        tab = page.tab
+        tab.goto(ui.link)
+        tab.locator("[data-view=batches]").click()
+        with tab.expect_download() as download:
+            tab.get_by_test_id("download-rejects").click()
+        assert download.value.suggested_filename.endswith(".xlsx")
+        tab.get_by_role("button", name="Show the rejected rows").click()
+        tab.locator("#counts", has_text="errors: 1 ").wait_for()
+        expect(tab.locator("#rules li.refused .count")).to_have_text(["1"])
+        expect(tab.locator("#grid .refused")).to_have_count(1)
+        expect(tab.locator("#grid .number").last).to_have_text("3")
+        tab.locator("#remark", has_text="99999").wait_for()

@@ -106,7 +106,8 @@ def test_names_that_the_plan_does_not_find_are_counted_and_replaced_at_once(
         "Nothing was sent. Errors to correct: 4; the grid shows them with their reasons."
     )
     tab.locator("#errors-left button").click()
-    tab.locator("#counts", has_text="errors: 4").wait_for()
+    counts = "Rows: 4 · errors: 4 (refused by the system or the batch: 4) · warnings: 4"
+    expect(tab.locator("#counts")).to_have_text(counts)
     assert counted(tab) == 4
     expect(tab.locator("#grid .refused")).to_have_count(4)
     tab.locator("#rules li").first.get_by_role("button", name="Replace in all…").click()
@@ -148,6 +149,7 @@ def test_a_closed_list_is_offered_at_its_cell(page: Page, ui: RunningPage, tmp_p
     tab.locator("#to-mend").click()
     expect(tab.locator("#grid .here")).to_have_text("X")
     tab.get_by_test_id("next-error").click()
+    expect(tab.locator("#grid textarea")).to_be_focused()
     tab.keyboard.press("Alt+ArrowDown")
     offered = tab.get_by_role("listbox").get_by_role("option")
     tab.keyboard.press("Backspace")

@@ -120,3 +120,24 @@ def test_job_stopped_in_the_page_is_finished_on_the_command_line(
         assert resumed.returncode == 0, resumed.stderr
         ended = json.loads(xlbridge("jobs", job["job"], "--format", "json", **own).stdout)
         assert (ended["state"], ended["rows"]["created"]) == ("done", 1)
+
+
+def test_jobs_have_the_rows_of_the_ledger_and_the_titles_of_resources(
+    client: httpx.Client, xlbridge: Xlbridge, empty_sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    """A row that a retry has written counts as in ``xlbridge jobs``."""
+    own = credentials(empty_sandbox)
+    wrong = {"numeroDoDocumento": "LEDGER-1", "codigoDoCliente": 987654}
+    path = write_records(tmp_path / "titulos.xlsx", "contasreceber", [wrong])
+    sent = xlbridge("upload", path, "--yes", "--format", "json", **own)
+    job = json.loads(sent.stdout)["job"]
+    for name in ("jobs", "job"):
+        shown = client.get(f"/api/{name}", params={"job": job}).json()
+        shown = shown["jobs"][0] if name == "jobs" else shown
+        listed = json.loads(xlbridge("jobs", job, "--format", "json", **own).stdout)
+        assert shown["rows"] == listed["rows"], name
+        assert shown["rows"]["rejected"] == 1
+    table = client.get("/api/jobs").json()["table"]
+    assert "Receivable entries" in table["lines"][0]["cells"]
+    terminal = xlbridge("jobs", **own).stdout
+    assert "contasreceber" in terminal

@@ -193,7 +193,13 @@ class SheetUploads:
         """Return the jobs of the journal, newest first, without calling the system."""
         with open_context(self._remote.settings) as context:
             jobs = context.journal.jobs()
-            table = jobs_table(context.journal, jobs, show_file=lambda file: file.name)
+            catalogue = context.catalogue
+            table = jobs_table(
+                context.journal,
+                jobs,
+                show_file=lambda file: file.name,
+                show_resource=lambda name: catalogue[name].title if name in catalogue else name,
+            )
             return {
                 "table": table_json(table),
                 "jobs": [_listed_job(context, job) for job in jobs],

@@ -138,7 +138,8 @@ class Link:
         if {"cnpj", "cpf"} <= set(columns):
             columns = ["CNPJ/CPF" if one == "cnpj" else one for one in columns if one != "cpf"]
         words = [_NAME_WORDS.get(one, untranslated(one)) for one in columns]
-        return joined(dict.fromkeys([*words, *([_CODE] if self.has_codes else [])]), OR)
+        *others, last = dict.fromkeys([*words, *([_CODE] if self.has_codes else [])])
+        return joined([joined(others, ", "), last], OR) if others else last
 
 
 _CODE = Text(pt="código", en="code")

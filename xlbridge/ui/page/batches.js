@@ -33,12 +33,15 @@ function batchPart(batch) {
   return part;
 }
 
-// The button that opens a workbook with errors or rejected rows; the table names the errors.
+// The button that opens a workbook with errors or rejected rows, and the file of these; the table names
+// the errors.
 function toCorrect(batch, step, unit) {
   const target = { batch: batch.batch, step: step.step, unit: unit.name };
   if (unit.state === "invalid") return [button(fill(texts.correct_unit, { n: unit.errors }), () => openUnit(target))];
-  const isRejected = unit.rows.rejected && unit.jobs.length;
-  return isRejected ? [button(texts.to_refused, () => openWorkbook(unit.jobs.at(-1)))] : [];
+  if (!unit.rows.rejected || !unit.jobs.length) return [];
+  const job = unit.jobs.at(-1);
+  const file = link(texts.rejects, "/api/rejects", { job }, "download-rejects");
+  return [button(texts.to_refused, () => openWorkbook(job)), " ", file];
 }
 
 // Opens a copy of the workbook: the plan's own file is never written.

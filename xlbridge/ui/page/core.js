@@ -8,11 +8,13 @@ export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => fi
 
 // One count of errors, whoever found them: the validation, the plan, the system or the batch.
 export function countsText(sheet) {
-  const parts = [fill(texts.counts, { ...sheet, errors: sheet.errors + sheet.refused })];
-  for (const name of ["refused", "aside", "edited"]) {
+  const errors = sheet.errors + sheet.refused;
+  const refused = sheet.refused ? ` (${fill(texts.count_refused, { n: sheet.refused })})` : "";
+  const parts = [fill(texts.counts, { ...sheet, errors, refused })];
+  for (const name of ["aside", "edited"]) {
     if (sheet[name]) parts.push(fill(texts[`count_${name}`], { n: sheet[name] }));
   }
-  if (sheet.sendable && !sheet.refused) parts.push(texts.all_good);
+  if (sheet.sendable && !errors) parts.push(texts.all_good);
   return parts.join(" · ");
 }
 

@@ -180,9 +180,10 @@ async function goToFirstMark(column = "") {
   grid.move(0, places.includes(named) ? named : Math.min(...places));
 }
 
+// Errors and refusals come before warnings in rows above them.
 export async function showWrongRows() {
   await changeView("wrong");
-  await goToFirstMark();
+  await nextError();
 }
 
 async function showRule(rule) {

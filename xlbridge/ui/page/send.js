@@ -105,7 +105,8 @@ export function figureItem(action, count, name) {
 }
 
 export function environmentLine(planned) {
-  const names = targetsOf(planned).map((one) => `${one.profile} ${one.base_url}`).join(", ");
+  // An environment without a name is called by its address.
+  const names = targetsOf(planned).map((one) => [...new Set([one.profile, one.base_url])].join(" ")).join(", ");
   const where = element("p", `${texts.environment}: ${names} `);
   const production = isForProduction(planned);
   const kind = production ? "production" : "practice";

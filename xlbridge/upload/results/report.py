@@ -425,7 +425,10 @@ _SELDOM_COUNTED = (
 
 
 def jobs_table(
-    journal: Journal, jobs: Sequence[Job], show_file: Callable[[Path], object] = short_path
+    journal: Journal,
+    jobs: Sequence[Job],
+    show_file: Callable[[Path], object] = short_path,
+    show_resource: Callable[[str], object] = str,
 ) -> Table:
     """Return a table of jobs with the counts of their rows as they are now."""
     counts = [_listed_counts(journal, job) for job in jobs]
@@ -446,7 +449,7 @@ def jobs_table(
                     f"{job.created_at:%d/%m/%Y %H:%M}",
                     state_text(journal, job),
                     job.spec.mode_name,
-                    job.spec.resource,
+                    str(show_resource(job.spec.resource)),
                     own["read"],
                     *(own[outcome] for outcome in counted),
                     job.spec.profile,
