@@ -147,8 +147,12 @@ def take_marked() -> None:
 
 
 def run_xlbridge(folder: Path, language: str, *arguments: str | Path) -> None:
-    """Run a command in a folder, with its home inside."""
-    environment = os.environ | {"XLBRIDGE_HOME": str(folder / "home"), "XLBRIDGE_LANG": language}
+    """Run a command in a folder, with its home and the embedded sandbox inside."""
+    environment = os.environ | {
+        "XLBRIDGE_HOME": str(folder / "home"),
+        "XLBRIDGE_LANG": language,
+        "XLBRIDGE_PROFILE": "sandbox",
+    }
     command = [sys.executable, "-m", "xlbridge", *arguments]
     subprocess.run(command, cwd=folder, env=environment, check=False)  # noqa: S603 - our own
 
