@@ -192,7 +192,7 @@ def test_codes_are_filled_in_once_the_clients_are_there(
     assert sheet.frame["codigoDoCliente"].iat[0] == "LK-2"
     finding = after.findings[-1]
     assert (finding.value, finding.row) == ("LK-9", 5)
-    assert "seuCodigo" in finding.message.pt
+    assert "seu código" in finding.message.pt
 
 
 def test_two_records_and_an_inactive_one_are_not_chosen(

@@ -27,6 +27,7 @@ from xlbridge.validation.cells.typed_rows import (
 )
 from xlbridge.validation.cross_sheet import check_children, compare_sheets
 from xlbridge.validation.headers.header_row import (
+    ChosenSheet,
     Header,
     MainSheet,
     find_header_row,
@@ -38,7 +39,6 @@ from xlbridge.validation.headers.header_row import (
     outdated_template,
 )
 from xlbridge.validation.headers.sheet_choice import (
-    ChosenSheet,
     child_cells,
     choose_sheet,
     choose_sheets,
@@ -188,10 +188,11 @@ class _Validator:
     ) -> ValidatedSheet:
         """Validate the sheet that has the header of a mapping."""
         # Late: it imports the whole interface, and few sheets have a mapping.
+        from xlbridge.validation.mapping.mapping_checks import require_fitting
         from xlbridge.validation.mapping.sheet_rows import map_sheet
 
-        mapped, lists = map_sheet(mapping, request, cells, catalogue, self.format_lookup)
-        resource = catalogue[mapping.resource]
+        resource = require_fitting(mapping, catalogue, request.resource)
+        mapped, lists = map_sheet(mapping, resource, request, cells, self.format_lookup)
         key = _acceptance_key(resource, mapping.header)
         validated = self.validate_mapped_rows(resource, mapped, key, mapping.accept)
         if mapping.lists and validated.resource is not None:

@@ -1,5 +1,5 @@
-from .application import require_fitting as require_fitting
 from .column_fit import foreign_columns as foreign_columns
+from .mapping_checks import require_fitting as require_fitting
 from .mapping_file import (
     SheetMapping as SheetMapping,
     mapping_for as mapping_for,

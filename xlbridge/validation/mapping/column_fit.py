@@ -361,8 +361,6 @@ def words_of_rows(kind: str) -> Words:
     return _vocabulary().row_words[kind]
 
 
-MAX_LISTED = 12
-"""Number of values that messages list."""
 MAX_VALUES = 200
 """Number of words that a person can map one by one."""
 

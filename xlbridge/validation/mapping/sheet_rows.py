@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from xlbridge.resources import KEY, Catalogue, Kind, Resource
+from xlbridge.resources import KEY, Kind, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.displayed_cells import FormatLookup
@@ -20,11 +20,9 @@ from xlbridge.validation.mapping.application import (
     ConvertedCells,
     MappedSheet,
     map_rows,
-    require_fitting,
     rows_below,
 )
-from xlbridge.validation.mapping.cell_meanings import NOTHING, shown_text
-from xlbridge.validation.mapping.column_fit import MAX_LISTED
+from xlbridge.validation.mapping.cell_meanings import MAX_LISTED, NOTHING, shown_text
 from xlbridge.validation.mapping.mapping_file import (
     HeaderCandidate,
     SheetMapping,
@@ -38,9 +36,9 @@ from xlbridge.workbook.read import SheetCells, WorkbookCells
 
 def map_sheet(
     mapping: SheetMapping,
+    resource: Resource,
     request: ValidationRequest,
     workbook: WorkbookCells,
-    catalogue: Catalogue,
     format_lookup: Callable[[SheetCells], FormatLookup],
 ) -> "tuple[MappedSheet, MappedLists]":
     """Apply a mapping to the sheet of a workbook that has its header; return its records, and what
@@ -48,9 +46,8 @@ def map_sheet(
 
     ``format_lookup`` returns the lookup of the number formats of a sheet.
 
-    Raises ``UsageError`` if the mapping does not fit the resource, or the header has changed.
+    Raises ``UsageError`` if the header has changed.
     """
-    resource = require_fitting(mapping, catalogue, request.resource)
     if not workbook.sheets:
         raise no_visible_sheet(workbook.hidden)
     found = find_header(request.file, mapping, workbook, request.sheet)
