@@ -108,6 +108,30 @@ def test_a_field_that_the_answer_to_a_write_shows_empty_is_an_error_of_the_uploa
     assert (lost["column"], lost["stored"], lost["rows"]) == ("observacao", None, [2, 3])
 
 
+@pytest.mark.parametrize("mode", ["direct", "queue", "records"])
+def test_an_upload_killed_before_its_comparison_is_compared_when_it_is_resumed(
+    proxy: LossyProxy, run: Run, kill_while_writing: Callable[..., None], tmp_path: Path, mode: str
+) -> None:
+    proxy.reshape = with_value("historico", None)
+    first, second = make_payables(tmp_path / "1.xlsx"), make_payables(tmp_path / "2.xlsx")
+    run("upload", first, "--mode", mode, "--yes")
+    last = max(at for at, (method, _) in enumerate(proxy.seen) if method == "POST")
+    before = proxy.seen[:last]
+    kill_while_writing(
+        "GET",
+        ["upload", str(second), "--mode", mode, "--yes"],
+        committed=False,
+        is_committed=lambda: True,
+        path_part="/contaspagar",
+        after=sum(method == "GET" and "/contaspagar" in path for method, path in before),
+    )
+    (killed, *_) = run("jobs")[1]["jobs"]
+    assert killed["state"] == "processing", killed
+    code, report = run("resume", killed["job"])
+    assert (code, report["state"], report["rows"]["accepted"]) == (1, "partial", 12), report
+    assert [lost["column"] for lost in report["lost_fields"]] == ["historico"]
+
+
 def test_a_sound_system_loses_nothing(run: Run, tmp_path: Path) -> None:
     code, report = run("upload", make_payables(tmp_path / "cp.xlsx"), "--yes")
     assert (code, report["state"], report["lost_fields"]) == (0, "done", []), json.dumps(report)

@@ -51,9 +51,9 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
 
 
 def _may_be_in_doubt(job: Job) -> bool:
-    """Return whether a request of a job may have written rows; that of a staged file only starts
-    it."""
-    return not job.state.is_settled and job.state is not State.STAGED
+    """Return whether the outcome of a job's request may be unknown; that of a staged file only
+    starts it, and a verdict is known once its records are compared."""
+    return not job.state.is_settled and job.state not in {State.STAGED, State.COMPARING}
 
 
 def _record_resolution(journal: Journal, job: Job, seen: Resolution, reason: str) -> None:

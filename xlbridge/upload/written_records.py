@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.errors import ApiError
 from xlbridge.resources import Resource
-from xlbridge.upload.job import Job
+from xlbridge.upload.job import Job, State
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.row_lookup import lookups_for
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
@@ -30,16 +30,15 @@ _EXAMPLES = 3
 """Rows read back for each column: a field that is ignored or misspelt is lost in every row."""
 
 
-def check_written_records(context: "RunContext", job: Job) -> Job:
-    """Compare the records that a job has written with its rows, and record what was not taken.
+def end_compared(context: "RunContext", job: Job, *, at_once: bool) -> Job:
+    """Compare the records that a job has written with its rows, and end it with what was not taken.
 
     The records are read back; where that shows none, the answers to their writes count. Also record
     the fields with an open spelling that were taken, and those of which nothing shows it.
+    ``at_once``: nobody else had time to change the records, which an undo may then compare.
     """
-    if job.deletes or not context.journal.changes.has_accepted(job.id):
-        return job
     written = _WrittenRows.of(context, job)
-    records = _read_back(context, job, written)
+    records = _read_back(context, job, written, at_once=at_once)
     lost: dict[tuple[str, bool, bool], LostField] = {}
     for at in sorted({*records, *written.answers}):
         record = records.get(at)
@@ -66,7 +65,7 @@ def check_written_records(context: "RunContext", job: Job) -> Job:
     unseen = open_columns - taken - {field.column for field in lost.values()}
     if unseen and (unseen := unseen - context.journal.taken_fields(job)):
         detail["unseen_fields"] = sorted(unseen)
-    return context.journal.record(job, job.state, **detail) if detail else job
+    return context.journal.record(job, State(job.last("ends_as")), **detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +141,14 @@ class _WrittenRows:
         }
 
 
-def _read_back(context: "RunContext", job: Job, written: _WrittenRows) -> dict[int, FoundRecord]:
+def _read_back(
+    context: "RunContext", job: Job, written: _WrittenRows, *, at_once: bool
+) -> dict[int, FoundRecord]:
     """Return the records of written rows, by position, as far as the system shows them.
 
-    All are read if an undo can remove them, and stored for it: the system may have filled fields
-    that the sheet left empty. Else a few rows are, so that each written column is read three times.
-    If the system does not answer, there are none: the upload itself has ended.
+    All are read ``at_once`` if an undo can remove them, and stored for it: the system may have
+    filled fields that the sheet left empty. Else a few rows are, so that each written column is
+    read three times. If the system does not answer, there are none: the upload itself has ended.
     """
     resource = context.resource(job)
     if resource.read_back is None or not context.options.look_up:
@@ -155,7 +156,7 @@ def _read_back(context: "RunContext", job: Job, written: _WrittenRows) -> dict[i
     rows, journal = written.rows, context.journal
     creates = not job.spec.mode.is_by_record or journal.changes.creates(job.id)
     removable = resource.change is not None and resource.change.delete_name is not None
-    is_stored = creates and removable
+    is_stored = creates and removable and at_once
     positions = range(len(rows)) if is_stored else written.sample(written.accepted)
     before = journal.snapshots.newest(job.id, Moment.BEFORE) or (None,) * len(rows)
     accepted = written.accepted

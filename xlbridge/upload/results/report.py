@@ -59,6 +59,10 @@ _HEADLINES = {
         "{rejected} {rejected:rejeitada|rejeitadas}.",
         en="In parts: {accepted} of {read} {read:row|rows} accepted so far, {rejected} rejected.",
     ),
+    State.COMPARING: Text(
+        pt="Linhas aceitas: {accepted} de {read}{rest}; falta conferir os campos no sistema.",
+        en="Rows accepted: {accepted} of {read}{rest}; their fields are still to be compared.",
+    ),
     State.ABANDONED: Text(pt="Nada foi enviado ({reason}).", en="Nothing was sent ({reason})."),
 }
 _PARTLY_IN_DOUBT = Text(
