@@ -44,9 +44,10 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
             raise _not_in_doubt(job)
         for part in doubtful if seen is Resolution.NOT_APPLIED else ():
             _require_settled(part, journal.now(), context.settings.settle_seconds)
-        for part in doubtful:
-            _record_resolution(journal, part, seen, reason)
-        update_parent(journal, job)
+        with journal.as_one():
+            for part in doubtful:
+                _record_resolution(journal, part, seen, reason)
+            update_parent(journal, job)
         return ensure_sheet_evidence(context, journal.job(job.id))
 
 
