@@ -24,6 +24,8 @@ _BY_OTHERS = {
     *(("planned", "changed"), ("not_applied", "changed"), ("doubtful", "unproven")),
     # A record without a number, or whose lists were refused.
     ("sending", "unproven"),
+    # Some rows are proven, the others are not.
+    ("comparing", "needs_person"),
     # Entries of another part of the sheet were lost.
     ("staged", "in_doubt"),
 }

@@ -144,28 +144,30 @@ class _Fold:
 
     def _outcomes(self, job: Job) -> list[RowOutcome]:
         """Return the outcome of each row that a job sends, from its events and what they left."""
-        proven = self._proofs(job)
+        # A job whose records are still to be compared has its verdict.
+        state = State(job.last("ends_as")) if job.state is State.COMPARING else job.state
+        proven = self._proofs(job, state)
         if proven is not None:
             return list(map(RowOutcome.of_proof, proven))
         named = set()
-        if not job.state.is_unsent and job.state not in _AWAITING_LOG:
+        if not state.is_unsent and state not in _AWAITING_LOG:
             named = {row.row for row in self._journal.changes.rejections(job.id)}
         rest = RowOutcome.UNKNOWN
-        if job.state in {State.DONE, State.PARTIAL}:
+        if state in {State.DONE, State.PARTIAL}:
             rest = RowOutcome.ACCEPTED
-        elif job.state is State.REJECTED or (job.state.frees_rows and job.last("resolved")):
+        elif state is State.REJECTED or (state.frees_rows and job.last("resolved")):
             rest = RowOutcome.NOT_WRITTEN
-        elif job.state.frees_rows or job.state.is_unsent:
+        elif state.frees_rows or state.is_unsent:
             rest = RowOutcome.UNSENT
         return [RowOutcome.REJECTED if row in named else rest for row in job.spec.rows]
 
-    def _proofs(self, job: Job) -> Sequence[bool | None] | None:
+    def _proofs(self, job: Job, state: State) -> Sequence[bool | None] | None:
         """Return what is proven of each row of a job that has not ended, None if nothing is."""
-        if job.state not in {State.SENDING, State.IN_DOUBT, State.NEEDS_PERSON}:
+        if state not in {State.SENDING, State.IN_DOUBT, State.NEEDS_PERSON}:
             return None
         if job.spec.mode is Mode.RECORDS:
             return [_proof(write) for write in self._journal.writes.load(job.id)]
-        if job.state is not State.NEEDS_PERSON or not job.reason.en.endswith(_ROWS_WITHOUT_KEY):
+        if state is not State.NEEDS_PERSON or not job.reason.en.endswith(_ROWS_WITHOUT_KEY):
             return None
         read_back = self._catalogue.named(job.spec.resource).read_back
         before = self._journal.snapshots.newest(job.id, Moment.BEFORE)

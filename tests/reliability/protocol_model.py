@@ -143,9 +143,11 @@ class Model:
             case "polling":
                 yield "log unreadable", self._record(world, "in_doubt", settled=False)
                 if world.files[world.entry.log]:
-                    yield "log", self._record(world, "done")
+                    yield "log", self._record(world, "comparing")
                 else:
                     yield "end", world._replace(at="")
+            case "comparing":
+                yield "compared", self._record(world, "done")
             case "in_doubt" | "doubtful":
                 yield from self._settle(world)
             case "rejected" if world.entry.if_absent:
@@ -173,7 +175,7 @@ class Model:
         doubt = self._record(world, "doubtful" if by_record else "in_doubt", settled=False)
         match answer:
             case "executed":
-                yield answer, self._record(world, "applied" if by_record else "done")
+                yield answer, self._record(world, "applied" if by_record else "comparing")
             case "unsent":
                 yield answer, self._record(world, "not_applied" if by_record else "prepared", at="")
             case "declined" if self.keyed:
@@ -248,14 +250,14 @@ class Model:
         yield "end", world._replace(at="")
         if entry.log >= 0:
             if world.files[entry.log]:
-                yield "log", self._record(world, "done")
+                yield "log", self._record(world, "comparing")
                 yield "log", self._record(world, "polling")
             elif world.settled:
                 yield "log", self._announce(world, "starting")
                 yield "plan changed", self._record(world, "abandoned")
             return
         if self.keyed and world.rows:
-            yield "read back", self._record(world, "applied" if by_record else "done")
+            yield "read back", self._record(world, "applied" if by_record else "comparing")
         if not world.settled and self.rules.absence_settles:
             return
         if self.keyed and (not world.rows or not world.settled):
@@ -378,7 +380,7 @@ def broken_guarantee(world: World) -> str | None:
     """Return the guarantee that a state breaks, None if it keeps all."""
     if world.rows > 1 and not world.named and not world.repeated:
         return "never twice without a named person"
-    if world.entry.state in {"done", "applied"} and not world.rows:
+    if world.entry.state in {"comparing", "done", "applied"} and not world.rows:
         return "done means there"
     is_over = not world.at and not world.flying and not world.entry.if_absent
     if world.entry.state in {"rejected", "abandoned"} and world.rows and is_over:

@@ -11,7 +11,7 @@ from update_parts import Run, titles, writes
 from upload_parts import AT_ONCE, MakeClients, new_cnpj, registered, write_job
 
 from xlbridge.client import Client
-from xlbridge.errors import UsageError
+from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.upload import Resolution, State, UploadContext, Uploads, resolve_job
 
 KillWhileWriting = Callable[..., None]
@@ -92,6 +92,30 @@ def test_a_decision_about_a_sheet_concerns_its_parts_in_doubt(
     done = Uploads(context, client).run(resolved, AT_ONCE)
     assert done.state is State.DONE
     assert [registered(client, document) for document in documents] == [False] * 2 + [True] * 4
+
+
+def test_a_decision_about_a_part_is_not_recorded_without_its_sheet(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    """A command that ends in between leaves both undecided, and the decision can be repeated."""
+    path = make_clients(*(new_cnpj() for _ in range(4)))
+    job = write_job(context, client, path, "direct", chunk_rows=2)
+    proxy.fail_once("lose request", "preview=false")
+    job = Uploads(context, client).run(job, AT_ONCE)
+    assert job.state is State.NEEDS_PERSON
+    part, _ = context.journal.parts_of(job)
+    context.journal._db.execute(
+        f"CREATE TEMP TRIGGER stop BEFORE INSERT ON events WHEN NEW.job = '{job.id}' "
+        "BEGIN SELECT RAISE(ABORT, 'stopped'); END"
+    )
+    with pytest.raises(XlbridgeError, match="stopped"):
+        resolve_job(context, part, Resolution.NOT_APPLIED, "not there")
+    found = context.journal.job(part.id), context.journal.job(job.id)
+    assert [one.state for one in found] == [State.NEEDS_PERSON] * 2
+    context.journal._db.execute("DROP TRIGGER stop")
+    resolve_job(context, part, Resolution.NOT_APPLIED, "not there")
+    assert context.journal.job(part.id).state is State.ABANDONED
+    assert context.journal.job(job.id).state is State.PARTIAL
 
 
 def test_rows_that_a_person_says_are_reversed_can_be_sent_again(

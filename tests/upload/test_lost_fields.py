@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from environment import Xlbridge
 from lossy_proxy import LossyProxy
-from sheets import write_records
+from sheets import GOOD, write_records, write_workbook
 from update_parts import Run, edit
 from upload_parts import new_cnpj
+
+from xlbridge.client import Client
 
 
 def with_value(column: str, value: str | None) -> Callable[[str, Any], Any]:
@@ -90,9 +93,9 @@ def test_a_change_that_leaves_the_value_before_is_an_error_of_the_upload(
     proxy.reshape = keep
     code, report = run("upload", payables, "--update", "--yes")
     assert (code, report["state"], report["rows"]["updated"]) == (1, "partial", 1), report
-    assert report["lost_fields"] == [
-        {"column": "historico", "sent": "Água", "stored": "Energia 1", "rows": [3], "kept": True}
-    ]
+    (lost,) = report["lost_fields"]
+    assert (lost["column"], lost["sent"], lost["stored"]) == ("historico", "Água", "Energia 1")
+    assert (lost["rows"], lost["kept"]) == ([3], True)
 
 
 def test_a_field_that_the_answer_to_a_write_shows_empty_is_an_error_of_the_upload(
@@ -106,6 +109,104 @@ def test_a_field_that_the_answer_to_a_write_shows_empty_is_an_error_of_the_uploa
     assert (code, report["state"], report["rows"]["accepted"]) == (1, "partial", 2), report
     (lost,) = report["lost_fields"]
     assert (lost["column"], lost["stored"], lost["rows"]) == ("observacao", None, [2, 3])
+
+
+@pytest.mark.parametrize("mode", ["direct", "queue", "records"])
+def test_an_upload_killed_before_its_comparison_is_compared_when_it_is_resumed(
+    proxy: LossyProxy, run: Run, kill_while_writing: Callable[..., None], tmp_path: Path, mode: str
+) -> None:
+    proxy.reshape = with_value("historico", None)
+    first, second = make_payables(tmp_path / "1.xlsx"), make_payables(tmp_path / "2.xlsx")
+    run("upload", first, "--mode", mode, "--yes")
+    last = max(at for at, (method, _) in enumerate(proxy.seen) if method == "POST")
+    before = proxy.seen[:last]
+    kill_while_writing(
+        "GET",
+        ["upload", str(second), "--mode", mode, "--yes"],
+        committed=False,
+        is_committed=lambda: True,
+        path_part="/contaspagar",
+        after=sum(method == "GET" and "/contaspagar" in path for method, path in before),
+    )
+    (killed, *_) = run("jobs")[1]["jobs"]
+    assert killed["state"] == "processing", killed
+    code, report = run("resume", killed["job"])
+    assert (code, report["state"], report["rows"]["accepted"]) == (1, "partial", 12), report
+    assert [lost["column"] for lost in report["lost_fields"]] == ["historico"]
+
+
+@pytest.fixture
+def split_payables(client: Client, tmp_path: Path) -> Path:
+    """Workbook of four payables, each with a split in two parts."""
+    supplier = client.registry.suppliers.create(nomeComercial="Fornecedor do rateio")
+    documents = [new_cnpj() for _ in range(4)]
+    rows = [
+        {
+            "chave": document,
+            "numeroDoDocumento": document,
+            "codigoDoFornecedor": int(supplier.codigoDoFornecedor or 0),
+            "valorDoLancamento": 100,
+            "dataDeVencimento": date(2026, 12, 10),
+        }
+        for document in documents
+    ]
+    parts = [
+        {"chave": document, "valor": valor, "codigoDoCentroDeCusto": centre}
+        for document in documents
+        for valor, centre in ((60, "01.001"), (40, "01.002"))
+    ]
+    path = tmp_path / "cp.xlsx"
+    write_workbook(path, contaspagar=[GOOD["contaspagar"] | row for row in rows], rateio=parts)
+    return path
+
+
+def with_item(name: str, column: str, value: str | None) -> Callable[[str, Any], Any]:
+    """Return a change of answers: a field has another value in the last item of each list."""
+
+    def reshape(_path: str, data: Any) -> Any:
+        for record in data if isinstance(data, list) else [data]:
+            if isinstance(record, dict) and record.get(name):
+                record[name][-1][column] = value
+        return data
+
+    return reshape
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (None, "✗ rateio!C3 (codigoDoCentroDeCusto): sent “01.002”, the system has no value"),
+        ("01.009", "• rateio!C3 (codigoDoCentroDeCusto): sent “01.002”, the system has “01.009”"),
+    ],
+)
+def test_a_field_of_an_item_that_comes_back_otherwise_is_told_once_with_its_cell(
+    proxy: LossyProxy, run: Run, xlbridge: Xlbridge, proxy_environment: dict[str, str],
+    split_payables: Path, value: str | None, told: str,
+) -> None:  # fmt: skip
+    proxy.reshape = with_item("rateio", "codigoDoCentroDeCusto", value)
+    code, report = run("upload", split_payables, "--yes")
+    assert (code, report["rows"]["accepted"]) == (int(value is None), 4), report
+    (lost,) = report["lost_fields"]
+    assert (lost["column"], lost["sent"]) == ("rateio.codigoDoCentroDeCusto", "01.002")
+    assert (lost["stored"], lost["rows"], lost["cell"]) == (value, [2, 3, 4, 5], "rateio!C3")
+    text = xlbridge("jobs", report["job"], "--lang", "en", **proxy_environment).stdout
+    assert told in text
+
+
+@pytest.mark.parametrize("missing", ["rateio", "codigoDoCentroDeCusto"])
+def test_lists_and_their_fields_that_a_listing_does_not_show_prove_nothing(
+    proxy: LossyProxy, run: Run, split_payables: Path, missing: str
+) -> None:
+    def leave_out(_path: str, data: Any) -> Any:
+        for record in data if isinstance(data, list) else [data]:
+            if isinstance(record, dict):
+                for one in (record, *record.get("rateio", ())):
+                    one.pop(missing, None)
+        return data
+
+    proxy.reshape = leave_out
+    code, report = run("upload", split_payables, "--yes")
+    assert (code, report["state"], report["lost_fields"]) == (0, "done", []), report
 
 
 def test_a_sound_system_loses_nothing(run: Run, tmp_path: Path) -> None:

@@ -95,6 +95,26 @@ def items_of(order: Mapping[str, Any]) -> list[int]:
     return [item["idProduto"] for item in order["produtos"]]
 
 
+def test_the_price_of_an_item_that_the_system_did_not_take_is_told(
+    proxy: LossyProxy, run: Run, make_orders: MakeOrders
+) -> None:
+    """Orders have no key, so they are read by the numbers that they were given."""
+
+    def lose(_path: str, data: Any) -> Any:
+        for order in data if isinstance(data, list) else ():
+            for item in order.get("produtos") or ():
+                item["valorUnitario"] = None
+        return data
+
+    proxy.reshape = lose
+    code, report = run("upload", make_orders(remarks(2)), "--yes", "--at-once", 1)
+    assert (code, report["state"], report["rows"]["created"]) == (1, "partial", 2), report
+    lost = {field["column"]: field for field in report["lost_fields"]}
+    price = lost.pop("produtos.valorUnitario")
+    assert (price["sent"], price["stored"], price["rows"]) == ("10.5", None, [2, 3])
+    assert lost == {}
+
+
 def test_orders_are_created_with_their_products_and_instalments(
     client: Client, run: Run, make_orders: MakeOrders, bolt: int, nut: int
 ) -> None:

@@ -58,7 +58,7 @@ def test_a_queued_file_is_staged_started_and_done(
     job = receivables_job(context, client, tmp_path, customer, customer)
     job = Uploads(context, client).run(job, YES)
     states = [event.state for event in job.events]
-    assert states[-4:] == [State.STAGED, State.STARTING, State.POLLING, State.DONE]
+    assert states[-4:] == [State.STARTING, State.POLLING, State.COMPARING, State.DONE]
     assert count_titles(client, customer) == 2
     assert "2" in " ".join(report_lines(context.journal, job))
 

@@ -1,14 +1,16 @@
 """A rejection that names a field of the record is reported at the sheet's column and cell."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from lossy_proxy import LossyProxy
 from sheets import write_rows
 from stdnum.br import cpf
-from upload_parts import YES, new_cnpj, write_job
+from upload_parts import AT_ONCE, YES, new_cnpj, write_job
 
 from xlbridge.client import Client
-from xlbridge.upload import RequestedMode, UploadContext, Uploads
+from xlbridge.upload import RequestedMode, Resolution, State, UploadContext, Uploads, resolve_job
 from xlbridge.upload.results import job_json
 
 
@@ -37,3 +39,20 @@ def test_a_registered_document_is_reported_at_its_cell(
     job = Uploads(context, client).run(job, YES)
     rejected = [(row["cell"], row["column"]) for row in job_json(context.journal, job)["rejected"]]
     assert rejected == [("C2", "cnpj"), ("D3", "cpf"), ("D4", "cpf")]
+
+
+def test_a_decision_about_another_row_keeps_the_rejected_cell(
+    context: UploadContext, client: Client, proxy: LossyProxy, tmp_path: Path
+) -> None:
+    firm = new_cnpj()
+    client.registry.clients.create(nomeComercial="Antiga", cnpj=firm)
+    rows = [["Sem chave", "J", None], ["Nova", "J", firm]]
+    path = write_rows(tmp_path / "clients.xlsx", ["nomeComercial", "natureza", "cnpj"], rows)
+    job = write_job(context, client, path, "records", look_up=False)
+    proxy.fail_once("lose answer", "/cliente", "POST")
+    job = Uploads(context, client).run(job, replace(AT_ONCE, at_once=1))
+    assert job.state is State.NEEDS_PERSON
+    before = job_json(context.journal, job)["rejected"]
+    job = resolve_job(context, job, Resolution.APPLIED, "seen")
+    assert [(row["cell"], row["column"]) for row in before] == [("C3", "cnpj")]
+    assert job_json(context.journal, job)["rejected"] == before

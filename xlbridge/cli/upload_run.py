@@ -221,6 +221,7 @@ _EXIT_CODE_BY_STATE = {
     State.DONE: ExitCode.GOOD,
     State.STAGED: ExitCode.GOOD,
     State.POLLING: ExitCode.GOOD,
+    State.COMPARING: ExitCode.GOOD,
     State.SENDING_PARTS: ExitCode.GOOD,
     State.PARTIAL: ExitCode.DATA_ERRORS,
     State.REJECTED: ExitCode.DATA_ERRORS,

@@ -34,7 +34,8 @@ _REJECTS_NAME = re.compile(rf".+-{REJECTS_INFIX}-\d{{8}}-\d{{6}}-[0-9a-f]{{4}}")
 class State(StrEnum):
     """State of a job; each is durable before the request that it announces.
 
-    ``SENDING_PARTS`` is the state of a parent while its parts are sent.
+    ``SENDING_PARTS`` is the state of a parent while its parts are sent. ``COMPARING`` jobs have a
+    verdict; the records that they have written are still to be compared with what was sent.
     """
 
     PREPARED = "prepared"
@@ -46,6 +47,7 @@ class State(StrEnum):
     STAGED = "staged"
     STARTING = "starting"
     POLLING = "polling"
+    COMPARING = "comparing"
     IN_DOUBT = "in_doubt"
     NEEDS_PERSON = "needs_person"
     DONE = "done"
@@ -94,6 +96,7 @@ _STATE_TEXTS = {
     State.STAGED: Text(pt="na fila", en="queued"),
     State.STARTING: Text(pt="iniciando", en="starting"),
     State.POLLING: Text(pt="em processamento", en="processing"),
+    State.COMPARING: Text(pt="conferindo o que foi gravado", en="comparing what was stored"),
     State.IN_DOUBT: titles.IN_DOUBT,
     State.NEEDS_PERSON: Text(pt="aguarda decisão", en="awaits a decision"),
     State.DONE: Text(pt="concluído", en="done"),
@@ -115,6 +118,7 @@ _PUBLIC = {
     State.STAGED: "queued",
     State.STARTING: "processing",
     State.POLLING: "processing",
+    State.COMPARING: "processing",
     State.SENDING_PARTS: "processing",
 }
 

@@ -7,6 +7,7 @@ digest and business keys, so that later plans for the same system recognise them
 import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -376,6 +377,10 @@ class Journal:
             elif state.is_final:
                 self._claims.free_rows(job.id, self.changes.refused(job.id))
         return replace(job, events=self._events(job.id))
+
+    def as_one(self) -> AbstractContextManager[None]:
+        """Record all that the block records, or nothing; it announces no request."""
+        return transaction(self._db)
 
     def job(self, job_id: str) -> Job:
         """Return a job by its id. Raises ``UsageError`` if there is none."""

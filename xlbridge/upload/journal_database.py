@@ -180,6 +180,8 @@ class RequestCount:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Run the block in a transaction that announces requests, which may be sent afterwards."""
+        if self._db.in_transaction:
+            raise AssertionError("a request is announced in a transaction of its own")
         with transaction(self._db):
             yield
             self._db.execute("UPDATE identity SET requests = requests + 1")
@@ -416,7 +418,11 @@ def _open_layout(path: Path) -> LocalDatabase:
 
 @contextmanager
 def transaction(db: LocalDatabase) -> Iterator[None]:
-    """Run the block in a transaction, which is on disk afterwards."""
+    """Run the block in a transaction, which is on disk afterwards; if there is one, in that."""
+    is_inner = db.in_transaction
+    if is_inner:
+        yield
+        return
     db.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -44,16 +44,17 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
             raise _not_in_doubt(job)
         for part in doubtful if seen is Resolution.NOT_APPLIED else ():
             _require_settled(part, journal.now(), context.settings.settle_seconds)
-        for part in doubtful:
-            _record_resolution(journal, part, seen, reason)
-        update_parent(journal, job)
+        with journal.as_one():
+            for part in doubtful:
+                _record_resolution(journal, part, seen, reason)
+            update_parent(journal, job)
         return ensure_sheet_evidence(context, journal.job(job.id))
 
 
 def _may_be_in_doubt(job: Job) -> bool:
-    """Return whether a request of a job may have written rows; that of a staged file only starts
-    it."""
-    return not job.state.is_settled and job.state is not State.STAGED
+    """Return whether the outcome of a job's request may be unknown; that of a staged file only
+    starts it, and a verdict is known once its records are compared."""
+    return not job.state.is_settled and job.state not in {State.STAGED, State.COMPARING}
 
 
 def _record_resolution(journal: Journal, job: Job, seen: Resolution, reason: str) -> None:
@@ -64,15 +65,20 @@ def _record_resolution(journal: Journal, job: Job, seen: Resolution, reason: str
     """
     who = f"{_user_name()}@{socket.gethostname()}"
     resolved = {"as": seen.value, "reason": reason, "by": who}
-    known = None
+    rejections, known = journal.changes.rejections(job.id), None
     if job.spec.mode.is_by_record and journal.writes.load(job.id):
         # Imported here, as imports of whole files do not need these modules.
         from xlbridge.upload.single_records.executor import leave_unsent_records
 
-        known = leave_unsent_records(journal, job, _NEVER_SENT.format(who=who, reason=reason))
-        if known is None:
+        verdict = leave_unsent_records(journal, job, _NEVER_SENT.format(who=who, reason=reason))
+        if verdict is None:
             raise _not_in_doubt(job)
-    rejections = list(journal.changes.rejections(job.id) if known is None else known.rejections)
+        # Stored messages name the columns of the sheet.
+        told = {rejected.row for rejected in rejections}
+        refused = {rejected.row for rejected in verdict.rejections}
+        rejections = [rejected for rejected in rejections if rejected.row in refused]
+        rejections += (rejected for rejected in verdict.rejections if rejected.row not in told)
+        known = Verdict(rejections=rejections)
     outcomes = journal.changes.outcomes(job.id)
     if seen is Resolution.APPLIED:
         state = State.PARTIAL if rejections else State.DONE

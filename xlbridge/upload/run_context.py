@@ -22,7 +22,7 @@ from xlbridge.upload.own_writes import Patience
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.planning.consent import ConsentRequest
 from xlbridge.upload.planning.plan_builder import PLAN_CHANGED, plan_still_holds
-from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, Verdict
+from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, RowOutcome, Verdict
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import ImportQuery
 from xlbridge.wire.quirks import Quirks
@@ -149,10 +149,16 @@ class RunContext:
         return self.journal.record(job, state, attempt=job.attempts + 1)
 
     def end(self, job: Job, state: State, verdict: Verdict = NO_VERDICT, **detail: Any) -> Job:
-        """Record the end of a job; without a verdict, none of its rows was applied."""
-        return self.journal.record(
-            job, state, verdict=self._with_sheet_columns(job, verdict), **detail
-        )
+        """Record the end of a job; without a verdict, none of its rows was applied.
+
+        If any was, the job ends as the given state once its records are compared with its rows.
+        """
+        verdict = self._with_sheet_columns(job, verdict)
+        if not job.is_task and not job.deletes:
+            applied = RowOutcome.ACCEPTED
+            if verdict.has(applied) or self.journal.changes.has_accepted(job.id):
+                state, detail = State.COMPARING, {**detail, "ends_as": state}
+        return self.journal.record(job, state, verdict=verdict, **detail)
 
     def _with_sheet_columns(self, job: Job, verdict: Verdict) -> Verdict:
         """Return a verdict whose rejected rows name the sheet's columns, as far as they are known.

@@ -17,7 +17,7 @@ from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.plan_builder import PLAN_CHANGED
 from xlbridge.upload.results.verdict import LostField
-from xlbridge.upload.written_records import check_written_records
+from xlbridge.upload.written_records import end_compared
 from xlbridge.wire.imports import ImportState
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ def _run_steps(context: "RunContext", job: Job) -> None:
     steps = _steps_of(job.spec.mode)
     while proceed and not job.state.is_final:
         job, proceed = steps[job.state](context, job)
-        if job.state.is_final and not job.is_task:
-            check_written_records(context, job)
+        if job.state is State.COMPARING:
+            job = end_compared(context, job, at_once=True)
 
 
 def _steps_of(mode: Mode) -> "Mapping[State, Callable[[RunContext, Job], Step]]":
@@ -111,6 +111,7 @@ def _steps_of(mode: Mode) -> "Mapping[State, Callable[[RunContext, Job], Step]]"
             State.PREPARED: lambda context, job: _send(context, job, write_records),
             State.SENDING: write_records,
             State.IN_DOUBT: settle_records,
+            State.COMPARING: _compare,
         }
     return {
         State.PREPARED: lambda context, job: _send(context, job, remote_import.send_rows),
@@ -121,6 +122,7 @@ def _steps_of(mode: Mode) -> "Mapping[State, Callable[[RunContext, Job], Step]]"
         State.STARTING: _doubt_interrupted_request,
         State.POLLING: remote_import.poll,
         State.IN_DOUBT: _settle_doubt,
+        State.COMPARING: _compare,
     }
 
 
@@ -143,6 +145,11 @@ def _resume_staging(context: "RunContext", job: Job) -> "Step":
 
 def _doubt_interrupted_request(context: "RunContext", job: Job) -> "Step":
     return context.doubt(job, reconcile.INTERRUPTED)
+
+
+def _compare(context: "RunContext", job: Job) -> "Step":
+    """End a job that was stopped before its records were compared."""
+    return end_compared(context, job, at_once=False), False
 
 
 def _settle_doubt(context: "RunContext", job: Job) -> "Step":

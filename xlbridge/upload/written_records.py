@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.errors import ApiError
 from xlbridge.resources import Resource
-from xlbridge.upload.job import Job
+from xlbridge.upload.job import Job, State
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.row_lookup import lookups_for
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
@@ -30,30 +30,19 @@ _EXAMPLES = 3
 """Rows read back for each column: a field that is ignored or misspelt is lost in every row."""
 
 
-def check_written_records(context: "RunContext", job: Job) -> Job:
-    """Compare the records that a job has written with its rows, and record what was not taken.
+def end_compared(context: "RunContext", job: Job, *, at_once: bool) -> Job:
+    """Compare the records that a job has written with its rows, and end it with what was not taken.
 
     The records are read back; where that shows none, the answers to their writes count. Also record
     the fields with an open spelling that were taken, and those of which nothing shows it.
+    ``at_once``: nobody else had time to change the records, which an undo may then compare.
     """
-    if job.deletes or not context.journal.changes.has_accepted(job.id):
-        return job
     written = _WrittenRows.of(context, job)
-    records = _read_back(context, job, written)
-    lost: dict[tuple[str, bool, bool], LostField] = {}
-    for at in sorted({*records, *written.answers}):
-        record = records.get(at)
-        differing = written.answers[at] if record is None else record.differing
-        for column, (sent, stored) in differing.items():
-            if isinstance(sent, str) and (stored is None or isinstance(stored, str)):
-                kept = stored is not None and written.changed.get(at, {}).get(column) == stored
-                field = lost.setdefault(
-                    (column, stored is None, kept), LostField(column, sent, stored, [], kept)
-                )
-                field.rows.append(job.spec.rows[at])
+    records = _read_back(context, job, written, at_once=at_once)
+    lost = _lost_fields(job, written, records)
     detail: dict[str, Any] = {}
     if lost:
-        detail["lost_fields"] = [field.to_json() for field in lost.values()]
+        detail["lost_fields"] = [field.to_json() for field in lost]
     open_columns = written.open_columns(context.quirks.spellings)
     taken = {
         column
@@ -63,10 +52,35 @@ def check_written_records(context: "RunContext", job: Job) -> Job:
     taken |= open_columns.intersection((*written.taken, *(job.last("taken_fields") or ())))
     if taken:
         detail["taken_fields"] = sorted(taken)
-    unseen = open_columns - taken - {field.column for field in lost.values()}
+    unseen = open_columns - taken - {field.column for field in lost}
     if unseen and (unseen := unseen - context.journal.taken_fields(job)):
         detail["unseen_fields"] = sorted(unseen)
-    return context.journal.record(job, job.state, **detail) if detail else job
+    return context.journal.record(job, State(job.last("ends_as")), **detail)
+
+
+def _lost_fields(
+    job: Job, written: "_WrittenRows", records: Mapping[int, FoundRecord]
+) -> list[LostField]:
+    """Return the fields that records, or the answers to their writes, show otherwise than they were
+    sent, each once."""
+    found: list[LostField] = []
+    addresses = job.items
+    for at in sorted({*records, *written.answers}):
+        record, row = records.get(at), job.spec.rows[at]
+        differing = written.answers[at] if record is None else record.differing
+        for column, (sent, stored) in differing.items():
+            kept = stored is not None and written.changed.get(at, {}).get(column) == stored
+            items = () if record is None or stored is None or kept else record.items
+            of_list = [item[1:] for item in items if item[0] == column]
+            # Lists of different lengths are told as a whole, too.
+            if sent is not None and (not of_list or of_list[0][0] is None):
+                found.append(LostField(column, sent, stored, [row], kept))
+            for number, name, mine, theirs in of_list:
+                if number is not None and mine is not None:
+                    known = addresses.get(column)
+                    cell = None if known is None else known.cell(row, number, name)
+                    found.append(LostField(f"{column}.{name}", mine, theirs, [row], cell=cell))
+    return LostField.merge(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +88,12 @@ class _WrittenRows:
     """Rows that a job has written: the positions of the ``accepted`` ones, and by position, the
     columns that a change has ``changed`` with their values before, the codes of records, and what
     the ``answers`` to writes show otherwise than it was sent. ``taken`` are the fields with an open
-    spelling that answers show as they were sent."""
+    spelling that answers show as they were sent, ``lists`` the columns of the lists that are
+    written, by their names."""
 
     rows: TypedRows
     columns: Sequence[str]
+    lists: Mapping[str, Collection[str]]
     accepted: frozenset[int]
     changed: Mapping[int, _Values]
     codes: Mapping[int, str]
@@ -113,22 +129,27 @@ class _WrittenRows:
             }
         answers = {at: unlike for at, unlike in answers.items() if unlike}
         columns = tuple(job.spec.columns)
-        return cls(context.rows(job), columns, accepted, changed, codes, answers, taken)
+        children = context.resource(job).children
+        lists = {one.sheet: one.by_name.keys() for one in children if one.sheet in columns}
+        return cls(context.rows(job), columns, lists, accepted, changed, codes, answers, taken)
 
-    def with_column(self, column: str) -> Iterable[int]:
-        """Return the positions of accepted rows that write a value of a column, in order."""
+    def with_column(self, column: str, of_items: str | None = None) -> Iterable[int]:
+        """Return the positions of accepted rows that write a value of a column, or of a column
+        ``of_items`` of a list, in order."""
         for at, value in enumerate(values_of(self.rows, column)):
             is_written = at not in self.changed or column in self.changed[at]
-            if value is not None and at in self.accepted and is_written:
+            if value is None or at not in self.accepted or not is_written:
+                continue
+            if of_items is None or any(item.get(of_items) is not None for item in value):
                 yield at
 
     def sample(self, positions: Collection[int]) -> list[int]:
         """Return the first of the positions that write each column."""
         found: set[int] = set()
         for column in self.columns:
-            found.update(
-                islice((at for at in self.with_column(column) if at in positions), _EXAMPLES)
-            )
+            for name in self.lists.get(column, (None,)):
+                rows = (at for at in self.with_column(column, name) if at in positions)
+                found.update(islice(rows, _EXAMPLES))
         return sorted(found)
 
     def open_columns(self, declared: Collection[str]) -> set[str]:
@@ -142,12 +163,14 @@ class _WrittenRows:
         }
 
 
-def _read_back(context: "RunContext", job: Job, written: _WrittenRows) -> dict[int, FoundRecord]:
+def _read_back(
+    context: "RunContext", job: Job, written: _WrittenRows, *, at_once: bool
+) -> dict[int, FoundRecord]:
     """Return the records of written rows, by position, as far as the system shows them.
 
-    All are read if an undo can remove them, and stored for it: the system may have filled fields
-    that the sheet left empty. Else a few rows are, so that each written column is read three times.
-    If the system does not answer, there are none: the upload itself has ended.
+    All are read ``at_once`` if an undo can remove them, and stored for it: the system may have
+    filled fields that the sheet left empty. Else a few rows are, so that each written column is
+    read three times. If the system does not answer, there are none: the upload itself has ended.
     """
     resource = context.resource(job)
     if resource.read_back is None or not context.options.look_up:
@@ -155,7 +178,7 @@ def _read_back(context: "RunContext", job: Job, written: _WrittenRows) -> dict[i
     rows, journal = written.rows, context.journal
     creates = not job.spec.mode.is_by_record or journal.changes.creates(job.id)
     removable = resource.change is not None and resource.change.delete_name is not None
-    is_stored = creates and removable
+    is_stored = creates and removable and at_once
     positions = range(len(rows)) if is_stored else written.sample(written.accepted)
     before = journal.snapshots.newest(job.id, Moment.BEFORE) or (None,) * len(rows)
     accepted = written.accepted
@@ -191,12 +214,13 @@ def _read_by_number(
 ) -> dict[int, FoundRecord | None]:
     """Return the records of rows without a key by the numbers that the system gave them.
 
-    That may take a whole listing, so only if a field of them may be lost: its spelling is open, or
-    an answer shows it otherwise than it was sent.
+    That may take a whole listing, so only if a field of them may be lost: its spelling is open, it
+    is in a list, or an answer shows it otherwise than it was sent.
     """
     declared = resource.read_back
     rows = written.rows
-    may_be_lost = written.answers or written.open_columns(context.quirks.spellings)
+    open_columns = written.open_columns(context.quirks.spellings)
+    may_be_lost = written.answers or written.lists or open_columns
     if declared is None or not declared.number_columns or not may_be_lost:
         return {}
     keyless = {

@@ -422,11 +422,15 @@ def _differing_items(
         return None
     if len(row_items) != len(items):
         found.append((name, None, "", str(len(row_items)), str(len(items))))
-    for number, at in zip(left, unmatched, strict=False):
+    for number in left[: len(unmatched)]:
+        item = row_items[number]
+        # The most similar one; of several, the first.
+        nearest = max(unmatched, key=lambda at: len(item.items() & items[at].items()))
+        unmatched.remove(nearest)
         found.extend(
-            (name, number, column, value, items[at][column])
-            for column, value in row_items[number].items()
-            if items[at][column] != value
+            (name, number, column, value, items[nearest][column])
+            for column, value in item.items()
+            if items[nearest][column] != value
         )
     filled = [{c: v for c, v in item.items() if v is not None} for item in items]
     return _items_text(row_items) or None, _items_text(filled) or None

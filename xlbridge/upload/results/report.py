@@ -59,6 +59,10 @@ _HEADLINES = {
         "{rejected} {rejected:rejeitada|rejeitadas}.",
         en="In parts: {accepted} of {read} {read:row|rows} accepted so far, {rejected} rejected.",
     ),
+    State.COMPARING: Text(
+        pt="Linhas aceitas: {accepted} de {read}{rest}; falta conferir os campos no sistema.",
+        en="Rows accepted: {accepted} of {read}{rest}; their fields are still to be compared.",
+    ),
     State.ABANDONED: Text(pt="Nada foi enviado ({reason}).", en="Nothing was sent ({reason})."),
 }
 _PARTLY_IN_DOUBT = Text(
@@ -338,9 +342,9 @@ def _lost_table(lost: list[LostField]) -> Table:
     for field in lost:
         rows = list_first(field.rows, _SHOWN_ROWS)
         sentence = _KEPT if field.kept else _LOST if field.stored is None else _CHANGED
-        text = sentence.format(column=field.column, sent=field.sent, stored=field.stored, rows=rows)
+        text = sentence.format(column=field.label, sent=field.sent, stored=field.stored, rows=rows)
         tone = Tone.OPEN if field.is_lost else Tone.PLAIN
-        lines.append(Line((field.column, field.sent, field.stored or "", rows), tone, text))
+        lines.append(Line((field.label, field.sent, field.stored or "", rows), tone, text))
     sheet = Text(pt="Campos não gravados", en="Fields not taken")
     return Table(sheet=sheet, headings=_LOST_HEADINGS, lines=lines, most=_SHOWN_ROWS)
 

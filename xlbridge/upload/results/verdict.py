@@ -51,13 +51,20 @@ def has_two_spellings(name: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class LostField:
     """Column whose values the system has not taken: an example as sent and as stored, None if that
-    is empty, and the rows in which this was seen; ``kept``: changes have left the value before."""
+    is empty, and the rows in which this was seen; ``kept``: changes have left the value before.
+    The column of a list's items follows the name of the list; ``cell`` is that of the example."""
 
     column: str
     sent: str
     stored: str | None
     rows: list[int]
     kept: bool = False
+    cell: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The column; for a column of items, the cell of the example and the name."""
+        return self.column if self.cell is None else f"{self.cell} ({self.column.split('.')[1]})"
 
     @property
     def is_lost(self) -> bool:
@@ -76,7 +83,8 @@ class LostField:
             known = merged.setdefault(
                 (one.column, one.stored is None, one.kept), replace(one, rows=[])
             )
-            known.rows.extend(one.rows)
+            # Several items of a row may have lost it.
+            known.rows.extend([row for row in one.rows if row not in known.rows[-1:]])
         return list(merged.values())
 
 
