@@ -9,8 +9,8 @@ from environment import Xlbridge
 from sheets import write_rows
 
 _DAY = date(2026, 10, 1)
-_SALES = ["Nº Pedido", "Data", "Cliente", "CNPJ", "Produto", "Qtd", "Valor Unit.", "Total"]
-_SALES_ROW = [1001, _DAY, "Padaria Estrela", "11.222.333/0001-81", "P-1", 10, 2.5, 25]
+_UNNUMBERED = ["Data", "Cliente", "CNPJ", "Produto", "Qtd", "Valor Unit.", "Total"]
+_SALES_ROW = [_DAY, "Padaria Estrela", "11.222.333/0001-81", "P-1", 10, 2.5, 25]
 _MONTHS = ["Centro de Custo", "Descrição", "Jan", "Fev", "mar/26", "Total"]
 _ADDRESSED = ["Filial", "Depósito", "Código", "Produto", "Endereço", "Contagem 1"]
 _COUNTED = ["Almoxarifado", "Seção", "SKU", "Descrição", "Quantidade contada"]
@@ -106,7 +106,7 @@ def test_exported_sheet_is_not_proposed_for_another_resource(
 @pytest.mark.parametrize(
     ("header", "row", "words"),
     [
-        (_SALES, _SALES_ROW, "Sales orders (pedido); an import"),
+        (_UNNUMBERED, _SALES_ROW, "Sales orders (pedido); an import"),
         (_ADDRESSED, [1, 1, 2001, "Parafuso", "A-01", 10], "xlbridge template inventario;"),
         (_COUNTED, [1, "A-01", "P-1", "Parafuso", 7], "xlbridge template inventario;"),
         (_MONTHS, ["01.001", "Vendas", 10, 20, 30, 60], "for each month (Jan, Fev, mar/26)"),
@@ -124,7 +124,7 @@ def test_exported_sheet_is_not_proposed_for_another_resource(
         ),
     ],
     ids=[
-        "flat orders",
+        "items of orders without a number",
         "counts at addresses",
         "counts",
         "months",
