@@ -88,7 +88,7 @@ def test_a_header_that_names_the_record_decides_between_resources_of_the_same_co
     (tmp_path / "n.csv").write_text("\n".join(["Nome;CNPJ/CPF", *rows]), "utf-8")
     unclear = xlbridge("map", "n.csv")
     assert unclear.returncode == 2
-    assert "most likely: cliente (uses 2 of 2 columns), fornecedor (uses 2 of 2" in unclear.stderr
+    assert "most likely: Clients (cliente: uses 2 of 2 columns), Suppliers (forn" in unclear.stderr
 
 
 def test_exported_sheet_is_not_proposed_for_another_resource(
@@ -210,3 +210,18 @@ def test_headers_that_fit_records_of_any_kind_are_asked_about(
     refused = xlbridge("map", "a.xlsx")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "--resource" in refused.stderr
+
+
+def test_orders_of_an_unnamed_party_are_asked_for_by_what_the_party_would_be(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    header = ["Pedido", "CNPJ", "Código do produto", "Quantidade", "Valor unitário"]
+    rows = [[4501 + n // 2, "11.222.333/0001-81", f"P-{n}", 2, 10.5] for n in range(3)]
+    write_rows(tmp_path / "planilha.xlsx", header, rows)
+    unclear = xlbridge("map", "planilha.xlsx")
+    assert (unclear.returncode, unclear.stdout) == (2, "")
+    for title, party in [("Sales orders (pedido", "client"), ("Purchase orders (pedido-", "suppl")]:
+        (said,) = (part for part in unclear.stderr.split("), ") if title in part)
+        assert f"; CNPJ would be the {party}" in said
+    write_rows(tmp_path / "vendas.xlsx", [header[0], "CNPJ do cliente", *header[2:]], rows)
+    assert xlbridge("map", "vendas.xlsx").stderr.startswith("pedido · ")
