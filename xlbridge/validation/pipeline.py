@@ -27,6 +27,7 @@ from xlbridge.validation.cells.typed_rows import (
 )
 from xlbridge.validation.cross_sheet import check_children, compare_sheets
 from xlbridge.validation.headers.header_row import (
+    ChosenSheet,
     Header,
     MainSheet,
     find_header_row,
@@ -38,7 +39,6 @@ from xlbridge.validation.headers.header_row import (
     outdated_template,
 )
 from xlbridge.validation.headers.sheet_choice import (
-    ChosenSheet,
     child_cells,
     choose_sheet,
     choose_sheets,

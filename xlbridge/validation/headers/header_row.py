@@ -285,6 +285,20 @@ class MainSheet:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class ChosenSheet:
+    """The sheet to validate, and its resource, None if nothing identifies it.
+
+    ``hidden``: names of hidden sheets, one of which may be the right one; ``main``: main sheet of
+    a child sheet.
+    """
+
+    cells: SheetCells
+    resource: Resource | None
+    hidden: Sequence[str] = ()
+    main: MainSheet | None = None
+
+
 def match_header(
     cells: SheetCells, position: int, resource: Resource, main: MainSheet | None = None
 ) -> Header:

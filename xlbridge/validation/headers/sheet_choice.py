@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -10,7 +9,7 @@ from xlbridge.resources import KEY, Catalogue, Resource
 from xlbridge.resources.remote import are_fields_of_others
 from xlbridge.validation.cells.text import list_sheet_names
 from xlbridge.validation.headers.header_row import (
-    MainSheet,
+    ChosenSheet,
     find_header_row,
     has_rows,
     header_key,
@@ -28,20 +27,6 @@ _REQUIRED_PER_MISSING = 3
 
 class NoFittingResource(UsageError):
     """No sheet of the workbook has the headers of a resource."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenSheet:
-    """The sheet to validate, and its resource, None if nothing identifies it.
-
-    ``hidden``: names of hidden sheets, one of which may be the right one; ``main``: main sheet of
-    a child sheet.
-    """
-
-    cells: SheetCells
-    resource: Resource | None
-    hidden: Sequence[str] = ()
-    main: MainSheet | None = None
 
 
 def choose_sheet(

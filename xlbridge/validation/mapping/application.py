@@ -28,22 +28,24 @@ from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.displayed_cells import FormatLookup, is_shown_as_text
 from xlbridge.validation.cells.text import (
+    MAX_LISTED,
     display,
     quote_some,
     quoted,
     strip_invisible,
 )
-from xlbridge.validation.headers.header_row import Header, UnusableCell, repeated_headers
-from xlbridge.validation.headers.sheet_choice import ChosenSheet
+from xlbridge.validation.headers.header_row import (
+    ChosenSheet,
+    Header,
+    UnusableCell,
+    repeated_headers,
+)
 from xlbridge.validation.mapping.cell_meanings import (
     all_values,
     day_of,
     document_kind,
     month_of,
     shown_text,
-)
-from xlbridge.validation.mapping.column_fit import (
-    MAX_LISTED,
 )
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,

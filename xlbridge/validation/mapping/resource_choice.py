@@ -14,14 +14,16 @@ from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources import Kind, Resource
 from xlbridge.validation.cells.text import display
-from xlbridge.validation.mapping.column_fit import (
+from xlbridge.validation.mapping.header_names import (
     columns_called,
     is_amount,
     is_due_date,
     mapping_words,
     side_of,
 )
-from xlbridge.validation.mapping.proposal import MappingProposal
+from xlbridge.validation.mapping.proposed_mapping import (
+    MappingProposal,
+)
 from xlbridge.workbook.read import SheetCells
 
 _CLOSE, _MUCH = 0.25, 1.5

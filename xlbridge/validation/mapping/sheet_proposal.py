@@ -27,18 +27,22 @@ from xlbridge.validation.headers.sheet_choice import (
 )
 from xlbridge.validation.mapping.column_fit import (
     foreign_columns,
-    mapping_words,
     record_rows,
+)
+from xlbridge.validation.mapping.header_names import (
+    mapping_words,
     words_of_names,
 )
 from xlbridge.validation.mapping.list_proposal import ListProposer
 from xlbridge.validation.mapping.mapping_file import SheetMapping, remembered_values
 from xlbridge.validation.mapping.proposal import (
     WITH_RIVALS,
+    propose,
+)
+from xlbridge.validation.mapping.proposed_mapping import (
     Confidence,
     MappingProposal,
     ProposedColumn,
-    propose,
 )
 from xlbridge.validation.mapping.resource_choice import MIN_MONTHS, choose_proposal, month_columns
 from xlbridge.validation.mapping.similar_mappings import best_layouts, similar_mapping
