@@ -221,15 +221,16 @@ def send_on_page(tab: Page, folder: Path, export: ForeignExport, mark: str) -> l
     tab.locator("#choices:enabled").wait_for()
     tab.locator("#map").wait_for()
 
-    def type_value(label: str, value: object) -> None:
-        actions.append(f"{label}: {value}")
-        tab.get_by_label(label).fill(str(value))
+    def type_value(column: str, value: object, word: str = "") -> None:
+        actions.append(f"{column} {word}: {value}")
+        of_word = f'[data-word="{word}"]' if word else ":not([data-word])"
+        tab.locator(f'#mapping input[data-column="{column}"]{of_word}').fill(str(value))
 
     for column, words in export.words.items():
         for word, value in words.items():
-            type_value(f"{word} → {column}", value)
+            type_value(column, value, word)
     for column, value in export.constants.items():
-        type_value(f"({column})", value)
+        type_value(column, value)
     for button in ("#map", "#known-send", '[data-testid="send"]'):
         actions.append(f"click {button}")
         tab.locator(button).click()

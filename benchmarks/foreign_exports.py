@@ -114,5 +114,34 @@ Data;Lançamento;Detalhes;N° documento;Valor;Tipo Lançamento;Saldo
             "codigoDaContaCorrente": 1,
         },
     ),
+    ForeignExport(
+        "Bling, orders with items",
+        "Pedidos de venda.csv",
+        "pedido",
+        3,
+        """\
+Número pedido;Nome Comprador;Data;CPF/CNPJ Comprador;Produto;SKU;Un;Quantidade;Valor Unitário;\
+Valor Total;Total Pedido;Valor Frete Pedido;Valor Desconto Pedido;Outras despesas;Nome Entrega;\
+Endereço Entrega;Número Entrega;Cidade Entrega;UF Entrega;CEP Entrega;Transportadora;Observações;\
+Qtd Parcela;Data Prevista;Vendedor;Forma Pagamento;ID Forma Pagamento
+45{mark}1;Pousada Nova Era Ltda;23/11/2026;69.879.837/0001-59;Tinta;P002001;UN;2,00;10,50;\
+21,00;40,00;9,00;0,00;0,00;Pousada Nova Era Ltda;Rua das Flores;10;Manaus;AM;69005-040;\
+Rápido Norte;Entregar pela manhã;1;30/11/2026;Bruno Lima;Boleto;1203
+45{mark}1;Pousada Nova Era Ltda;23/11/2026;69.879.837/0001-59;Torneira;P002002;UN;1,00;10,00;\
+10,00;40,00;9,00;0,00;0,00;Pousada Nova Era Ltda;Rua das Flores;10;Manaus;AM;69005-040;\
+Rápido Norte;Entregar pela manhã;1;30/11/2026;Bruno Lima;Boleto;1203
+45{mark}2;Adriana Medeiros Souza;24/11/2026;765.181.887-31;Tinta;P002001;UN;1,00;10,50;\
+10,50;10,50;0,00;0,00;0,00;Adriana Medeiros Souza;Rua B;20;Porto Velho;RO;76801-059;\
+;;1;01/12/2026;Carla Dias;Pix;1204
+45{mark}3;Supermercado Serra Azul Ltda;25/11/2026;56.528.337/0001-20;Lâmpada;P002003;UN;12,00;8,00;\
+96,00;96,00;0,00;0,00;0,00;Supermercado Serra Azul Ltda;Av. Central;1500;São Paulo;SP;01310-100;\
+;;1;02/12/2026;Carla Dias;Boleto;1203
+""",
+        {"codigoDaFilial": "Matriz São Paulo"},
+        {
+            "codigoDoVendedor": {"Bruno Lima": 1, "Carla Dias": 2},
+            "codigoDaFormaDePagamento": {"Boleto": 1, "Pix": 2},
+        },
+    ),
 )
 """Exports of the stories."""

@@ -7,6 +7,9 @@ from analyst_steps import WAYS, Story, play, send_by_commands
 from environment import ROOT, Xlbridge
 from foreign_exports import EXPORTS, ForeignExport
 
+import xlbridge as xb
+from xlbridge.sandbox import RunningSandbox
+
 PAGE = ROOT / "docs" / "mapping.md"
 MOST_STEPS = {"a proposed mapping": 12, "the saved mapping": 8}
 MOST_COMMANDS = 6
@@ -34,3 +37,19 @@ def test_an_export_is_uploaded_by_few_commands(
     assert len(story.commands) <= MOST_COMMANDS
     line = f"| {export.system} | {len(story.commands)} | {len(story.edits)} |"
     assert line in PAGE.read_text("utf-8")
+
+
+def test_the_orders_of_an_export_arrive_with_their_items(
+    at_demo: Xlbridge, demo_sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    (orders,) = (export for export in EXPORTS if export.resource == "pedido")
+    send_by_commands(Story(at_demo, tmp_path), orders, "8")
+    with xb.connect(
+        base_url=demo_sandbox.base_url, email=demo_sandbox.email, password=demo_sandbox.password
+    ) as erp:
+        frames = erp.export("pedidos").frames
+    sent = frames["pedidos"].set_index("numeroDaOrdem")["numeroDoPedido"][[4581, 4582, 4583]]
+    items = frames["produtos"]
+    own = [items[items["numeroDoPedido"] == number] for number in sent]
+    assert [list(one["quantidade"]) for one in own] == [[2, 1], [1], [12]]
+    assert [list(one["valorUnitario"]) for one in own] == [[10.5, 10], [10.5], [8]]

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -33,6 +34,27 @@ def test_a_sample_of_each_layout_is_mapped_as_the_layout_says(
         assert found["columns"][name]["from" if "from" in body else "join"] == (
             body.get("from") or body["join"]
         ), name
+    assert _items(found) == _items(layout)
+
+
+def _items(mapping: dict[str, Any]) -> dict[str, list[dict[str, str]]]:
+    """Return the headers of the items of each list."""
+    return {
+        name: [{one: body["from"] for one, body in block.items()} for block in declared["items"]]
+        for name, declared in mapping.get("lists", {}).items()
+    }
+
+
+def test_a_layout_with_items_fits_a_sheet_without_them(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    lines = (SAMPLES / "protheus-sc5.csv").read_text("utf-8").splitlines()
+    count = lines[0].split(";").index("C6_ITEM")
+    heads = dict.fromkeys(";".join(line.split(";")[:count]) for line in lines)
+    (tmp_path / "planilha.csv").write_text("\n".join(heads), "utf-8")
+    proposed = xlbridge("map", "planilha.csv")
+    assert "known layout: Protheus, pedidos de venda e itens" in proposed.stderr
+    found = yaml.safe_load(proposed.stdout)
+    assert found["columns"]["chave"] == {"from": "C5_NUM"}
+    assert "lists" not in found
 
 
 def test_the_name_of_the_file_decides_between_layouts_with_the_same_header(

@@ -359,3 +359,13 @@ def test_group_above_the_header_identifies_its_columns(tmp_path: Path, xlbridge:
     assert content["resource"] == "contasreceber"
     assert content["columns"]["codigoDoCliente"] == {"from": "Código"}
     assert content["columns"]["numeroDoDocumento"] == {"from": "Número"}
+
+
+def test_a_required_column_that_no_header_supplies_is_named(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    """A constant cannot supply what is different in each record."""
+    write_rows(tmp_path / "centros.xlsx", ["Nome", "Ativo"], [["Oficina", "S"], ["Vendas", "S"]])
+    proposed = xlbridge("map", "centros.xlsx", "--resource", "centrodecusto")
+    assert list(yaml.safe_load(proposed.stdout)["columns"]) == ["descricaoDoCentroDeCusto"]
+    assert "No column seems to be codigoDoCentroDeCusto, which is required" in proposed.stderr

@@ -9,8 +9,8 @@ from environment import Xlbridge
 from sheets import write_rows
 
 _DAY = date(2026, 10, 1)
-_SALES = ["Nº Pedido", "Data", "Cliente", "CNPJ", "Produto", "Qtd", "Valor Unit.", "Total"]
-_SALES_ROW = [1001, _DAY, "Padaria Estrela", "11.222.333/0001-81", "P-1", 10, 2.5, 25]
+_UNNUMBERED = ["Data", "Cliente", "CNPJ", "Produto", "Qtd", "Valor Unit.", "Total"]
+_SALES_ROW = [_DAY, "Padaria Estrela", "11.222.333/0001-81", "P-1", 10, 2.5, 25]
 _MONTHS = ["Centro de Custo", "Descrição", "Jan", "Fev", "mar/26", "Total"]
 _ADDRESSED = ["Filial", "Depósito", "Código", "Produto", "Endereço", "Contagem 1"]
 _COUNTED = ["Almoxarifado", "Seção", "SKU", "Descrição", "Quantidade contada"]
@@ -88,7 +88,7 @@ def test_a_header_that_names_the_record_decides_between_resources_of_the_same_co
     (tmp_path / "n.csv").write_text("\n".join(["Nome;CNPJ/CPF", *rows]), "utf-8")
     unclear = xlbridge("map", "n.csv")
     assert unclear.returncode == 2
-    assert "most likely: cliente (uses 2 of 2 columns), fornecedor (uses 2 of 2" in unclear.stderr
+    assert "most likely: Clients (cliente: uses 2 of 2 columns), Suppliers (forn" in unclear.stderr
 
 
 def test_exported_sheet_is_not_proposed_for_another_resource(
@@ -106,7 +106,7 @@ def test_exported_sheet_is_not_proposed_for_another_resource(
 @pytest.mark.parametrize(
     ("header", "row", "words"),
     [
-        (_SALES, _SALES_ROW, "Sales orders (pedido); an import"),
+        (_UNNUMBERED, _SALES_ROW, "Sales orders (pedido); an import"),
         (_ADDRESSED, [1, 1, 2001, "Parafuso", "A-01", 10], "xlbridge template inventario;"),
         (_COUNTED, [1, "A-01", "P-1", "Parafuso", 7], "xlbridge template inventario;"),
         (_MONTHS, ["01.001", "Vendas", 10, 20, 30, 60], "for each month (Jan, Fev, mar/26)"),
@@ -124,7 +124,7 @@ def test_exported_sheet_is_not_proposed_for_another_resource(
         ),
     ],
     ids=[
-        "flat orders",
+        "items of orders without a number",
         "counts at addresses",
         "counts",
         "months",
@@ -210,3 +210,18 @@ def test_headers_that_fit_records_of_any_kind_are_asked_about(
     refused = xlbridge("map", "a.xlsx")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "--resource" in refused.stderr
+
+
+def test_orders_of_an_unnamed_party_are_asked_for_by_what_the_party_would_be(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    header = ["Pedido", "CNPJ", "Código do produto", "Quantidade", "Valor unitário"]
+    rows = [[4501 + n // 2, "11.222.333/0001-81", f"P-{n}", 2, 10.5] for n in range(3)]
+    write_rows(tmp_path / "planilha.xlsx", header, rows)
+    unclear = xlbridge("map", "planilha.xlsx")
+    assert (unclear.returncode, unclear.stdout) == (2, "")
+    for title, party in [("Sales orders (pedido", "client"), ("Purchase orders (pedido-", "suppl")]:
+        (said,) = (part for part in unclear.stderr.split("), ") if title in part)
+        assert f"; CNPJ would be the {party}" in said
+    write_rows(tmp_path / "vendas.xlsx", [header[0], "CNPJ do cliente", *header[2:]], rows)
+    assert xlbridge("map", "vendas.xlsx").stderr.startswith("pedido · ")

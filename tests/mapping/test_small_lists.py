@@ -126,11 +126,11 @@ def test_the_likely_resources_of_an_unclear_list_are_ranked_with_the_next_comman
     (tmp_path / "minha lista.csv").write_text(f"Razão Social;CNPJ;Cidade\n{_MIXED}", "utf-8")
     unclear = xlbridge("map", "minha lista.csv")
     assert unclear.returncode == 2
-    assert "most likely: cliente (uses 2 of 3 columns), fornecedor (uses 2 of 3" in unclear.stderr
+    assert "most likely: Clients (cliente: uses 2 of 3 columns), Suppliers (forn" in unclear.stderr
     assert "xlbridge map 'minha lista.csv' --resource cliente" in unclear.stderr
     (tmp_path / "codes.csv").write_text("Código;Descrição\n1;Bebidas\n2;Alimentos", "utf-8")
     many = xlbridge("map", "codes.csv").stderr
-    assert many.count("(uses 2 of 2 columns)") == 5, many
+    assert many.count(": uses 2 of 2 columns)") == 5, many
 
 
 def test_amounts_are_not_taken_for_a_list_of_clients(tmp_path: Path, xlbridge: Xlbridge) -> None:
@@ -138,8 +138,8 @@ def test_amounts_are_not_taken_for_a_list_of_clients(tmp_path: Path, xlbridge: X
     (tmp_path / "lista.csv").write_text(rows, "utf-8")
     unclear = xlbridge("map", "lista.csv")
     assert (unclear.returncode, unclear.stdout) == (2, "")
-    assert "contasreceber (uses 2 of 3 columns)" in unclear.stderr
-    assert unclear.stderr.index("contasreceber") < unclear.stderr.index("cliente (uses")
+    assert "(contasreceber: uses 2 of 3 columns)" in unclear.stderr
+    assert unclear.stderr.index("contasreceber") < unclear.stderr.index("(cliente: uses")
     (tmp_path / "Contas a receber.csv").write_text(rows, "utf-8")
     named = xlbridge("map", "Contas a receber.csv")
     assert yaml.safe_load(named.stdout)["resource"] == "contasreceber", named.stderr
@@ -179,7 +179,9 @@ def test_whether_goods_come_or_go_is_not_guessed(
     proposed = xlbridge("map", f"{name}.csv")
     if resource is None:
         assert proposed.returncode == 2
-        assert "saida (uses 2 of 2 columns), entrada (uses 2 of 2" in proposed.stderr
+        assert (
+            "(saida: uses 2 of 2 columns), Stock entries (entrada: uses 2 of 2" in proposed.stderr
+        )
     else:
         assert yaml.safe_load(proposed.stdout)["resource"] == resource
 

@@ -97,6 +97,18 @@ def test_the_header_row_is_corrected(client: httpx.Client, tmp_path: Path) -> No
     assert "no header row" in refused["error"]["message"]
 
 
+def test_what_speaks_for_each_likely_resource_is_said(client: httpx.Client, tmp_path: Path) -> None:
+    header = ["Pedido", "CNPJ", "Código do produto", "Quantidade", "Valor unitário"]
+    rows = [[4501 + n // 2, "11.222.333/0001-81", f"P-{n}", 2, 10.5] for n in range(3)]
+    path = write_rows(tmp_path / "planilha.xlsx", header, rows)
+    asked = open_workbook(client, path)["error"]["message"]
+    assert "(pedido: uses 5 of 5 columns; CNPJ would be the client's)" in asked
+    assert "(pedido-compra: uses 5 of 5 columns; CNPJ would be the supplier's)" in asked
+    chosen = client.post("/api/choose", json={"resource": "pedido"}).json()["mapping"]
+    assert chosen["columns"]["codigoDoCliente"] == {"from": "CNPJ", "link": "cliente"}
+    assert chosen["columns"]["chave"] == {"from": "Pedido"}
+
+
 def test_values_only_the_user_knows_are_asked_for(client: httpx.Client, tmp_path: Path) -> None:
     form = proposed(client, write_foreign(tmp_path / "cadastro.xlsx"))
     form["columns"]["natureza"] = {"constant": "?"}

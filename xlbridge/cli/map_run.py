@@ -74,6 +74,16 @@ def describe_mapping(proposal: MappingProposal | SheetMapping) -> str:
                 en="Replace each ? with the value that only you know: {names}",
             ).format(names=", ".join(incomplete))
         )
+    columns = {column.name for column in proposal.columns}
+    if missing := [name for name in proposal.resource.required if name not in columns]:
+        print_message(
+            Text(
+                pt="Nenhuma coluna parece ser {names}, que é obrigatória e diferente em cada "
+                "registro; escolha uma, em columns do mapeamento.",
+                en="No column seems to be {names}, which is required and different in each "
+                "record; choose one, in columns of the mapping.",
+            ).format(names=", ".join(missing))
+        )
     return mapping_text(proposal)
 
 

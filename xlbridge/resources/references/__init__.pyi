@@ -4,7 +4,6 @@ from .links import (
     linked_catalogue as linked_catalogue,
     listing_resource as listing_resource,
     placed_links as placed_links,
-    registry_named as registry_named,
     require_links as require_links,
     sheet_link as sheet_link,
 )
@@ -13,4 +12,5 @@ from .reference_lists import (
     Link as Link,
     Reference as Reference,
     SheetLink as SheetLink,
+    registry_named as registry_named,
 )

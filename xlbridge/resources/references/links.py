@@ -17,7 +17,13 @@ from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.column import Column
 from xlbridge.resources.kind import Kind
-from xlbridge.resources.references.reference_lists import REFERENCES, Link, LinkName, SheetLink
+from xlbridge.resources.references.reference_lists import (
+    REFERENCES,
+    Link,
+    LinkName,
+    SheetLink,
+    registry_named,
+)
 from xlbridge.resources.resource import Resource
 from xlbridge.resources.yaml_files import unknown_value
 from xlbridge.wire import record_model
@@ -43,13 +49,6 @@ def placed_links(links: Links, folder: Path) -> Links:
         link = sheet_link(by)
         resolved[name] = by if link is None else f"{folder / link.file}{_IN_SHEET}{link.column}"
     return resolved
-
-
-def registry_named(name: str) -> str | None:
-    """Return the registry with a name, or whose resource has the name."""
-    if name in REFERENCES:
-        return name
-    return next((key for key, one in REFERENCES.items() if one.resource == name), None)
 
 
 def registry_keys(registry: str, catalogue: Catalogue) -> Mapping[str, str]:

@@ -162,3 +162,10 @@ class SheetLink:
 
     file: Path
     column: str
+
+
+def registry_named(name: str) -> str | None:
+    """Return the registry with a name, or whose resource has the name."""
+    if name in REFERENCES:
+        return name
+    return next((key for key, one in REFERENCES.items() if one.resource == name), None)

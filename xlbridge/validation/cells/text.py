@@ -140,6 +140,10 @@ def folded_code(text: str) -> str:
     return (text if text.isascii() else strip_accents(text)).casefold()
 
 
+MAX_LISTED = 12
+"""Number of values that messages list."""
+
+
 def quote_some(texts: Collection[str], most: int) -> str:
     """Return the first texts in quotes for a message, with an ellipsis if there are more."""
     return ", ".join(map(quoted, islice(texts, most))) + (" …" if len(texts) > most else "")

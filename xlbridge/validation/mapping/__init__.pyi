@@ -14,8 +14,10 @@ from .mapping_text import (
     reason_text as reason_text,
 )
 from .proposal import (
+    column_body as column_body,
+)
+from .proposed_mapping import (
     CONFIDENCE_WORDS as CONFIDENCE_WORDS,
     MappingProposal as MappingProposal,
-    column_body as column_body,
 )
 from .sheet_proposal import propose_mapping as propose_mapping

@@ -24,6 +24,7 @@ from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.displayed_cells import FormatLookup, is_shown_as_text
 from xlbridge.validation.cells.text import (
+    MAX_LISTED,
     display,
     quote_some,
     quoted,
@@ -36,7 +37,6 @@ from xlbridge.validation.headers.header_row import (
     repeated_headers,
 )
 from xlbridge.validation.mapping.cell_meanings import (
-    MAX_LISTED,
     all_values,
     day_of,
     document_kind,

@@ -12,18 +12,20 @@ from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.resources.references import REFERENCES
 from xlbridge.validation.mapping.column_fit import (
     ForeignColumn,
-    NameFit,
-    NameMatcher,
     can_list_values,
-    columns_called,
     fit,
     is_name,
+    listed_values,
+    takes_listed_names,
+)
+from xlbridge.validation.mapping.header_names import (
+    NameFit,
+    NameMatcher,
+    columns_called,
     is_other,
     is_unknown_amount,
-    listed_values,
     mapping_words,
     says_amount,
-    takes_listed_names,
 )
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN
 

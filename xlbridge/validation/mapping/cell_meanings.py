@@ -9,9 +9,6 @@ from xlbridge.resources.checks import DOCUMENTS, bare_document
 from xlbridge.validation.cells.text import display, strip_invisible
 from xlbridge.workbook.read import CellColumn
 
-MAX_LISTED = 12
-"""Number of values that messages list."""
-
 NOTHING = re.compile(r"(R\$)?\s*[-–]?\s*0*([.,]0+)?")
 """Texts of cells without an amount."""
 _DAY = re.compile(r"((todo|cada)\s+)?((dia|day)\s+)?(?P<day>\d{1,2})[ºo]?", re.IGNORECASE)

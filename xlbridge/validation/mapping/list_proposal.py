@@ -18,20 +18,24 @@ from xlbridge.validation.headers.header_row import header_key, header_texts
 from xlbridge.validation.mapping.candidates import fit_and_body
 from xlbridge.validation.mapping.column_fit import (
     ForeignColumn,
+    record_rows,
+)
+from xlbridge.validation.mapping.header_names import (
     document_words,
     known_documents,
     mapping_words,
-    record_rows,
 )
 from xlbridge.validation.mapping.mapping_file import MappedList, RememberedValues, SheetMapping
 from xlbridge.validation.mapping.proposal import (
     EARLIER_CONSTANT,
     NO_COLUMN,
+    propose,
+)
+from xlbridge.validation.mapping.proposed_mapping import (
     Confidence,
     MappingProposal,
     ProposedColumn,
     ProposedList,
-    propose,
 )
 from xlbridge.workbook.read import SheetCells
 

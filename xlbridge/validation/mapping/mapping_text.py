@@ -6,8 +6,14 @@ from typing import Any
 import yaml
 
 from xlbridge.i18n import Text
-from xlbridge.validation.mapping.column_fit import foreign_columns
-from xlbridge.validation.mapping.proposal import CONFIDENCE_WORDS, MappingProposal, ProposedColumn
+from xlbridge.validation.mapping.column_fit import (
+    foreign_columns,
+)
+from xlbridge.validation.mapping.proposed_mapping import (
+    CONFIDENCE_WORDS,
+    MappingProposal,
+    ProposedColumn,
+)
 from xlbridge.workbook.read import SheetCells
 
 _WIDTH = 10_000

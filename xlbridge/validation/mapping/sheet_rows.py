@@ -13,7 +13,7 @@ from xlbridge.resources import KEY, Kind, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.displayed_cells import FormatLookup
-from xlbridge.validation.cells.text import quote_some, quoted, sign_of
+from xlbridge.validation.cells.text import MAX_LISTED, quote_some, quoted, sign_of
 from xlbridge.validation.headers.header_row import Header
 from xlbridge.validation.headers.sheet_choice import no_visible_sheet
 from xlbridge.validation.mapping.application import (
@@ -22,7 +22,7 @@ from xlbridge.validation.mapping.application import (
     map_rows,
     rows_below,
 )
-from xlbridge.validation.mapping.cell_meanings import MAX_LISTED, NOTHING, shown_text
+from xlbridge.validation.mapping.cell_meanings import NOTHING, shown_text
 from xlbridge.validation.mapping.mapping_file import (
     HeaderCandidate,
     SheetMapping,

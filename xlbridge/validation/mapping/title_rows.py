@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from xlbridge.validation.mapping.column_fit import (
     ForeignColumn,
+)
+from xlbridge.validation.mapping.header_names import (
     is_amount,
     mapping_words,
     words_of_rows,

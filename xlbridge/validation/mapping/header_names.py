@@ -1,0 +1,339 @@
+"""Words of foreign headers, and the columns of a resource that they name.
+
+A header fits by the column's own names, its names in other programs, or earlier mappings.
+``synonyms.yaml`` declares the names in other programs and the words that headers consist of.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from pathlib import Path
+
+import msgspec
+
+from xlbridge.i18n import Text
+from xlbridge.resources import Column, Kind, Resource
+from xlbridge.validation.headers.header_row import (
+    HeaderMatcher,
+    header_key,
+    header_words,
+)
+
+Words = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Synonyms:
+    """Synonyms of a column: its ``usual`` and ``possible`` names, and ``values`` of words."""
+
+    usual: Sequence[str] = ()
+    possible: Sequence[str] = ()
+    values: Mapping[str, str | int | bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Vocabulary:
+    """Content of ``synonyms.yaml``, which explains each part."""
+
+    columns: Mapping[str, _Synonyms]
+    short_forms: Mapping[str, Sequence[str]]
+    first_parts: Mapping[str, str]
+    last_parts: Mapping[str, str]
+    amounts: Words
+    other_amounts: Words
+    dates: Words
+    codes: Words
+    other_fillers: Words
+    names: Words
+    sides: Mapping[str, Words]
+    other_things: Words
+    other_units: Words
+    goods: Words
+    banks: frozenset[int]
+    row_words: Mapping[str, Words]
+    documents: Mapping[str, Words]
+    document_numbers: Words
+
+    @cached_property
+    def fillers(self) -> Words:
+        """Words that only indicate the kind of a column."""
+        return self.amounts | self.dates | self.codes | self.other_fillers
+
+    @cached_property
+    def long_forms(self) -> Mapping[str, str]:
+        """Words by their short forms."""
+        return {short: word for word, forms in self.short_forms.items() for short in forms}
+
+
+@cache
+def _vocabulary() -> _Vocabulary:
+    path = Path(__file__).with_name("synonyms.yaml")
+    return msgspec.yaml.decode(path.read_bytes(), type=_Vocabulary)
+
+
+def known_values(column: str) -> Mapping[str, str | int | bool]:
+    """Return the words that have the same value of a column in every company."""
+    return _synonyms(column).values
+
+
+def _synonyms(column: str) -> _Synonyms:
+    return _vocabulary().columns.get(column, _Synonyms())
+
+
+def mapping_words(header: str) -> Words:
+    """Return the words of a header without abbreviations."""
+    spaced = _TABLE.sub("", header).replace("_", " ").replace("/", " ").replace("-mail", "mail")
+    known = _vocabulary()
+    parts = [part for word in header_words(spaced) for part in _parts(word, known)]
+    words = frozenset(known.long_forms.get(word, word) for word in parts)
+    return words or (frozenset({"valor"}) if "$" in header else words)
+
+
+_TABLE = re.compile(r"^(?:[A-Z]\d|CTT)_(?=[A-Z])")
+"""Prefix of the fields of a table, as in E1_VALOR."""
+
+
+def _parts(word: str, known: _Vocabulary) -> Sequence[str]:
+    """Split a field name that puts two words together."""
+    for first, meaning in known.first_parts.items():
+        last = known.last_parts.get(word.removeprefix(first))
+        if last is not None and word.startswith(first):
+            return [meaning, *last.split()]
+    return [word]
+
+
+def is_amount(header: str) -> bool:
+    """Return whether a header has a word for an amount."""
+    return not mapping_words(header).isdisjoint(_vocabulary().amounts)
+
+
+def says_amount(header: str) -> bool:
+    """Return whether a header has a word for an amount, a total or a balance."""
+    known = _vocabulary()
+    return not mapping_words(header).isdisjoint(known.amounts | known.other_amounts)
+
+
+def is_bare_amount(header: str) -> bool:
+    """Return whether a header says nothing but that it has an amount."""
+    return mapping_words(header) <= _vocabulary().amounts
+
+
+_COST_CENTRE = frozenset({"centro", "custo"})
+
+
+def is_unknown_amount(header: str) -> bool:
+    """Return whether a header has a word for an amount and none that makes it another one."""
+    known, words = _vocabulary(), mapping_words(header)
+    if words >= _COST_CENTRE:
+        words -= _COST_CENTRE
+    return not words.isdisjoint(known.amounts) and words.isdisjoint(
+        known.other_things | known.other_units | known.goods
+    )
+
+
+def document_words(header: str) -> Words:
+    """Return the words of documents in a header, if it is nothing but the number of one."""
+    known, words = _vocabulary(), mapping_words(header)
+    documents = frozenset[str]().union(*known.documents.values())
+    return words & documents if words <= documents | known.document_numbers else frozenset()
+
+
+def known_documents(resource: str) -> Words:
+    """Return the words of the documents that the records of a resource are."""
+    return _vocabulary().documents.get(resource, frozenset())
+
+
+def is_due_date(header: str) -> bool:
+    """Return whether a header has the words of a due date."""
+    return any(phrase <= mapping_words(header) for phrase, _ in _phrases("dataDeVencimento"))
+
+
+def is_other(header: str) -> bool:
+    """Return whether a header has a word that makes its other words another thing."""
+    return not mapping_words(header).isdisjoint(_vocabulary().other_things)
+
+
+def side_of(text: str) -> str | None:
+    """Return the party, by its column, that only one kind of titles has: clients owe receivables,
+    suppliers get payables."""
+    words = mapping_words(text)
+    found = [column for column, known in _vocabulary().sides.items() if not words.isdisjoint(known)]
+    return found[0] if len(found) == 1 else None
+
+
+@cache
+def _phrases(column: str) -> tuple[tuple[Words, bool], ...]:
+    """Return the names of a column as words, with whether each is a usual one."""
+    names = _synonyms(column)
+    usual = [(mapping_words(name), True) for name in names.usual]
+    return (*usual, *((mapping_words(name), False) for name in names.possible))
+
+
+def _preference(position: int) -> float:
+    """Return what is subtracted for the position of a column's name: the first ones are better."""
+    return 0.002 * min(position, 5)
+
+
+@cache
+def words_of_names() -> Words:
+    """Return all words of the names of columns."""
+    names = (words for column in _vocabulary().columns for words, _ in _phrases(column))
+    return frozenset[str]().union(*names)
+
+
+@cache
+def _names_without_amounts() -> frozenset[Words]:
+    """Return the names of columns that have no name with a word for an amount."""
+    amounts = _vocabulary().amounts
+    columns = ([words for words, _ in _phrases(name)] for name in _vocabulary().columns)
+    return frozenset(
+        words for names in columns if not any(n & amounts for n in names) for words in names
+    )
+
+
+_EARLIER = Text(
+    pt="um mapeamento anterior usa este cabeçalho", en="an earlier mapping uses this header"
+)
+_OWN_NAME = Text(pt="é o nome da coluna", en="it is the column's own name")
+_MISSPELT = Text(
+    pt="é o nome da coluna com outra grafia", en="it is the column's name in another spelling"
+)
+_USUAL = Text(pt="é um nome usual da coluna", en="it is a usual name of the column")
+_POSSIBLE = Text(
+    pt="é um nome possível da coluna, mas também de outras coisas",
+    en="it is a possible name of the column, but also of other things",
+)
+_ALIKE = Text(
+    pt="tem as palavras de um nome usual da coluna", en="it has the words of a usual name"
+)
+_PART = Text(pt="é parte do nome da coluna", en="it is a part of the column's name")
+
+
+_NUMBERS = frozenset({"numero", "number"})
+_BARE_KIND = frozenset({"tipo"})
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class NameFit:
+    """Fit of a header to a column, from 0 to 1, and the reason."""
+
+    score: float
+    reason: Text
+
+
+class NameMatcher:
+    """Matcher of headers to the columns of a resource; ``earlier`` maps the keys of headers in
+    confirmed mappings to columns."""
+
+    def __init__(self, resource: Resource, earlier: Mapping[str, str]) -> None:
+        self._names = resource.headers
+        # Cached, as each header is compared with every column.
+        self._match = cache(HeaderMatcher(resource, resource.by_name).match)
+        self._earlier = earlier
+
+    def fit(self, header: str, column: Column) -> NameFit | None:
+        """Return the fit of a header to a column, None if it does not fit."""
+        key = header_key(header)
+        if self._earlier.get(key) == column.name:
+            return NameFit(1.0, _EARLIER)
+        if self._names.get(key) == column.name:
+            return NameFit(0.98, _OWN_NAME)
+        words = mapping_words(header)
+        if column.kind in {Kind.MONEY, Kind.NUMBER} and words & _vocabulary().other_units:
+            return None
+        found = [
+            replace(fit, score=fit.score - _preference(position)) if usual else fit
+            for position, (phrase, usual) in enumerate(_phrases(column.name))
+            if (fit := _fit(words, phrase, usual)) and not _other_words(words - phrase, column)
+        ]
+        match = self._match(header)
+        if match is not None and match.column == column.name:
+            if match.is_certain:
+                found.append(NameFit(0.95, _MISSPELT))
+            elif words != _BARE_KIND and (
+                column.kind not in {Kind.MONEY, Kind.NUMBER} or says_amount(header)
+            ):
+                found.append(NameFit(0.62, _PART))
+        best = max(found, key=lambda fit: fit.score, default=None)
+        if best is None or best.score >= 0.9:
+            return best
+        return None if _is_other_thing(words, column) else best
+
+
+@cache
+def columns_called(header: str) -> frozenset[str]:
+    """Return the columns of any resource that have the header as a usual name."""
+    fillers = _vocabulary().fillers
+    words = frozenset(word for word in mapping_words(header) if not word.isdecimal())
+    return frozenset(
+        column
+        for column in _vocabulary().columns
+        if any(phrase <= words <= phrase | fillers for phrase, usual in _phrases(column) if usual)
+    )
+
+
+def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
+    """Compare a header with one of a column's names: equal, equal except for words such as
+    "código", or with additional words."""
+    if words == phrase:
+        # "ID" rather means the other system's own number than a code that people know.
+        possible = 0.69 if words == {"id"} else 0.7
+        return NameFit(0.92, _USUAL) if usual else NameFit(possible, _POSSIBLE)
+    known = _vocabulary()
+    fillers = known.fillers
+    specific, expected = words - fillers, phrase - fillers
+    if not expected or not specific:
+        return None
+    # A bare noun is no name of its amount, date or number: "parcela" is not "valor da parcela".
+    said = known.amounts | known.other_amounts
+    if (phrase & known.amounts and not words & said) or (
+        phrase & known.dates and not words & known.dates
+    ):
+        return None
+    usual = usual and (bool(words & fillers) or not phrase & known.codes)
+    if specific == expected:
+        return NameFit(0.88, _USUAL) if usual else NameFit(0.66, _POSSIBLE)
+    if expected < specific:
+        additional = len(specific) - len(expected)
+        return NameFit((0.64 if usual else 0.5) - 0.05 * additional, _ALIKE)
+    return None
+
+
+def _other_words(additional: Words, column: Column) -> Words:
+    """Return the words besides a column's name that make a header's meaning another one: the cost
+    price is not the price, the total of a boleto is not its number."""
+    known = _vocabulary()
+    is_amount = column.kind in {Kind.MONEY, Kind.NUMBER}
+    return additional & (known.other_things | (frozenset() if is_amount else known.other_amounts))
+
+
+def _is_other_thing(words: Words, column: Column) -> bool:
+    """Return whether a header names something else that is related to the column."""
+    known = _vocabulary()
+    names = {phrase for phrase, _ in _phrases(column.name)}
+    own_words = set().union(*names)
+    if (words & known.other_things) - own_words:
+        return True
+    if column.kind in {Kind.MONEY, Kind.NUMBER}:
+        # "Conta" is an account, not its amount; "documento" is a document, not its amount.
+        if words in _names_without_amounts() - names:
+            return True
+    elif (words & known.amounts) - own_words:
+        return True
+    codes = known.codes - _NUMBERS
+    if column.kind is Kind.TEXT and words & codes and not own_words & codes:
+        return True
+    if column.kind is not Kind.DATE and (words & known.dates) - own_words:
+        return True
+    return column.kind is not Kind.TEXT and bool((words & known.names) - own_words)
+
+
+def words_of_rows(kind: str) -> Words:
+    """Return the words of cells that say what a row is: open, settled, in, out."""
+    return _vocabulary().row_words[kind]
+
+
+def bank_numbers() -> frozenset[int]:
+    """Return the numbers of banks."""
+    return _vocabulary().banks
