@@ -143,6 +143,9 @@ _HINTS: Mapping[str, Text] = {
         pt="Em Abrir, baixe o modelo atual e passe os dados para ele.",
         en="Under Open, download the current template, and move the data to it.",
     ),
+    "link-unknown": Text(
+        pt="Cadastre-o ou digite outro.", en="Register it first, or enter another."
+    ),
     "code-shape": _COMPARE,
     "code-decimals": _COMPARE,
     "date-ambiguous": Text(

@@ -151,7 +151,12 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
             pt="Não encontrado entre {registry} por {by}.{similar}",
             en="Not found among {registry} by {by}.{similar}",
         ),
-        Text(pt="Cadastre-o ou escolha outro.", en="Register it first, or choose another."),
+        Text(
+            pt="Cadastre-o ou escolha outro; num mapeamento, values da coluna diz uma vez o nome "
+            "dele no sistema.",
+            en="Register it first, or choose another; in a mapping, values of the column says once "
+            "what it is called in the system.",
+        ),
     ),
     error(
         "link-not-sent",
