@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from environment import Xlbridge
 from lossy_proxy import LossyProxy
+from openpyxl import load_workbook
 from sheets import GOOD, write_records, write_workbook
 from update_parts import Run, edit
 from upload_parts import new_cnpj
@@ -111,28 +112,62 @@ def test_a_field_that_the_answer_to_a_write_shows_empty_is_an_error_of_the_uploa
     assert (lost["column"], lost["stored"], lost["rows"]) == ("observacao", None, [2, 3])
 
 
+@pytest.fixture
+def kill_before_comparison(
+    proxy: LossyProxy, run: Run, kill_while_writing: Callable[..., None], tmp_path: Path
+) -> Callable[[str], tuple[str, Path]]:
+    """Kill an upload when it reads back what it has written; return its job and its workbook."""
+
+    def kill(mode: str) -> tuple[str, Path]:
+        first, second = make_payables(tmp_path / "1.xlsx"), make_payables(tmp_path / "2.xlsx")
+        run("upload", first, "--mode", mode, "--yes")
+        last = max(at for at, (method, _) in enumerate(proxy.seen) if method == "POST")
+        before = proxy.seen[:last]
+        kill_while_writing(
+            "GET",
+            ["upload", str(second), "--mode", mode, "--yes"],
+            committed=False,
+            is_committed=lambda: True,
+            path_part="/contaspagar",
+            after=sum(method == "GET" and "/contaspagar" in path for method, path in before),
+        )
+        (killed, *_) = run("jobs")[1]["jobs"]
+        assert killed["state"] == "processing", killed
+        return killed["job"], second
+
+    return kill
+
+
 @pytest.mark.parametrize("mode", ["direct", "queue", "records"])
 def test_an_upload_killed_before_its_comparison_is_compared_when_it_is_resumed(
-    proxy: LossyProxy, run: Run, kill_while_writing: Callable[..., None], tmp_path: Path, mode: str
-) -> None:
+    proxy: LossyProxy, run: Run, xlbridge: Xlbridge, proxy_environment: dict[str, str],
+    kill_before_comparison: Callable[[str], tuple[str, Path]], mode: str,
+) -> None:  # fmt: skip
     proxy.reshape = with_value("historico", None)
-    first, second = make_payables(tmp_path / "1.xlsx"), make_payables(tmp_path / "2.xlsx")
-    run("upload", first, "--mode", mode, "--yes")
-    last = max(at for at, (method, _) in enumerate(proxy.seen) if method == "POST")
-    before = proxy.seen[:last]
-    kill_while_writing(
-        "GET",
-        ["upload", str(second), "--mode", mode, "--yes"],
-        committed=False,
-        is_committed=lambda: True,
-        path_part="/contaspagar",
-        after=sum(method == "GET" and "/contaspagar" in path for method, path in before),
-    )
-    (killed, *_) = run("jobs")[1]["jobs"]
-    assert killed["state"] == "processing", killed
-    code, report = run("resume", killed["job"])
+    job, _ = kill_before_comparison(mode)
+    decision = ("resolve", job, "--as", "not-applied", "--reason", "Conferido")
+    refused = xlbridge(*decision, **proxy_environment)
+    assert (refused.returncode, f"xlbridge resume {job}" in refused.stderr) == (2, True)
+    code, report = run("resume", job)
     assert (code, report["state"], report["rows"]["accepted"]) == (1, "partial", 12), report
     assert [lost["column"] for lost in report["lost_fields"]] == ["historico"]
+
+
+def test_an_undo_leaves_what_a_colleague_changed_before_a_late_comparison(
+    run: Run, colleague: Run, kill_before_comparison: Callable[[str], tuple[str, Path]]
+) -> None:
+    job, path = kill_before_comparison("direct")
+    book = load_workbook(path)
+    sheet = book.worksheets[0]
+    sheet.cell(1, sheet.max_column + 1).value = "dataDeEmissao"
+    sheet.cell(3, sheet.max_column).value = date(2026, 10, 1)
+    book.save(path)
+    code, changed = colleague("upload", path, "--update", "--yes")
+    assert (code, changed["rows"]["updated"]) == (0, 1), changed
+    code, report = run("resume", job)
+    assert (code, report["state"], report["rows"]["accepted"]) == (0, "done", 12), report
+    code, undone = run("undo", job, "--yes")
+    assert (code, undone["rows"]) == (1, {"read": 12, "undone": 11, "left": 1, "unknown": 0})
 
 
 @pytest.fixture
