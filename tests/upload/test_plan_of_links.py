@@ -80,7 +80,7 @@ def test_a_resumed_plan_links_to_records_of_earlier_steps_once(
         return {
             str(one["numeroDoDocumento"]): int(str(one["codigoDoFornecedor"]))
             for one in found
-            if tag in str(one["numeroDoDocumento"])
+            if str(one["numeroDoDocumento"]).startswith(f"B-{tag}-")
         }
 
     kill_while_writing(
@@ -95,14 +95,14 @@ def test_a_resumed_plan_links_to_records_of_earlier_steps_once(
     codes = {
         str(one["nomeComercial"]): one["codigoDoFornecedor"]
         for one in client.records(SUPPLIER_LIST)
-        if tag in str(one["nomeComercial"])
+        if f"Casa {tag} " in str(one["nomeComercial"])
     }
     assert len(codes) == 2
     assert payables_created() == {f"B-{tag}-{n}": codes[f"Casa {tag} {n}"] for n in range(2)}
     ids = [
         one["idProduto"]
         for one in client.records(PRODUCT_LIST)
-        if tag in str(one["descricaoDoProduto"])
+        if f"Peça {tag} " in str(one["descricaoDoProduto"])
     ]
     placed = [one["idProd"] for one in client.records(ADDRESSING_LIST) if one["idProd"] in ids]
     assert sorted(placed) == sorted(ids)
