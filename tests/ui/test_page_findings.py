@@ -23,9 +23,9 @@ def system(demo_sandbox: RunningSandbox) -> RunningSandbox:
     return demo_sandbox
 
 
-def write_foreign(path: Path, clients: list[str]) -> Path:
+def write_foreign(path: Path, clients: list[str], account: str | int = 1) -> Path:
     rows = [
-        ["Matriz", 1234.5, name, "30/10/2026", "1.01.001", "01.001", 1, "Aluguel", f"P-{number}"]
+        [1, 1234.5, name, "30/10/2026", "1.01.001", "01.001", account, "Aluguel", f"P-{number}"]
         for number, name in enumerate(clients)
     ]
     write_rows(path, HEADER, rows)
@@ -42,16 +42,16 @@ def counted(tab: Tab) -> int:
 def test_a_refused_value_of_the_mapping_is_explained_at_its_field(
     page: Page, ui: RunningPage, tmp_path: Path
 ) -> None:
-    path = write_foreign(tmp_path / "titulos.xlsx", ["Padaria"])
+    path = write_foreign(tmp_path / "titulos.xlsx", ["Padaria"], "Caixa da loja")
     tab = begin(page, ui, path)
     tab.get_by_test_id("resource").select_option("contasreceber")
     tab.locator("#choices:enabled").wait_for()
-    field = tab.get_by_label("Matriz → Branch code")
+    field = tab.get_by_label("Caixa da loja → Current account code")
     expect(tab.locator("#to-mend")).to_be_disabled()
     field.fill("abc")
     tab.get_by_role("button", name="Confirm the columns").click()
     message = tab.locator("#columns .field-problem")
-    expect(message).to_have_text("“abc” is not a number; enter the number of Branch code.")
+    expect(message).to_have_text("“abc” is not a number; enter the number of Current account code.")
     expect(message).to_be_in_viewport()
     expect(field).to_be_focused()
     expect(field).to_have_attribute("aria-invalid", "true")

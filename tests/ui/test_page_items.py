@@ -84,10 +84,8 @@ def test_the_columns_of_items_and_due_days_are_confirmed_in_the_browser(
     mapping = tab.get_by_test_id("mapping")
     quantity = mapping.get_by_label("Quantidade: In the system")
     expect(quantity).to_have_value("produtos.1.quantidade")
-    expect(quantity.locator("option:checked")).to_have_text(
-        "Products of the order 1 · Quantity (produtos.1.quantidade)"
-    )
-    mapping.get_by_label("codigoDaFilial").fill("1")
+    expect(quantity.locator("option:checked")).to_have_text("Products of the order 1 · Quantity")
+    mapping.locator("input[data-column=codigoDaFilial]").fill("1")
     mapping.get_by_role("button", name="Confirm the columns").click()
     tab.locator("#known-counts", has_text="errors: 0").wait_for()
     rows = [
@@ -101,10 +99,14 @@ def test_the_columns_of_items_and_due_days_are_confirmed_in_the_browser(
     tab.set_input_files('[data-testid="drop"]', path)
     due = mapping.get_by_label("Months after that one")
     expect(due).to_have_value("")
-    for name, value in (("codigoDaFilial", "1"), ("codigoDaContaCorrente", "1")):
-        mapping.get_by_label(f"({name})").fill(value)
-    for name, value in (("codigoDoItemDeLancamento", "1.01.001"), ("CentroDeCusto", "01.001")):
-        mapping.get_by_label(f"{name})").fill(value)
+    missing = {
+        "codigoDaFilial": "1",
+        "codigoDaContaCorrente": "1",
+        "codigoDoItemDeLancamento": "1.01.001",
+        "codigoDoCentroDeCusto": "01.001",
+    }
+    for name, value in missing.items():
+        mapping.locator(f"input[data-column={name}]").fill(value)
     mapping.get_by_role("button", name="Confirm the columns").click()
     expect(due).to_be_focused()
     due.fill("1")

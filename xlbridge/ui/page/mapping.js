@@ -115,7 +115,7 @@ function rowParts(header) {
     chosen.value = asText(words[text]);
     chosen.addEventListener("change", () => {
       words[text] = chosen.value === "" ? "?" : chosen.value === "true";
-      noteChange();
+      noteChange(chosen);
     });
     const line = element("div");
     line.append(labelled(text, chosen));
@@ -131,7 +131,7 @@ function monthParts(name) {
   months.value = asText(body.month);
   months.addEventListener("change", () => {
     body.month = months.value || "?";
-    noteChange();
+    noteChange(months);
     draw();
   });
   const later = element("input");
@@ -141,7 +141,7 @@ function monthParts(name) {
   later.value = body.later === undefined ? "0" : asText(body.later);
   later.addEventListener("input", () => {
     body.later = later.value;
-    noteChange();
+    noteChange(later);
   });
   return [labelled(texts.month_of_days, months), labelled(texts.months_later, later)];
 }
@@ -175,12 +175,13 @@ function noteChange(typed) {
   byId("map").className = "main";
 }
 
-// Shows messages beside the fields of columns and of words of the sheet; the first is brought into view.
+// Shows messages beside fields, which are given or those of columns and words of the sheet; the first is
+// brought into view.
 function showProblems(problems) {
   const controls = [...byId("mapping").querySelectorAll("input, #columns select")];
-  for (const { column, word, message } of problems) {
+  for (const { field, column, word, message } of problems) {
     const own = controls.filter((one) => one.dataset.column === column);
-    const found = own.find((one) => one.dataset.word === (word ?? undefined)) ?? own[0];
+    const found = field ?? own.find((one) => one.dataset.word === (word ?? undefined)) ?? own[0];
     const control = found ?? controls.find((one) => usesOf(one.dataset.header).includes(column));
     if (!control) continue;
     dropProblem(control);
@@ -204,7 +205,7 @@ async function confirm() {
   const empty = [...byId("mapping").querySelectorAll("input, #columns select")].filter((one) => !one.checkValidity());
   if (empty.length) {
     showProblem(texts.not_confirmed);
-    showProblems(empty.map((one) => ({ ...one.dataset, message: texts.fill_in })));
+    showProblems(empty.map((field) => ({ field, message: texts.fill_in })));
     return;
   }
   const { resource, sheet, header_row, rows, once, accept } = form;
