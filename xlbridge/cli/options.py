@@ -302,7 +302,7 @@ parse_options = combine_options(
         _link_option,
     ]
 )
-"""How a workbook is read: the fields of ``ReadingArguments``."""
+"""Options for reading a workbook, the fields of ``ReadingArguments``."""
 
 scheduler_option = option(
     "--scheduler",

@@ -18,9 +18,9 @@ _Read = TypeVar("_Read")
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a reading may lag behind what was written, in ``seconds``, and how to wait for it.
+    """Time in ``seconds`` for which readings may lag behind writes, and the function that waits.
 
-    What answers may be a copy of the system's database.
+    A copy of the system's database may answer.
     """
 
     seconds: float

@@ -74,7 +74,7 @@ class RunContext:
 
     @property
     def patience(self) -> Patience:
-        """How long readings may lag behind writes."""
+        """Time for which readings may lag behind writes."""
         return self.environment.patience(
             self.client, self.options.settle_seconds, self.options.sleep
         )

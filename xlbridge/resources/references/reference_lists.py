@@ -133,7 +133,7 @@ class Link:
 
     @property
     def by(self) -> Text:
-        """What the names are, in words for messages: CNPJ/CPF, own code, name."""
+        """Kinds of names in words for messages: CNPJ/CPF, own code, name."""
         columns = [name.column for name in self.names]
         if {"cnpj", "cpf"} <= set(columns):
             columns = ["CNPJ/CPF" if one == "cnpj" else one for one in columns if one != "cpf"]

@@ -416,7 +416,7 @@ _PARTY_OF = {
         pt="; {headers} seria do fornecedor", en="; {headers} would be the supplier's"
     ),
 }
-"""What a resource takes for its party, if the headers do not tell which one it is."""
+"""Remarks on the party that a resource reads from headers which name none, by its column."""
 _SAID = Text(
     pt="; é o que diz o nome do arquivo, da planilha ou um título",
     en="; the name of the file or sheet or a title says so",

@@ -146,7 +146,7 @@ def _first_rows(
 
 @dataclass(frozen=True)
 class MappedLists:
-    """What the lists of a mapped sheet's records are read from: ``firsts`` has the first row of the
+    """Source of the lists of a mapped sheet's records: ``firsts`` has the first row of the
     record of each row that is not left out. Rows are Excel's numbers."""
 
     mapping: SheetMapping
