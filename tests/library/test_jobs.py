@@ -79,3 +79,25 @@ def test_an_undo_is_what_jobs_says_afterwards(
         erp.resume(outcome.job).rows
         == erp.jobs().set_index("job").loc[outcome.job, list(outcome.rows)].to_dict()
     )
+
+
+class Crash(BaseException):
+    """The end of a process, wherever it is."""
+
+
+def test_a_script_that_is_run_again_continues_its_interrupted_upload(
+    erp: xb.Connection, own_home: Path
+) -> None:
+    report = xb.validate(clients("Padaria Sol", "Mercado", "Oficina"), "cliente")
+
+    def crash(step: str) -> None:
+        if step.startswith("Log "):
+            raise Crash
+
+    with pytest.raises(Crash):
+        erp.upload(report, yes=True, mode="queue", on_progress=crash)
+    interrupted = erp.jobs()["job"][0]
+    again = erp.upload(report, yes=True, mode="queue")
+    assert (again.job, again.state, again.rows["accepted"]) == (interrupted, "done", 3)
+    later = erp.upload(report, yes=True, mode="queue")
+    assert (later.ok, later.rows["unchanged"]) == (True, 3)

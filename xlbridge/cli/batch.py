@@ -49,12 +49,13 @@ from xlbridge.cli.upload_run import (
     ConsentOptions,
 )
 from xlbridge.errors import ApiError, LocalFailure, UsageError
+from xlbridge.extras import require_extra
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
 from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table
 from xlbridge.resources import load_catalogue
-from xlbridge.sandbox import SeedKind, require_extra
+from xlbridge.sandbox import SeedKind
 from xlbridge.upload import UploadOptions
 from xlbridge.upload.planning import ApproveAll, ConsentRequest
 
@@ -477,7 +478,7 @@ def rehearse_command(
     keep: Path | None,
     form: str,
 ) -> ExitCode:
-    require_extra()
+    require_extra("sandbox")
     from xlbridge.batch.rehearsal import (
         RehearsalOptions,
         rehearsal_report,

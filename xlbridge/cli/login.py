@@ -20,6 +20,7 @@ from xlbridge.cli.output import (
 from xlbridge.client import Client, RetryPolicy, TokenFile, parse_base_url, read_system_info
 from xlbridge.connection import connect, target_of
 from xlbridge.errors import ConfigError, UsageError
+from xlbridge.extras import install_hint
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles import (
@@ -139,7 +140,7 @@ def command(
                 None if store == "auto" else PasswordSource(store),
             )
             if source is PasswordSource.FILE:
-                print_message(_NOT_ENCRYPTED)
+                print_message(_NOT_ENCRYPTED.format(install=install_hint("keyring")))
         _print_login(client, answer, form)
 
 
@@ -150,10 +151,10 @@ _FROM_ENVIRONMENT = Text(
     "--profile {name} --ask",
 )
 _NOT_ENCRYPTED = Text(
-    pt="Atenção: a senha ficou num arquivo só seu, mas sem criptografia. O chaveiro "
-    'do sistema é melhor: pip install "xlbridge[keyring]"',
-    en="Warning: the password is in a file that only you can read, but not encrypted. "
-    'The system\'s keyring is better: pip install "xlbridge[keyring]"',
+    pt="Atenção: a senha ficou num arquivo só seu, mas sem criptografia. O chaveiro do sistema é "
+    "melhor. {install}",
+    en="Warning: the password is in a file that only you can read, but not encrypted. The system's "
+    "keyring is better. {install}",
 )
 
 

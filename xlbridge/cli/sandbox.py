@@ -10,6 +10,7 @@ import click
 from xlbridge.cli.options import described_command, option, port_option, schemas_option
 from xlbridge.cli.output import print_message
 from xlbridge.cli.progress import show_progress
+from xlbridge.extras import require_extra
 from xlbridge.i18n import Text
 from xlbridge.profiles import EMBEDDED_NAME
 from xlbridge.resources import load_catalogue
@@ -132,6 +133,7 @@ def command(
     quirks_file: Path | None,
     request_timeout: float,
 ) -> None:
+    require_extra("sandbox")
     settings = read_settings()
     quirks = NO_QUIRKS
     if quirks_file is not None:
@@ -192,14 +194,16 @@ def _announce(ready_file: Path | None, running: RunningSandbox, *, shows_passwor
         print_message(message.format(file=ready_file))
         return
     print_message(Text(pt="Para usá-lo, em outro terminal:", en="To use it, in another terminal:"))
-    setting = "set" if os.name == "nt" else "export"
-    print_message(f"{setting} XLBRIDGE_BASE_URL={running.base_url}")
-    print_message(f"{setting} XLBRIDGE_EMAIL={running.email}")
+    given = {"BASE_URL": running.base_url, "EMAIL": running.email}
     if shows_password:
-        print_message(f"{setting} XLBRIDGE_PASSWORD={running.password}")
-    else:
+        given["PASSWORD"] = running.password
+    # The terminal of Windows is PowerShell.
+    form = "$env:XLBRIDGE_{}='{}'" if os.name == "nt" else "export XLBRIDGE_{}={}"
+    for name, value in given.items():
+        print_message(form.format(name, value))
+    if not shows_password:
         message = Text(
-            pt="XLBRIDGE_PASSWORD: a senha que você definiu", en="XLBRIDGE_PASSWORD: your own"
+            pt="A senha é a de XLBRIDGE_PASSWORD.", en="The password is that of XLBRIDGE_PASSWORD."
         )
         print_message(message)
-    print_message(f"{setting} XLBRIDGE_PROFILE={EMBEDDED_NAME}")
+    print_message(form.format("PROFILE", EMBEDDED_NAME))

@@ -1,6 +1,5 @@
 """``xlbridge ui``: the page in a browser of this computer."""
 
-import importlib.util
 from pathlib import Path
 
 import click
@@ -9,10 +8,8 @@ from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.options import described_command, option, port_option
 from xlbridge.cli.output import print_message
-from xlbridge.errors import ConfigError
+from xlbridge.extras import require_extra
 from xlbridge.i18n import Text
-
-_REQUIRED_PACKAGES = ("starlette", "uvicorn")
 
 
 @described_command(
@@ -37,14 +34,7 @@ _REQUIRED_PACKAGES = ("starlette", "uvicorn")
     en="JSON file with the link and the process, written once the page is ready.",
 )
 def command(port: int, no_browser: bool, ready_file: Path | None) -> None:
-    if not all(map(importlib.util.find_spec, _REQUIRED_PACKAGES)):
-        raise ConfigError(
-            Text(pt="A página não está instalada.", en="The page is not installed."),
-            Text(
-                pt='Instale-a: pip install "xlbridge[ui]"',
-                en='Install it: pip install "xlbridge[ui]"',
-            ),
-        )
+    require_extra("ui")
     with heavy_imports():
         from xlbridge.batch import run_batch
         from xlbridge.ui import PageOptions, serve_page

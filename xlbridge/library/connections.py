@@ -176,8 +176,9 @@ class Connection:
         system has queued the file. ``on_progress`` receives a message for each step.
 
         A report with errors is not sent without ``good_rows``: the outcome is ``rejected``, with
-        its errors. Every job is in the journal before anything is sent, so ``xlbridge resume``
-        continues an interrupted one; the exception's notes name it. The workbook of a DataFrame is
+        its errors. Every job is in the journal before anything is sent. An unfinished one of
+        exactly these rows is continued, as ``resume`` does, so a script may be run again after a
+        crash; the exception's notes name the job. The workbook of a DataFrame is
         stored in ``XLBRIDGE_HOME/frames``.
 
         Raises ``UsageError`` without consent, for the token of another plan, for a mode that the

@@ -23,6 +23,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.errors import ConfigError, UsageError
+from xlbridge.extras import install_hint
 from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text
 from xlbridge.workbook.read import CellEncoder, RawSheet, SheetCells, WorkbookCells
@@ -320,7 +321,7 @@ def _pandas_frame(source: object) -> pd.DataFrame:
             import pyarrow as pa
         except ImportError:
             if not isinstance(source, InterchangeFrame):
-                raise ConfigError(_NO_PYARROW, _INSTALL_PYARROW) from None
+                raise ConfigError(_NO_PYARROW, install_hint("parquet")) from None
         else:
             # As objects, integers stay exact beside missing values.
             frame: pd.DataFrame = pa.table(source).to_pandas(integer_object_nulls=True)
@@ -372,8 +373,4 @@ _OPEN_AS_BINARY = Text(pt='Abra-o com open(caminho, "rb").', en='Open it with op
 _NO_PYARROW = Text(
     pt="Para ler uma tabela Arrow falta pyarrow.",
     en="pyarrow, which reads Arrow tables, is missing.",
-)
-_INSTALL_PYARROW = Text(
-    pt='Instale-o: pip install "xlbridge[parquet]"',
-    en='Install it: pip install "xlbridge[parquet]"',
 )

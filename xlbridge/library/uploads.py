@@ -1,7 +1,7 @@
 """Upload of a validated sheet and bulk processing of records: plans and outcomes as DataFrames."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -181,8 +181,14 @@ def upload_report(
         return _invalid_outcome(report, options.mode)
     with open_context(settings) as context:
         sheet = report.validated_sheet(settings.frames)
+        uploads = Uploads(context, client)
         try:
-            job = Uploads(context, client).submit(sheet, options)
+            interrupted = uploads.interrupted(sheet)
+            if interrupted is None:
+                job = uploads.submit(sheet, options)
+            else:
+                consent = consent_for(options.mode, interrupted.token, yes=False)
+                job = uploads.run(interrupted, replace(options, consent=consent))
         except InvalidSheet as error:
             return _invalid_outcome(report.with_sheet(error.sheet), options.mode)
         return _outcome(context, job, report)

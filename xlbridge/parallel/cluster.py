@@ -150,9 +150,8 @@ class ClusterPool:
                     en="xlbridge is not installed for a process of the cluster.",
                 ),
                 Text(
-                    pt='Instale-o também no scheduler e nos workers: pip install "xlbridge[dask]"',
-                    en="Install it for the scheduler and the workers too: pip install "
-                    '"xlbridge[dask]"',
+                    pt="O scheduler e os workers também precisam dele, com o extra dask.",
+                    en="The scheduler and the workers need it too, with its extra dask.",
                 ),
             ) from error
 

@@ -1,6 +1,5 @@
 """Executor of a task for many items, on local worker processes or a Dask cluster."""
 
-import importlib.util
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 # The package, whose names are imported lazily: a large file is read in the meantime.
 from xlbridge import resources
-from xlbridge.errors import ConfigError, UsageError
+from xlbridge.errors import UsageError
+from xlbridge.extras import require_extra
 from xlbridge.i18n import Text
 from xlbridge.parallel.local import LocalPool, LostItem
 from xlbridge.processes import available_cpus
@@ -170,14 +170,7 @@ def cluster_executor(scheduler: str) -> Iterator[Executor]:
     Raises ``ConfigError`` if the extra ``dask`` is not installed, ``TransportError`` if the cluster
     does not answer.
     """
-    if importlib.util.find_spec("distributed") is None:
-        raise ConfigError(
-            Text(pt="O Dask não está instalado.", en="Dask is not installed."),
-            Text(
-                pt='Instale-o: pip install "xlbridge[dask]"',
-                en='Install it: pip install "xlbridge[dask]"',
-            ),
-        )
+    require_extra("dask")
     # Imported late: Dask is slow to import.
     from xlbridge.parallel.cluster import connect_cluster
 

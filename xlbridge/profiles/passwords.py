@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.errors import ConfigError
+from xlbridge.extras import install_hint
 from xlbridge.files import as_arguments, write_private
 from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles.profile import Profile, are_credentials_for
@@ -74,9 +75,8 @@ def store_password(
                 pt="O chaveiro do sistema não pode ser usado.",
                 en="The system's keyring cannot be used.",
             ),
-            Text(
-                pt='Instale o extra: pip install "xlbridge[keyring]" ou use --store file.',
-                en='Install the extra: pip install "xlbridge[keyring]", or use --store file.',
+            Text(pt="{install} Ou use --store file.", en="{install} Or use --store file.").format(
+                install=install_hint("keyring")
             ),
         )
     document = {"origin": profile.origin, "email": profile.email, "password": password}

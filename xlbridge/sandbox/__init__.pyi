@@ -1,7 +1,6 @@
 from .embedded import (
     RunningSandbox as RunningSandbox,
     embedded_sandbox as embedded_sandbox,
-    require_extra as require_extra,
     sandbox_process as sandbox_process,
 )
 from .imports.handlers import has_unfinished_files as has_unfinished_files

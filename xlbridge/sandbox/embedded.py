@@ -4,7 +4,6 @@ Its ready file has the address and the credentials. This module does not import 
 """
 
 import http.client
-import importlib.util
 import json
 import os
 import subprocess
@@ -16,7 +15,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from xlbridge.errors import CHECK_HOME, ConfigError, LocalFailure, TransportError
+from xlbridge.errors import CHECK_HOME, LocalFailure, TransportError
+from xlbridge.extras import require_extra
 from xlbridge.files import make_private_folder, report_write_errors, write_private
 from xlbridge.i18n import Text, active_language
 from xlbridge.processes import NEW_PROCESS_GROUP, command_line, report_start_errors
@@ -51,7 +51,6 @@ def read_ready_file(path: Path) -> RunningSandbox | None:
         return None
 
 
-_REQUIRED_PACKAGES = ("multipart", "sqlalchemy", "starlette", "uvicorn")
 _READY_SECONDS = 60.0
 _STOP_SECONDS = 10.0
 _POLL_SECONDS = 0.02
@@ -109,7 +108,9 @@ def sandbox_process(
     a different xlbridge. ``schemas``: folder of the sandbox's own resources. Raises like
     ``embedded_sandbox``.
     """
-    require_extra()
+    require_extra(
+        "sandbox", Text(pt="Ou configure XLBRIDGE_BASE_URL.", en="Or set XLBRIDGE_BASE_URL.")
+    )
     log = home / "sandbox.log"
     with report_write_errors(log, in_home=True):
         make_private_folder(home)
@@ -141,22 +142,6 @@ def sandbox_environment(home: Path, base: Mapping[str, str] | None) -> dict[str,
         base = {**os.environ, "XLBRIDGE_LANG": active_language()}
     inherited = {name: value for name, value in base.items() if name not in _CREDENTIAL_VARIABLES}
     return inherited | {"XLBRIDGE_HOME": str(home)}
-
-
-def require_extra() -> None:
-    """Raise ``ConfigError`` if the ``sandbox`` extra is not installed."""
-    if all(importlib.util.find_spec(name) for name in _REQUIRED_PACKAGES):
-        return
-    raise ConfigError(
-        Text(
-            pt="O ambiente de testes embutido não está instalado.",
-            en="The embedded sandbox is not installed.",
-        ),
-        hint=Text(
-            pt='Instale-o: pip install "xlbridge[sandbox]"; ou configure XLBRIDGE_BASE_URL.',
-            en='Install it: pip install "xlbridge[sandbox]"; or set XLBRIDGE_BASE_URL.',
-        ),
-    )
 
 
 def _wait_until_ready(

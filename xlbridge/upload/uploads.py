@@ -26,7 +26,7 @@ from xlbridge.files import as_arguments, short_path
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Catalogue, Mode, Resource
-from xlbridge.upload.claims import repeat_while_outdated
+from xlbridge.upload.claims import ClaimScope, repeat_while_outdated
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import SheetPart
@@ -247,6 +247,19 @@ class Uploads:
         Rows may have moved only if all of them are as in the job.
         """
         return has_sent_rows(self._context, job, sheet)
+
+    def interrupted(self, sheet: ValidatedSheet) -> Job | None:
+        """Return the unfinished upload of exactly these rows to this system, None if there is none.
+
+        A script that is run again after a crash continues it, instead of finding its own rows
+        claimed.
+        """
+        if sheet.resource is None:
+            return None
+        scope = ClaimScope(self._client.identity, sheet.resource.name)
+        jobs = self._context.journal.jobs_of_file(scope, sheet.file, sheet.sheet)
+        unfinished = (job for job in jobs if job.parent is None and not job.state.is_final)
+        return next((job for job in unfinished if self.has_sent_rows(job, sheet)), None)
 
     def plan_undo(self, job: Job, *, sleep: Callable[[float], None] = time.sleep) -> "UndoPlan":
         """Plan the undo of a job, without writing anything.

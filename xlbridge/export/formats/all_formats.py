@@ -12,6 +12,7 @@ from xlbridge.export.formats.base import OpenOutput, OutputWriter, sheet_paths
 from xlbridge.export.formats.text import CSV_DIALECTS, csv_opener, open_jsonl
 from xlbridge.export.formats.xlsx import open_template, open_xlsx
 from xlbridge.export.sheets import Sheet
+from xlbridge.extras import install_hint
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 
@@ -27,10 +28,7 @@ def open_parquet(path: Path, sheets: Sequence[Sheet]) -> AbstractContextManager[
                 pt="Para gravar .parquet falta o pyarrow.",
                 en="Writing .parquet needs pyarrow.",
             ),
-            Text(
-                pt='Instale com: pip install "xlbridge[parquet]"',
-                en='Install it with: pip install "xlbridge[parquet]"',
-            ),
+            install_hint("parquet"),
         ) from None
     opened: AbstractContextManager[OutputWriter] = module.open_parquet(path, sheets)
     return opened

@@ -26,6 +26,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import CreateColumn
 
 from xlbridge.errors import ConfigError, LocalFailure, is_local_failure, os_error_reason
+from xlbridge.extras import install_hint
 from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text
 
@@ -227,10 +228,6 @@ _POSTGRESQL_HINT = Text(
     en="Check that the server responds, the user and database in the --db address, and the "
     "password (PGPASSWORD or ~/.pgpass).",
 )
-_DRIVER_HINT = Text(
-    pt='Instale o driver: pip install "xlbridge[postgres]"',
-    en='Install the driver: pip install "xlbridge[postgres]"',
-)
 _LOCK_NOT_AVAILABLE = "55P03"
 
 
@@ -304,7 +301,7 @@ def layout_error(url: URL, version: str | None) -> ConfigError:
 def _hint(error: Exception, url: URL) -> Text:
     cause = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(cause, ImportError):
-        return _DRIVER_HINT
+        return install_hint("postgres")
     if isinstance(cause, sqlite3.Error):
         # Errors raised by the driver itself have no code.
         name = getattr(cause, "sqlite_errorname", "").removeprefix("SQLITE_").partition("_")[0]

@@ -1,0 +1,82 @@
+"""Optional extras: how to add one to the running installation, from where that came from.
+
+Nobody may own the name ``xlbridge`` in a public index: a hint names the clone, file or repository
+of its installation (PEP 610), and the index or folder of before only where none is recorded.
+"""
+
+import os
+import sys
+from importlib.util import find_spec
+
+from xlbridge.errors import ConfigError
+from xlbridge.i18n import Text, joined
+
+_REQUIRED = {
+    "dask": (
+        Text(pt="O Dask não está instalado.", en="Dask is not installed."),
+        ("distributed",),
+    ),
+    "sandbox": (
+        Text(pt="O ambiente de testes não está instalado.", en="The sandbox is not installed."),
+        ("multipart", "sqlalchemy", "starlette", "uvicorn"),
+    ),
+    "ui": (
+        Text(pt="A página não está instalada.", en="The page is not installed."),
+        ("starlette", "uvicorn"),
+    ),
+}
+
+
+def require_extra(extra: str, *otherwise: Text) -> None:
+    """Raise ``ConfigError`` if an extra is missing, with how to add it and what else helps."""
+    missing, packages = _REQUIRED[extra]
+    if not all(map(find_spec, packages)):
+        raise ConfigError(missing, joined((install_hint(extra), *otherwise), "\n"))
+
+
+def install_hint(extra: str) -> Text:
+    """Return how to install an extra, such as ``"ui"``, beside the running xlbridge."""
+    if getattr(sys, "frozen", False):
+        return _IN_APPLICATION.format(extra=extra)
+    # Imported late: only hints need them.
+    import json
+    from importlib.metadata import distribution
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    installed = distribution("xlbridge")
+    source = json.loads(installed.read_text("direct_url.json") or "{}")
+    address = source.get("url", "")
+    if "vcs_info" in source:
+        revision = source["vcs_info"]["commit_id"]
+        wanted = f'"xlbridge[{extra}] @ {source["vcs_info"]["vcs"]}+{address}@{revision}"'
+    elif "dir_info" in source:
+        editable = "-e " if source["dir_info"].get("editable") else ""
+        wanted = f'{editable}"{url2pathname(urlsplit(address).path)}[{extra}]"'
+    elif address:
+        wanted = f'"xlbridge[{extra}] @ {address}"'
+    else:
+        wanted = f'"xlbridge[{extra}]=={installed.version}"'
+    python = f'"{sys.executable}"' if " " in sys.executable else sys.executable
+    if find_spec("pip") is None:  # as in the environments of uv
+        command = f"uv pip install --python {python} {wanted}"
+    else:
+        # PowerShell only runs a quoted program after "&".
+        call = "& " if os.name == "nt" and python.startswith('"') else ""
+        command = f"{call}{python} -m pip install {wanted}"
+    return (_FROM_SOURCE if address else _FROM_INDEX).format(command=command)
+
+
+_FROM_SOURCE = Text(pt="Instale: {command}", en="Install: {command}")
+_FROM_INDEX = Text(
+    pt="Instale da mesma pasta ou do mesmo índice de que veio o xlbridge (--find-links ou "
+    "--index-url): {command}",
+    en="Install it from the same folder or index that xlbridge came from (--find-links or "
+    "--index-url): {command}",
+)
+_IN_APPLICATION = Text(
+    pt='Este aplicativo não contém a parte "{extra}": use um construído com ela, ou o xlbridge '
+    "instalado com Python.",
+    en='This application does not contain the part "{extra}": use one built with it, or xlbridge '
+    "installed with Python.",
+)
