@@ -15,7 +15,7 @@ from xlbridge.i18n import Text
 from xlbridge.profiles import EMBEDDED_NAME
 from xlbridge.resources import load_catalogue
 from xlbridge.resources.remote import read_quirks
-from xlbridge.sandbox import Behaviour, RunningSandbox, SeedKind, ServeOptions, parse_faults, serve
+from xlbridge.sandbox import Behaviour, RunningSandbox, SeedKind, parse_faults
 from xlbridge.settings import read_settings
 from xlbridge.wire.quirks import NO_QUIRKS
 
@@ -134,6 +134,8 @@ def command(
     request_timeout: float,
 ) -> None:
     require_extra("sandbox")
+    from xlbridge.sandbox import ServeOptions, serve
+
     settings = read_settings()
     quirks = NO_QUIRKS
     if quirks_file is not None:
