@@ -33,7 +33,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo check test coverage test-programs test-postgres test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-slow fuzz reliability truth lint format bench schemas templates reference app clean
+.PHONY: demo check test coverage test-programs test-postgres test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-slow fuzz reliability truth lint format bench schemas templates reference docs release-check app clean
 
 demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 	$(BIN)/python samples/demo.py
@@ -116,6 +116,13 @@ reference: schemas ## writes docs/reference/ and the client's stub anew from the
 
 schemas: $(VENV)/.runtime ## writes down what the schema files and the models say, for a quick start
 	$(BIN)/python docs/generate_shipped_schemas.py
+
+docs: $(VENV)/.dev ## the site of the documentation, in out/site/; needs no server
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	$(BIN)/mkdocs build --quiet
+
+release-check: lint docs ## what a release needs besides the tests: CONTRIBUTING.md
+	$(BIN)/python packaging/release_check.py
 
 app: $(VENV)-app/.done ## the application for people without Python, in dist/xlbridge/
 	$(VENV)-app/bin/python -m PyInstaller --noconfirm --log-level ERROR --distpath dist \

@@ -36,9 +36,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
                 # A page of its own would need the links of its own turned, too.
                 kept = f"{name}.txt" if path.endswith(".md") else name
                 if files.get_file_from_path(kept) is None:
-                    files.append(
-                        File.generated(config, kept, abs_src_path=str(_ROOT / path))
-                    )
+                    files.append(File.generated(config, kept, abs_src_path=str(_ROOT / path)))
     return files
 
 

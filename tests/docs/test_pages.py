@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 import pytest
 from environment import ROOT
+from test_texts import SOURCES, texts
 
 from xlbridge.cli.main import root
 from xlbridge.i18n import override_language
@@ -143,6 +144,16 @@ def test_systemd_accepts_the_units_shown(tmp_path: Path) -> None:
         ["systemd-analyze", "verify", *paths], capture_output=True, text=True, check=False
     )
     assert (verified.returncode, verified.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("name", "language"), [("", "en"), (".pt-BR", "pt-BR")])
+def test_the_messages_explained_exist(name: str, language: str) -> None:
+    page = (ROOT / "docs" / f"troubleshooting{name}.md").read_text(encoding="utf-8")
+    explained = re.findall(r"^\| \*([^*]+)\* \|", page, re.MULTILINE)
+    messages = [text[1 if language == "pt-BR" else 2] for path in SOURCES for text in texts(path)]
+    known = " | ".join(re.sub(r"\{[^}]*\}", "…", message) for message in messages)
+    assert len(explained) > 15
+    assert [message for message in explained if message not in known] == []
 
 
 def test_the_schema_file_shown_is_a_resource(tmp_path: Path) -> None:

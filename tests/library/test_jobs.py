@@ -86,7 +86,7 @@ def test_a_script_that_is_run_again_continues_its_unfinished_upload(
 ) -> None:
     report = xb.validate(clients("Padaria Sol", "Mercado", "Oficina"), "cliente")
     first = erp.upload(report, yes=True, mode="queue", wait=False)
-    assert (first.state, first.rows["unknown"]) == ("queued", 3)
+    assert first.state in {"queued", "processing"}
     again = erp.upload(report, yes=True, mode="queue")
     assert (again.job, again.state, again.rows["accepted"]) == (first.job, "done", 3)
     later = erp.upload(report, yes=True, mode="queue")
