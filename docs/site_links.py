@@ -1,7 +1,7 @@
 """Copy what pages link to outside docs/ into the site, and turn those links to the copies.
 
-In the repository a page links to samples, templates and the readme where they are; the site has only
-docs/. Folders, which a site does not show, become plain text. A hook of MkDocs.
+Pages link to samples, templates and the readme where they are in the repository; the site has docs/
+only. Folders, which a site does not show, become plain text. A hook of MkDocs.
 """
 
 import posixpath

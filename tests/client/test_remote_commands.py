@@ -274,6 +274,7 @@ def test_wrong_usage_of_a_raw_call_exits_with_2(
         ("ALL_PROXY", "socks5://user:canary-secret@127.0.0.1:9", "httpx[socks]"),
         ("HTTPS_PROXY", "ftp://user:canary-secret@127.0.0.1:9", "http://host:port"),
         ("HTTPS_PROXY", "http://user:canary-secret@[::1", "http://host:port"),
+        ("REQUESTS_CA_BUNDLE", "/no/such/canary-secret", "REQUESTS_CA_BUNDLE is not a PEM file"),
         ("SSL_CERT_FILE", "/no/such/canary-secret", "SSL_CERT_FILE is not a PEM file"),
     ],
 )
@@ -285,6 +286,7 @@ def test_an_unusable_environment_is_reported(
     message: str,
 ) -> None:
     monkeypatch.setenv("XLBRIDGE_BASE_URL", "https://erp.invalid")
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     monkeypatch.setenv(variable, value)
     assert main(["whoami"]) == 2
     error = capsys.readouterr().err

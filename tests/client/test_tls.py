@@ -65,6 +65,7 @@ def test_an_unknown_certificate_fails_without_retries(
     with open_client(base_url, pauses) as client, pytest.raises(TransportError) as caught:
         client.login()
     assert "certificate" in str(caught.value).lower()
+    assert "XLBRIDGE_CA_BUNDLE" in str(caught.value)
     assert pauses == []
     assert PASSWORD.encode() not in b"".join(read)
 
@@ -78,6 +79,24 @@ def test_a_certificate_of_the_bundle_is_trusted(
     policy = RetryPolicy(tries=1, sleep=pauses.append)
     target = Target("test", base_url, EMAIL, PASSWORD, ca_bundle=str(certificate))
     with Client(target, retry_policy=policy) as client, pytest.raises(TransportError):
+        client.login()
+    assert read[0].startswith(b"POST /v2/autenticar ")
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(_OPENSSL is None, reason="makes its certificate with the openssl program")
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"])
+def test_the_certificates_of_a_variable_are_trusted(
+    untrusted: tuple[str, list[bytes]],
+    certificate: Path,
+    pauses: list[float],
+    variable: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    base_url, read = untrusted
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv(variable, str(certificate))
+    with open_client(base_url, pauses) as client, pytest.raises(TransportError):
         client.login()
     assert read[0].startswith(b"POST /v2/autenticar ")
 

@@ -14,6 +14,7 @@ import httpx
 
 from xlbridge import __version__
 from xlbridge.client.client import Client
+from xlbridge.client.transport import CA_VARIABLES
 from xlbridge.errors import (
     ApiError,
     AuthenticationFailed,
@@ -197,6 +198,7 @@ def _check_home(settings: Settings) -> DiagnosticCheck:
 
 
 _NONE = Text(pt="nenhum", en="none")
+_OF_COMPUTER = Text(pt="os deste computador", en="those of this computer")
 
 
 def _check_network(profile: Profile) -> DiagnosticCheck:
@@ -205,7 +207,8 @@ def _check_network(profile: Profile) -> DiagnosticCheck:
     hosts = sorted(
         f"{scheme} {httpx.URL(url).host}" for scheme, url in proxies.items() if scheme != "no"
     )
-    certificates = profile.ca_bundle or os.environ.get("SSL_CERT_FILE") or "certifi"
+    named = [profile.ca_bundle, *map(os.environ.get, CA_VARIABLES)]
+    certificates = next(filter(None, named), None) or _OF_COMPUTER
     message = Text(
         pt="proxies: {hosts}; sem proxy: {direct}; certificados: {certificates}",
         en="proxies: {hosts}; without proxy: {direct}; certificates: {certificates}",

@@ -7,6 +7,7 @@ is never accessed through a proxy.
 
 import errno
 import ipaddress
+import os
 import random
 import socket
 import ssl
@@ -28,7 +29,7 @@ import httpx
 
 from xlbridge import __version__
 from xlbridge.errors import ConfigError, UsageError, os_error_reason
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined
 from xlbridge.wire.model import (
     MINUTE_FORMAT,
     UPLOAD_FIELD,
@@ -281,14 +282,6 @@ class Transport:
                     "Cache-Control": "no-cache",
                 },
             )
-        except OSError as error:
-            raise ConfigError(
-                Text(
-                    pt="SSL_CERT_FILE não é um arquivo PEM de certificados: {reason}",
-                    en="SSL_CERT_FILE is not a PEM file of certificates: {reason}",
-                ).format(reason=os_error_reason(error)),
-                Text(pt="Corrija a variável ou remova-a.", en="Correct the variable, or unset it."),
-            ) from None
         except (ImportError, ValueError, httpx.InvalidURL):
             # The proxy is not quoted: its address may contain a password.
             raise ConfigError(
@@ -355,6 +348,8 @@ class Transport:
                 en="{address} did not answer ({detail}).",
             ).format(address=self._base, detail=_reason(error))
             untrusted = any(isinstance(e, ssl.SSLCertVerificationError) for e in _causes(error))
+            if untrusted:
+                reason = joined((reason, _HOW_TO_TRUST), " ")
             return NoAnswer(reason, request_begun, permanent=untrusted)
         return reply
 
@@ -389,13 +384,46 @@ _parse_url = lru_cache(maxsize=64)(httpx.URL)
 """Cached, as parsing is slow and few addresses are used many times."""
 
 
-def _ssl_verification(url: httpx.URL, ca_bundle: str | Path | None) -> ssl.SSLContext | bool:
-    """Return the certificates to trust; none for plain HTTP, as loading them is slow."""
-    if ca_bundle is None:
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.scheme == "http" else True
+CA_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
+"""Variables of other programs that name a PEM file of the authorities to trust."""
+
+_HOW_TO_TRUST = Text(
+    pt="Se um proxy da empresa assina as conexões, peça à TI o arquivo PEM e informe-o em "
+    "XLBRIDGE_CA_BUNDLE.",
+    en="If a proxy of the company signs connections, ask IT for its PEM file, and set "
+    "XLBRIDGE_CA_BUNDLE to it.",
+)
+
+
+def _ssl_verification(url: httpx.URL, ca_bundle: str | Path | None) -> ssl.SSLContext:
+    """Return the certificates to trust; none for plain HTTP, as loading them is slow.
+
+    Without a file of its own, those of the computer, where IT installs the company's, beside those
+    of certifi, which a bare container needs.
+    """
+    if ca_bundle is None and url.scheme == "http":
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    variable = next((name for name in CA_VARIABLES if os.environ.get(name)), None)
+    if ca_bundle is None and variable is None:
+        # Imported late: plain HTTP, as to the embedded sandbox, needs neither.
+        import certifi
+        import truststore
+
+        context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations(certifi.where())
+        return context
     try:
-        return ssl.create_default_context(cafile=ca_bundle)
+        return ssl.create_default_context(cafile=ca_bundle or os.environ[variable or ""])
     except OSError as error:
+        if ca_bundle is None:
+            # Its value is not quoted: variables are not for messages.
+            raise ConfigError(
+                Text(
+                    pt="{variable} não é um arquivo PEM de certificados: {reason}",
+                    en="{variable} is not a PEM file of certificates: {reason}",
+                ).format(variable=variable, reason=os_error_reason(error)),
+                Text(pt="Corrija a variável ou remova-a.", en="Correct the variable, or unset it."),
+            ) from None
         raise ConfigError(
             Text(
                 pt="{file} não é um arquivo PEM de certificados: {reason}",
