@@ -19,7 +19,13 @@ from xlbridge.upload.results.row_ledger import (
     messages_of,
     row_counts,
 )
-from xlbridge.upload.results.verdict import LostField, RejectedRow, RowOutcome, drifted_rules
+from xlbridge.upload.results.verdict import (
+    LostField,
+    RejectedRow,
+    RowOutcome,
+    drifted_rules,
+    has_open_name,
+)
 
 _SHOWN_ROWS = 10
 
@@ -251,8 +257,9 @@ def upload_report(journal: Journal, job: Job) -> Report:
     if settled is not None:
         count, left = count_text(settled.rows), count_text(settled.left)
         remarks.append(_SETTLED.format(rows=count, by=settled.by, left=left))
-    if unseen := job.unseen_fields:
-        remarks.append(_UNSEEN.format(n=len(unseen), fields=", ".join(unseen)))
+    for text, is_open in ((_UNSEEN, True), (_UNSEEN_ITEMS, False)):
+        if unseen := [name for name in job.unseen_fields if has_open_name(name) is is_open]:
+            remarks.append(text.format(n=len(unseen), fields=", ".join(unseen)))
     if job.state is State.NEEDS_PERSON:
         remarks += evidence_remarks(job)
     if undone is not None:
@@ -323,10 +330,16 @@ _KEPT = Text(
     "{rows})",
 )
 _UNSEEN = Text(
-    pt="A grafia {n:deste campo|destes campos} está em aberto, e nada mostrou se o sistema "
+    pt="O nome {n:deste campo|destes campos} está em aberto, e nada mostrou se o sistema "
     "{n:o|os} gravou: {fields}.",
-    en="The spelling of {n:this field|these fields} is open, and nothing has shown whether the "
+    en="The name of {n:this field|these fields} is open, and nothing has shown whether the "
     "system has stored {n:it|them}: {fields}.",
+)
+_UNSEEN_ITEMS = Text(
+    pt="O sistema não mostra {n:este campo|estes campos} dos itens, e não se sabe se {n:o|os} "
+    "gravou: {fields}.",
+    en="The system does not show {n:this field|these fields} of the items, and whether it has "
+    "stored {n:it|them} is not known: {fields}.",
 )
 _LOST_HEADINGS = (
     Heading(Text(pt="Coluna", en="Column"), 24, words=True),
@@ -391,7 +404,7 @@ def _next_step(journal: Journal, job: Job, settled: LaterRows | None) -> Text:
             return step.format(rejects=as_arguments(Path(rejects)), **known)
         if any(field.is_lost for field in job.lost_fields):
             return _COMPLETE.format(**known)
-        if job.unseen_fields:
+        if job.has_lost_fields:
             return _LOOK.format(profile=job.spec.profile, **known)
         if job.state is not State.DONE:
             return _NEXT_STEPS[State.PARTIAL].format(**known)
