@@ -513,12 +513,12 @@ def _not_changeable(resource: Resource) -> UsageError:
     )
     if kind is not None:
         hint = Text(
-            pt="Exporte {listing} (xlbridge export {listing} --product N), deixe no arquivo só os que estão "
-            "errados e estorne-os inteiros: xlbridge process {name} ARQUIVO. Depois envie as "
-            "linhas certas sem --update: xlbridge upload ARQUIVO",
-            en="Export {listing} (xlbridge export {listing} --product N), leave only the wrong ones in the "
-            "file and reverse them as a whole: xlbridge process {name} FILE. Then send the right "
-            "rows without --update: xlbridge upload FILE",
+            pt="Exporte o histórico (xlbridge export {listing} --product N), deixe no arquivo só "
+            "os que estão errados e estorne-os inteiros: xlbridge process {name} ARQUIVO. Depois "
+            "envie as linhas certas sem --update: xlbridge upload ARQUIVO",
+            en="Export the history (xlbridge export {listing} --product N), leave only the wrong "
+            "ones in the file and reverse them as a whole: xlbridge process {name} FILE. Then "
+            "send the right rows without --update: xlbridge upload FILE",
         ).format(name=kind.name, listing=kind.listing)
     return UsageError(
         Text(
