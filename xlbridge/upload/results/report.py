@@ -135,6 +135,10 @@ _HELD = Text(
     en="Next: see in {rejects} why each row is held; those that you correct there are sent by: "
     "xlbridge retry {job}",
 )
+_WRITE_AGAIN = Text(
+    pt="A seguir: {rejects} não está mais lá; para gravá-lo de novo: xlbridge resume {job}",
+    en="Next: {rejects} is not there any more; to write it again: xlbridge resume {job}",
+)
 _COMPLETE = Text(
     pt="A seguir: confira um destes registros no sistema; a grafia do campo pode ser outra ali "
     "(declare-a em spellings, no arquivo de particularidades). Depois complete-os: "
@@ -401,6 +405,7 @@ def _next_step(journal: Journal, job: Job, settled: LaterRows | None) -> Text:
             return _NEXT_STEPS[State.DONE]
         if rejects:
             step = _HELD if job.state is State.DONE else _RETRY
+            step = step if Path(rejects).exists() else _WRITE_AGAIN
             return step.format(rejects=as_arguments(Path(rejects)), **known)
         if any(field.is_lost for field in job.lost_fields):
             return _COMPLETE.format(**known)
@@ -522,7 +527,8 @@ def _event_notes(detail: Mapping[str, Any]) -> Iterator[Text]:
 
 def evidence_remarks(job: Job) -> Iterator[Text]:
     """Yield the path of the page on a job in doubt, if there is one."""
-    if page := job.last("evidence_file"):
+    page = job.last("evidence_file")
+    if page is not None and Path(page).exists():
         yield Text(
             pt="O que se sabe, e o que conferir: {file}",
             en="What is known, and what to check: {file}",
