@@ -1,6 +1,7 @@
 from . import errors as errors
 from .checks import schema as schema
 from .i18n import (
+    override_language as override_language,
     set_language as set_language,
 )
 from .library import (

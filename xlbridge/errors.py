@@ -205,6 +205,7 @@ class InDoubt(ApiError):
     """A write may have been applied: its answer is missing or unreadable."""
 
 
+NO_FILE = Text(pt="O arquivo {path} não existe.", en="The file {path} does not exist.")
 _OS_ERROR_REASONS: Mapping[int, Text] = {
     errno.ENOENT: Text(pt="o arquivo ou a pasta não existe", en="no such file or directory"),
     errno.EACCES: Text(pt="falta permissão", en="permission denied"),

@@ -30,16 +30,23 @@ def set_language(language: Language) -> None:
     Raises ``ValueError`` for any other language.
     """
     global _process_language
+    _process_language = _known(language)
+
+
+def _known(language: str) -> Language:
     known = parse_language(language)
     if known is None:
         raise ValueError(f"{language!r} is not one of the languages: {', '.join(LANGUAGES)}")
-    _process_language = known
+    return known
 
 
 @contextmanager
 def override_language(language: Language) -> Iterator[None]:
-    """Render messages in ``language`` within the block, in this thread only."""
-    token = _context_language.set(language)
+    """Render messages in ``language`` within the block, in this thread or asynchronous task only.
+
+    Raises ``ValueError`` for an unknown language.
+    """
+    token = _context_language.set(_known(language))
     try:
         yield
     finally:

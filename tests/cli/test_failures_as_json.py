@@ -80,7 +80,21 @@ def test_an_unknown_option_is_a_failure_as_json(
         (["upload", "encrypted.xlsx", "--format", "json"], "WorkbookRefused", "not-xlsx", 3),
         (["upload", "none.xlsx", "--format", "json"], "UsageError", "usage-error", 2),
         (["upload", "foreign.csv", "--format", "json"], "UsageError", "no-fitting-resource", 2),
-        (["jobs", "20990101-1", "--format", "json"], "UsageError", "usage-error", 2),
+        *(
+            ([*command, "--format", "json"], "UsageError", "usage-error", 2)
+            for command in (
+                ["jobs", "20990101-1"],
+                ["resume", "20990101-1"],
+                ["retry", "20990101-1"],
+                ["retry", "none.xlsx"],
+                ["undo", "20990101-1"],
+                ["resolve", "20990101-1", "--as", "applied", "--reason", "seen"],
+                ["process", "none"],
+                ["map", "none.xlsx"],
+                ["template", "none"],
+                ["api", "GET", "/none", "--data", "{"],
+            )
+        ),
         (["whoami", "--profile", "none", "--format", "json"], "ConfigError", "config-error", 2),
         (["export", "pedidos", "-o", "x", "--format", "json", "--from", "y"], None, None, 2),
         (["batch", "run", "none.yaml", "--format", "json"], None, None, 2),
@@ -103,6 +117,7 @@ def test_a_failure_is_one_json_document(
     assert error["type"] == (kind or error["type"])
     assert error["code"] == (code or error["code"])
     assert error["message"].split(":")[0] in done.stderr
+    assert ("none.xlsx does not exist." in error["message"]) == ("none.xlsx" in arguments)
 
 
 def test_a_failure_follows_no_result(tmp_path: Path, xlbridge: Xlbridge) -> None:

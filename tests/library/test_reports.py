@@ -1,7 +1,9 @@
 """Reports: the same findings as the command, typed frames, validation of DataFrames."""
 
+import asyncio
 import datetime as dt
 import json
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 
@@ -43,7 +45,7 @@ def titles(*rows: dict[str, object], index: object = None) -> pd.DataFrame:
 def test_the_findings_are_those_of_the_command(source: Path | str, xlbridge: Xlbridge) -> None:
     report = xb.validate(source)
     (expected,) = json.loads(xlbridge("validate", SAMPLE, "--format", "json").stdout)["files"]
-    columns = ["row", "cell", "column", "code", "severity", "value", "message"]
+    columns = ["row", "cell", "column", "code", "severity", "value", "message", "hint"]
     found = report.findings.astype(object).where(report.findings.notna(), None)
     assert list(found.columns) == columns
     assert found.to_dict("records") == [
@@ -237,6 +239,37 @@ def test_messages_are_in_the_chosen_language() -> None:
     with override_language("pt-BR"):
         message = xb.validate(titles(title(codigoDoCliente=-1))).findings["message"].item()
     assert message == "O valor deve ser maior que 0."
+
+
+def test_each_thread_and_task_has_its_own_language() -> None:
+    source = titles(title(codigoDoCliente=-1))
+    expected = {"pt-BR": "O valor deve ser maior que 0.", "en": "The value must be greater than 0."}
+    languages = [*expected] * 6
+
+    def told(language: str) -> tuple[str, str, str]:
+        with xb.override_language(language):
+            found = xb.validate(source).findings
+            with pytest.raises(xb.errors.UsageError) as caught:
+                xb.validate("none.xlsx")
+            return found["message"].item(), found["hint"].item(), str(caught.value)
+
+    async def gather() -> list[tuple[str, str, str]]:
+        return await asyncio.gather(*(asyncio.to_thread(told, one) for one in languages))
+
+    with ThreadPoolExecutor(len(languages)) as threads:
+        answers = list(threads.map(told, languages))
+    assert [answer[0] for answer in answers] == [expected[one] for one in languages]
+    assert len(set(answers)) == len(expected)
+    assert asyncio.run(gather()) == answers
+    with pytest.raises(ValueError, match="'fr' is not one of the languages"):
+        told("fr")
+
+
+def test_notebooks_show_reports_as_tables() -> None:
+    report = xb.validate(titles(title(historico="<b>", codigoDoCliente=-1)))
+    html = report._repr_html_()
+    assert html.startswith("<p>&lt;Report ")
+    assert "<td>The value must be greater than 0.</td>" in html
 
 
 @pytest.mark.parametrize(

@@ -228,10 +228,19 @@ def test_a_field_of_an_item_that_comes_back_otherwise_is_told_once_with_its_cell
     assert told in text
 
 
-@pytest.mark.parametrize("missing", ["rateio", "codigoDoCentroDeCusto"])
-def test_lists_and_their_fields_that_a_listing_does_not_show_prove_nothing(
-    proxy: LossyProxy, run: Run, split_payables: Path, missing: str
-) -> None:
+@pytest.mark.parametrize(
+    ("missing", "unseen"),
+    [
+        ("rateio", ["rateio.codigoDoCentroDeCusto", "rateio.valor"]),
+        ("codigoDoCentroDeCusto", ["rateio.codigoDoCentroDeCusto"]),
+    ],
+)
+def test_fields_of_a_split_that_nothing_shows_are_told(
+    proxy: LossyProxy, run: Run, xlbridge: Xlbridge, proxy_environment: dict[str, str],
+    tmp_path: Path, split_payables: Path, missing: str, unseen: list[str],
+) -> None:  # fmt: skip
+    """The description does not name them: the system may expect other names, or ignore them."""
+
     def leave_out(_path: str, data: Any) -> Any:
         for record in data if isinstance(data, list) else [data]:
             if isinstance(record, dict):
@@ -241,7 +250,14 @@ def test_lists_and_their_fields_that_a_listing_does_not_show_prove_nothing(
 
     proxy.reshape = leave_out
     code, report = run("upload", split_payables, "--yes")
-    assert (code, report["state"], report["lost_fields"]) == (0, "done", []), report
+    told = (report["state"], report["unseen_fields"], report["lost_fields"])
+    assert (code, *told) == (1, "partial", unseen, []), report
+    page = tmp_path / "report.html"
+    for arguments in ((), ("-o", page)):
+        shown = xlbridge("jobs", report["job"], *arguments, "--lang", "en", **proxy_environment)
+        said = page.read_text("utf-8") if arguments else shown.stdout
+        assert f"has stored {'it' if len(unseen) == 1 else 'them'}: {', '.join(unseen)}." in said
+        assert "declare the spelling in which they were sent under spellings" in said
 
 
 def test_a_sound_system_loses_nothing(run: Run, tmp_path: Path) -> None:

@@ -115,6 +115,30 @@ def test_the_price_of_an_item_that_the_system_did_not_take_is_told(
     assert lost == {}
 
 
+def test_fields_of_items_that_nothing_shows_are_told(
+    proxy: LossyProxy, run: Run, make_orders: MakeOrders, xlbridge: Xlbridge,
+    proxy_environment: dict[str, str],
+) -> None:  # fmt: skip
+    """The description names them, so the upload is done."""
+
+    def leave_out(_path: str, data: Any) -> Any:
+        for order in data if isinstance(data, list) else [data]:
+            if isinstance(order, dict):
+                order.pop("parcelas", None)
+                for item in order.get("produtos") or ():
+                    item.pop("valorUnitario", None)
+        return data
+
+    proxy.reshape = leave_out
+    orders = remarks(2)
+    parts = [{"chave": order, "numeroDaParcela": 1, "valor": 25} for order in orders]
+    code, report = run("upload", make_orders(orders, parcelas=parts), "--yes", "--at-once", 1)
+    unseen = ["parcelas.numeroDaParcela", "parcelas.valor", "produtos.valorUnitario"]
+    assert (code, report["state"], report["unseen_fields"]) == (0, "done", unseen), report
+    told = xlbridge("jobs", report["job"], "--lang", "en", **proxy_environment).stdout
+    assert f"whether it has stored them is not known: {', '.join(unseen)}." in told
+
+
 def test_orders_are_created_with_their_products_and_instalments(
     client: Client, run: Run, make_orders: MakeOrders, bolt: int, nut: int
 ) -> None:

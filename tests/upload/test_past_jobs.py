@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 from environment import Xlbridge, credentials
 from openpyxl import load_workbook
@@ -35,6 +36,21 @@ def test_a_job_reports_the_retry_that_wrote_its_rows(
     assert "xlbridge retry" not in text
     listed = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"]
     assert [job["settled"] is not None for job in listed] == [False, True]
+
+
+def test_a_look_at_a_job_writes_nothing(
+    xlbridge: Xlbridge, sandbox: RunningSandbox, client: Client, make_clients: MakeClients
+) -> None:
+    environment = credentials(sandbox)
+    path = make_clients(new_cnpj(), existing_cnpj(client), label="Outro")
+    sent = json.loads(xlbridge("upload", path, "--yes", "--format", "json", **environment).stdout)
+    rejects = Path(sent["rejects_file"])
+    rejects.unlink()
+    text = xlbridge("jobs", sent["job"], "--lang", "en").stdout
+    assert f"to write it again: xlbridge resume {sent['job']}" in text
+    assert not rejects.exists()
+    xlbridge("resume", sent["job"], **environment)
+    assert rejects.exists()
 
 
 def test_jobs_are_listed_under_a_header_with_dates_and_counts(

@@ -353,7 +353,7 @@ def test_a_pending_service_invoice_is_changed_and_an_emitted_one_is_held(
 
 @pytest.mark.parametrize(
     ("resource", "instead"),
-    [("saida", "xlbridge process saida-estornar"), ("entrada", "Without --update")],
+    [("saida", "xlbridge process saida-estornar FILE"), ("entrada", "Without --update")],
 )
 @pytest.mark.parametrize("option", ["--update", "--update-only"])
 def test_a_change_that_nothing_could_show_is_refused(

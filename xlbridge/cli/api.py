@@ -7,7 +7,7 @@ import click
 
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode
-from xlbridge.cli.options import described_command, option
+from xlbridge.cli.options import described_command, json_result_options, option
 from xlbridge.cli.output import print_document, print_message
 from xlbridge.client import Doubtful, Executed, NotExecuted, Rejected
 from xlbridge.connection import connect
@@ -37,7 +37,10 @@ _METHODS = ["GET", "POST", "PUT", "DELETE"]
     pt="O corpo, em JSON ou num arquivo.",
     en="The body, as JSON or in a file.",
 )
-def command(method: str, path: str, query: tuple[str, ...], data: str | None) -> ExitCode:
+@json_result_options
+def command(
+    method: str, path: str, query: tuple[str, ...], data: str | None, form: str
+) -> ExitCode:
     parameters: dict[str, list[str]] = {}
     for pair in query:
         name, equals, value = pair.partition("=")

@@ -54,7 +54,7 @@ from xlbridge.upload.results import (
 def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
     with open_context(command_settings()) as context:
         if job_id is not None:
-            job = ensure_evidence(context, find_job(context, job_id))
+            job = find_job(context, job_id)
             if annotate is not None:
                 _annotate(context, job, annotate)
             if form == "text":

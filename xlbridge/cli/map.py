@@ -11,6 +11,7 @@ from xlbridge.cli.options import (
     csv_options,
     described_command,
     force_option,
+    form_option,
     numbers_option,
     option,
     schemas_option,
@@ -53,6 +54,7 @@ def _print_format(context: click.Context, _parameter: click.Parameter, wanted: b
 @csv_options
 @numbers_option
 @schemas_option
+@form_option
 @option(
     "--json-schema",
     is_flag=True,
@@ -69,6 +71,7 @@ def command(
     resource: str | None,
     sheet: str | None,
     numbers: NumberStyle | None,
+    form: str,
 ) -> None:
     require_distinct([output], [file])
     if output is not None and not force:
@@ -104,11 +107,18 @@ def command(
     text = describe_mapping(proposal)
     if sheet is None and isinstance(proposal, MappingProposal):
         report_other_sheets(proposal, [cells.name for cells in workbook().sheets], propose)
-    if output is None:
+    if output is not None:
+        with replace_atomically(output, shared=True) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
+    if form == "json":
+        import yaml
+
+        written = None if output is None else str(output)
+        print_json({"version": 1, "file": written, "mapping": yaml.safe_load(text)})
+    elif output is None:
         print_document(text.rstrip())
+    if output is None:
         return
-    with replace_atomically(output, shared=True) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")
     print_message(
         Text(
             pt="Mapeamento gravado em {path}. Confira cada coluna; depois: xlbridge validate "

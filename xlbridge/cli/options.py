@@ -141,6 +141,20 @@ result_options = _result_options([name for name, form in PRINTABLE_FORMS.items()
 page_result_options = _result_options(list(PRINTABLE_FORMS))
 """Options of reports that also have a page."""
 
+json_result_options = _result_options(["json"])
+"""Options of a result that is JSON in any case."""
+
+form_option = option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    pt="Mensagens, ou o que foi gravado e as falhas em JSON.",
+    en="Messages, or what was written and failures as JSON.",
+)
+"""Option of a command whose result is a file."""
+
 
 def _set_as_variable(
     name: str,

@@ -171,7 +171,7 @@ def print_message(text: Text | str) -> None:
     """Print a message that is not part of the result."""
     with ignore_stderr_failures():
         for line in fit_to_terminal(visible(text).splitlines() or [""], sys.stderr):
-            click.echo(line, err=True)
+            click.echo(line, err=True, color=_forces_colours() or None)
 
 
 @contextmanager
@@ -267,7 +267,7 @@ def _print(text: str, end: str = "\n") -> None:
         return
     _result.on_stdout = True
     try:
-        click.echo(text + end, nl=False)
+        click.echo(text + end, nl=False, color=_forces_colours() or None)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -293,22 +293,26 @@ _CODE = re.compile(r"\[[a-z-]+\](?: ×[0-9]+)?$")
 def fit_to_terminal(lines: Iterable[str], stream: TextIO) -> Iterator[str]:
     """Yield lines without control characters, for a terminal also wrapped and coloured.
 
-    There are no colours if ``NO_COLOR`` is set (https://no-color.org).
+    There are no colours if ``NO_COLOR`` is set (https://no-color.org), and everywhere if
+    ``FORCE_COLOR`` is (https://force-color.org).
     """
     lines = map(visible, lines)
-    if not stream.isatty():
-        yield from lines
-        return
+    is_terminal = stream.isatty()
     width = max(_MIN_WIDTH, shutil.get_terminal_size().columns)
-    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    coloured = _forces_colours() or (is_terminal and os.environ.get("TERM") != "dumb")
+    coloured = coloured and not os.environ.get("NO_COLOR")
     for line in lines:
-        wrapped = line if len(line) <= width else _wrap(line, width)
-        if not plain:
+        wrapped = _wrap(line, width) if is_terminal and len(line) > width else line
+        if coloured:
             wrapped = _CODE.sub(lambda code: click.style(code[0], dim=True), wrapped)
             wrapped = _MARK.sub(
                 lambda mark: mark[1] + click.style(mark[2], fg=_COLOURS[mark[2]]), wrapped, 1
             )
         yield wrapped
+
+
+def _forces_colours() -> bool:
+    return bool(os.environ.get("FORCE_COLOR"))
 
 
 def _wrap(line: str, width: int) -> str:

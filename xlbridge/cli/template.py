@@ -1,5 +1,6 @@
 """``xlbridge template``: blank import workbooks."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -10,10 +11,11 @@ from xlbridge.cli.options import (
     WORKBOOK_OUTPUT,
     described_command,
     force_option,
+    form_option,
     option,
     schemas_option,
 )
-from xlbridge.cli.output import print_message
+from xlbridge.cli.output import print_json, print_message
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments, report_write_errors, require_distinct, require_new
@@ -64,6 +66,7 @@ from xlbridge.workbook.write import write_template
 )
 @schemas_option
 @force_option
+@form_option
 def command(
     resource: str | None,
     output: Path | None,
@@ -72,6 +75,7 @@ def command(
     sheet: str | None,
     with_lists: bool,
     force: bool,
+    form: str,
 ) -> None:
     if with_lists and (folder is not None or old is not None):
         raise UsageError(_LISTS_FOR_ONE_ONLY)
@@ -89,6 +93,7 @@ def command(
         for path, one in shipped.items():
             write_template(path, one)
             print_message(_WRITTEN.format(path=path))
+        _print_written(shipped, form)
         return
     settings = settings_without_profile()
     catalogue = load_catalogue(settings.schemas)
@@ -112,6 +117,12 @@ def command(
         print_message(_WRITTEN.format(path=path))
     following = _NEXT if old is None else _CHECK
     print_message(following.format(path=as_arguments(path)))
+    _print_written([path], form)
+
+
+def _print_written(paths: Iterable[Path], form: str) -> None:
+    if form == "json":
+        print_json({"version": 1, "files": list(map(str, paths))})
 
 
 def _write_with_lists(

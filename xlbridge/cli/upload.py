@@ -119,8 +119,9 @@ def retry_command(
 
     with open_context(command_settings()) as context:
         job_id = job_or_file
-        if file is None and Path(job_or_file).is_file():
-            file = Path(job_or_file)
+        named = Path(job_or_file)
+        if file is None and (named.is_file() or named.suffix):
+            file = named
             job_id = WorkbookOrigin.job_of(file)
         job = find_job(context, job_id)
         job.require_rejected()

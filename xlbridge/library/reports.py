@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
+from html import escape
 from os import PathLike
 from pathlib import Path
 from types import NoneType
@@ -43,7 +44,13 @@ from xlbridge.validation import (
 from xlbridge.validation.mapping import read_mapping
 from xlbridge.workbook import WorkbookMark
 
-_TEXT_COLUMNS = ("cell", "column", "code", "severity", "value", "message")
+_TEXT_COLUMNS = ("cell", "column", "code", "severity", "value", "message", "hint")
+_MAX_ROWS_SHOWN = 20
+
+
+def html_of(result: object, frame: pd.DataFrame) -> str:
+    """Return a result for a notebook: its summary and the first rows of its frame."""
+    return f"<p>{escape(repr(result))}</p>{frame.to_html(index=False, max_rows=_MAX_ROWS_SHOWN)}"
 
 
 class Report:
@@ -140,7 +147,7 @@ class Report:
         concerns the whole sheet. The other columns are text: ``cell``, an address such as ``C17``,
         in the sheet or the one that ``to_excel`` writes; ``column``; ``code``, one of
         ``docs/reference/findings.md``; ``severity``, ``error`` or ``warning``; ``value``, the
-        content of the cell; ``message``, in the language active on first access.
+        content of the cell; ``message`` and ``hint``, in the language active on first access.
         """
         rows = [
             (
@@ -151,6 +158,7 @@ class Report:
                 finding.kind.severity.value,
                 finding.value,
                 str(finding.message),
+                str(finding.hint),
             )
             for finding in self._sheet.findings
         ]
@@ -183,6 +191,9 @@ class Report:
             f"<Report {self._sheet.file.name}: {rows}, {self.errors} errors, "
             f"{self.warnings} warnings>"
         )
+
+    def _repr_html_(self) -> str:
+        return html_of(self, self.findings)
 
     @property
     def origin(self) -> Path | Origin:

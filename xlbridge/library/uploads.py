@@ -11,7 +11,7 @@ import pandas as pd
 from xlbridge.client import Client
 from xlbridge.errors import UsageError, XlbridgeError, require_choice
 from xlbridge.i18n import Text
-from xlbridge.library.reports import Report, require_type, validate
+from xlbridge.library.reports import Report, html_of, require_type, validate
 from xlbridge.library.sources import FrameWorkbook, Source, as_file, read_source
 from xlbridge.report_forms import Grade
 from xlbridge.resources import Mode
@@ -82,6 +82,9 @@ class UploadOutcome:
         command."""
         return self.state in _GOOD_STATES and not (self.rows["held"] or self.document.get("left"))
 
+    def _repr_html_(self) -> str:
+        return html_of(self, self.rejected)
+
 
 _PLAN_COLUMNS = ["row", "action", "reason", "record", "message", "differences"]
 
@@ -101,6 +104,9 @@ class UploadPlan:
     counts: Mapping[str, int]
     token: str
     rows: pd.DataFrame = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        return html_of(self, self.rows)
 
 
 _GOOD_STATES = frozenset({"previewed", "queued", "processing", "done"})

@@ -22,7 +22,7 @@ from xlbridge.i18n import Text, active_language
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.planning.planned_row import plan_token
-from xlbridge.upload.results.verdict import ItemAddresses, LostField
+from xlbridge.upload.results.verdict import ItemAddresses, LostField, has_open_name
 from xlbridge.workbook import WorkbookOrigin, cell_address
 
 REJECTS_INFIX = "rejeitadas"
@@ -275,13 +275,15 @@ class Job:
 
     @property
     def unseen_fields(self) -> list[str]:
-        """Columns with an open spelling, if nothing shows whether the system has taken them."""
+        """Columns with an open spelling, and those of lists, of which nothing shows whether the
+        system has taken them."""
         return list(self.last("unseen_fields") or ())
 
     @property
     def has_lost_fields(self) -> bool:
-        """True if fields are not stored that were sent, or nothing shows it."""
-        return bool(self.unseen_fields) or any(field.is_lost for field in self.lost_fields)
+        """True if fields are not stored that were sent, or nothing shows it of an open name."""
+        lost = (field.is_lost for field in self.lost_fields)
+        return any(lost) or any(map(has_open_name, self.unseen_fields))
 
     @property
     def attempts(self) -> int:

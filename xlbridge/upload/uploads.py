@@ -526,11 +526,13 @@ def _not_changeable(resource: Resource) -> UsageError:
     )
     if kind is not None:
         hint = Text(
-            pt="Estorne os que estão errados (xlbridge process {name}) e envie as linhas certas "
-            "sem --update.",
-            en="Reverse the wrong ones (xlbridge process {name}), and send the right rows without "
-            "--update.",
-        ).format(name=kind.name)
+            pt="Exporte o histórico (xlbridge export {listing} --product N), deixe no arquivo só "
+            "os que estão errados e estorne-os inteiros: xlbridge process {name} ARQUIVO. Depois "
+            "envie as linhas certas sem --update: xlbridge upload ARQUIVO",
+            en="Export the history (xlbridge export {listing} --product N), leave only the wrong "
+            "ones in the file and reverse them as a whole: xlbridge process {name} FILE. Then "
+            "send the right rows without --update: xlbridge upload FILE",
+        ).format(name=kind.name, listing=kind.listing)
     return UsageError(
         Text(
             pt="Registros de {resource} não são alterados por planilha: o sistema não mostra quais "

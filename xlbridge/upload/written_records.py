@@ -13,6 +13,7 @@ from xlbridge.errors import ApiError
 from xlbridge.resources import Resource
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
+from xlbridge.upload.lookup.comparison import filled_columns
 from xlbridge.upload.lookup.row_lookup import lookups_for
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, FoundRecord, RowSnapshot, Snapshot
@@ -33,8 +34,9 @@ _EXAMPLES = 3
 def end_compared(context: "RunContext", job: Job, *, at_once: bool) -> Job:
     """Compare the records that a job has written with its rows, and end it with what was not taken.
 
-    The records are read back; where that shows none, the answers to their writes count. Also record
-    the fields with an open spelling that were taken, and those of which nothing shows it.
+    The records are read back; where that shows none, the answers to their writes count. Of fields
+    with an open spelling, and of those of lists, also record which were taken, and of which nothing
+    shows it.
     ``at_once``: nobody else had time to change the records, which an undo may then compare.
     """
     written = _WrittenRows.of(context, job)
@@ -43,16 +45,14 @@ def end_compared(context: "RunContext", job: Job, *, at_once: bool) -> Job:
     detail: dict[str, Any] = {}
     if lost:
         detail["lost_fields"] = [field.to_json() for field in lost]
-    open_columns = written.open_columns(context.quirks.spellings)
-    taken = {
-        column
-        for column in open_columns
-        if any(record.values.get(column) is not None for record in records.values())
-    }
-    taken |= open_columns.intersection((*written.taken, *(job.last("taken_fields") or ())))
-    if taken:
+    doubted = written.doubted_columns(context.quirks.spellings)
+    taken = {*written.taken, *(job.last("taken_fields") or ())}
+    for at, record in records.items():
+        taken.update(name for name, value in record.values.items() if value is not None)
+        taken |= written.columns_of_items(at).difference(record.unlisted)
+    if taken := taken & doubted:
         detail["taken_fields"] = sorted(taken)
-    unseen = open_columns - taken - {field.column for field in lost}
+    unseen = doubted - taken - {field.column for field in lost}
     if unseen and (unseen := unseen - context.journal.taken_fields(job)):
         detail["unseen_fields"] = sorted(unseen)
     return context.journal.record(job, State(job.last("ends_as")), **detail)
@@ -88,8 +88,8 @@ class _WrittenRows:
     """Rows that a job has written: the positions of the ``accepted`` ones, and by position, the
     columns that a change has ``changed`` with their values before, the codes of records, and what
     the ``answers`` to writes show otherwise than it was sent. ``taken`` are the fields with an open
-    spelling that answers show as they were sent, ``lists`` the columns of the lists that are
-    written, by their names."""
+    spelling, and those of lists, that answers show as they were sent, ``lists`` the columns of the
+    lists that are written, by their names."""
 
     rows: TypedRows
     columns: Sequence[str]
@@ -137,8 +137,7 @@ class _WrittenRows:
         """Return the positions of accepted rows that write a value of a column, or of a column
         ``of_items`` of a list, in order."""
         for at, value in enumerate(values_of(self.rows, column)):
-            is_written = at not in self.changed or column in self.changed[at]
-            if value is None or at not in self.accepted or not is_written:
+            if value is None or at not in self.accepted or not self._writes(at, column):
                 continue
             if of_items is None or any(item.get(of_items) is not None for item in value):
                 yield at
@@ -152,15 +151,23 @@ class _WrittenRows:
                 found.update(islice(rows, _EXAMPLES))
         return sorted(found)
 
-    def open_columns(self, declared: Collection[str]) -> set[str]:
-        """Return the columns that were written, whose spelling is open and not ``declared``."""
-        return {
-            column
-            for column in self.columns
-            if has_two_spellings(column)
-            and column not in declared
-            and next(iter(self.with_column(column)), None) is not None
-        }
+    def doubted_columns(self, declared: Collection[str]) -> set[str]:
+        """Return the columns that were written, with an open spelling or of lists, whose spelling
+        is not ``declared``."""
+        found = {name for name in self.columns if has_two_spellings(name)}
+        found = {name for name in found if next(iter(self.with_column(name)), None) is not None}
+        if self.lists:
+            found.update(*map(self.columns_of_items, self.accepted))
+        return {name for name in found if name.rpartition(".")[2] not in declared}
+
+    def columns_of_items(self, at: int) -> set[str]:
+        """Return the columns of items that a row writes, as ``list.column``."""
+        row, written = self.rows[at], (name for name in self.lists if self._writes(at, name))
+        return set().union(*(filled_columns(name, row.get(name)) for name in written))
+
+    def _writes(self, at: int, column: str) -> bool:
+        """Return whether a row writes a column: all of a new record, else those that differ."""
+        return at not in self.changed or column in self.changed[at]
 
 
 def _read_back(
@@ -219,8 +226,8 @@ def _read_by_number(
     """
     declared = resource.read_back
     rows = written.rows
-    open_columns = written.open_columns(context.quirks.spellings)
-    may_be_lost = written.answers or written.lists or open_columns
+    doubted = written.doubted_columns(context.quirks.spellings)
+    may_be_lost = written.answers or written.lists or doubted
     if declared is None or not declared.number_columns or not may_be_lost:
         return {}
     keyless = {

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from xlbridge import files
-from xlbridge.errors import UsageError
+from xlbridge.errors import NO_FILE, UsageError
 from xlbridge.i18n import Text
 from xlbridge.workbook.encryption import OLE_START, decrypted, is_encrypted_package
 
@@ -191,8 +191,10 @@ class WorkbookOrigin:
     def job_of(cls, path: Path) -> str:
         """Return the id of the upload that a workbook belongs to.
 
-        Raises ``UsageError`` if it carries none.
+        Raises ``UsageError`` if it carries none, or does not exist.
         """
+        if not path.exists():
+            raise UsageError(NO_FILE.format(path=path))
         origin = cls.of(path)
         if origin is None or not origin.job:
             raise UsageError(

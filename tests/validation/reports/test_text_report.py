@@ -183,6 +183,14 @@ def test_colours_can_be_disabled(at_a_terminal: Terminal) -> None:
         assert not any("\x1b" in line for line in lines)
 
 
+def test_colours_can_be_forced(xlbridge: Xlbridge) -> None:
+    sample = SAMPLES / "cliente-com-erros.xlsx"
+    forced = xlbridge("validate", sample, FORCE_COLOR="1").stdout
+    plain = xlbridge("validate", sample, FORCE_COLOR="1", NO_COLOR="1").stdout
+    assert ("\x1b[31m✗\x1b[0m" in forced, ESCAPES.sub("", forced)) == (True, plain)
+    assert "\x1b" not in plain
+
+
 def test_piped_output_is_neither_wrapped_nor_coloured(xlbridge: Xlbridge) -> None:
     sample = SAMPLES / "contasreceber-com-erros.xlsx"
     printed = xlbridge("validate", sample, COLUMNS="80").stdout

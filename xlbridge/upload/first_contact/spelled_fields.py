@@ -117,7 +117,7 @@ def _lost_fields(context: UploadContext, client: Client) -> Iterator[tuple[str, 
         if job.spec.system != client.identity:
             continue
         for lost in job.lost_fields:
-            name = lost.column
+            name = lost.column.rpartition(".")[2]
             if lost.stored is not None or not has_two_spellings(name):
                 continue
             sent = _other(name) if job.spec.mode is Mode.RECORDS else name

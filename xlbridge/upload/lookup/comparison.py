@@ -255,6 +255,7 @@ class _Comparison:
         self._unequal: dict[int, bool] = {}
         self._differing: dict[int, dict[str, _Values]] = {}
         self._items: dict[int, tuple[ItemDifference, ...]] = {}
+        self._unlisted: dict[int, tuple[str, ...]] = {}
 
     def compare(self, record_fields: Collection[str]) -> None:
         """Store the differences of the pairs, column by column.
@@ -314,6 +315,7 @@ class _Comparison:
             listing=self._records.listings[at],
             final=at in self._final,
             items=self._items.get(pair, ()),
+            unlisted=self._unlisted.get(pair, ()),
         )
 
     def equal_records(self) -> Mapping[int, str]:
@@ -364,12 +366,19 @@ class _Comparison:
         removed = self._have_number() if has_list else [False] * len(own)
         for pair, (row, record) in enumerate(zip(*self._pairs, strict=True)):
             mine = own[row] or ([] if removed[row] else None)
-            if mine is not None and isinstance(theirs[record], list):
+            if mine is None:
+                continue
+            shown = theirs[record]
+            if isinstance(shown, list):
                 items: list[ItemDifference] = []
-                lists = _differing_items(child.sheet, kinds, mine, theirs[record], items)
+                lists = _differing_items(child.sheet, kinds, mine, shown, items)
                 if lists is not None:
                     self._differing.setdefault(pair, {})[child.sheet] = lists
                     self._items[pair] = (*self._items.get(pair, ()), *items)
+            if shown != []:
+                names = filled_columns(child.sheet, mine) - filled_columns(child.sheet, shown)
+                if names:
+                    self._unlisted[pair] = (*self._unlisted.get(pair, ()), *sorted(names))
 
     def _have_number(self) -> Sequence[bool]:
         """Return for each row whether it carries the system's number, as exported rows do.
@@ -384,12 +393,18 @@ class _Comparison:
         return given or [False] * len(self._rows)
 
 
-def is_same_list(
+def filled_columns(name: str, items: Sequence[Mapping[str, Any]] | None) -> set[str]:
+    """Return the columns in which items of a list have a value, as ``list.column``."""
+    filled = (column for item in items or () for column, v in item.items() if v is not None)
+    return {f"{name}.{column}" for column in filled}
+
+
+def differing_lists(
     child: Resource, mine: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]
-) -> bool:
-    """Return whether a row's list and its record's list are the same."""
+) -> tuple[str | None, str | None] | None:
+    """Return a row's list and its record's as texts if they differ, None if they are the same."""
     kinds = {name: column.kind for name, column in child.by_name.items()}
-    return _differing_items(child.sheet, kinds, mine, theirs, []) is None
+    return _differing_items(child.sheet, kinds, mine, theirs, [])
 
 
 def _differing_items(

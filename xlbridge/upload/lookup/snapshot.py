@@ -25,7 +25,8 @@ class FoundRecord:
     ``differing`` maps each other column to the row's and the record's value. ``listing`` is the
     operation that listed the record; ``final``: the interface no longer changes it. ``items`` are
     the differences of its lists, with the row's items counted from zero; if the numbers of items
-    differ, the item and the column are None and the values are the two numbers.
+    differ, the item and the column are None and the values are the two numbers. ``unlisted`` are
+    the columns of the row's items that its lists do not show, as ``list.column``.
     """
 
     code: str
@@ -36,6 +37,7 @@ class FoundRecord:
     listing: str = ""
     final: bool = False
     items: Sequence[ItemDifference] = ()
+    unlisted: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,13 @@ from xlbridge.upload.results.row_ledger import (
     messages_of,
     row_counts,
 )
-from xlbridge.upload.results.verdict import LostField, RejectedRow, RowOutcome, drifted_rules
+from xlbridge.upload.results.verdict import (
+    LostField,
+    RejectedRow,
+    RowOutcome,
+    drifted_rules,
+    has_open_name,
+)
 
 _SHOWN_ROWS = 10
 
@@ -128,6 +134,10 @@ _HELD = Text(
     "com: xlbridge retry {job}",
     en="Next: see in {rejects} why each row is held; those that you correct there are sent by: "
     "xlbridge retry {job}",
+)
+_WRITE_AGAIN = Text(
+    pt="A seguir: {rejects} não está mais lá; para gravá-lo de novo: xlbridge resume {job}",
+    en="Next: {rejects} is not there any more; to write it again: xlbridge resume {job}",
 )
 _COMPLETE = Text(
     pt="A seguir: confira um destes registros no sistema; a grafia do campo pode ser outra ali "
@@ -251,8 +261,9 @@ def upload_report(journal: Journal, job: Job) -> Report:
     if settled is not None:
         count, left = count_text(settled.rows), count_text(settled.left)
         remarks.append(_SETTLED.format(rows=count, by=settled.by, left=left))
-    if unseen := job.unseen_fields:
-        remarks.append(_UNSEEN.format(n=len(unseen), fields=", ".join(unseen)))
+    for text, is_open in ((_UNSEEN, True), (_UNSEEN_ITEMS, False)):
+        if unseen := [name for name in job.unseen_fields if has_open_name(name) is is_open]:
+            remarks.append(text.format(n=len(unseen), fields=", ".join(unseen)))
     if job.state is State.NEEDS_PERSON:
         remarks += evidence_remarks(job)
     if undone is not None:
@@ -323,10 +334,16 @@ _KEPT = Text(
     "{rows})",
 )
 _UNSEEN = Text(
-    pt="A grafia {n:deste campo|destes campos} está em aberto, e nada mostrou se o sistema "
+    pt="O nome {n:deste campo|destes campos} está em aberto, e nada mostrou se o sistema "
     "{n:o|os} gravou: {fields}.",
-    en="The spelling of {n:this field|these fields} is open, and nothing has shown whether the "
+    en="The name of {n:this field|these fields} is open, and nothing has shown whether the "
     "system has stored {n:it|them}: {fields}.",
+)
+_UNSEEN_ITEMS = Text(
+    pt="O sistema não mostra {n:este campo|estes campos} dos itens, e não se sabe se {n:o|os} "
+    "gravou: {fields}.",
+    en="The system does not show {n:this field|these fields} of the items, and whether it has "
+    "stored {n:it|them} is not known: {fields}.",
 )
 _LOST_HEADINGS = (
     Heading(Text(pt="Coluna", en="Column"), 24, words=True),
@@ -388,10 +405,11 @@ def _next_step(journal: Journal, job: Job, settled: LaterRows | None) -> Text:
             return _NEXT_STEPS[State.DONE]
         if rejects:
             step = _HELD if job.state is State.DONE else _RETRY
+            step = step if Path(rejects).exists() else _WRITE_AGAIN
             return step.format(rejects=as_arguments(Path(rejects)), **known)
         if any(field.is_lost for field in job.lost_fields):
             return _COMPLETE.format(**known)
-        if job.unseen_fields:
+        if job.has_lost_fields:
             return _LOOK.format(profile=job.spec.profile, **known)
         if job.state is not State.DONE:
             return _NEXT_STEPS[State.PARTIAL].format(**known)
@@ -509,7 +527,8 @@ def _event_notes(detail: Mapping[str, Any]) -> Iterator[Text]:
 
 def evidence_remarks(job: Job) -> Iterator[Text]:
     """Yield the path of the page on a job in doubt, if there is one."""
-    if page := job.last("evidence_file"):
+    page = job.last("evidence_file")
+    if page is not None and Path(page).exists():
         yield Text(
             pt="O que se sabe, e o que conferir: {file}",
             en="What is known, and what to check: {file}",

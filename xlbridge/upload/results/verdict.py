@@ -48,6 +48,12 @@ def has_two_spellings(name: str) -> bool:
     return name[:1].isupper()
 
 
+def has_open_name(path: str) -> bool:
+    """Return whether the description leaves open how a field is named in requests: its spelling,
+    or, of the parts of a split, all of it."""
+    return path.startswith("rateio.") or has_two_spellings(path.rpartition(".")[2])
+
+
 @dataclass(frozen=True, slots=True)
 class LostField:
     """Column whose values the system has not taken: an example as sent and as stored, None if that

@@ -26,7 +26,7 @@ from xlbridge.resources import Resource
 from xlbridge.resources.remote import ReadBack, RecordChange, operation_named
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
-from xlbridge.upload.lookup.comparison import is_same_list
+from xlbridge.upload.lookup.comparison import differing_lists
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, RowSnapshot
@@ -109,7 +109,7 @@ class PresentRecord:
         """Return whether the record has lists that its row lacks, such as files, or other items."""
         children = {child.sheet: child for child in resource.children}
         return any(
-            name not in children or not is_same_list(children[name], row.get(name) or (), value)
+            name not in children or differing_lists(children[name], row.get(name) or (), value)
             for name, value in (self.whole or {}).items()
             if isinstance(value, list) and value
         )

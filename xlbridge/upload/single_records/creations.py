@@ -19,6 +19,7 @@ from xlbridge.resources import Resource
 from xlbridge.resources.remote import ExistingPolicy, Lookup, ReadBack, RecordCreation
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
+from xlbridge.upload.lookup.comparison import differing_lists, filled_columns
 from xlbridge.upload.lookup.matching import Presence, find_new
 from xlbridge.upload.lookup.row_lookup import business_keys, comparable_value
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
@@ -255,11 +256,12 @@ class RecordCreator(RecordChannel):
 
     def _compare(self, sent: WireModel, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields that an answer shows otherwise than they were sent, with both values,
-        and those with an open spelling that it shows as they were sent.
+        and those with an open spelling, and of lists, that it shows as they were sent.
 
         The system numbers a record whose code is zero.
         """
-        columns = self._context.resource(self._job).by_name
+        resource = self._context.resource(self._job)
+        columns = resource.by_name
         unlike: dict[str, Sequence[str | None]] = {}
         taken: list[str] = []
         for name in self._filled:
@@ -271,6 +273,15 @@ class RecordCreator(RecordChannel):
                 unlike[name] = mine, theirs
             elif has_two_spellings(name):
                 taken.append(name)
+        for child in resource.children:
+            items, theirs = getattr(sent, child.sheet, None), answer.get(child.sheet)
+            if items and theirs:
+                own = [item.model_dump() for item in items]
+                if differing := differing_lists(child, own, theirs):
+                    unlike[child.sheet] = differing
+                else:
+                    shown = filled_columns(child.sheet, theirs)
+                    taken += sorted(filled_columns(child.sheet, own) & shown)
         found = {"unlike": unlike, "taken": taken}
         return {name: fields for name, fields in found.items() if fields}
 

@@ -24,7 +24,7 @@ try:
 except ImportError:  # Not available on every platform; the standard library is slower.
     import zlib as inflating  # type: ignore[no-redef]
 
-from xlbridge.errors import UsageError, os_error_reason
+from xlbridge.errors import NO_FILE, UsageError, os_error_reason
 from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.encryption import OLE_START, decrypted, is_encrypted_package
@@ -236,9 +236,8 @@ _HOW_TO_DOWNLOAD = Text(
 def file_content(path: Path, limits: WorkbookLimits) -> bytes:
     """Return the content of a file. Raises ``UsageError`` or ``WorkbookRefused``."""
     if not path.exists():
-        message = Text(pt="O arquivo {p} não existe.", en="The file {p} does not exist.")
         is_address = _ADDRESS.match(str(path))
-        raise UsageError(message.format(p=path), _HOW_TO_DOWNLOAD if is_address else None)
+        raise UsageError(NO_FILE.format(path=path), _HOW_TO_DOWNLOAD if is_address else None)
     if not path.is_file():
         raise UsageError(Text(pt="{p} não é um arquivo.", en="{p} is not a file.").format(p=path))
     if path.stat().st_size > limits.file_size:
