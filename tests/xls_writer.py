@@ -54,8 +54,12 @@ def write_xls(
     rows: Sequence[Sequence[Cell]],
     conditional: Iterable[Conditional] = (),
     record_size: int = _MAX_RECORD,
+    totals: int | None = None,
 ) -> Path:
-    """Write a workbook; shared texts are continued in a new record after ``record_size`` bytes."""
+    """Write a workbook; shared texts are continued in a new record after ``record_size`` bytes.
+
+    ``totals``: a table has all rows, and its last ones, in this number, are totals rows.
+    """
     cells = [(r, c, cell) for r, row in enumerate(rows) for c, cell in enumerate(row)]
     forms = ["General", *dict.fromkeys(cell.form for *_, cell in cells if isinstance(cell, Shown))]
     texts = [Rich(cell, ()) if isinstance(cell, str) else cell for *_, cell in cells]
@@ -77,7 +81,8 @@ def write_xls(
     after = b"".join(_shared_texts(shared, record_size)) + _record(0x0A)
     name = b"\x05\0Plan1"
     start = len(before) + 4 + 6 + len(name) + len(after)
-    sheet = b"".join(_sheet(cells, shared, forms, conditional))
+    feature = b"" if totals is None else _table(len(rows), len(rows[0]), totals)
+    sheet = b"".join(_sheet(cells, shared, forms, conditional)) + feature + _record(0x0A)
     bound = _record(0x85, struct.pack("<IH", start, 0) + name)
     path.write_bytes(_compound_file(before + bound + after + sheet))
     return path
@@ -161,7 +166,12 @@ def _sheet(
         else:
             yield _record(0x1B0, ranges)
             yield _record(0x1B1, rule + style + condition)
-    yield _record(0x0A)
+
+
+def _table(rows: int, columns: int, totals: int) -> bytes:
+    area = struct.pack("<HHHH", 0, rows - 1, 0, columns - 1)
+    header = struct.pack("<HH", 0x872, 1) + area + struct.pack("<HBIHIH", 5, 0, 0, 1, 0, 0)
+    return _record(0x872, header + area + struct.pack("<IIII", 0, 1, 1, totals) + bytes(48))
 
 
 def _compound_file(stream: bytes) -> bytes:
