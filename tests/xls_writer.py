@@ -67,6 +67,8 @@ def write_xls(
     before = b"".join(
         (
             _record(0x809, struct.pack("<HHHHII", 0x600, 5, 0x1CAF, 2005, 0, 6)),
+            # The name of the user, which Excel writes.
+            _record(0x5C, b" " * 112),
             *(_record(0x31, _font(struck=number == STRUCK)) for number in (0, 1, 2, 3, STRUCK, 6)),
             *(
                 _record(0x41E, struct.pack("<H", 170 + number) + _text(form))
@@ -176,7 +178,8 @@ def _table(rows: int, columns: int, totals: int) -> bytes:
 
 def _compound_file(stream: bytes) -> bytes:
     """Return a compound file with one stream, named ``Workbook``."""
-    stream = stream.ljust(_MIN_SIZE, b"\0")
+    # The rest is read as empty records.
+    stream = (stream + _record(0, bytes(-len(stream) % 4))).ljust(_MIN_SIZE, b"\0")
     count = -(-len(stream) // _SECTOR)
     # The table of sectors comes first, then the directory, then the stream.
     tables = -(-(count + 2) // (_SECTOR // 4 - 1))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import xlsxwriter
+import yaml
 from libreoffice import save_with_libreoffice
 from openpyxl import load_workbook
 from sheets import GOOD
@@ -412,7 +413,25 @@ def _far_years() -> Iterator[Shape]:
     yield from _cells(_CP, "dataDeVencimento", days)
 
 
+def _headers_of_mappings() -> Iterator[Shape]:
+    for names in (
+        ("Sacado", "Vcto", "Vlr, R$"), ("Sac, cód", "Vcto", "Vlr, R$"), ("Sac", "Vcto, dia", "Vlr"),
+        ("Sacado, Vcto", "Dia", "Valor, líquido, R$"), ("Nº, loja", "Dt, vcto", "Vlr, em reais"),
+    ):  # fmt: skip
+        columns = zip(
+            ("codigoDoCliente", "dataDeVencimento", "valorDoLancamento"), names, strict=True
+        )
+        content = {"version": 1, "resource": _CR, "header": list(names)}
+        mapping = yaml.safe_dump({**content, "columns": {to: {"from": own} for to, own in columns}})
+        rows = [
+            dict(zip(names, (1000 + n, date(2026, 11, 20), 10.5 + n), strict=True))
+            for n in range(4)
+        ]
+        yield Shape(" ".join(names), _CR, rows, "valorDoLancamento", 13.5, mapping=mapping)
+
+
 KINDS: Mapping[str, Kind] = {
+    "headers of mappings": Kind(_headers_of_mappings, (".csv",)),
     "line breaks and tabs": Kind(_breaks),
     "literal percent signs": Kind(_percent_signs, WITH_SHEETS, quiet=True),
     "postcodes": Kind(_postcodes),
