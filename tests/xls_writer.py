@@ -54,8 +54,12 @@ def write_xls(
     rows: Sequence[Sequence[Cell]],
     conditional: Iterable[Conditional] = (),
     record_size: int = _MAX_RECORD,
+    totals: int | None = None,
 ) -> Path:
-    """Write a workbook; shared texts are continued in a new record after ``record_size`` bytes."""
+    """Write a workbook; shared texts are continued in a new record after ``record_size`` bytes.
+
+    ``totals``: a table has all rows, and its last ones, in this number, are totals rows.
+    """
     cells = [(r, c, cell) for r, row in enumerate(rows) for c, cell in enumerate(row)]
     forms = ["General", *dict.fromkeys(cell.form for *_, cell in cells if isinstance(cell, Shown))]
     texts = [Rich(cell, ()) if isinstance(cell, str) else cell for *_, cell in cells]
@@ -63,6 +67,8 @@ def write_xls(
     before = b"".join(
         (
             _record(0x809, struct.pack("<HHHHII", 0x600, 5, 0x1CAF, 2005, 0, 6)),
+            # The name of the user, which Excel writes.
+            _record(0x5C, b" " * 112),
             *(_record(0x31, _font(struck=number == STRUCK)) for number in (0, 1, 2, 3, STRUCK, 6)),
             *(
                 _record(0x41E, struct.pack("<H", 170 + number) + _text(form))
@@ -77,7 +83,8 @@ def write_xls(
     after = b"".join(_shared_texts(shared, record_size)) + _record(0x0A)
     name = b"\x05\0Plan1"
     start = len(before) + 4 + 6 + len(name) + len(after)
-    sheet = b"".join(_sheet(cells, shared, forms, conditional))
+    feature = b"" if totals is None else _table(len(rows), len(rows[0]), totals)
+    sheet = b"".join(_sheet(cells, shared, forms, conditional)) + feature + _record(0x0A)
     bound = _record(0x85, struct.pack("<IH", start, 0) + name)
     path.write_bytes(_compound_file(before + bound + after + sheet))
     return path
@@ -161,12 +168,18 @@ def _sheet(
         else:
             yield _record(0x1B0, ranges)
             yield _record(0x1B1, rule + style + condition)
-    yield _record(0x0A)
+
+
+def _table(rows: int, columns: int, totals: int) -> bytes:
+    area = struct.pack("<HHHH", 0, rows - 1, 0, columns - 1)
+    header = struct.pack("<HH", 0x872, 1) + area + struct.pack("<HBIHIH", 5, 0, 0, 1, 0, 0)
+    return _record(0x872, header + area + struct.pack("<IIII", 0, 1, 1, totals) + bytes(48))
 
 
 def _compound_file(stream: bytes) -> bytes:
     """Return a compound file with one stream, named ``Workbook``."""
-    stream = stream.ljust(_MIN_SIZE, b"\0")
+    # The rest is read as empty records.
+    stream = (stream + _record(0, bytes(-len(stream) % 4))).ljust(_MIN_SIZE, b"\0")
     count = -(-len(stream) // _SECTOR)
     # The table of sectors comes first, then the directory, then the stream.
     tables = -(-(count + 2) // (_SECTOR // 4 - 1))

@@ -2,7 +2,7 @@
 
 LibreOffice cannot write .xlsb. Covers the parts of [MS-XLSB] that tests need: values, rich texts,
 number formats, also of conditional formats, struck-through fonts, hidden rows and columns, merged
-ranges, formulas.
+ranges, formulas, tables.
 """
 
 import datetime as dt
@@ -15,7 +15,7 @@ from typing import Any
 
 import openpyxl
 from openpyxl.cell.rich_text import CellRichText, TextBlock
-from openpyxl.utils import column_index_from_string
+from openpyxl.utils import column_index_from_string, range_boundaries
 from openpyxl.utils.datetime import CALENDAR_MAC_1904, to_excel
 
 _TYPES = (
@@ -41,6 +41,7 @@ def write_xlsb(source: Path, target: Path, *, inline: bool = False) -> Path:
     styles = _Styles(None if inline else [])
     names = formulas.sheetnames
     sheets = [b"".join(_sheet(formulas[name], values[name], styles)) for name in names]
+    tables = [(n, list(formulas[name].tables.values())) for n, name in enumerate(names, start=1)]
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("[Content_Types].xml", _TYPES)
         archive.writestr("_rels/.rels", _relations(["xl/workbook.bin"], "officeDocument"))
@@ -58,6 +59,12 @@ def write_xlsb(source: Path, target: Path, *, inline: bool = False) -> Path:
         archive.writestr("xl/styles.bin", styles.part())
         for number, sheet in enumerate(sheets, start=1):
             archive.writestr(f"xl/worksheets/sheet{number}.bin", sheet)
+        for number, of_sheet in tables:
+            paths = [f"tables/table{number}-{at}.bin" for at, _ in enumerate(of_sheet)]
+            relations = _relations([f"../{path}" for path in paths], "table")
+            archive.writestr(f"xl/worksheets/_rels/sheet{number}.bin.rels", relations)
+            for path, table in zip(paths, of_sheet, strict=True):
+                archive.writestr(f"xl/{path}", _table(table))
     return target
 
 
@@ -180,6 +187,12 @@ def _conditional(page: Any, styles: _Styles) -> Iterator[bytes]:
             yield record(464) + record(462)
             code = rule.dxf.numFmt.formatCode
             styles.conditional.append({"0%": "9"}.get(code, code))
+
+
+def _table(table: Any) -> bytes:
+    left, top, right, bottom = range_boundaries(table.ref)
+    place = struct.pack("<IIII", top - 1, bottom - 1, left - 1, right - 1)
+    return record(343, place + struct.pack("<IIII", 0, 1, 1, table.totalsRowCount or 0) + bytes(32))
 
 
 def _rich_text(text: CellRichText) -> bytes:

@@ -2,10 +2,10 @@
 
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 from xlbridge.errors import ConfigError, require_choice, suggestion
 from xlbridge.i18n import Text
@@ -38,12 +38,23 @@ CSV_DELIMITER_VARIABLE = "XLBRIDGE_CSV_DELIMITER"
 CSV_ENCODING_VARIABLE = "XLBRIDGE_CSV_ENCODING"
 
 
+class _HasHeader(Protocol):
+    """Mapping of a sheet, by the headers of its columns."""
+
+    @property
+    def header(self) -> Sequence[str]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class CsvForm:
-    """Form of .csv files as the user declared it; None means it is detected from the content."""
+    """Form of .csv files as the user declared it; None means it is detected from the content.
+
+    ``headers``: headers of mappings, which show the delimiter of a sheet that has them.
+    """
 
     delimiter: str | None = None
     encoding: str | None = None
+    headers: Sequence[str] = ()
 
 
 DateOrder = Literal["dmy", "mdy"]
@@ -124,8 +135,16 @@ class WorkbookLimits:
 
     def with_csv(self, form: CsvForm) -> "WorkbookLimits":
         """Return the limits with a declared form of .csv files; undeclared fields are kept."""
-        delimiter = form.delimiter or self.csv.delimiter
-        return replace(self, csv=CsvForm(delimiter, form.encoding or self.csv.encoding))
+        delimiter, encoding = (
+            form.delimiter or self.csv.delimiter,
+            form.encoding or self.csv.encoding,
+        )
+        return replace(self, csv=CsvForm(delimiter, encoding, form.headers or self.csv.headers))
+
+    def with_headers(self, mappings: Iterable[_HasHeader]) -> "WorkbookLimits":
+        """Return the limits with the headers of mappings, too."""
+        headers = [*self.csv.headers, *(text for one in mappings for text in one.header)]
+        return replace(self, csv=replace(self.csv, headers=tuple(dict.fromkeys(headers))))
 
     def seconds_for(self, size: int) -> int:
         """Return the processor time that parsing ``size`` bytes of unpacked content may take."""

@@ -1,5 +1,7 @@
 """A sheet whose header has changed since its mapping was used: only the difference is asked."""
 
+import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -100,3 +102,42 @@ def test_a_mapping_of_a_colleague_is_used_from_its_file(tmp_path: Path, xlbridge
     write(tmp_path, HEADER, ROW)
     assert xlbridge("validate", "mes.csv", "--map", "shared/m.yaml").returncode == 0
     assert "This header is known" in xlbridge("map", "mes.csv").stderr
+
+
+OWN_NAMES = {
+    "a comma in a name": ["Sacado;Dt Vcto;Vlr, R$", *["1001;05/11/2026;10,50"] * 3],
+    "a comma in two names": ["Sac, cód;Dt Vcto;Vlr, R$", *["1001;05/11/2026;10,50"] * 3],
+    "names in quotes": ['"Sac, cód";"Dt,Vcto";"Vlr, R$"', *["1001;05/11/2026;10,50"] * 3],
+    "a title with more commas": [
+        "Carteira, por sacado, vencimento, valor", "Sacado;Dt Vcto;Vlr, R$",
+        *["1001;05/11/2026;10,50;", "1001;05/11/2026;10,50"] * 2,
+    ],
+    "a total": ["Sacado;Dt Vcto;Vlr, R$", *["1001;05/11/2026;10,50"] * 3, "Total, geral;31,50"],
+    "rows of all widths": [
+        "Sacado;Dt Vcto;Vlr, R$", *("1001;05/11/2026;10,50" + ";" * n for n in range(4))
+    ],
+}  # fmt: skip
+"""Lines whose delimiter only the names of a mapping show."""
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+@pytest.mark.parametrize("case", OWN_NAMES)
+def test_the_names_of_a_mapping_show_the_delimiter(
+    tmp_path: Path, xlbridge: Xlbridge, case: str, mark: str
+) -> None:
+    """Also those of a remembered mapping, when a later file is opened."""
+    lines = OWN_NAMES[case]
+    header = next(csv.reader([line for line in lines if ";" in line], delimiter=";"))
+    by_name = dict(
+        zip(("codigoDoCliente", "dataDeVencimento", "valorDoLancamento"), header, strict=True)
+    )
+    mapping = {
+        "version": 1, "resource": "contasreceber", "header": header,
+        "columns": {name: {"from": text} for name, text in by_name.items()},
+    }  # fmt: skip
+    (tmp_path / "m.yaml").write_text(yaml.safe_dump(mapping), "utf-8")
+    for name in ("mes.csv", "outro.csv"):
+        (tmp_path / name).write_text("\n".join([*lines, ""]).replace(";", mark), "utf-8")
+    said = xlbridge("validate", "mes.csv", "--map", "m.yaml", "--format", "json").stdout
+    assert json.loads(said)["files"][0]["rows"] >= 3
+    assert "This header is known" in xlbridge("map", "outro.csv").stderr

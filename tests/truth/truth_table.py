@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cell_cases import cell_cases
 from export_cases import evaluate_exports
 from file_cases import evaluate_files
+from kind_cases import evaluate_kinds
 from libreoffice_cases import evaluate_libreoffice
 from round_trips import evaluate_round_trips
 from rule_cases import evaluate_rules
@@ -21,6 +23,8 @@ GROUPS: Mapping[str, Callable[[Path, int], Outcomes]] = {
     "rules": evaluate_rules,
     "raw XML": evaluate_xml,
     "file": evaluate_files,
+    "kind": partial(evaluate_kinds, by_libreoffice=False),
+    "kind, LibreOffice": partial(evaluate_kinds, by_libreoffice=True),
     "LibreOffice": lambda folder, _every: evaluate_libreoffice(folder),
     "round trip": evaluate_round_trips,
     "export": lambda folder, _every: evaluate_exports(folder),
@@ -36,7 +40,7 @@ def evaluate_group(group: str, every: int = 1) -> Outcomes:
 
 def table(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
     """Yield the lines of the table: each group with its counts, then all of them."""
-    yield f"{'group':<14}" + "".join(f"{kind:>10}" for kind in (*Outcome, "cases"))
+    yield f"{'group':<18}" + "".join(f"{kind:>10}" for kind in (*Outcome, "cases"))
     total: Counter[str] = Counter()
     for group, group_outcomes in outcomes.items():
         counts = Counter(group_outcomes.values())
@@ -47,4 +51,4 @@ def table(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
 
 def _line(group: str, counts: Mapping[str, int]) -> str:
     numbers = [counts.get(kind, 0) for kind in Outcome]
-    return f"{group:<14}" + "".join(f"{number:>10}" for number in (*numbers, sum(numbers)))
+    return f"{group:<18}" + "".join(f"{number:>10}" for number in (*numbers, sum(numbers)))

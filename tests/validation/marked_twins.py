@@ -98,6 +98,8 @@ CONDITIONAL_FORMATS = {
     'number:min-integer-digits="1"/></number:number-style>',
     '"a combinar"': '<number:number-style style:name="N"><number:text>a combinar</number:text>'
     "</number:number-style>",
+    '0.00"%"': '<number:number-style style:name="N"><number:number number:decimal-places="2" '
+    'number:min-integer-digits="1"/><number:text>%</number:text></number:number-style>',
     "#,##0,": '<number:number-style style:name="N"><number:number number:decimal-places="0" '
     'number:min-integer-digits="1" number:grouping="true" number:display-factor="1000"/>'
     "</number:number-style>",

@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 import xlsxwriter
+from openpyxl import load_workbook
 from sampling import across
 from sheets import GOOD, write_rows
 from test_sheet_layout import with_single_quotes
+from xls_writer import write_xls
+from xlsb_writer import write_xlsb
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.resources import Catalogue
@@ -124,6 +127,7 @@ def test_notes_are_not_records_but_records_may_contain_their_words(
 
 
 def test_totals_row_of_a_table_is_not_a_record(tmp_path: Path, catalogue: Catalogue) -> None:
+    """Also one without a word or a sum, in every format that has tables."""
     columns = [{"header": name} for name in HEADER]
     columns[PLACES["historico"]] = {"header": "historico", "total_string": "Geral"}
     columns[PLACES["valorDoLancamento"]] = {
@@ -138,6 +142,20 @@ def test_totals_row_of_a_table_is_not_a_record(tmp_path: Path, catalogue: Catalo
     validated = sheet(tmp_path / "a.xlsx", catalogue, {}, table)
     assert findings(validated) == [(7, "row-total")]
     assert validated.non_records == {7: "row-total"}
+    columns[:] = [{"header": name} for name in HEADER]
+    source = sheet(tmp_path / "b.xlsx", catalogue, GOOD[CR], table).file
+    rows = [list(row) for row in load_workbook(source).active.iter_rows(values_only=True)]
+    shown = [[f"{v:%d/%m/%Y}" if isinstance(v, date) else v for v in row] for row in rows]
+    for path in (
+        source,
+        write_xlsb(source, tmp_path / "b.xlsb"),
+        write_xls(tmp_path / "b.xls", shown, totals=1),
+    ):
+        assert validate_workbook(path, catalogue).non_records == {7: "row-total"}
+    assert (
+        validate_workbook(write_xls(tmp_path / "c.xls", shown, totals=0), catalogue).non_records
+        == {}
+    )
 
 
 @pytest.mark.parametrize(

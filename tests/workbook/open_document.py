@@ -45,6 +45,15 @@ def date_cell(day: str) -> str:
     )
 
 
+def style_of(name: str, kind: str, parts: str) -> str:
+    """Return the XML of a style of cells, and of its number format of a kind with these parts."""
+    return (
+        f'<number:{kind}-style style:name="N{name}">{parts}</number:{kind}-style>'
+        f'<style:style style:name="{name}" style:family="table-cell" '
+        f'style:data-style-name="N{name}"/>'
+    )
+
+
 def write_ods(path: Path, rows: Iterable[Iterable[str]], styles: str = "", after: str = "") -> Path:
     """Write a workbook with a sheet of these cells; ``styles`` is the XML of its styles, ``after``
     that of what follows the rows."""

@@ -10,7 +10,8 @@ import xlsxwriter
 from environment import Xlbridge
 from packing import packed, unpacked
 from password import DEFAULT, encrypt_package, encrypt_xls
-from sheets import GOOD, write_records
+from sheets import GOOD, write_records, write_rows
+from xls_writer import write_xls
 from xlsb_writer import write_xlsb
 
 from xlbridge.errors import WorkbookRefused
@@ -57,6 +58,33 @@ def test_the_default_password_is_not_asked_for(
     again = xlbridge("validate", str(copy), "--format", "json")
     (report,) = json.loads(again.stdout)["files"]
     assert (report["resource"], report["rows"], report["findings"]) == ("cliente", 1, [])
+
+
+CONTENTS: dict[str, list[list[str | float]]] = {
+    "numbers": [["valor", "saldo"], [1.5, 2.0], [3.25, 4.0]],
+    "letters": [["ação", "nº"], ["São José", "1º"], ["“x”", "—"]],
+    "many rows": [["código", "nome"], *([n, f"Cliente {n}"] for n in range(1_500))],
+    "many columns": [[f"c{n}" for n in range(60)], [float(n) for n in range(60)]],
+    "long texts": [["historico"], ["Parcela " * 400], ["x"]],
+}
+
+
+@pytest.mark.parametrize("form", ["xlsx", "xlsb", "xls"])
+@pytest.mark.parametrize("name", CONTENTS)
+def test_a_workbook_with_the_default_password_is_read_as_without_it(
+    name: str, form: str, tmp_path: Path
+) -> None:
+    rows = CONTENTS[name]
+    if form == "xls":
+        path = encrypt_xls(write_xls(tmp_path / "plain.xls", rows), tmp_path / "a.xls")
+    else:
+        plain = write_rows(tmp_path / "plain.xlsx", [str(text) for text in rows[0]], rows[1:])
+        if form == "xlsb":
+            plain = write_xlsb(plain, tmp_path / "plain.xlsb")
+        path = encrypt_package(_padded(plain), tmp_path / f"a.{form}")
+    limits = WorkbookLimits()
+    (sheet,) = read_workbook(path, limits, trusted=path.read_bytes()).sheets
+    assert [sheet.row(n) for n in range(sheet.height)] == rows
 
 
 @pytest.mark.parametrize("kind", MAKERS)

@@ -124,10 +124,13 @@ def test_xls(name: str, tmp_path: Path) -> None:
     assert sheet.raw.without_result == ({(2, 9), (3, 9)} if is_missing else set())
 
 
-@pytest.mark.parametrize(
-    ("calculation", "value", "is_missing"),
-    [(1, 0, True), (1, 2, False), (0, 0, False), (None, 0, False), (1, None, True)],
-)
+XLSB: list[tuple[int | None, float | None, bool]] = [
+    (1, 0, True), (1, 2, False), (0, 0, False), (None, 0, False), (1, None, True)
+]  # fmt: skip
+"""Settings of calculation, the stored result, and whether the formula lacks one."""
+
+
+@pytest.mark.parametrize(("calculation", "value", "is_missing"), XLSB)
 def test_xlsb(
     calculation: int | None, value: float | None, is_missing: bool, tmp_path: Path
 ) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import xlsxwriter
-from open_document import date_cell, number_cell, of_text, text_cell, write_ods
+from open_document import date_cell, number_cell, of_text, style_of, text_cell, write_ods
 from packing import packed, unpacked
 from xlsb_writer import write_xlsb
 
@@ -53,6 +53,9 @@ TEXTS = {
     f"<text:p>Teste{_BOX} dois</text:p>": "Teste dois",
     f"<text:p>{_RUBY} Lima</text:p>": "Ana Lima",
     f"<text:p>{_RUBY}{_RUBY}</text:p>": "AnaAna",
+    f"<text:p>Sra. {_RUBY}<text:tab/>x</text:p>": "Sra. Ana\tx",
+    f"<text:p><text:span>{_RUBY} e <text:a>{_RUBY}</text:a></text:span></text:p>": "Ana e Ana",
+    f"<text:p>{_RUBY}</text:p><text:p>{_RUBY}</text:p>": "Ana\nAna",
     f"<text:p>Teste{_NOTE}</text:p>": "Teste",
     f"{_COMMENT}<text:p>Teste</text:p>": "Teste",
     f"<text:p>Teste<text:tab/></text:p>{_COMMENT}": "Teste\t",
@@ -92,14 +95,6 @@ def test_a_text_without_a_type_or_a_value_is_not_lost(tmp_path: Path) -> None:
     assert [sheet.row(n) for n in range(2)] == [["", "x"], ["sem tipo", "5"]]
 
 
-def _style(name: str, kind: str, parts: str) -> str:
-    return (
-        f'<number:{kind}-style style:name="N{name}">{parts}</number:{kind}-style>'
-        f'<style:style style:name="{name}" style:family="table-cell" '
-        f'style:data-style-name="N{name}"/>'
-    )
-
-
 _DIGITS = '<number:number number:decimal-places="2" number:min-integer-digits="1"/>'
 PERCENTAGES = {
     "a percentage": ("percentage", f"{_DIGITS}<number:text>%</number:text>", True),
@@ -115,7 +110,7 @@ PERCENTAGES = {
 @pytest.mark.parametrize("name", PERCENTAGES)
 def test_a_literal_percent_sign_does_not_multiply(name: str, tmp_path: Path) -> None:
     kind, parts, is_percentage = PERCENTAGES[name]
-    path = write_ods(tmp_path / "a.ods", [[number_cell(0.5, "c")]], _style("c", kind, parts))
+    path = write_ods(tmp_path / "a.ods", [[number_cell(0.5, "c")]], style_of("c", kind, parts))
     assert read(path).raw.scaled == ({(1, 0): 100.0} if is_percentage else {})
 
 
@@ -135,7 +130,7 @@ def test_twins_in_all_formats_say_the_same(tmp_path: Path) -> None:
         of_text(f"<text:p>{_RUBY}</text:p>"),
         number_cell(12.5, "c"),
     ]
-    style = _style("c", "number", f"{_DIGITS}<number:text>%</number:text>")
+    style = style_of("c", "number", f"{_DIGITS}<number:text>%</number:text>")
     document = write_ods(tmp_path / "a.ods", [cells], style)
     sheets = [read(path) for path in (source, binary, document)]
     assert [sheet.row(0) for sheet in sheets] == [[*texts, 12.5]] * 3

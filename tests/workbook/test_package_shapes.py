@@ -56,6 +56,17 @@ def _renamed(parts: dict[str, bytes], old: str, new: str) -> dict[str, bytes]:
     }
 
 
+def _recoded(parts: dict[str, bytes], end: str, encoding: str) -> dict[str, bytes]:
+    """Return parts, those whose names have an end in another encoding."""
+    label = encoding.removesuffix("-le")
+    return {
+        name: f'<?xml version="1.0" encoding="{label}"?>{content.decode()}'.encode(encoding)
+        if name.endswith(end)
+        else content
+        for name, content in parts.items()
+    }
+
+
 XLSB = {
     "as Excel writes it": lambda p: p,
     "another name of the styles": lambda p: _renamed(p, "xl/styles.bin", "xl/styles2.bin"),
@@ -65,10 +76,17 @@ XLSB = {
         name.replace("workbook.bin", "book7.bin"): content.replace(b"workbook.bin", b"book7.bin")
         for name, content in p.items()
     },
-    "relations in UTF-16": lambda p: {
-        name: content.decode().encode("utf-16") if name.endswith(".rels") else content
+    "the texts elsewhere": lambda p: _renamed(p, "xl/sharedStrings.bin", "data/texts.bin"),
+    "relations in UTF-16": lambda p: _recoded(p, ".rels", "utf-16"),
+    "relations in UTF-16 without a mark": lambda p: _recoded(p, ".rels", "utf-16-le"),
+    "relations in UTF-16 in big-endian order": lambda p: {
+        name: b"\xfe\xff" + content.decode().encode("utf-16-be")
+        if name.endswith(".rels")
+        else content
         for name, content in p.items()
     },
+    "relations of the workbook in UTF-16": lambda p: _recoded(p, "workbook.bin.rels", "utf-16"),
+    "types in UTF-16": lambda p: _recoded(p, "[Content_Types].xml", "utf-16"),
 }
 
 

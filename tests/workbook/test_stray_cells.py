@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import xlsxwriter
-from open_document import text_cell, write_ods
+from open_document import date_cell, number_cell, text_cell, write_ods
 from package_shapes import FILLING, usual_parts
 from packing import MAIN, SHEET, packed, unpacked
 from xlsb_writer import record, write_xlsb
@@ -70,31 +70,62 @@ def test_an_empty_cell_is_not_in_the_way(cell: str, large: bool, tmp_path: Path)
     assert sheet.height == (1_199 if large else 1)
 
 
-def test_xlsb(tmp_path: Path) -> None:
-    source, path = tmp_path / "a.xlsx", tmp_path / "a.xlsb"
+_PLACE = struct.pack("<II", 16_383, 0)
+FAR_IN_XLSB = {
+    "a number": record(5, _PLACE + struct.pack("<d", 1.0)),
+    "a boolean": record(4, _PLACE + b"\1"),
+    "an error": record(3, _PLACE + b"\x2a"),
+    "a text": record(6, _PLACE + struct.pack("<I", 1) + b"x\0"),
+    "a rich text": record(62, _PLACE + b"\0" + struct.pack("<I", 1) + b"x\0"),
+    "a result": record(9, _PLACE + struct.pack("<dHI", 1.0, 0, 3) + b"\x1e\1\0"),
+}
+
+
+def _write_xlsb(folder: Path, last: bytes) -> Path:
+    source, path = folder / "a.xlsx", folder / "a.xlsb"
     with xlsxwriter.Workbook(source) as book:
         book.add_worksheet("Plan1").write(0, 0, 1)
     parts = unpacked(write_xlsb(source, path))
-    row = record(0, struct.pack("<II", 1_048_575, 0) + bytes(17))
-    cell = record(5, struct.pack("<IId", 16_383, 0, 1.0))
-    blank = record(1, struct.pack("<II", 16_383, 0))
     name = "xl/worksheets/sheet1.bin"
-    for last, is_refused in ((cell, True), (blank, False)):
-        sheet = parts[name].replace(record(146), row + last + record(146))
-        path.write_bytes(packed({**parts, name: sheet}))
-        if is_refused:
-            assert "XFD1048576" in refusal(path)
-        else:
-            (read,) = read_workbook(path, WorkbookLimits(), trusted=path.read_bytes()).sheets
-            assert read.height == 1
+    row = record(0, struct.pack("<II", 1_048_575, 0) + bytes(17))
+    sheet = parts[name].replace(record(146), row + last + record(146))
+    path.write_bytes(packed({**parts, name: sheet}))
+    return path
 
 
-def test_ods(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", FAR_IN_XLSB)
+def test_xlsb(name: str, tmp_path: Path) -> None:
+    assert "XFD1048576" in refusal(_write_xlsb(tmp_path, FAR_IN_XLSB[name]))
+
+
+def test_an_empty_cell_of_an_xlsb_is_not_in_the_way(tmp_path: Path) -> None:
+    path = _write_xlsb(tmp_path, record(1, _PLACE))
+    (read,) = read_workbook(path, WorkbookLimits(), trusted=path.read_bytes()).sheets
+    assert read.height == 1
+
+
+FAR_IN_ODS = {
+    "a text": text_cell("y"),
+    "a number": number_cell(1),
+    "a date": date_cell("2026-11-05"),
+    "a formula": '<table:table-cell table:formula="of:=1+1"/>',
+    "a text without a type": "<table:table-cell><text:p>y</text:p></table:table-cell>",
+}
+
+
+def _write_ods(folder: Path, last: str) -> Path:
     gap = '<table:table-cell table:number-columns-repeated="16383"/>'
     rows = '</table:table-row><table:table-row table:number-rows-repeated="1048574">{}'
     far = [text_cell("x"), rows.format(gap), "</table:table-row><table:table-row>", gap]
-    path = write_ods(tmp_path / "a.ods", [[*far, text_cell("y")]])
-    assert "XFD1048576" in refusal(path)
-    path = write_ods(tmp_path / "b.ods", [[*far, "<table:table-cell/>"]])
+    return write_ods(folder / "a.ods", [[*far, last]])
+
+
+@pytest.mark.parametrize("name", FAR_IN_ODS)
+def test_ods(name: str, tmp_path: Path) -> None:
+    assert "XFD1048576" in refusal(_write_ods(tmp_path, FAR_IN_ODS[name]))
+
+
+def test_an_empty_cell_of_an_ods_is_not_in_the_way(tmp_path: Path) -> None:
+    path = _write_ods(tmp_path, "<table:table-cell/>")
     (sheet,) = read_workbook(path, WorkbookLimits(), trusted=path.read_bytes()).sheets
     assert sheet.height == 1

@@ -92,13 +92,15 @@ def command(
         from xlbridge.workbook.read import read_workbook
     with show_progress(Text(pt="Lendo {f}", en="Reading {f}").format(f=file)):
         catalogue = load_catalogue(settings.schemas)
-        workbook = cache(lambda: read_workbook(file, settings.limits))
+        mappings = remembered_mappings(settings.mappings)
+        limits = settings.limits.with_headers(mappings)
+        workbook = cache(lambda: read_workbook(file, limits))
         propose = partial(
             propose_mapping,
             file,
             catalogue,
-            settings.limits,
-            earlier=remembered_mappings(settings.mappings),
+            limits,
+            earlier=mappings,
             workbook=workbook,
             numbers=numbers,
         )

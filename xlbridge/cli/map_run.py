@@ -33,7 +33,8 @@ def known_mapping(
     mappings = remembered_mappings(settings.mappings)
     if not mappings:
         return None
-    return mapping_for(read_workbook(file, settings.limits, sheet), mappings, resource)
+    limits = settings.limits.with_headers(mappings)
+    return mapping_for(read_workbook(file, limits, sheet), mappings, resource)
 
 
 def describe_mapping(proposal: MappingProposal | SheetMapping) -> str:

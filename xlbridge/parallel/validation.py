@@ -80,7 +80,8 @@ def validate_files(
         return
     if not requests:
         return
-    with prefetch_workbook(requests[0].file, limits, requests[0].sheet) as first:
+    first_limits = requests[0].limits(limits)
+    with prefetch_workbook(requests[0].file, first_limits, requests[0].sheet) as first:
         catalogue = resources.load_catalogue(schemas)
         for index, request in enumerate(requests):
             progress = ValidationProgress(request.file, index, len(requests))

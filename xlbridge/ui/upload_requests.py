@@ -308,6 +308,8 @@ class BatchRequests:
             shutil.copyfile(step.mapping.path, folder / MAPPING)
             mapping = read_mapping(folder / MAPPING)
         limits = settings.limits.with_csv(step.csv)
+        if mapping is not None:
+            limits = limits.with_headers([mapping])
         catalogue = load_catalogue(settings.schemas)
         editor = self._workspace.read_file(path, catalogue, limits)
         resource = None if mapping is not None else step.resource

@@ -26,7 +26,7 @@ from xlbridge.ui.sheet_editor import (
     SheetChoice,
     SheetEditor,
 )
-from xlbridge.validation.mapping import read_mapping
+from xlbridge.validation.mapping import read_mapping, remembered_mappings
 from xlbridge.workbook.write import as_xlsx
 
 _NO_WORKBOOK = Text(pt="Abra um arquivo primeiro.", en="Open a workbook first.")
@@ -80,6 +80,7 @@ class Workspace:
         progress: ReadingProgress | None = None,
     ) -> SheetEditor:
         """Read a file, converted to .xlsx if it is of another kind; ``show`` opens it."""
+        limits = limits.with_headers(remembered_mappings(self.settings.mappings))
         editor = SheetEditor(path, catalogue, limits, progress, self.settings.accepted)
         xlsx = path.with_suffix(".xlsx")
         if editor.workbook.read_as is not None:

@@ -381,6 +381,7 @@ def validate_sheets(
     errors of ``validate_workbook``.
     """
     catalogue = _with_requested_links(request, catalogue)
+    limits = request.limits(limits)
     validator = _Validator(request.file, request.reading, request.accepted, on_column, memo)
     with gc_paused():
         cells = workbook() if workbook else read_workbook(request.file, limits, request.sheet)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlbridge.settings import ParseOptions
+from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.validation.acceptance import AcceptedFindings
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ class ValidationRequest:
     mapping: "SheetMapping | None" = None
     links: Mapping[str, str] = field(default_factory=dict)
     accepted: AcceptedFindings = _NOTHING_ACCEPTED
+
+    def limits(self, limits: WorkbookLimits) -> WorkbookLimits:
+        """Return limits with the headers of the mapping, for reading the file."""
+        return limits if self.mapping is None else limits.with_headers([self.mapping])
 
     @property
     def all_links(self) -> Mapping[str, str]:

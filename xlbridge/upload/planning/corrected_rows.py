@@ -169,7 +169,7 @@ def _foreign_rows_error(job: Job, sheet: ValidatedSheet) -> NotRetriable:
 
 def _origin_column(context: UploadContext, sheet: ValidatedSheet) -> Mapping[int, int]:
     """Return the values of the column ``linha original`` by row number, empty without it."""
-    cells = read_workbook(sheet.file, context.settings.limits, sheet.sheet).sheets[0]
+    cells = read_workbook(sheet.file, sheet.limits, sheet.sheet).sheets[0]
     header = [header_key(cell) for cell in cells.row((sheet.header_row or 1) - 1)]
     if REJECTS_COLUMNS[0] not in header:
         return {}

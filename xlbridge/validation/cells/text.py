@@ -53,6 +53,11 @@ UNASSIGNED = frozenset({"Co", "Cn"})
 _KEPT_CONTROLS = frozenset("\t\n\r")
 _ZERO_WIDTH_JOINER = "\u200d"
 _ENTITY = re.compile(r"&(?:#\d{2,5}|[A-Za-z]{2,8});", re.ASCII)
+_ESCAPES = ("%C3%", "%c3%", "=C3=", "\\u00")
+_ESCAPED_BYTES = re.compile(r"%[Cc]3%[89ABab][0-9A-Fa-f]|=C3=[89AB][0-9A-F]")
+_ESCAPED_LETTER = re.compile(r"\\u00[CDEFcdef][0-9A-Fa-f]")
+_WORD = re.compile(r"[^\s\0]+")
+"""Accented letters as addresses, mails and JSON escape them, and words, also of joined texts."""
 _SECOND_BYTE = (
     "[\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]"  # as Windows shows the second byte of UTF-8
 )
@@ -119,11 +124,13 @@ def normalize_width(text: str) -> str:
 
 
 def repair_mojibake(text: str) -> str | None:
-    """Return a text as it was before it was decoded wrongly or escaped as HTML, None if it seems
-    unchanged."""
+    """Return a text as it was before it was decoded wrongly, or escaped as in HTML, JSON, addresses
+    or mails, None if it seems unchanged."""
     meant = text
     if "&" in meant:
         meant = _ENTITY.sub(lambda found: html.unescape(found[0]), meant)
+    if any(mark in meant for mark in _ESCAPES):
+        meant = _WORD.sub(_unescaped, meant)
     if any(lead in meant for lead in _FIRST_BYTES):
 
         def as_utf8(found: re.Match[str]) -> str:
@@ -133,6 +140,16 @@ def repair_mojibake(text: str) -> str | None:
 
         meant = _MOJIBAKE.sub(as_utf8, meant)
     return None if meant == text else meant
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    """Return a word with its escaped letters; an address keeps them."""
+    if "://" in found[0]:
+        return found[0]
+    text = _ESCAPED_BYTES.sub(
+        lambda pair: bytes.fromhex(re.sub("[%=]", "", pair[0])).decode("utf-8", "replace"), found[0]
+    )
+    return _ESCAPED_LETTER.sub(lambda code: chr(int(code[0][2:], 16)), text)
 
 
 def folded_code(text: str) -> str:

@@ -67,6 +67,7 @@ _LAST_OF_THIS_CENTURY = 49
 """Last two-digit year of the 2000s: no date of a title is that old."""
 
 _PLAIN = re.compile(r"[+-]?\d+", re.ASCII)
+_PADDED = re.compile(r"00+[1-9]\d*", re.ASCII)
 _POINT = re.compile(r"[+-]?(\d+)\.(\d+)", re.ASCII)
 _COMMA = re.compile(r"[+-]?(\d+),(\d+)", re.ASCII)
 _PT_GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})", re.ASCII)
@@ -180,6 +181,12 @@ def number_meanings(text: str) -> Meanings[Decimal] | None:
     is_foreign = _is_written(text, (_POINT, _EN_GROUPED), _COMMA)
     foreign = Decimal(text.replace(",", "")) if is_foreign else None
     return None if native is None and foreign is None else Meanings(native, foreign)
+
+
+def _amount_meanings(text: str) -> Meanings[Decimal] | None:
+    """Return the meanings of a text as an amount: the digits of a field of fixed width may include
+    the cents."""
+    return None if _PADDED.fullmatch(text) else number_meanings(text)
 
 
 def whole_meanings(text: str) -> Meanings[Decimal] | None:
@@ -366,18 +373,21 @@ def sheet_number_style(texts: Iterable[str]) -> NumberStyle | None:
 
 def _number_parser(kind: Kind) -> TextParser[Decimal]:
     is_whole = kind is Kind.INTEGER
+    parse = whole_meanings if is_whole else number_meanings
 
     def reject(
-        _: str, native: bool | None, other: Decimal | None
+        text: str, native: bool | None, other: Decimal | None
     ) -> tuple[str, Mapping[str, object]]:
         why: Text | str = ""
-        if other is not None:
+        if _PADDED.fullmatch(text):
+            why = _PERHAPS_CENTS
+        elif other is not None:
             style = "pt" if native else "en"
             why = _OTHER_STYLE.format(style=style, other=format_decimal(other))
         return "type-integer" if is_whole else "type-number", {"why": why}
 
     return TextParser(
-        parse=whole_meanings if is_whole else number_meanings,
+        parse=_amount_meanings if kind is Kind.MONEY else parse,
         declared=lambda reading: None if reading.numbers is None else reading.numbers == "pt",
         format=format_decimal,
         ambiguous="number-ambiguous",
@@ -442,6 +452,10 @@ TOO_LATE = Text(
 _OTHER_ORDER = Text(
     pt=" na ordem declarada com --dates {order}; na outra seria {other}",
     en=" in the order declared with --dates {order}; in the other one it would be {other}",
+)
+_PERHAPS_CENTS = Text(
+    pt=" certo: com zeros à esquerda e sem vírgula, os dois últimos dígitos podem ser centavos",
+    en=" for certain: with leading zeros and no comma, its last two digits may be cents",
 )
 _OTHER_STYLE = Text(
     pt=" na escrita declarada com --numbers {style}; na outra seria {other}",

@@ -72,6 +72,7 @@ def propose_mapping(
     ``WorkbookRefused`` if the file cannot be read.
     """
     requested = None if resource is None else catalogue.named(resource)
+    limits = limits.with_headers(earlier)
     sheets = (workbook() if workbook else read_workbook(path, limits)).sheets
     chosen = [one for one in sheets if sheet in {None, one.name}]
     if not chosen:

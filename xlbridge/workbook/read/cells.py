@@ -15,7 +15,13 @@ from itertools import compress, count, filterfalse
 from operator import mul, not_
 from typing import Any
 
-from xlbridge.workbook.address import CellPosition, CellRange, column_index, column_letters
+from xlbridge.workbook.address import (
+    MAX_ROWS,
+    CellPosition,
+    CellRange,
+    column_index,
+    column_letters,
+)
 from xlbridge.workbook.formats import scale_factor
 
 _MAX_FORMULA_RUNS = 4096
@@ -68,6 +74,11 @@ class SheetLayout:
     totals_rows: set[int] = field(default_factory=set)
     summed_rows: set[int] = field(default_factory=set)
     low_by_default: bool = False
+
+    def add_totals_rows(self, last: int, count: int) -> None:
+        """Add the totals rows of a table: the ``count`` ones that end with its ``last`` row."""
+        last = min(last, MAX_ROWS)
+        self.totals_rows.update(range(max(last - count, 0) + 1, last + 1))
 
     def add_element(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Add the layout of an element; its tag has no prefix."""

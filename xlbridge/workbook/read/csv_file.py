@@ -9,11 +9,12 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
+from xlbridge.resources import normalize_header
 from xlbridge.resources.names import is_column_name
 from xlbridge.settings import CSV_ENCODINGS, WorkbookLimits
 from xlbridge.workbook.read.cells import RawSheet
@@ -132,8 +133,8 @@ _MIN_NAMES_SHARE = 0.7
 """Share of a header's cells that are different names."""
 _ANY_DELIMITER = re.compile(r"[;,\t|]")
 _DELIMITER_IN_WORD = re.compile(r"[;,\t|](?=\S)")
-_HEADER_LINES = 20
-"""Lines at the start of a file that may be its header."""
+_HEADER_ROWS = 20
+"""Rows at the start of a file that may be its header."""
 
 _LITERAL = r'"(?:[^"]|"")*+"'
 _TEXT_FORMULA = re.compile(rf"={_LITERAL}(?:&{_LITERAL})*+")
@@ -186,7 +187,9 @@ def parse_csv(
         )
     text, ends = _END_OF_FILE.subn("", text)
     declared = _DECLARATION.match(text)
-    delimiter = limits.csv.delimiter or (declared[1] if declared else _detect_delimiter(text))
+    delimiter = limits.csv.delimiter or (
+        declared[1] if declared else _detect_delimiter(text, limits.csv.headers)
+    )
     lines = io.StringIO(text[declared.end() :] if declared else text, newline="")
     reader = csv.reader(lines, delimiter=delimiter or _NO_DELIMITER, strict=True)
     try:
@@ -267,18 +270,23 @@ _HOW_TO_QUOTE = Text(
 )
 
 
-def _detect_delimiter(text: str) -> str | None:
+def _detect_delimiter(text: str, headers: Sequence[str]) -> str | None:
     """Return the delimiter of the rows, None if they have a single cell each.
 
-    It is the one that divides a header into as many names as the rows have cells. If none does,
-    or several do, it is the one under which most names are known, then the one that gives all rows
-    the same number of cells, or else the only one in the header. Raises ``WorkbookRefused`` if
-    several are as likely, or none is.
+    It is the one under which most names are ``headers`` of mappings, then the one that divides a
+    header into as many names as the rows have cells. If none does, or several do, it is the one
+    under which most names are columns of resources, then the one that gives all rows the same
+    number of cells, or else the only one in the header. Raises ``WorkbookRefused`` if several are
+    as likely, or none is.
     """
+    keys = frozenset(filter(None, map(normalize_header, headers)))
+    known = keys and _delimiter_of_known_names(text, lambda cell: normalize_header(cell) in keys)
+    if known:
+        return known
     likely = {mark: score for mark in DELIMITERS if (score := _regularity(text, mark))}
     best = sorted(likely, key=lambda delimiter: likely[delimiter], reverse=True)
     if [matches for _, matches, *_ in likely.values()].count(True) != 1:
-        known = _delimiter_of_known_names(text)
+        known = _delimiter_of_known_names(text, _is_column_name)
         if known is not None:
             return known
     if best and (len(best) == 1 or likely[best[0]] > likely[best[1]]):
@@ -307,24 +315,30 @@ def _detect_delimiter(text: str) -> str | None:
     )
 
 
-def _delimiter_of_known_names(text: str) -> str | None:
-    """Return the delimiter that divides a line into most known names of columns, at least two;
-    None if there is none, or more than one."""
-    lines = [line for line in islice(io.StringIO(text), _HEADER_LINES) if line.strip()]
-    if sum(any(mark in line for line in lines) for mark in DELIMITERS) < 2:
-        return None
+def _delimiter_of_known_names(text: str, is_known: Callable[[str], bool]) -> str | None:
+    """Return the delimiter that divides a row into most known names, at least two; None if there is
+    none, or more than one."""
     counts = {
         mark: max(
-            sum(
-                is_column_name(cell.strip().strip('"')) and not _DELIMITER_IN_WORD.search(cell)
-                for cell in line.split(mark)
-            )
-            for line in lines
+            (sum(map(is_known, row)) for row in _first_rows(text, mark, _HEADER_ROWS)), default=0
         )
         for mark in DELIMITERS
     }
     first, second, *_ = sorted(counts, key=counts.__getitem__, reverse=True)
     return first if counts[first] > max(counts[second], 1) else None
+
+
+def _is_column_name(cell: str) -> bool:
+    return is_column_name(cell.strip()) and not _DELIMITER_IN_WORD.search(cell)
+
+
+def _first_rows(text: str, delimiter: str, count: int) -> list[list[str]]:
+    """Return the first rows that are not blank, none if they cannot be divided."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        return [row for row in islice(reader, count) if any(map(str.strip, row))]
+    except csv.Error:
+        return []
 
 
 def _regularity(text: str, delimiter: str) -> tuple[bool, bool, bool, int] | None:
@@ -334,11 +348,7 @@ def _regularity(text: str, delimiter: str) -> tuple[bool, bool, bool, int] | Non
     whether all rows from the first of the usual width on have that width, and the negative number
     of rows above.
     """
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    try:
-        rows = [row for row in islice(reader, _SAMPLE_ROWS) if any(map(str.strip, row))]
-    except csv.Error:
-        return None
+    rows = _first_rows(text, delimiter, _SAMPLE_ROWS)
     widths = list(map(len, rows))
     usual, _ = Counter(widths).most_common(1)[0] if widths else (0, 0)
     if usual < 2:

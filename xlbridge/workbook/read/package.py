@@ -18,7 +18,7 @@ from xml.sax.saxutils import quoteattr
 from xlbridge.workbook.address import CellRange
 from xlbridge.workbook.formats.number_formats import format_code, significant_styles
 from xlbridge.workbook.read.archive import WorkbookArchive
-from xlbridge.workbook.read.cells import TRUE, cell_range
+from xlbridge.workbook.read.cells import TRUE, SheetLayout, cell_range
 from xlbridge.workbook.read.refusals import damaged, unreadable
 from xlbridge.workbook.signature import (
     LISTS_SHEET,
@@ -120,6 +120,10 @@ class PackageParts:
         """Return the part of a sheet by the id of its relation, empty if there is none."""
         relation = self._relations.get(identity or "")
         return "" if relation is None else relation.part
+
+    def tables(self, sheet: str) -> list[str]:
+        """Return the parts of the tables in the sheet of a part."""
+        return [one.part for one in self.relations(sheet).values() if one.kind == "table"]
 
     def _related(self, kind: str) -> str | None:
         parts = (one.part for one in self._relations.values() if one.kind == kind)
@@ -282,17 +286,13 @@ class Package:
                 found += [(code, one) for code in filter(None, codes) for one in ranges if one]
         return found
 
-    def totals_rows(self, sheet: str) -> set[int]:
-        """Return Excel's numbers of the totals rows of a sheet's tables, their last rows."""
-        relations = self.parts.relations(self._sheet_parts.get(sheet, "")).values()
-        rows: set[int] = set()
-        for table in (self._parsed(one.part) for one in relations if one.kind == "table"):
+    def add_totals_rows(self, sheet: str, layout: SheetLayout) -> None:
+        """Add the totals rows of a sheet's tables to its layout."""
+        for table in map(self._parsed, self.parts.tables(self._sheet_parts.get(sheet, ""))):
             last = _LAST_ROW.search(table.get("ref", ""))
             count = table.get("totalsRowCount", "0")
             if last is not None and count.isdecimal():
-                bottom = int(last[1])
-                rows.update(range(bottom - min(int(count), bottom) + 1, bottom + 1))
-        return rows
+                layout.add_totals_rows(int(last[1]), int(count))
 
     def parser_parts(self, *, with_shared_texts: bool = False) -> dict[str, bytes]:
         """Return the parts that a parser needs besides a sheet, by the names it knows."""

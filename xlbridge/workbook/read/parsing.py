@@ -121,7 +121,7 @@ class _XlsxParser:
         raw.uses_1904_dates = package.uses_1904_dates()
         raw.part = package.sheet_part(sheet)
         raw.formats, raw.struck = dict(self._formats), self._struck
-        raw.layout.totals_rows = package.totals_rows(sheet)
+        package.add_totals_rows(sheet, raw.layout)
         raw.conditional_formats = package.conditional_formats(below_rows)
         return raw
 

@@ -67,6 +67,10 @@ _CONDITIONAL_RANGES, _CONDITIONAL_RULE = 0x1B0, 0x1B1
 _LATER_CONDITIONAL_RANGES, _LATER_CONDITIONAL_RULE, _LATER_HEADER = 0x879, 0x87A, 12
 """Conditional formats of Excel 2007 and later, whose records start with a header of this size."""
 
+_FEATURES, _TABLE = frozenset({0x872, 0x878}), 5
+"""Shared features of a sheet, and the one of them that is a table, as Excel 2003 and later write
+it."""
+
 _HAS_FORMAT, _HAS_OWN_FORMAT = 1 << 25, 1
 _WIDE, _HAS_PHONETICS, _HAS_RUNS = 0x1, 0x4, 0x8
 _BIFF8 = 0x600
@@ -221,7 +225,7 @@ class XlsScan:
 
 
 def _add_layout(layout: SheetLayout, kind: int, data: bytes) -> None:
-    """Add a record of rows, columns or merged cells."""
+    """Add a record of rows, columns, merged cells or a table."""
     if kind == _ROW:
         row, height, flags = struct.unpack_from("<H4xH4xH", data)
         if flags & _HIDDEN_ROW or not height:
@@ -235,6 +239,11 @@ def _add_layout(layout: SheetLayout, kind: int, data: bytes) -> None:
         for number in range(count):
             top, bottom, left, right = struct.unpack_from("<HHHH", data, 2 + 8 * number)
             layout.merged.append((top + 1, left, bottom + 1, right))
+    elif kind in _FEATURES and struct.unpack_from("<H", data, 12)[0] == _TABLE:
+        (ranges,) = struct.unpack_from("<H", data, 19)
+        (last,) = struct.unpack_from("<2xH", data, 27)
+        (count,) = struct.unpack_from("<12xI", data, 27 + 8 * ranges)
+        layout.add_totals_rows(last + 1, count)
 
 
 def _records(stream: bytes, start: int) -> Iterator[tuple[int, bytes]]:

@@ -23,7 +23,7 @@ _PROPERTIES, _SHEET, _CALCULATION = 153, 156, 157
 _FORMAT, _FONT, _STYLE, _STYLES_BEGIN, _STYLES_END = 44, 43, 47, 617, 618
 _CONDITIONAL_STYLE, _CONDITIONAL_RANGES, _CONDITIONAL_RULE = 507, 461, 463
 _FORMAT_PROPERTY, _FORMAT_NUMBER_PROPERTY = 0x26, 0x29
-_ROW, _COLUMNS, _MERGED = 0, 60, 176
+_ROW, _COLUMNS, _MERGED, _TABLE = 0, 60, 176, 343
 _ERROR, _FORMULA_TEXT, _FORMULA_NUMBER, _FORMULA_BOOLEAN, _FORMULA_ERROR = 3, 8, 9, 10, 11
 _BLANK, _CELLS = 1, range(1, 12)
 _SHARED_TEXT, _SHARED_TEXT_CELL, _RICH_TEXT_CELL = 19, 7, 62
@@ -41,7 +41,7 @@ class XlsbScan:
         self._sheets: dict[str, str] = {}
         self._is_calculated = True
         self._conditional_codes: list[str] = []
-        parts = PackageParts(archive)
+        self._parts = parts = PackageParts(archive)
         self._styles, within = BookStyles(), False
         for kind, data in self._records(parts.styles or ""):
             if kind in (_STYLES_BEGIN, _STYLES_END):
@@ -78,8 +78,13 @@ class XlsbScan:
     def sheet(self, name: str) -> RawSheet:
         """Return the facts of a sheet."""
         raw, row = self._styles.new_sheet(), 0
+        part = self._sheets.get(name, "")
+        for kind, data in (it for table in self._parts.tables(part) for it in self._records(table)):
+            if kind == _TABLE:
+                last, count = struct.unpack_from("<4xI20xI", data)
+                raw.layout.add_totals_rows(last + 1, count)
         ranges: Sequence[tuple[int, int, int, int]] = ()
-        for kind, data in self._records(self._sheets.get(name, "")):
+        for kind, data in self._records(part):
             if kind == _ROW:
                 index, height, flags = struct.unpack_from("<I4xHxB", data)
                 row = index + 1
