@@ -30,8 +30,7 @@ from xlbridge.upload.claims import ClaimedRows, RowClaims
 from xlbridge.upload.job import JobSpec
 from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.lookup.row_table import PackedColumn, RowTable
-from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot, Snapshot
-from xlbridge.upload.lookup.snapshot_journal import Moment
+from xlbridge.upload.lookup.snapshot import FoundRecord, Moment, RowSnapshot, Snapshot
 from xlbridge.upload.payload import frame_of_payload, frame_with_lists, store_payload
 from xlbridge.upload.planning import PlannedRow, RowAction
 from xlbridge.upload.planning.planned_row import PlannedRows, RowPlan

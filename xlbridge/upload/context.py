@@ -14,11 +14,10 @@ from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import Settings
-from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
+from xlbridge.upload.claims import ClaimedRows, ClaimScope, OwnWrites, Patience, RowClaims
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.journal_database import JournalMarker
-from xlbridge.upload.own_writes import OwnWrites, Patience
-from xlbridge.upload.single_records.write_journal import WriteState
+from xlbridge.upload.row_changes import WriteState
 
 if TYPE_CHECKING:
     from xlbridge.client import Client

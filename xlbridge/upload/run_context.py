@@ -12,6 +12,7 @@ from xlbridge.client import Client, Declined, Doubtful, NotExecuted, Outcome, Up
 from xlbridge.errors import TransportError, UsageError
 from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Mode, Resource
+from xlbridge.upload.claims import Patience
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import Journal
@@ -20,7 +21,6 @@ from xlbridge.upload.lookup.row_lookup import lookups_for
 from xlbridge.upload.lookup.row_table import RowTable, RowValues
 from xlbridge.upload.lookup.snapshot import Snapshot
 from xlbridge.upload.options import UploadOptions
-from xlbridge.upload.own_writes import Patience
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.planning.consent import ConsentRequest
 from xlbridge.upload.planning.plan_builder import PLAN_CHANGED, plan_still_holds
