@@ -276,8 +276,12 @@ class LinkResolver:
         linked = [column for column in resource.columns if column.link or column.sheet_link]
         for column in linked:
             if column.name in frame:
-                codes, findings = self._codes(sheet, column, resource.base)
-                dtype: Any = resource.base.by_name[column.name].dtype
+                base = resource.base.by_name[column.name]
+                if column.sheet_link is not None:
+                    codes, findings = self._codes_of_rows(sheet, base, column.sheet_link)
+                elif column.link is not None:
+                    codes, findings = self._codes_of_names(sheet, column, column.link)
+                dtype: Any = base.dtype
                 frame[column.name] = pd.Series(codes, index=frame.index, dtype=dtype)
                 found += findings
         filled = replace(
@@ -306,15 +310,6 @@ class LinkResolver:
             found = self.registries.query(reference, known.link.fields[0], value)
             records |= _by_name(known.link, reference, known.kind, found)
         return replace(known, records=records, queried=known.queried | missing)
-
-    def _codes(
-        self, sheet: ValidatedSheet, column: Column, base: Resource
-    ) -> tuple[Any, list[Finding]]:
-        if column.sheet_link is not None:
-            return self._codes_of_rows(sheet, base.by_name[column.name], column.sheet_link)
-        if column.link is not None:
-            return self._codes_of_names(sheet, column, column.link)
-        raise AssertionError(f"{column.name} is not linked")
 
     def _codes_of_rows(
         self, sheet: ValidatedSheet, column: Column, link: SheetLink

@@ -400,7 +400,11 @@ class RecordDispatch:
             if announcement is None:
                 announcement = _Announcement(NewState(write, WriteState.SENDING, detail))
                 self._inbox.put(announcement)
-            self._await(announcement)
+            while not announcement.decided.wait(_TICK_SECONDS):
+                if self._closing:
+                    raise Withdrawn
+            if not announcement.granted:
+                raise Withdrawn
 
         result: WriteResult | None = None
         failure: BaseException | None = None
@@ -411,13 +415,6 @@ class RecordDispatch:
         except BaseException as error:
             failure = error
         self._inbox.put(_Finished(write, result, failure))
-
-    def _await(self, announcement: _Announcement) -> None:
-        while not announcement.decided.wait(_TICK_SECONDS):
-            if self._closing:
-                raise Withdrawn
-        if not announcement.granted:
-            raise Withdrawn
 
     def _receive(self, seconds: float) -> None:
         """Receive the messages of threads, waiting for the first one.
