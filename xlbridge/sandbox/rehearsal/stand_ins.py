@@ -39,7 +39,7 @@ from xlbridge.sandbox.areas.registry import tables as registry
 from xlbridge.sandbox.areas.registry.codes import REGISTRIES, counters
 from xlbridge.sandbox.areas.registry.tables import PRODUCT_COLUMNS, SUPPLIER_COLUMNS
 from xlbridge.sandbox.areas.sales import tables as sales
-from xlbridge.sandbox.areas.stock import tables as stock
+from xlbridge.sandbox.areas.stock import movements as stock
 from xlbridge.sandbox.imports.lines import (
     IMPORTED_RESOURCES,
     line_input,

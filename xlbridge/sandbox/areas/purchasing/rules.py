@@ -26,7 +26,7 @@ from xlbridge.sandbox.amounts import PRICE_PLACES, amount_problems, item_total
 from xlbridge.sandbox.areas.financial.titles import category_problems
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, RecordRegistration
 from xlbridge.sandbox.areas.registry.tables import collaborators, products, projects
-from xlbridge.sandbox.areas.stock.tables import stock_requisitions
+from xlbridge.sandbox.areas.stock.movements import stock_requisitions
 from xlbridge.sandbox.columns import derived_columns, metadata
 from xlbridge.sandbox.problems import Problem
 from xlbridge.wire import Attachment

@@ -42,17 +42,15 @@ from xlbridge.sandbox.areas.registry.tables import (
     warehouses,
 )
 from xlbridge.sandbox.areas.stock.movements import (
+    addressings,
     balance_sums,
     change_output,
+    movements,
+    of_warehouse,
     product_balance,
     register_entry,
     register_output,
     select_requested_items,
-)
-from xlbridge.sandbox.areas.stock.tables import (
-    addressings,
-    movements,
-    of_warehouse,
     stock_requisitions,
 )
 from xlbridge.sandbox.handler_registry import Call, handles, register_one
