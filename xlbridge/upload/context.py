@@ -32,10 +32,7 @@ def known_numbers(settings: Settings, listing: str, client: "Client") -> tuple[i
         return ()
     found: set[str] = set()
     with closing(Journal(settings.journal)) as journal:
-        jobs = journal.jobs()
-        for job in (*jobs, *(part for parent in jobs for part in journal.parts_of(parent))):
-            if job.spec.system != client.identity:
-                continue
+        for job in journal.jobs_in(client.identity):
             if listing == _LOGS:
                 found.add(str(job.last("log_id") or ""))
             if job.spec.resource == listing and job.undo_of is None:

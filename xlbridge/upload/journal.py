@@ -426,6 +426,10 @@ class Journal:
             "SELECT id FROM jobs WHERE id NOT IN (SELECT job FROM parts) ORDER BY rowid DESC"
         )
 
+    def jobs_in(self, system: str) -> list[Job]:
+        """Return all jobs in a system, parts included, newest first."""
+        return self._jobs("SELECT id FROM jobs WHERE system = ? ORDER BY rowid DESC", system)
+
     def parts_of(self, job: Job) -> list[Job]:
         """Return the parts that a job was split into, in order; empty if it was not split."""
         return self._jobs("SELECT job FROM parts WHERE parent = ? ORDER BY number", job.id)

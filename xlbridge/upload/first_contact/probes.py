@@ -279,9 +279,11 @@ class FirstContact:
     def _read_logs(self, context: UploadContext, client: Client) -> None:
         """Read the logs of earlier uploads for words, names of files and queues."""
         logs: list[tuple[Job, ImportLog]] = []
-        for job in _queued_jobs(context, client)[:_LOGS]:
+        every = context.journal.jobs_in(client.identity)
+        queued = [(job, log_id) for job in every if (log_id := job.last("log_id")) is not None]
+        for job, log_id in queued[:_LOGS]:
             try:
-                logs.append((job, client.call(IMPORT_LOG, path={"id": job.last("log_id")})))
+                logs.append((job, client.call(IMPORT_LOG, path={"id": log_id})))
             except ApiError:
                 continue  # Systems may delete logs.
         if not logs:
@@ -470,18 +472,6 @@ class FirstContact:
             self._see("spellings", fields.found, fields.message)
         else:
             self._add("spellings", Certainty.UNKNOWN, fields.message)
-
-
-def _queued_jobs(context: UploadContext, client: Client) -> list[Job]:
-    """Return the jobs whose file was queued in the system, newest first."""
-    journal = context.journal
-    jobs = journal.jobs()
-    every = (*jobs, *(part for parent in jobs for part in journal.parts_of(parent)))
-    return [
-        job
-        for job in every
-        if job.spec.system == client.identity and job.last("log_id") is not None
-    ]
 
 
 def _first_records(client: Client, operation: Operation) -> Sequence[Mapping[str, Any]]:

@@ -85,7 +85,9 @@ def plan_processing(
     known = context.journal.claimed(scope, claims)
     elsewhere = context.claimed_elsewhere(scope, claims)
     everywhere = reduce(ClaimedRows.merge, elsewhere.values(), known)
-    staged = _unfinished_uploads(context, client) if kind.is_queued else {}
+    # The unfinished uploads, by the import logs of their queued files.
+    unfinished = (job for job in context.journal.jobs_in(client.identity) if not job.state.is_final)
+    staged = {job.last("log_id"): job.id for job in unfinished} if kind.is_queued else {}
     reader = StateReader(client, kind, numbers.places, at_once)
     states = reader.read(numbers.numbers)
     records = [
@@ -128,17 +130,6 @@ def _plan_record(
         case _:
             action = RecordAction.PROCESS
     return PlannedRecord(number, row, action, state.status, reason, remark, state.assigned)
-
-
-def _unfinished_uploads(context: "UploadContext", client: "Client") -> dict[int, str]:
-    """Return the unfinished uploads by the import logs of their queued files."""
-    queued: dict[int, str] = {}
-    for job in context.journal.jobs():
-        for part in context.journal.parts_of(job) or [job]:
-            log = part.last("log_id")
-            if log is not None and part.spec.system == client.identity and not part.state.is_final:
-                queued[log] = part.id
-    return queued
 
 
 def _digest(kind: ProcessKind, number: int) -> str:
