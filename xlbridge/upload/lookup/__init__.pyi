@@ -1,12 +1,12 @@
 from .bulk_lookup import look_up_rows as look_up_rows
 from .links import (
     LinkResolver as LinkResolver,
-    OnlineCheck as OnlineCheck,
     ReferenceProblem as ReferenceProblem,
     ambiguous_link as ambiguous_link,
     comparable_key as comparable_key,
     name_keys as name_keys,
 )
+from .online_check import OnlineCheck as OnlineCheck
 from .registry_cache import Registries as Registries, registry_lists as registry_lists
 from .row_lookup import RowMatcher as RowMatcher, comparable_value as comparable_value
 from .snapshot import (

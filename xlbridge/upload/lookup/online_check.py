@@ -1,0 +1,145 @@
+"""Online check: rules of a validated sheet that depend on the remote system.
+
+Names must have a record, codes must exist and be active, and existing records are reported. Each
+value is queried once.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
+
+from xlbridge.client import Client
+from xlbridge.i18n import Text
+from xlbridge.resources import Resource
+from xlbridge.resources.checks import CATALOGUE
+from xlbridge.resources.findings import Finding
+from xlbridge.resources.references import REFERENCES
+from xlbridge.resources.remote import ExistingPolicy, ReadBack
+from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, record_reader
+from xlbridge.upload.lookup.links import LinkResolver
+from xlbridge.upload.lookup.registry_cache import Registries
+from xlbridge.upload.lookup.row_lookup import lookups_of_rows
+from xlbridge.upload.lookup.row_table import RowTable
+from xlbridge.upload.lookup.snapshot import RowSnapshot
+from xlbridge.upload.options import Progress
+from xlbridge.validation import ValidatedSheet
+from xlbridge.validation.cross_sheet import values_of
+
+_NO_CODES: Mapping[str, Collection[str]] = MappingProxyType({})
+
+_UNCHANGED = Text(pt="um envio não o altera", en="an upload does not change it")
+_HELD = Text(
+    pt="com outros valores; um envio retém a linha, ou altera o registro com --update",
+    en="with other values; an upload holds the row, or changes the record with --update",
+)
+
+
+class OnlineCheck:
+    """Check of sheets against one remote system; no code is queried twice.
+
+    ``most_requests`` limits the requests for a sheet's records, and for the codes of each registry
+    that the interface does not list; the rest is reported as not looked up.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        progress: Progress = lambda _text: None,
+        most_requests: int = MAX_REQUESTS,
+    ) -> None:
+        self._client = client
+        self._progress = progress
+        self._most = most_requests
+        self.registries = Registries(client, most_requests)
+        self._links = LinkResolver(self.registries)
+
+    def add_findings(
+        self, sheet: ValidatedSheet, provided: Mapping[str, Collection[str]] = _NO_CODES
+    ) -> None:
+        """Add findings from the remote system to a validated sheet.
+
+        ``provided`` are the codes that other sheets will register, by registry; they need not exist
+        yet. Cells with an error are not checked. Names in linked cells become codes. Raises what
+        ``Client.records`` raises, and then leaves the sheet unchanged.
+        """
+        if sheet.resource is None or sheet.header_row is None or not sheet.rows:
+            return
+        if sheet.resource.base is not None:
+            self._progress(Text(pt="Procurando os nomes", en="Looking for the names"))
+        coded = self._links.fill_in(sheet)
+        resource = coded.resource or sheet.resource
+        found = [*self._references(coded, resource, provided), *self._records(coded, resource)]
+        sheet.resource, sheet.frame, sheet.findings = resource, coded.frame, coded.findings
+        sheet.add(found)
+
+    def _references(
+        self, sheet: ValidatedSheet, resource: Resource, provided: Mapping[str, Collection[str]]
+    ) -> Iterator[Finding]:
+        for column in resource.columns:
+            is_present = column.name in sheet.columns or column.name in sheet.constants
+            if column.references is None or not is_present:
+                continue
+            reference = REFERENCES[column.references]
+            self._progress(
+                Text(pt="Consultando {r}", en="Looking up {r}").format(r=reference.title)
+            )
+            codes = values_of(sheet, column.name)
+            pending = provided.get(column.references, ())
+            known = self.registries.look_up(column.references, reference, codes.values)
+            left = {code for code in known.not_queried if code not in pending}
+            faults = {
+                number: fault
+                for number, code in enumerate(codes.values)
+                if code not in left
+                and (fault := known.fault(code))
+                and (code in known.active or code not in pending)
+            }
+            details = {"registry": reference.title}
+            if left:
+                counts = {**details, "count": len(left), "codes": len(codes.values)}
+                yield _column_finding(sheet, "references-not-looked-up", column.name, counts)
+            for position, number in codes.cells_with(faults):
+                yield sheet.finding(faults[number], column.name, position, details)
+
+    def _records(self, sheet: ValidatedSheet, resource: Resource) -> Iterator[Finding]:
+        read_back = resource.read_back
+        if read_back is None:
+            return
+        wrong = {finding.row for finding in sheet.error_findings()}
+        positions = [i for i, row in enumerate(sheet.rows) if row not in wrong]
+        rows = RowTable.of(sheet.frame.iloc[positions])
+        if not rows:
+            return
+        self._progress(Text(pt="Procurando os registros", en="Looking for the records"))
+        looked_up = record_reader(self._client, resource, rows, self._most)()
+        keyed = (bool(lookups) for lookups in lookups_of_rows(resource, rows))
+        left = sum(
+            found is None and has_key and at not in looked_up.near
+            for at, (found, has_key) in enumerate(zip(looked_up.snapshot, keyed, strict=True))
+        )
+        if left:
+            details = {"count": left, "why": looked_up.reason}
+            yield _column_finding(sheet, "records-not-looked-up", None, details)
+        for at, (position, row) in enumerate(zip(positions, looked_up.snapshot, strict=True)):
+            if at in looked_up.near:
+                near = looked_up.near[at]
+                yield sheet.finding("record-near", near.column, position, {"record": near.text})
+            elif row is not None and row.found:
+                yield _existing_finding(sheet, position, row, read_back)
+
+
+def _column_finding(
+    sheet: ValidatedSheet, code: str, column: str | None, details: Mapping[str, object]
+) -> Finding:
+    return Finding(CATALOGUE[code], row=sheet.header_row, column=column, details=details)
+
+
+def _existing_finding(
+    sheet: ValidatedSheet, position: int, row: RowSnapshot, read_back: ReadBack
+) -> Finding:
+    column = next(iter(row.key))
+    codes = ", ".join(record.code for record in row.found)
+    unchanged = any(record.unchanged for record in row.found)
+    if read_back.existing is ExistingPolicy.REFUSED and not unchanged:
+        return sheet.finding("already-registered", column, position, {"code": codes})
+    details = {"code": codes, "effect": _UNCHANGED if unchanged else _HELD}
+    return sheet.finding("record-exists", column, position, details)
