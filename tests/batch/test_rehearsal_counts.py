@@ -8,8 +8,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from xlbridge.batch.rehearsal.checks import SentTable, TableRow, check_table
-from xlbridge.batch.rehearsal.report import RowId, TrialChecks, ViolationKind
+from xlbridge.batch.rehearsal.checks import (
+    RowId,
+    SentTable,
+    TableRow,
+    TrialChecks,
+    ViolationKind,
+    check_table,
+)
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox.rehearsal import StoredRows
 from xlbridge.upload.results import RowOutcome

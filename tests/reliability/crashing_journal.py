@@ -12,8 +12,8 @@ from xlbridge.files import LocalDatabase
 from xlbridge.upload import Journal
 from xlbridge.upload.claims import Claims
 from xlbridge.upload.journal_database import RequestCount
-from xlbridge.upload.lookup.snapshot_journal import StoredSnapshots
-from xlbridge.upload.single_records.write_journal import RecordWrites
+from xlbridge.upload.lookup.snapshot import StoredSnapshots
+from xlbridge.upload.row_changes import RecordWrites
 
 
 class Killed(BaseException):

@@ -12,11 +12,10 @@ from pathlib import Path
 
 from xlbridge.resources import Catalogue, Mode
 from xlbridge.upload import Job, Journal, State
-from xlbridge.upload.lookup.matching import applied_rows
-from xlbridge.upload.lookup.snapshot_journal import Moment
+from xlbridge.upload.lookup.snapshot import Moment, applied_rows
 from xlbridge.upload.planning.row_reasons import RowReason
 from xlbridge.upload.results import RowLedger, RowOutcome
-from xlbridge.upload.single_records.write_journal import RecordWrite, WriteState
+from xlbridge.upload.row_changes import RecordWrite, WriteState
 
 Change = tuple[str, int, bool, RowOutcome, str | None]
 """Job, position, whether the plan left the row out, outcome, and the undo."""

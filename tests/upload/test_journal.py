@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from environment import Xlbridge, credentials
+from environment import ROOT, Xlbridge, credentials
 from fake_clock import FakeClock
 from sheets import write_records
 from upload_parts import AT_ONCE, MakeClients, new_cnpj, write_job
@@ -30,11 +30,12 @@ from xlbridge.upload.claims import ClaimedRows, RowClaims
 from xlbridge.upload.job import JobSpec
 from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.lookup.row_table import PackedColumn, RowTable
-from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot, Snapshot
-from xlbridge.upload.lookup.snapshot_journal import Moment
+from xlbridge.upload.lookup.snapshot import FoundRecord, Moment, RowSnapshot, Snapshot
+from xlbridge.upload.payload import frame_of_payload, frame_with_lists, store_payload
 from xlbridge.upload.planning import PlannedRow, RowAction
 from xlbridge.upload.planning.planned_row import PlannedRows, RowPlan
 from xlbridge.upload.results.row_ledger import row_counts
+from xlbridge.validation import validate_workbook
 
 pytestmark = pytest.mark.one_database
 
@@ -58,6 +59,21 @@ def test_a_job_id_that_exists_is_not_used_again(
     ]
     journal.close()
     assert names == ["20261102-090000-aaaa", "20261102-090000-bbbb"]
+
+
+WITH_ROWS = sorted(p for p in (ROOT / "samples").glob("*.xlsx") if "-com-erros" not in p.name)
+
+
+@pytest.mark.parametrize("path", WITH_ROWS, ids=lambda path: path.stem)
+def test_rows_read_from_a_payload_are_those_that_were_stored(
+    context: UploadContext, path: Path
+) -> None:
+    sheet = validate_workbook(path, context.catalogue)
+    assert sheet.resource is not None
+    stored = frame_with_lists(sheet)
+    content = store_payload(context, sheet.resource, stored)
+    read = frame_of_payload(context, sheet.resource, content, len(sheet.rows))
+    assert repr(RowTable.of(read).dicts()) == repr(RowTable.of(stored).dicts())
 
 
 SCHEMA_WITHOUT_ROW_CLAIMS = """

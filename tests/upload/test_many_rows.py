@@ -24,7 +24,7 @@ from xlbridge.upload import (
 from xlbridge.upload.lookup import look_up_rows
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS
 from xlbridge.upload.lookup.comparison import select_rows
-from xlbridge.upload.lookup.snapshot_journal import Moment, snapshot_to_json
+from xlbridge.upload.lookup.snapshot import Moment, snapshot_to_json
 from xlbridge.upload.planning import RowReason
 
 

@@ -38,8 +38,7 @@ from xlbridge.upload import (
     resolve_job,
 )
 from xlbridge.upload.lookup import FoundRecord, RowSnapshot, comparable_value
-from xlbridge.upload.lookup.matching import applied_rows
-from xlbridge.upload.lookup.snapshot import Snapshot
+from xlbridge.upload.lookup.snapshot import Snapshot, applied_rows
 from xlbridge.upload.results import RowOutcome, job_json
 from xlbridge.upload.results.verdict import RejectedRow, Verdict
 

@@ -29,7 +29,7 @@ from xlbridge.resources.yaml_files import (
     read_document,
     unknown_value,
 )
-from xlbridge.resources.yaml_files.mistakes import format_yaml_value
+from xlbridge.resources.yaml_files.document import format_yaml_value
 from xlbridge.wire import WireModel, wire_model
 
 _PYTHON_TYPES: Mapping[str, tuple[type | tuple[type, ...], Text]] = {

@@ -14,11 +14,10 @@ from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import Settings
-from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
+from xlbridge.upload.claims import ClaimedRows, ClaimScope, OwnWrites, Patience, RowClaims
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.journal_database import JournalMarker
-from xlbridge.upload.own_writes import OwnWrites, Patience
-from xlbridge.upload.single_records.write_journal import WriteState
+from xlbridge.upload.row_changes import WriteState
 
 if TYPE_CHECKING:
     from xlbridge.client import Client
@@ -33,10 +32,7 @@ def known_numbers(settings: Settings, listing: str, client: "Client") -> tuple[i
         return ()
     found: set[str] = set()
     with closing(Journal(settings.journal)) as journal:
-        jobs = journal.jobs()
-        for job in (*jobs, *(part for parent in jobs for part in journal.parts_of(parent))):
-            if job.spec.system != client.identity:
-                continue
+        for job in journal.jobs_in(client.identity):
             if listing == _LOGS:
                 found.add(str(job.last("log_id") or ""))
             if job.spec.resource == listing and job.undo_of is None:

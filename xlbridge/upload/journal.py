@@ -25,6 +25,7 @@ from xlbridge.upload.claims import (
     ClaimedRows,
     Claims,
     ClaimScope,
+    OwnWrites,
     PlanOutdated,
     RowClaims,
 )
@@ -36,20 +37,18 @@ from xlbridge.upload.journal_database import (
     transaction,
 )
 from xlbridge.upload.lookup.row_table import batched
-from xlbridge.upload.lookup.snapshot import Snapshot
-from xlbridge.upload.lookup.snapshot_journal import (
+from xlbridge.upload.lookup.snapshot import (
     Moment,
+    Snapshot,
     StoredSnapshots,
     json_text,
     json_texts,
     value_of_json,
 )
-from xlbridge.upload.own_writes import OwnWrites
 from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan, StoredAction
 from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome, Verdict
-from xlbridge.upload.row_changes import NewChange, RowChanges
-from xlbridge.upload.single_records.write_journal import RecordTask, RecordWrites, WriteState
+from xlbridge.upload.row_changes import NewChange, RecordTask, RecordWrites, RowChanges, WriteState
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,6 +425,10 @@ class Journal:
         return self._jobs(
             "SELECT id FROM jobs WHERE id NOT IN (SELECT job FROM parts) ORDER BY rowid DESC"
         )
+
+    def jobs_in(self, system: str) -> list[Job]:
+        """Return all jobs in a system, parts included, newest first."""
+        return self._jobs("SELECT id FROM jobs WHERE system = ? ORDER BY rowid DESC", system)
 
     def parts_of(self, job: Job) -> list[Job]:
         """Return the parts that a job was split into, in order; empty if it was not split."""

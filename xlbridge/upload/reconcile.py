@@ -12,9 +12,7 @@ from xlbridge.client import NotExecuted
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.upload.job import Job, State
-from xlbridge.upload.lookup.matching import applied_rows
-from xlbridge.upload.lookup.snapshot import Snapshot, is_stable
-from xlbridge.upload.lookup.snapshot_journal import Moment
+from xlbridge.upload.lookup.snapshot import Moment, Snapshot, applied_rows, is_stable
 from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, RowOutcome, Verdict
 
 if TYPE_CHECKING:

@@ -6,19 +6,21 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from xlbridge.client import Client, Declined, Doubtful, NotExecuted, Outcome, UploadFile
 from xlbridge.errors import TransportError, UsageError
 from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Mode, Resource
+from xlbridge.upload.claims import Patience
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.row_lookup import lookups_for
-from xlbridge.upload.lookup.row_table import RowValues
+from xlbridge.upload.lookup.row_table import RowTable, RowValues
 from xlbridge.upload.lookup.snapshot import Snapshot
 from xlbridge.upload.options import UploadOptions
-from xlbridge.upload.own_writes import Patience
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.planning.consent import ConsentRequest
 from xlbridge.upload.planning.plan_builder import PLAN_CHANGED, plan_still_holds
@@ -51,11 +53,15 @@ Step = tuple[Job, bool]
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """Connection, journal and options of one run, and the operations that all steps share."""
+    """Connection, journal and options of one run, and the operations that all steps share.
+
+    ``frames`` are the rows of payloads that were stored just before, by their content hashes.
+    """
 
     environment: UploadContext
     client: Client
     options: UploadOptions
+    frames: Mapping[str, pd.DataFrame]
 
     @property
     def journal(self) -> Journal:
@@ -104,7 +110,8 @@ class RunContext:
 
     def rows(self, job: Job) -> Sequence[RowValues]:
         """Return the rows of a job as they are sent."""
-        return sent_rows(self.environment, job)
+        frame = self.frames.get(job.spec.payload)
+        return sent_rows(self.environment, job) if frame is None else RowTable.of(frame)
 
     def read_snapshot(self, job: Job) -> Snapshot:
         """Return the remote records of a job's rows. Raises what ``Client.records`` raises."""

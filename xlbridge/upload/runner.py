@@ -59,9 +59,18 @@ def _preview_and_ask(context: "RunContext", job: Job) -> None:
 
     If one is rejected, or consent is refused, none is sent.
     """
-    journal = context.journal
+    journal, is_preview = context.journal, job.spec.mode is Mode.PREVIEW
     for part in journal.parts_of(job) or [job]:
-        _preview(_context_of_part(context, part), part, job)
+        own = _context_of_part(context, part)
+        if not part.spec.rows:
+            own.end(part, State.PREVIEWED if is_preview else State.DONE)
+        elif is_preview and part.spec.mode is Mode.RECORDS and part.state.is_unsent:
+            # Changes of single records have no preview.
+            own.end(part, State.PREVIEWED)
+        else:
+            now = part
+            while now.state.is_unsent and not remote_import.preview_is_done(own, now):
+                now, _ = remote_import.preview(own, now)
     parts, job = journal.parts_of(job), journal.job(job.id)
     if any(part.state.is_final for part in parts or [job]):
         refusal: Text | None = _OTHER_PART_REJECTED
@@ -76,19 +85,6 @@ def _preview_and_ask(context: "RunContext", job: Job) -> None:
                 context.end(part, State.ABANDONED, reason=asdict(refusal))
     elif parts:
         journal.record(journal.job(job.id), State.SENDING_PARTS)
-
-
-def _preview(context: "RunContext", part: Job, job: Job) -> None:
-    """Let the system preview a part of a job, which ends if it is only to be previewed."""
-    is_preview = job.spec.mode is Mode.PREVIEW
-    if not part.spec.rows:
-        context.end(part, State.PREVIEWED if is_preview else State.DONE)
-    elif is_preview and part.spec.mode is Mode.RECORDS and part.state.is_unsent:
-        # Changes of single records have no preview.
-        context.end(part, State.PREVIEWED)
-    else:
-        while part.state.is_unsent and not remote_import.preview_is_done(context, part):
-            part, _ = remote_import.preview(context, part)
 
 
 def _run_steps(context: "RunContext", job: Job) -> None:

@@ -18,15 +18,20 @@ from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.report_forms import ReportForms
 from xlbridge.resources import Kind, Mode, Resource
+from xlbridge.upload.claims import Patience
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
-from xlbridge.upload.lookup.matching import RecordMatching
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
-from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, FoundRecord, RowSnapshot, Snapshot
-from xlbridge.upload.lookup.snapshot_journal import Moment
-from xlbridge.upload.own_writes import Patience
+from xlbridge.upload.lookup.snapshot import (
+    CODE_SEPARATOR,
+    FoundRecord,
+    Moment,
+    RecordMatching,
+    RowSnapshot,
+    Snapshot,
+)
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.planning.planned_row import StoredAction, plan_token
 from xlbridge.upload.planning.row_reasons import RowAction
@@ -37,8 +42,8 @@ from xlbridge.upload.results.undo_report import (
     empty_undo_report,
     left_report,
 )
+from xlbridge.upload.row_changes import RecordTask, Values
 from xlbridge.upload.single_records.changes import PresentRecord
-from xlbridge.upload.single_records.write_journal import RecordTask, Values
 
 
 @dataclass(frozen=True, slots=True)

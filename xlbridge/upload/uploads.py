@@ -26,12 +26,11 @@ from xlbridge.files import as_arguments, short_path
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Catalogue, Mode, Resource
-from xlbridge.upload.claims import ClaimScope, repeat_while_outdated
+from xlbridge.upload.claims import ClaimScope, Patience, repeat_while_outdated
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.options import UploadOptions
-from xlbridge.upload.own_writes import Patience
 from xlbridge.upload.payload import file_hash, has_lists, sheet_digest, store_payload
 from xlbridge.upload.planning.corrected_rows import (
     CorrectedRows,
@@ -109,6 +108,8 @@ class Uploads:
     def __init__(self, context: UploadContext, client: Client) -> None:
         self._context = context
         self._client = client
+        self._frames: dict[str, pd.DataFrame] = {}
+        """Rows of the payloads stored last, which a run need not read again."""
 
     @cached_property
     def _links(self) -> "LinkResolver":
@@ -299,7 +300,7 @@ class Uploads:
         if job.state.is_unsent and job.parent is None and has_rows:
             _require_planned_file(job)
             job = self._with_current_plan(job, options)
-        context = RunContext(self._context, self._client, options)
+        context = RunContext(self._context, self._client, options, self._frames)
         with job_lock(self._context.settings.home, job.parent or job.id):
             job = self._context.journal.job(job.id)
             try:
@@ -408,6 +409,7 @@ class Uploads:
     ) -> Job:
         """Store the payloads of a plan, and record its job; ``reuse`` an unsent job like it."""
         journal = self._context.journal
+        self._frames.clear()
         in_mode, by_record = _split_by_mode(planned, mode)
         only_by_record = by_record and not in_mode and mode is not Mode.PREVIEW
         whole = self._part(
@@ -461,11 +463,12 @@ class Uploads:
 
     def _payload_of(self, planned: PlannedSheet, positions: Sequence[int]) -> str:
         """Store the payload of the rows at the given positions, unless that has been done."""
-        source = planned.source
-        if planned.payload is not None and len(positions) == len(planned.plan.rows):
-            return planned.payload
-        frame = source.frame.iloc[list(positions)].reset_index(drop=True)
-        return store_payload(self._context, source.resource, frame)
+        source, content, frame = planned.source, planned.payload, planned.source.frame
+        if content is None or len(positions) < len(planned.plan.rows):
+            frame = frame.iloc[list(positions)].reset_index(drop=True)
+            content = store_payload(self._context, source.resource, frame)
+        self._frames[content] = frame
+        return content
 
 
 def _split_by_mode(planned: PlannedSheet, mode: Mode) -> tuple[list[int], list[int]]:

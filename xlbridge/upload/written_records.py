@@ -16,8 +16,13 @@ from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.comparison import filled_columns
 from xlbridge.upload.lookup.row_lookup import lookups_for
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
-from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, FoundRecord, RowSnapshot, Snapshot
-from xlbridge.upload.lookup.snapshot_journal import Moment
+from xlbridge.upload.lookup.snapshot import (
+    CODE_SEPARATOR,
+    FoundRecord,
+    Moment,
+    RowSnapshot,
+    Snapshot,
+)
 from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.results.verdict import LostField, RowOutcome, has_two_spellings
 

@@ -1,7 +1,7 @@
 """Declarations of the formats of YAML files, as msgspec structures with marks.
 
 From a declaration follow the JSON Schema for editors, the reading of a file, and its mistakes
-(``resources/yaml_files/mistakes.py``).
+(``resources/yaml_files/document.py``).
 """
 
 import re

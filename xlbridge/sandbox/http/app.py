@@ -28,12 +28,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from xlbridge.sandbox import users
 from xlbridge.sandbox.areas.financial import titles
-from xlbridge.sandbox.areas.financial.tables import payable_files
+from xlbridge.sandbox.areas.financial.titles import payable_files
 from xlbridge.sandbox.areas.purchasing import handlers as purchasing
-from xlbridge.sandbox.areas.purchasing.tables import purchase_order_files
+from xlbridge.sandbox.areas.purchasing.rules import purchase_order_files
 from xlbridge.sandbox.areas.registry import records
 from xlbridge.sandbox.areas.sales import invoices, orders
-from xlbridge.sandbox.areas.stock import addresses, handlers as stock, inventories
+from xlbridge.sandbox.areas.stock import handlers as stock, inventories
 from xlbridge.sandbox.handler_registry import HANDLERS, Call, Sandbox
 from xlbridge.sandbox.http import messages
 from xlbridge.sandbox.http.messages import (
@@ -52,7 +52,7 @@ from xlbridge.sandbox.storage import POOL_SIZE, is_busy
 from xlbridge.wire import OPERATIONS, Operation
 
 HANDLER_MODULES = (
-    addresses, imports, inventories, invoices, orders, purchasing, records, stock, titles, users,
+    imports, inventories, invoices, orders, purchasing, records, stock, titles, users,
 )  # fmt: skip
 """Modules with handlers: importing them completes ``HANDLERS``."""
 

@@ -23,7 +23,7 @@ from xlbridge.sandbox.areas.financial.titles import PayableRegistration, Receiva
 from xlbridge.sandbox.areas.registry.codes import RecordRegistration
 from xlbridge.sandbox.areas.registry.records import ClientRegistration
 from xlbridge.sandbox.areas.sales.invoices import ServiceInvoiceRegistration
-from xlbridge.sandbox.areas.stock.addresses import AddressingRegistration
+from xlbridge.sandbox.areas.stock.handlers import AddressingRegistration
 from xlbridge.sandbox.columns import metadata
 from xlbridge.sandbox.handler_registry import MakeRegistration, Registration, Sandbox
 from xlbridge.sandbox.problems import Problem, invalid, record_problems, validation_problems

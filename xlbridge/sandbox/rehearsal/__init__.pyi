@@ -1,13 +1,11 @@
 from .stand_ins import (
     CODE_COLUMNS as CODE_COLUMNS,
     REGISTRY_TITLES as REGISTRY_TITLES,
-    StandIns as StandIns,
-    own_code as own_code,
-)
-from .stored_rows import (
     Content as Content,
+    StandIns as StandIns,
     StoredRows as StoredRows,
     key_of as key_of,
+    own_code as own_code,
     read_sent_rows as read_sent_rows,
     read_stored_rows as read_stored_rows,
     replaces_rows as replaces_rows,

@@ -1,69 +1,111 @@
-"""Stand-ins for codes that real workbooks refer to and the rehearsal database lacks.
+"""Rows of a rehearsal's database, and stand-ins for codes of real workbooks that it lacks.
 
 The registry of a code comes from the ``references`` of its column in the schema, or from the rules
 of the record.
 """
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from itertools import count
+from decimal import Decimal
+from itertools import chain, count
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, insert, or_, select, update
+from pydantic import ValidationError
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Table,
+    exists,
+    func,
+    insert,
+    not_,
+    or_,
+    select,
+    true,
+    update,
+)
 
 from xlbridge.i18n import Text
-from xlbridge.resources import Resource
-from xlbridge.sandbox.areas.registry import tables
+from xlbridge.resources import Catalogue, Resource
+from xlbridge.resources.remote import ExistingPolicy
+from xlbridge.sandbox.areas.financial import titles as financial
+from xlbridge.sandbox.areas.purchasing import rules as purchasing
+from xlbridge.sandbox.areas.registry import tables as registry
 from xlbridge.sandbox.areas.registry.codes import REGISTRIES, counters
 from xlbridge.sandbox.areas.registry.tables import PRODUCT_COLUMNS, SUPPLIER_COLUMNS
-from xlbridge.wire import WireModel
+from xlbridge.sandbox.areas.sales import tables as sales
+from xlbridge.sandbox.areas.stock import movements as stock
+from xlbridge.sandbox.imports.lines import (
+    IMPORTED_RESOURCES,
+    line_input,
+    new_registration,
+    own_records,
+    read_upload,
+)
+from xlbridge.settings import WorkbookLimits
+from xlbridge.wire import (
+    WireModel,
+    budget,
+    financial as wire_financial,
+    inventory,
+    product_invoices,
+    products,
+    purchasing as wire_purchasing,
+    registry as wire_registry,
+    sales as wire_sales,
+    services,
+    stock as wire_stock,
+)
 from xlbridge.wire.budget import SpendingLimitInput
 from xlbridge.wire.financial import PayableInput, ReceivableInput
 from xlbridge.wire.registry import Client
 from xlbridge.wire.sales import SalesOrderInput
 
 REGISTRY_TITLES: Mapping[str, Text] = {
-    tables.clients.name: Text(pt="clientes", en="clients"),
-    tables.suppliers.name: Text(pt="fornecedores", en="suppliers"),
-    tables.products.name: Text(pt="produtos", en="products"),
-    tables.branches.name: Text(pt="filiais", en="branches"),
-    tables.warehouses.name: Text(pt="almoxarifados", en="warehouses"),
-    tables.sections.name: Text(pt="seções", en="sections"),
-    tables.cost_centres.name: Text(pt="centros de custo", en="cost centres"),
-    tables.categories.name: Text(pt="categorias", en="categories"),
-    tables.accounts.name: Text(pt="contas correntes", en="current accounts"),
-    tables.portfolios.name: Text(pt="carteiras", en="portfolios"),
-    tables.payment_methods.name: Text(pt="formas de pagamento", en="payment methods"),
-    tables.product_types.name: Text(pt="tipos de produto", en="product types"),
-    tables.client_types.name: Text(pt="tipos de cliente", en="client types"),
-    tables.sellers.name: Text(pt="vendedores", en="sellers"),
-    tables.abc_costs.name: Text(pt="custos ABC", en="ABC costs"),
-    tables.services.name: Text(pt="serviços", en="services"),
-    tables.projects.name: Text(pt="projetos", en="projects"),
-    tables.collaborators.name: Text(pt="colaboradores", en="collaborators"),
-    tables.units.name: Text(pt="unidades de medida", en="units of measure"),
-    tables.product_groups.name: Text(pt="grupos de produto", en="product groups"),
-    tables.product_categories.name: Text(pt="categorias de produto", en="product categories"),
-    tables.purchase_types.name: Text(pt="tipos de compra", en="purchase types"),
-    tables.purchase_reasons.name: Text(pt="motivos de compra", en="purchase reasons"),
-    tables.invoice_models.name: Text(pt="modelos de nota", en="invoice models"),
-    tables.payment_conditions.name: Text(pt="condições de pagamento", en="payment conditions"),
+    registry.clients.name: Text(pt="clientes", en="clients"),
+    registry.suppliers.name: Text(pt="fornecedores", en="suppliers"),
+    registry.products.name: Text(pt="produtos", en="products"),
+    registry.branches.name: Text(pt="filiais", en="branches"),
+    registry.warehouses.name: Text(pt="almoxarifados", en="warehouses"),
+    registry.sections.name: Text(pt="seções", en="sections"),
+    registry.cost_centres.name: Text(pt="centros de custo", en="cost centres"),
+    registry.categories.name: Text(pt="categorias", en="categories"),
+    registry.accounts.name: Text(pt="contas correntes", en="current accounts"),
+    registry.portfolios.name: Text(pt="carteiras", en="portfolios"),
+    registry.payment_methods.name: Text(pt="formas de pagamento", en="payment methods"),
+    registry.product_types.name: Text(pt="tipos de produto", en="product types"),
+    registry.client_types.name: Text(pt="tipos de cliente", en="client types"),
+    registry.sellers.name: Text(pt="vendedores", en="sellers"),
+    registry.abc_costs.name: Text(pt="custos ABC", en="ABC costs"),
+    registry.services.name: Text(pt="serviços", en="services"),
+    registry.projects.name: Text(pt="projetos", en="projects"),
+    registry.collaborators.name: Text(pt="colaboradores", en="collaborators"),
+    registry.units.name: Text(pt="unidades de medida", en="units of measure"),
+    registry.product_groups.name: Text(pt="grupos de produto", en="product groups"),
+    registry.product_categories.name: Text(pt="categorias de produto", en="product categories"),
+    registry.purchase_types.name: Text(pt="tipos de compra", en="purchase types"),
+    registry.purchase_reasons.name: Text(pt="motivos de compra", en="purchase reasons"),
+    registry.invoice_models.name: Text(pt="modelos de nota", en="invoice models"),
+    registry.payment_conditions.name: Text(pt="condições de pagamento", en="payment conditions"),
 }
 """Titles of the registries in which stand-ins are created."""
 
 _REGISTRIES: Mapping[str, tuple[Table, Mapping[str, str]]] = {
     "cliente": (
-        tables.clients,
+        registry.clients,
         {name: name for name in ("cnpjcpf", "seuCodigo", "idws", "nomeComercial")},
     ),
-    "fornecedor": (tables.suppliers, SUPPLIER_COLUMNS),
-    "produto": (tables.products, PRODUCT_COLUMNS),
-    "centro-de-custo": (tables.cost_centres, {"descricaoDoCentroDeCusto": "name"}),
-    "tipo-de-cliente": (tables.client_types, {"descricaoDoTipoDeCliente": "name"}),
-    "tipo-de-produto": (tables.product_types, {"descricaoDoTipoDeProduto": "name"}),
-    "filial": (tables.branches, {"descricaoDaFilial": "name"}),
+    "fornecedor": (registry.suppliers, SUPPLIER_COLUMNS),
+    "produto": (registry.products, PRODUCT_COLUMNS),
+    "centro-de-custo": (registry.cost_centres, {"descricaoDoCentroDeCusto": "name"}),
+    "tipo-de-cliente": (registry.client_types, {"descricaoDoTipoDeCliente": "name"}),
+    "tipo-de-produto": (registry.product_types, {"descricaoDoTipoDeProduto": "name"}),
+    "filial": (registry.branches, {"descricaoDaFilial": "name"}),
 }
 """Table of each registry that columns refer to, and its columns by the fields that name records."""
 
@@ -76,19 +118,19 @@ _REVENUE: Mapping[type[WireModel] | None, bool] = {
     SpendingLimitInput: False,
 }
 _SCOPE_OF_REGISTRY = {
-    tables.clients: "client",
-    tables.suppliers: "supplier",
-    tables.products: "product",
+    registry.clients: "client",
+    registry.suppliers: "supplier",
+    registry.products: "product",
 }
 """Registries whose codes the system generates, with the scope of their counter."""
 
 _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    tables.clients.name: Client(codigoDoCliente=0, natureza="J").model_dump(),
-    tables.products.name: {"price": 0, "weight": 0},
-    tables.categories.name: {"revenue": False},
-    tables.units.name: {"symbol": "UN"},
-    tables.invoice_models.name: {"series": 1},
-    tables.payment_conditions.name: {"instalments": 1, "days_between": 30},
+    registry.clients.name: Client(codigoDoCliente=0, natureza="J").model_dump(),
+    registry.products.name: {"price": 0, "weight": 0},
+    registry.categories.name: {"revenue": False},
+    registry.units.name: {"symbol": "UN"},
+    registry.invoice_models.name: {"series": 1},
+    registry.payment_conditions.name: {"instalments": 1, "days_between": 30},
 }
 """Values of required columns of a new record, by table."""
 
@@ -155,8 +197,8 @@ class StandIns:
         if (portfolio := row.get("codigoDaCarteira")) is not None:
             account = row.get("codigoDaContaCorrente")
             if account is None:
-                account = self._rows(tables.issuers)[(row["codigoDaFilial"],)]["account"]
-            self._ensure(tables.portfolios, portfolio, account=account)
+                account = self._rows(registry.issuers)[(row["codigoDaFilial"],)]["account"]
+            self._ensure(registry.portfolios, portfolio, account=account)
         if _WAREHOUSE_FIELDS[1] in resource.by_name:
             self._ensure_place(row)
 
@@ -192,24 +234,24 @@ class StandIns:
             used = [code for (code,) in self._rows(table) if isinstance(code, int)]
             self._codes[table.name] = count(max([last or 0, *used]) + 1)
         code = next(self._codes[table.name])
-        return code if table is not tables.cost_centres else f"{_TEXT_CODE_PREFIX}{code}"
+        return code if table is not registry.cost_centres else f"{_TEXT_CODE_PREFIX}{code}"
 
     def _ensure_entry(self, table: Table, code: Any, model: type[WireModel] | None) -> None:
         """Ensure the record of a code to which a row of a ``model`` refers."""
-        if table is tables.branches:
+        if table is registry.branches:
             self._ensure_branch(code)
-        elif table is tables.categories and model in _REVENUE:
+        elif table is registry.categories and model in _REVENUE:
             self._ensure(table, code, revenue=_REVENUE[model])
-        elif table is not tables.products or code != _NO_PRODUCT:
+        elif table is not registry.products or code != _NO_PRODUCT:
             self._ensure(table, code)
 
     def _ensure_branch(self, code: int) -> None:
         """Ensure a branch that can bill, with the billing defaults of the first issuer."""
-        self._ensure(tables.branches, code)
-        issuers = self._rows(tables.issuers)
+        self._ensure(registry.branches, code)
+        issuers = self._rows(registry.issuers)
         if issuers and (code,) not in issuers:
             row = {**issuers[min(issuers)], "code": code, "name": _stand_in_name(code)}
-            self._connection.execute(insert(tables.issuers).values(row))
+            self._connection.execute(insert(registry.issuers).values(row))
             issuers[(code,)] = row
 
     def _ensure_place(self, row: Mapping[str, Any]) -> None:
@@ -218,7 +260,7 @@ class StandIns:
         if branch is None:
             return
         if warehouse is None:
-            of_branch = [code for other, code in self._rows(tables.warehouses) if other == branch]
+            of_branch = [code for other, code in self._rows(registry.warehouses) if other == branch]
             warehouse = min(of_branch, default=_FIRST_WAREHOUSE)
         places = [(branch, warehouse)]
         section = row.get("codigoDaSecao")
@@ -227,9 +269,9 @@ class StandIns:
             places.append((own[0] or branch, own[1] or warehouse))
         for place in places:
             self._ensure_branch(place[0])
-            self._ensure(tables.warehouses, *place)
+            self._ensure(registry.warehouses, *place)
         if section is not None:
-            self._ensure(tables.sections, *places[-1], section)
+            self._ensure(registry.sections, *places[-1], section)
 
     def _ensure(
         self, table: Table, *key: Any, defaults: Mapping[str, Any] | None = None, **required: Any
@@ -274,3 +316,173 @@ def own_code(resource: Resource) -> str | None:
 
 def _stand_in_name(code: object) -> str:
     return f"{code} (ensaio)"
+
+
+_TABLES: Mapping[type[WireModel], Table] = {
+    budget.SpendingLimitInput: purchasing.spending_limits,
+    inventory.CountedInventory: stock.inventories,
+    product_invoices.ProductInvoiceInput: sales.product_invoices,
+    products.ProductInput: registry.products,
+    services.ServiceForecastInput: sales.service_forecasts,
+    services.ServiceInvoiceInput: sales.service_invoices,
+    wire_financial.PayableInput: financial.payables,
+    wire_financial.ReceivableInput: financial.receivables,
+    wire_purchasing.BuyingOrderInput: purchasing.buying_orders,
+    wire_purchasing.PurchaseOrderInput: purchasing.purchase_orders,
+    wire_purchasing.PurchaseRequisitionInput: purchasing.purchase_requisitions,
+    wire_registry.ClientCategoryInput: registry.client_categories,
+    wire_registry.ClientInput: registry.clients,
+    wire_registry.ClientTypeInput: registry.client_types,
+    wire_registry.ContactInput: registry.contacts,
+    wire_registry.CostCentreInput: registry.cost_centres,
+    wire_registry.ProductTypeInput: registry.product_types,
+    wire_registry.SupplierInput: registry.suppliers,
+    wire_sales.SalesOrderInput: sales.sales_orders,
+    wire_stock.AddressingInput: stock.addressings,
+    wire_stock.StockEntryInput: stock.movements,
+    wire_stock.StockOutputInput: stock.movements,
+}
+"""Table of each resource's rows, by the resource's model."""
+
+_MOVEMENT = stock.movements.c
+_PARTS: Mapping[type[WireModel], tuple[str, ColumnElement[bool]]] = {
+    wire_stock.StockEntryInput: ("stock_entries", _MOVEMENT.inward),
+    wire_stock.StockOutputInput: ("stock_outputs", not_(_MOVEMENT.inward)),
+}
+"""Name and condition of the rows of resources that share a table."""
+
+_DERIVED: Mapping[type[WireModel], ColumnElement[bool]] = {
+    wire_financial.ReceivableInput: exists().where(
+        *(
+            sales.sales_order_installments.c[ours] == financial.receivables.c[name]
+            for name, ours in sales.TITLE_COLUMNS.items()
+        )
+    ),
+    product_invoices.ProductInvoiceInput: sales.product_invoices.c.numeroDoPedido.is_not(None),
+    wire_stock.StockEntryInput: or_(_MOVEMENT.adjustment, _MOVEMENT.reverses.is_not(None)),
+    wire_stock.StockOutputInput: _MOVEMENT.adjustment,
+}
+"""Condition of the records that the system creates by processing others."""
+
+Content = bytes | None
+"""Digest of a row's content, None for a row that is only counted. If rows with the same key replace
+each other, it begins with the digest of the key."""
+
+_DIGEST_SIZE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRows:
+    """Rows of a resource's table, without the ``derived`` ones that processing has created."""
+
+    contents: Counter[Content]
+    derived: int = 0
+
+    def only_counted(self) -> "StoredRows":
+        """Return the rows without their contents."""
+        return StoredRows(Counter({None: self.contents.total()}), self.derived)
+
+    def only_keys(self) -> "StoredRows":
+        """Return the rows with their keys instead of their contents."""
+        return StoredRows(Counter(map(key_of, self.contents.elements())), self.derived)
+
+
+def key_of(content: Content) -> Content:
+    """Return the digest of a row's key; the row replaces the one with the same key."""
+    return None if content is None else content[:_DIGEST_SIZE]
+
+
+def table_name_of(resource: Resource) -> str:
+    """Return the name of the rows of a resource."""
+    model = resource.row_model
+    if model is None:
+        return f"{own_records.name}:{resource.name}"
+    return _PARTS[model][0] if model in _PARTS else _TABLES[model].name
+
+
+def replaces_rows(resource: Resource) -> bool:
+    """Return whether a row of a resource replaces the one with the same key."""
+    policy = None if resource.read_back is None else resource.read_back.existing
+    return policy is ExistingPolicy.REPLACED
+
+
+def read_stored_rows(connection: Connection, resource: Resource) -> StoredRows:
+    """Return the rows of a resource's table."""
+    model = resource.row_model
+    if model is None:
+        records = select(own_records.c.record).where(own_records.c.resource == resource.name)
+        return StoredRows(Counter(map(_own_content, connection.scalars(records))))
+    table = _TABLES[model]
+    _, included = _PARTS.get(model, ("", true()))
+    derived = 0
+    if model in _DERIVED:
+        count = select(func.count()).select_from(table).where(included, _DERIVED[model])
+        derived = connection.scalar(count) or 0
+        included &= not_(_DERIVED[model])
+    if model not in IMPORTED_RESOURCES:
+        count = select(func.count()).select_from(table).where(included)
+        return StoredRows(Counter({None: connection.scalar(count) or 0}), derived)
+    groups = _compared_columns(resource, model)
+    names = list(dict.fromkeys(chain(*groups)))
+    stored = connection.execute(select(*(table.c[name] for name in names)).where(included))
+    named = (dict(zip(names, row, strict=True)) for row in stored)
+    return StoredRows(Counter(_content_of(row, groups) for row in named), derived)
+
+
+def read_sent_rows(
+    connection: Connection,
+    payload: bytes,
+    resource: Resource,
+    catalogue: Catalogue,
+    limits: WorkbookLimits,
+) -> list[Content]:
+    """Return the content of each line of an imported workbook as it would be stored.
+
+    Lines that cannot be stored have None. Nothing is written.
+    """
+    model = resource.row_model
+    # Times that the system sets are not compared, so any will do.
+    registration = new_registration(resource, connection, datetime.now())
+    contents: list[Content] = []
+    for line in read_upload(payload, resource, catalogue, limits):
+        try:
+            record = registration.accept(line_input(line, resource))
+        except ValidationError:
+            contents.append(None)
+            continue
+        if model is None:
+            contents.append(_own_content(record))
+        else:
+            groups = _compared_columns(resource, model)
+            contents.append(_content_of(record.model_dump(), groups))
+    return contents
+
+
+def _compared_columns(resource: Resource, model: type[WireModel]) -> list[list[str]]:
+    """Return the columns of each digest: those of the key if rows replace each other, and those
+    that a sheet may fill."""
+    table = _TABLES[model]
+    key = [column.name for column in table.primary_key]
+    filled = [column.name for column in table.columns if column.name in model.model_fields]
+    return [key, filled] if replaces_rows(resource) else [filled]
+
+
+def _content_of(row: Mapping[str, Any], groups: Sequence[Sequence[str]]) -> bytes:
+    return b"".join(_content(row[name] for name in names) for names in groups)
+
+
+def _own_content(record: Mapping[str, Any]) -> bytes:
+    return _content([json.dumps(record, sort_keys=True)])
+
+
+def _content(values: Iterable[object]) -> bytes:
+    """Return a digest of values, the same for equal ones."""
+    plain = [
+        f"{round(value, 6).normalize():f}"
+        if isinstance(value, Decimal)
+        else value.isoformat()
+        if isinstance(value, datetime)
+        else value
+        for value in values
+    ]
+    return hashlib.blake2b(repr(plain).encode(), digest_size=_DIGEST_SIZE).digest()

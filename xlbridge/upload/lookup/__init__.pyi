@@ -6,12 +6,12 @@ from .links import (
     comparable_key as comparable_key,
     name_keys as name_keys,
 )
-from .matching import RecordMatching as RecordMatching
 from .online_check import OnlineCheck as OnlineCheck
 from .registry_cache import Registries as Registries, registry_lists as registry_lists
 from .row_lookup import RowMatcher as RowMatcher, comparable_value as comparable_value
 from .snapshot import (
     CODE_SEPARATOR as CODE_SEPARATOR,
     FoundRecord as FoundRecord,
+    RecordMatching as RecordMatching,
     RowSnapshot as RowSnapshot,
 )

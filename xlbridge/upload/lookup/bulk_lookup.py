@@ -177,7 +177,9 @@ class _RecordReader:
             row_lookups and not any(map(self._is_narrow, row_lookups))
             for row_lookups in self._distinct_lookups
         )
-        self._needed = self._requests_needed()
+        # The requests that read each key by itself, where possible.
+        needed = {(o.name, one) for lookup, one, _ in self._questions() for o in lookup.operations}
+        self._needed = len(needed)
 
     def read(self) -> LookupResult:
         """Read the records by single keys or in whole listings, whichever takes fewer requests."""
@@ -191,12 +193,6 @@ class _RecordReader:
             return self._result(why, answered=True)
         self._read_one_by_one()
         return self._result(_NOT_PROVEN)
-
-    def _requests_needed(self) -> int:
-        """Return the number of requests needed to read each key by itself, where possible."""
-        return len(
-            {(o.name, one) for lookup, one, _ in self._questions() for o in lookup.operations}
-        )
 
     def _questions(self) -> Iterator[tuple[Lookup, _Filters, RowValues]]:
         """Yield each distinct query that finds the records of single rows, with such a row."""
@@ -212,8 +208,9 @@ class _RecordReader:
                 if id(row_lookups) in served:
                     first.setdefault(tuple(values), at)
             rows = [self._rows[at] for at in first.values()]
-            for filters, row in {_filters(lookup, row): row for row in rows}.items():
-                yield lookup, filters, row
+            named = lookup.filters.items()
+            queries = {tuple((name, str(row[c])) for name, c in named): row for row in rows}
+            yield from ((lookup, filters, row) for filters, row in queries.items())
 
     def _read_listings(self, most: int | None) -> bool:
         """Read the listings that contain the records, with at most ``most`` answers.
@@ -517,10 +514,6 @@ class _RecordReader:
         for search in self._sought.values():
             search.clear()
             search.proven = False
-
-
-def _filters(lookup: Lookup, row: RowValues) -> _Filters:
-    return tuple((name, str(row[column])) for name, column in lookup.filters.items())
 
 
 def _covers(row_lookups: Iterable[Lookup], lookup: Lookup) -> bool:

@@ -20,12 +20,12 @@ import pandas as pd
 from xlbridge.client import Record
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text, untranslated
-from xlbridge.resources import Column, Kind, Resource, strip_accents
+from xlbridge.resources import Column, Kind, strip_accents
 from xlbridge.resources.checks import DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES, Link, Reference, SheetLink
+from xlbridge.upload.claims import Patience
 from xlbridge.upload.lookup.registry_cache import NamedRecord, Registries, named_record
-from xlbridge.upload.own_writes import Patience
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cross_sheet import first_occurrences, unique_keys, values_of
 from xlbridge.workbook import cell_address
@@ -268,8 +268,12 @@ class LinkResolver:
         linked = [column for column in resource.columns if column.link or column.sheet_link]
         for column in linked:
             if column.name in frame:
-                codes, findings = self._codes(sheet, column, resource.base)
-                dtype: Any = resource.base.by_name[column.name].dtype
+                base = resource.base.by_name[column.name]
+                if column.sheet_link is not None:
+                    codes, findings = self._codes_of_rows(sheet, base, column.sheet_link)
+                elif column.link is not None:
+                    codes, findings = self._codes_of_names(sheet, column, column.link)
+                dtype: Any = base.dtype
                 frame[column.name] = pd.Series(codes, index=frame.index, dtype=dtype)
                 found += findings
         filled = replace(
@@ -298,15 +302,6 @@ class LinkResolver:
             found = self.registries.query(reference, known.link.fields[0], value)
             records |= _by_name(known.link, reference, known.kind, found)
         return replace(known, records=records, queried=known.queried | missing)
-
-    def _codes(
-        self, sheet: ValidatedSheet, column: Column, base: Resource
-    ) -> tuple[Any, list[Finding]]:
-        if column.sheet_link is not None:
-            return self._codes_of_rows(sheet, base.by_name[column.name], column.sheet_link)
-        if column.link is not None:
-            return self._codes_of_names(sheet, column, column.link)
-        raise AssertionError(f"{column.name} is not linked")
 
     def _codes_of_rows(
         self, sheet: ValidatedSheet, column: Column, link: SheetLink

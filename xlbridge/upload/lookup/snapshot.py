@@ -1,13 +1,26 @@
-"""Snapshots of the remote records of a sheet's rows."""
+"""Snapshots of the remote records of a sheet's rows, their storage, and their matching.
 
+``RecordMatching`` serves all who ask which record is a row's, one to one. Rows and records with the
+same key are one group. Rows get equal records first; which record is the next best, and which ones
+a row may not get, depends on the question that is asked.
+"""
+
+import json
 from abc import abstractmethod
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from enum import StrEnum
+from operator import itemgetter
 from typing import Any, NamedTuple
 
+from xlbridge.clock import Instant
+from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
-from xlbridge.upload.lookup.row_table import LazySequence
+from xlbridge.resources.remote import ExistingPolicy
+from xlbridge.upload.journal_database import transaction
+from xlbridge.upload.lookup.row_table import LazySequence, RowTable
 
 CODE_SEPARATOR = "/"
 """Separator of the parts of a record's code."""
@@ -134,3 +147,300 @@ def is_stable(snapshots: Sequence[Snapshot]) -> bool:
     """Return whether all snapshots are equal, so that nothing is still arriving."""
     first = list(snapshots[0])
     return all(list(snapshot) == first for snapshot in snapshots[1:])
+
+
+RecordKey = str | int
+"""Code of a record, or its index among those of its row if it has no code."""
+
+Rank = Callable[[int, FoundRecord], int | None]
+"""Rank of a record for the row at a position, lowest first; None if it cannot be the row's."""
+
+
+class RecordMatching:
+    """Matching of rows with the records that were found for them, by the rows' positions.
+
+    ``matched`` are the keys of the records that rows have got, ``free`` those of the others in
+    order; codes in ``taken`` belong to no row.
+    """
+
+    def __init__(
+        self, found: Mapping[int, Sequence[FoundRecord]], taken: Container[str] = ()
+    ) -> None:
+        self._found = {
+            at: {record.code or index: record for index, record in enumerate(records)}
+            for at, records in found.items()
+        }
+        known = dict.fromkeys(key for records in self._found.values() for key in records)
+        self.free = dict.fromkeys(key for key in known if key not in taken)
+        self.has_taken = len(self.free) < len(known)
+        self.matched: dict[int, RecordKey] = {}
+
+    def match(self, rank: Rank, order: Iterable[int] | None = None) -> None:
+        """Give each row without a record the free one of the lowest rank, by default in order."""
+        for at in self._found if order is None else order:
+            if at in self.matched:
+                continue
+            ranked = [
+                (value, key)
+                for key, record in self._found[at].items()
+                if key in self.free and (value := rank(at, record)) is not None
+            ]
+            if ranked:
+                _, best = min(ranked, key=itemgetter(0))
+                self.matched[at] = best
+                del self.free[best]
+
+    def match_last(self) -> None:
+        """Match the only row with the only record left over, unless other records are taken."""
+        if len(self.left) == len(self.free) == 1 and not self.has_taken:
+            self.match(lambda _at, _record: 0)
+
+    @property
+    def left(self) -> list[int]:
+        """Positions of the rows without a record."""
+        return [at for at in self._found if at not in self.matched]
+
+    def record(self, at: int) -> FoundRecord | None:
+        """Return the record of a row, None if it has none."""
+        return self._found[at][self.matched[at]] if at in self.matched else None
+
+    def found(self, at: int, key: RecordKey) -> FoundRecord | None:
+        """Return a record that was found for a row by its key, None if it was not."""
+        return self._found[at].get(key)
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """Presence of the record of a row among the new ones of its key, None if nothing proves it
+    either way.
+
+    ``code`` is its code, if that is certain; ``has_new`` is whether the key has new records that
+    others may have written, None if that is unknown.
+    """
+
+    present: bool | None = None
+    code: str = ""
+    has_new: bool | None = None
+
+
+def find_new(
+    new: Mapping[int, Sequence[FoundRecord]],
+    written: Collection[int] = (),
+    taken: Container[str] = (),
+    *,
+    counted: bool = False,
+) -> dict[int, Presence]:
+    """Return the presence of the records of rows that have one key, by the rows' positions.
+
+    ``new`` are the records that the key has since the rows were sent. The records of the rows in
+    ``written`` are certainly among them, their codes unknown; those with a code in ``taken`` are
+    no row's. Of three identical rows with two new records, the first two are present; but if
+    records can only be ``counted``, one more than there are rows leaves all unproven. A row's
+    absence is unproven if a new record equals no row, which may be the row as the system presents
+    it.
+    """
+    matching = RecordMatching(new, taken)
+    others = [at for at in new if at not in written]
+    wanted = {record.code for at in others for record in new[at] if record.same}
+    matching.match(_rank_equal, written)
+    matching.match(lambda _at, record: int(record.code in wanted), written)
+    has_new = bool(matching.free)
+    matching.match(_rank_equal)
+    left_equal = {
+        key for key in matching.free for at in new if (one := matching.found(at, key)) and one.same
+    }
+    is_certain = not (counted and left_equal)
+    absent = None if matching.free.keys() - left_equal or not is_certain else False
+    found = {}
+    for at in others:
+        record = matching.record(at)
+        if record is None or not is_certain:
+            found[at] = Presence(absent, has_new=has_new)
+        else:
+            found[at] = Presence(True, "" if written else record.code, has_new)
+    return found
+
+
+def _rank_equal(_at: int, record: FoundRecord) -> int | None:
+    return 0 if record.same else None
+
+
+def applied_rows(before: Snapshot, after: Snapshot, existing: ExistingPolicy) -> list[bool | None]:
+    """Return for each row whether its record is new, None if nothing proves it either way.
+
+    See ``find_new``, and the upload protocol, Reconcile.
+    """
+    if existing is ExistingPolicy.REPLACED:
+        # A record replaced by equal values is as wanted, whether or not the request arrived.
+        return [None if row is None else row.same > 0 for row in after]
+    proven: list[bool | None] = [None] * len(after)
+    groups: defaultdict[frozenset[tuple[str, str]], dict[int, Sequence[FoundRecord]]]
+    groups = defaultdict(dict)
+    for at, (was, now) in enumerate(zip(before, after, strict=True)):
+        if was is not None and now is not None:
+            groups[frozenset(now.key.items())][at] = now.new_since(was)
+    for new in groups.values():
+        for at, presence in find_new(new).items():
+            proven[at] = presence.present
+    return proven
+
+
+class Moment(StrEnum):
+    """Moment of a snapshot.
+
+    Before sending, right after writing, after the settle time, or to learn remote codes.
+    ``IDENTICAL`` are the records that equalled rows without a key before any was sent.
+    """
+
+    BEFORE = "before"
+    WRITTEN = "written"
+    AFTER = "after"
+    CODES = "codes"
+    IDENTICAL = "identical"
+
+
+class StoredSnapshot(NamedTuple):
+    """Snapshot in the journal, with its time and moment."""
+
+    at: datetime
+    moment: Moment
+    rows: Snapshot
+
+
+class StoredSnapshots:
+    """Snapshots of the remote records of jobs' rows in the journal's file."""
+
+    def __init__(self, db: LocalDatabase, now: Callable[[], Instant]) -> None:
+        self._db = db
+        self._now = now
+
+    def store(self, job_id: str, moment: Moment, snapshot: Snapshot) -> None:
+        """Store a snapshot durably."""
+        with transaction(self._db):
+            self.add(job_id, moment, snapshot)
+
+    def add(self, job_id: str, moment: Moment, snapshot: Snapshot) -> None:
+        """Store a snapshot within the caller's transaction."""
+        self._db.execute(
+            "INSERT INTO readings SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
+            "FROM readings WHERE job = ?",
+            (job_id, self._now().at.isoformat(), moment, snapshot_to_json(snapshot), job_id),
+        )
+
+    def all_of(self, job_id: str) -> list[StoredSnapshot]:
+        """Return the snapshots of a job, oldest first."""
+        found = self._db.execute(
+            "SELECT at, moment, rows FROM readings WHERE job = ? ORDER BY number", (job_id,)
+        )
+        return [
+            StoredSnapshot(datetime.fromisoformat(at), Moment(moment), snapshot_from_json(rows))
+            for at, moment, rows in found.fetchall()
+        ]
+
+    def first_before(self, job_id: str) -> Snapshot:
+        """Return the first snapshot of a job, taken before anything was sent; empty without one."""
+        stored = self.all_of(job_id)
+        return next((one.rows for one in stored if one.moment is Moment.BEFORE), ())
+
+    def newest(self, job_id: str, *moments: Moment) -> Snapshot | None:
+        """Return the newest snapshot of a job at one of the moments, None if there is none."""
+        found = self._db.execute(
+            "SELECT rows FROM readings WHERE job = ? "
+            "AND moment IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT 1",
+            (job_id, json.dumps(moments)),
+        ).fetchone()
+        return None if found is None else snapshot_from_json(found[0])
+
+
+def json_text(value: object) -> str:
+    """Return a value as JSON, in a fifth of the standard library's time."""
+    import msgspec
+
+    try:
+        return msgspec.json.encode(value, enc_hook=_plain).decode()
+    except UnicodeEncodeError:
+        # Only the standard library accepts lone surrogates, which a system may send.
+        return json.dumps(value, default=_plain)
+
+
+def json_texts(values: Sequence[object]) -> list[str]:
+    """Return each value as JSON, encoded together."""
+    import msgspec
+
+    try:
+        lines = msgspec.json.Encoder(enc_hook=_plain).encode_lines(values)
+    except UnicodeEncodeError:
+        return list(map(json_text, values))
+    return lines.decode().split("\n")[:-1]
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value.items())
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def value_of_json(text: str | bytes) -> Any:
+    """Return the value that ``json_text`` encoded."""
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return json.loads(text)
+
+
+def snapshot_to_json(snapshot: Snapshot) -> bytes:
+    """Return a snapshot as JSON: a list of its rows, or an object of its columns."""
+    if not isinstance(snapshot, ColumnarSnapshot):
+        return json_text(snapshot).encode()
+    lookups, keys, sent, found = snapshot.columns()
+    document = {
+        "count": len(snapshot),
+        "lookups": _compact(lookups),
+        "keys": [_compact_columns(key) for key in keys],
+        "sent": _compact_columns(sent),
+        "found": list(found.items()),
+    }
+    return json_text(document).encode()
+
+
+def _compact_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    return {name: _compact(values) for name, values in columns.items()}
+
+
+def _compact(values: Sequence[Any]) -> Any:
+    """Return values as a list, or as a single value if they are all equal."""
+    return values[0] if values and values.count(values[0]) == len(values) else values
+
+
+def snapshot_from_json(text: bytes) -> Snapshot:
+    """Return the snapshot that ``snapshot_to_json`` encoded."""
+    stored = value_of_json(text)
+    if isinstance(stored, list):
+        return tuple(
+            None if row is None else _stored_row(row["key"], row["sent"], row["found"])
+            for row in stored
+        )
+    count, found = stored["count"], dict(stored["found"])
+    keys = [_expanded_rows(key, count) for key in stored["keys"]]
+    sent = _expanded_rows(stored["sent"], count)
+    return tuple(
+        None if lookup is None else _stored_row(keys[lookup][at], sent[at], found.get(at, ()))
+        for at, lookup in enumerate(_expanded(stored["lookups"], count))
+    )
+
+
+def _expanded(values: Any, count: int) -> list[Any]:
+    """Return the values that ``_compact`` may have replaced by a single one."""
+    return values if isinstance(values, list) else [values] * count
+
+
+def _expanded_rows(columns: Mapping[str, Any], count: int) -> RowTable:
+    return RowTable({name: _expanded(values, count) for name, values in columns.items()}, count)
+
+
+def _stored_row(
+    key: Mapping[str, str], sent: Mapping[str, str | None], found: Sequence[Mapping[str, Any]]
+) -> RowSnapshot:
+    return RowSnapshot(key, sent, tuple(FoundRecord(**record) for record in found))

@@ -19,17 +19,15 @@ from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding
-from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
+from xlbridge.upload.claims import ClaimedRows, ClaimScope, Patience, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import MAX_PLAN_SECONDS, NO_POSITION, Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.comparison import select_rows
 from xlbridge.upload.lookup.row_lookup import business_keys
 from xlbridge.upload.lookup.row_table import RowTable
-from xlbridge.upload.lookup.snapshot import LookupResult, Snapshot
-from xlbridge.upload.lookup.snapshot_journal import Moment
+from xlbridge.upload.lookup.snapshot import LookupResult, Moment, Snapshot
 from xlbridge.upload.options import PlanOptions
-from xlbridge.upload.own_writes import Patience
 from xlbridge.upload.payload import (
     PendingPayload,
     file_hash,

@@ -16,15 +16,19 @@ from xlbridge.client import Client
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Resource
-from xlbridge.upload.claims import ClaimedRows, RowClaims
+from xlbridge.upload.claims import ClaimedRows, OwnWrites, RowClaims
 from xlbridge.upload.lookup.bulk_lookup import record_reader
 from xlbridge.upload.lookup.comparison import equal_records, rows_by_key, unread_rows
-from xlbridge.upload.lookup.matching import RecordMatching
 from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_of_rows
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
-from xlbridge.upload.lookup.snapshot import FoundRecord, LookupResult, RowSnapshot, Snapshot
+from xlbridge.upload.lookup.snapshot import (
+    FoundRecord,
+    LookupResult,
+    RecordMatching,
+    RowSnapshot,
+    Snapshot,
+)
 from xlbridge.upload.options import PlanOptions
-from xlbridge.upload.own_writes import OwnWrites
 from xlbridge.upload.planning.planned_row import (
     Difference,
     PlannedRow,

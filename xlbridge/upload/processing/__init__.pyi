@@ -1,6 +1,7 @@
-from .numbers import InvalidNumbers as InvalidNumbers, numbers_in_sheet as numbers_in_sheet
 from .plan import (
+    InvalidNumbers as InvalidNumbers,
     create_processing as create_processing,
+    numbers_in_sheet as numbers_in_sheet,
     plan_processing as plan_processing,
 )
 from .planned_record import (

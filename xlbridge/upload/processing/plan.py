@@ -1,13 +1,18 @@
-"""Plan of a processing, from the state of each record and the claims of other jobs."""
+"""Plan of a processing: the records that a sheet or a person names, and what becomes of each.
 
-from collections.abc import Iterable, Mapping
+That follows from the state of each record and the claims of other jobs.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import Mode
+from xlbridge.report_forms import list_first
+from xlbridge.resources import Mode, normalize_header
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims, repeat_while_outdated
 from xlbridge.upload.job import Job, JobSpec, planned_note
 from xlbridge.upload.processing.planned_record import (
@@ -23,11 +28,13 @@ from xlbridge.upload.processing.process_kinds import (
     RecordStatus,
     StateReader,
 )
-from xlbridge.upload.single_records.write_journal import RecordTask
-from xlbridge.workbook import WorkbookOrigin
+from xlbridge.upload.row_changes import RecordTask
+from xlbridge.workbook import WorkbookOrigin, cell_address
+from xlbridge.workbook.read import SheetCells, read_workbook
 
 if TYPE_CHECKING:
     from xlbridge.client import Client
+    from xlbridge.settings import WorkbookLimits
     from xlbridge.upload.context import UploadContext
     from xlbridge.upload.options import UploadOptions
 
@@ -78,7 +85,9 @@ def plan_processing(
     known = context.journal.claimed(scope, claims)
     elsewhere = context.claimed_elsewhere(scope, claims)
     everywhere = reduce(ClaimedRows.merge, elsewhere.values(), known)
-    staged = _unfinished_uploads(context, client) if kind.is_queued else {}
+    # The unfinished uploads, by the import logs of their queued files.
+    unfinished = (job for job in context.journal.jobs_in(client.identity) if not job.state.is_final)
+    staged = {job.last("log_id"): job.id for job in unfinished} if kind.is_queued else {}
     reader = StateReader(client, kind, numbers.places, at_once)
     states = reader.read(numbers.numbers)
     records = [
@@ -121,17 +130,6 @@ def _plan_record(
         case _:
             action = RecordAction.PROCESS
     return PlannedRecord(number, row, action, state.status, reason, remark, state.assigned)
-
-
-def _unfinished_uploads(context: "UploadContext", client: "Client") -> dict[int, str]:
-    """Return the unfinished uploads by the import logs of their queued files."""
-    queued: dict[int, str] = {}
-    for job in context.journal.jobs():
-        for part in context.journal.parts_of(job) or [job]:
-            log = part.last("log_id")
-            if log is not None and part.spec.system == client.identity and not part.state.is_final:
-                queued[log] = part.id
-    return queued
 
 
 def _digest(kind: ProcessKind, number: int) -> str:
@@ -208,3 +206,178 @@ def _record(
         return context.journal.create_from_tasks(
             spec, tasks, {**note, **planned}, actions, claims, plan.known
         )
+
+
+_HEADER_ROWS = 20
+"""Rows at the top of a sheet that are searched for its header."""
+
+_SHOWN_CELLS = 10
+_LEAST_INEXACT = 1e15
+"""Least number that a cell may not store exactly."""
+
+_DIGITS = re.compile(r"[0-9]{1,18}", re.ASCII)
+
+
+class InvalidNumbers(UsageError):
+    """Cells of the sheet, named in ``cells``, that are not numbers of records."""
+
+    def __init__(self, file: Path, cells: Sequence[str]) -> None:
+        super().__init__(
+            Text(
+                pt="{file}: {n} {n:célula não tem|células não têm} número de registro: {cells}",
+                en="{file}: {n} {n:cell has|cells have} no number of a record: {cells}",
+            ).format(file=file, n=len(cells), cells=list_first(cells, _SHOWN_CELLS)),
+            Text(
+                pt="Nada foi enviado: corrija as células ou apague as linhas.",
+                en="Nothing was sent: fix the cells or delete the rows.",
+            ),
+        )
+        self.cells = cells
+
+
+def numbers_in_sheet(
+    file: Path, kind: ProcessKind, limits: "WorkbookLimits", sheet: str | None = None
+) -> RecordNumbers:
+    """Return the record numbers in a workbook's column, found by its header.
+
+    Empty cells are skipped. Raises ``UsageError`` unless there is exactly one such sheet and
+    column; ``InvalidNumbers`` for cells with other values; ``WorkbookRefused`` if the file is not
+    a .xlsx that can be read safely.
+    """
+    cells, header, column = _find_column(file, kind, limits, sheet)
+    position = cells.first_column + column
+    hidden = cells.raw.layout.hidden_rows
+    others = _other_columns(file, cells, header, kind)
+    known: dict[int, int] = {}
+    places: dict[int, int] = {}
+    wrong: list[str] = []
+    empty = repeated = 0
+    for row in range(header + 1, cells.height + 1):
+        if any(
+            str(cells.columns[others[name]].value(row - 1)).strip() != value
+            for name, value in kind.only.items()
+            if name in others
+        ):
+            continue
+        number = _number(cells, row, column)
+        place = _number(cells, row, others[kind.within]) if kind.within else None
+        if isinstance(number, str):
+            wrong.append(f"{cell_address(row, position)} ({number})")
+        elif number is None:
+            empty += any(value != "" for value in cells.row(row - 1))
+        elif number in known:
+            repeated += 1
+        elif kind.within and not isinstance(place, int):
+            address = cell_address(row, cells.first_column + others[kind.within])
+            wrong.append(f"{address} ({place or '–'})")
+        else:
+            known[number] = row
+            if isinstance(place, int):
+                places[number] = place
+    if wrong:
+        raise InvalidNumbers(file, wrong)
+    if not known:
+        raise UsageError(
+            Text(
+                pt="{file}: a coluna {column} não tem nenhum número.",
+                en="{file}: the column {column} has no numbers.",
+            ).format(file=file, column=kind.number)
+        )
+    return RecordNumbers(
+        list(known),
+        list(known.values()),
+        places,
+        str(file.resolve()),
+        cells.name,
+        {kind.number: position},
+        hidden=sum(row in hidden for row in known.values()),
+        empty=empty,
+        repeated=repeated,
+    )
+
+
+def _number(cells: SheetCells, row: int, column: int) -> int | str | None:
+    """Return the number in a cell, None if it is empty or 0, its text if it is not a number."""
+    position = (row, cells.first_column + column)
+    raw = cells.raw
+    if position in raw.errors or position in raw.without_result or position in raw.scaled:
+        return raw.errors.get(position, "?")
+    value = cells.columns[column].value(row - 1)
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < _LEAST_INEXACT
+    text = str(int(value) if whole and isinstance(value, float) else value).strip()
+    if not _DIGITS.fullmatch(text):
+        return text or None
+    return int(text) or None
+
+
+def _find_column(
+    file: Path, kind: ProcessKind, limits: "WorkbookLimits", sheet: str | None
+) -> tuple[SheetCells, int, int]:
+    """Return the sheet with the column of the numbers, its header row, and the column.
+
+    A sheet named after the listing takes precedence.
+    """
+    sheets = read_workbook(file, limits, sheet).sheets
+    found = [(cells, row, column) for cells in sheets for row, column in _columns(cells, kind)]
+    candidates = [column for column in found if column[0].name == kind.listing] or found
+    if len(candidates) == 1:
+        return candidates[0]
+    headers = " / ".join(kind.headers)
+    if not candidates:
+        raise UsageError(
+            _NO_COLUMN.format(file=file, headers=headers),
+            Text(
+                pt="Use uma planilha como a de: xlbridge export {listing}",
+                en="Use a sheet like that of: xlbridge export {listing}",
+            ).format(listing=kind.listing),
+        )
+    in_several_sheets = len({cells.name for cells, _, _ in candidates}) > 1
+    raise UsageError(
+        Text(
+            pt="{file}: há mais de uma coluna {headers}: {places}.",
+            en="{file}: there is more than one column {headers}: {places}.",
+        ).format(
+            file=file,
+            headers=headers,
+            places=", ".join(
+                f"{cells.name}!{cell_address(row, cells.first_column + column)}"
+                for cells, row, column in candidates
+            ),
+        ),
+        Text(pt="Escolha a planilha com --sheet.", en="Choose the sheet with --sheet.")
+        if in_several_sheets
+        else Text(pt="Apague a que sobra.", en="Delete the surplus column."),
+    )
+
+
+def _other_columns(file: Path, cells: SheetCells, header: int, kind: ProcessKind) -> dict[str, int]:
+    """Return the columns of the kind's other fields, in the header row.
+
+    Raises ``UsageError`` if the one that records are read by is missing.
+    """
+    titles = [normalize_header(str(value)) for value in cells.row(header - 1)]
+    found = {
+        name: titles.index(normalize_header(name))
+        for name in (kind.within, *kind.only)
+        if name and normalize_header(name) in titles
+    }
+    if kind.within and kind.within not in found:
+        raise UsageError(_NO_COLUMN.format(file=file, headers=kind.within))
+    return found
+
+
+_NO_COLUMN = Text(
+    pt="{file}: nenhuma coluna se chama {headers}.", en="{file}: no column is called {headers}."
+)
+
+
+def _columns(cells: SheetCells, kind: ProcessKind) -> Iterator[tuple[int, int]]:
+    """Yield the Excel row and the column of each matching header in the first row that has any."""
+    wanted = {normalize_header(header) for header in kind.headers}
+    for position in range(min(_HEADER_ROWS, cells.height)):
+        titles = [normalize_header(str(value)) for value in cells.row(position)]
+        if wanted.intersection(titles):
+            yield from (
+                (position + 1, column) for column, title in enumerate(titles) if title in wanted
+            )
+            return

@@ -20,7 +20,7 @@ from xlbridge.upload.processing.planned_record import (
 )
 from xlbridge.upload.results.report import decision_step, evidence_remarks
 from xlbridge.upload.results.verdict import RowOutcome
-from xlbridge.upload.single_records.write_journal import WriteState
+from xlbridge.upload.row_changes import WriteState
 
 _CHECKED = Text(pt="conferido por {who}: {reason}", en="checked by {who}: {reason}")
 

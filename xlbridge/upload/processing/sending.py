@@ -20,7 +20,12 @@ from xlbridge.upload.processing.process_kinds import (
     find_kind,
 )
 from xlbridge.upload.reconcile import MAX_SETTLE_WAIT
-from xlbridge.upload.single_records.request import (
+from xlbridge.upload.row_changes import (
+    RecordWrite,
+    WriteState,
+    problems_note,
+)
+from xlbridge.upload.single_records.dispatch import (
     Announce,
     PreparedWrite,
     RecordChannel,
@@ -32,11 +37,6 @@ from xlbridge.upload.single_records.request import (
     result_of_absence,
     send_record,
     with_reason,
-)
-from xlbridge.upload.single_records.write_journal import (
-    RecordWrite,
-    WriteState,
-    problems_note,
 )
 from xlbridge.wire import WireModel
 

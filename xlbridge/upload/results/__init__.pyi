@@ -1,10 +1,13 @@
-from .job_report import job_document as job_document, job_report as job_report
 from .report import (
     history_table as history_table,
     job_json as job_json,
     jobs_table as jobs_table,
 )
-from .result_files import ensure_evidence as ensure_evidence
+from .result_files import (
+    ensure_evidence as ensure_evidence,
+    job_document as job_document,
+    job_report as job_report,
+)
 from .row_ledger import (
     ROW_COUNTS as ROW_COUNTS,
     RowChange as RowChange,

@@ -8,8 +8,7 @@ from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Value
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job
-from xlbridge.upload.lookup.snapshot import RowSnapshot
-from xlbridge.upload.lookup.snapshot_journal import Moment, StoredSnapshot
+from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, StoredSnapshot
 from xlbridge.upload.results.report import history_table
 from xlbridge.upload.results.verdict import RowOutcome
 

@@ -1,13 +1,13 @@
-"""Evidence of an upload: the rejects workbook, and the page on an upload in doubt."""
+"""Reports of jobs of any kind, and evidence: rejects workbook, page on an upload in doubt."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.errors import LocalFailure, UsageError
 from xlbridge.files import make_private_folder, path_beside
-from xlbridge.report_forms import ReportForms
+from xlbridge.report_forms import Report, ReportForms
 from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import REJECTS_INFIX, Job, State
@@ -15,7 +15,9 @@ from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.doubt_report import doubt_report
+from xlbridge.upload.results.report import job_json, upload_report
 from xlbridge.upload.results.row_ledger import messages_of
+from xlbridge.upload.results.undo_report import undo_json, undo_report
 from xlbridge.upload.results.verdict import (
     REJECTED_AS_A_WHOLE,
     RejectedRow,
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from xlbridge.upload.lookup.row_table import RowValues
     from xlbridge.upload.payload import ChildRows
     from xlbridge.workbook.write import RejectedRows
-
 
 _ENDED = frozenset({State.DONE, State.PARTIAL, State.REJECTED, State.NEEDS_PERSON})
 
@@ -208,3 +209,22 @@ def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:
     outcomes = journal.changes.outcomes(job.id)
     report = doubt_report(job, outcomes, sent, journal.snapshots.all_of(job.id))
     ReportForms.of_report(lambda: report).write("html", target)
+
+
+def job_report(journal: Journal, job: Job) -> Report:
+    """Return the report of an upload, an undo or a processing."""
+    if job.spec.mode is Mode.PROCESS:
+        # The modules for processing are rarely needed, and slow to import.
+        from xlbridge.upload.processing.report import process_report
+
+        return process_report(journal, job)
+    return upload_report(journal, job) if job.undo_of is None else undo_report(journal, job)
+
+
+def job_document(journal: Journal, job: Job) -> dict[str, Any]:
+    """Return the report of an upload, an undo or a processing as JSON."""
+    if job.spec.mode is Mode.PROCESS:
+        from xlbridge.upload.processing.report import process_json
+
+        return process_json(journal, job)
+    return job_json(journal, job) if job.undo_of is None else undo_json(journal, job)

@@ -15,14 +15,11 @@ from xlbridge.resources import KEY, Resource, normalize_header
 from xlbridge.resources.findings import Severity
 from xlbridge.resources.references import SheetLink, registry_named
 from xlbridge.settings import WorkbookLimits
-from xlbridge.upload.claims import ClaimScope
+from xlbridge.upload.claims import ClaimScope, Patience
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, Job, State
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
-from xlbridge.upload.lookup.matching import RecordMatching
-from xlbridge.upload.lookup.snapshot import Snapshot
-from xlbridge.upload.lookup.snapshot_journal import Moment
-from xlbridge.upload.own_writes import Patience
+from xlbridge.upload.lookup.snapshot import Moment, RecordMatching, Snapshot
 from xlbridge.upload.payload import file_hash, sent_rows
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.verdict import RowOutcome

@@ -32,7 +32,14 @@ from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, RowSnapshot
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowReason
-from xlbridge.upload.single_records.request import (
+from xlbridge.upload.row_changes import (
+    RecordTask,
+    RecordWrite,
+    Values,
+    WriteState,
+    plain_json,
+)
+from xlbridge.upload.single_records.dispatch import (
     Announce,
     PreparedWrite,
     RecordChannel,
@@ -44,13 +51,6 @@ from xlbridge.upload.single_records.request import (
     result_of_absence,
     send_record,
     with_reason,
-)
-from xlbridge.upload.single_records.write_journal import (
-    RecordTask,
-    RecordWrite,
-    Values,
-    WriteState,
-    plain_json,
 )
 from xlbridge.wire import Operation, WireModel, record_model
 from xlbridge.wire.imports import ImportQuery

@@ -14,30 +14,31 @@ from xlbridge.errors import ApiError, InDoubt
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Mode
 from xlbridge.upload.job import EVENTS_LOST, Job, State, planned_note
-from xlbridge.upload.lookup.snapshot_journal import Moment
+from xlbridge.upload.lookup.snapshot import Moment
 from xlbridge.upload.progress import RecordProgress
 from xlbridge.upload.reconcile import CHECK_AGAIN, INTERRUPTED, await_settled
 from xlbridge.upload.results.remote_verdict import rejected_row
 from xlbridge.upload.results.verdict import Verdict
+from xlbridge.upload.row_changes import (
+    CREATION,
+    NewState,
+    RecordTask,
+    RecordWrite,
+    WriteState,
+)
 from xlbridge.upload.single_records.changes import (
     RecordChanger,
     change_of_row,
     removal_of_row,
 )
 from xlbridge.upload.single_records.creations import RecordCreator
-from xlbridge.upload.single_records.dispatch import RecordDispatch, WriteOrder
-from xlbridge.upload.single_records.request import (
+from xlbridge.upload.single_records.dispatch import (
     RecordChannel,
+    RecordDispatch,
     SharedPause,
+    WriteOrder,
     WriteResult,
     with_reason,
-)
-from xlbridge.upload.single_records.write_journal import (
-    CREATION,
-    NewState,
-    RecordTask,
-    RecordWrite,
-    WriteState,
 )
 
 if TYPE_CHECKING:

@@ -11,14 +11,15 @@ from sqlalchemy import Connection
 
 from xlbridge.resources.checks import is_boleto
 from xlbridge.sandbox.amounts import percent_of, round_half_even
-from xlbridge.sandbox.areas.financial.tables import (
+from xlbridge.sandbox.areas.financial.titles import (
     OWNER_KEY,
     TITLE_KEY,
+    allocation_rows,
     payable_allocations,
     payable_files,
     payables,
+    title_scope,
 )
-from xlbridge.sandbox.areas.financial.titles import allocation_rows, title_scope
 from xlbridge.sandbox.areas.registry.seed import FIRST_DAY, TODAY, attachment_row, codes, write_rows
 from xlbridge.sandbox.areas.registry.tables import (
     abc_costs,

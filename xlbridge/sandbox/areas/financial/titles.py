@@ -12,8 +12,12 @@ from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import (
+    Column,
     ColumnElement,
     Connection,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
     Row,
     Table,
     and_,
@@ -27,15 +31,6 @@ from sqlalchemy import (
 
 from xlbridge.resources.checks import is_boleto
 from xlbridge.sandbox.amounts import amount_problems
-from xlbridge.sandbox.areas.financial.tables import (
-    OWNER_KEY,
-    TITLE_KEY,
-    payable_allocations,
-    payable_files,
-    payables,
-    receivable_allocations,
-    receivables,
-)
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers, RecordRegistration
 from xlbridge.sandbox.areas.registry.tables import (
     abc_costs,
@@ -44,6 +39,7 @@ from xlbridge.sandbox.areas.registry.tables import (
     clients,
     portfolios,
 )
+from xlbridge.sandbox.columns import derived_columns, metadata
 from xlbridge.sandbox.handler_registry import Call, handle_creation, handles, window_conditions
 from xlbridge.sandbox.problems import Problem, first_or_404, invalid, not_found, require_no_problems
 from xlbridge.wire import Attachment
@@ -72,6 +68,49 @@ from xlbridge.wire.financial import (
     Statement,
     StatementLine,
     StatementQuery,
+    TitleKey,
+)
+
+TITLE_KEY = tuple(TitleKey.model_fields)
+OWNER_KEY = ("exercise", "branch", "number", "sequence")
+"""Key of the title that a part or file belongs to, in the order of ``TITLE_KEY``."""
+
+
+def _owner_columns(titles: Table) -> tuple[Column[int] | ForeignKeyConstraint, ...]:
+    return (
+        *(Column(name, Integer, primary_key=True, autoincrement=False) for name in OWNER_KEY),
+        ForeignKeyConstraint(OWNER_KEY, [titles.c[name] for name in TITLE_KEY], ondelete="CASCADE"),
+    )
+
+
+def _allocations_table(name: str, titles: Table) -> Table:
+    place = Column("place", Integer, primary_key=True, autoincrement=False)
+    return Table(name, metadata, *_owner_columns(titles), place, *derived_columns(Allocation))
+
+
+receivables = Table(
+    "receivables",
+    metadata,
+    *derived_columns(Receivable, keys=TITLE_KEY, exclude=("rateio",)),
+    Index("receivables_by_client", "codigoDoCliente"),
+    Index("receivables_by_idws", "idws", unique=True),
+    Index("receivables_by_settlement", "codigoDaContaCorrente", "dataDeBaixa"),
+)
+receivable_allocations = _allocations_table("receivable_allocations", receivables)
+payables = Table(
+    "payables",
+    metadata,
+    *derived_columns(
+        Payable, keys=TITLE_KEY, exclude=("rateio", "Arquivos", "DescricaoDoCustoABC")
+    ),
+    Index("payables_by_settlement", "codigoDaContaCorrente", "dataDeBaixa"),
+)
+payable_allocations = _allocations_table("payable_allocations", payables)
+payable_files = Table(
+    "payable_files",
+    metadata,
+    *_owner_columns(payables),
+    *derived_columns(Attachment, keys=("Id",)),
 )
 
 

@@ -16,8 +16,6 @@ from xlbridge.sandbox.areas.purchasing.rules import (
     PurchaseOrderRegistration,
     PurchaseRequisitionRegistration,
     SpendingLimitRegistration,
-)
-from xlbridge.sandbox.areas.purchasing.tables import (
     buying_order_items,
     buying_orders,
     purchase_order_files,

@@ -8,23 +8,28 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, and_, exists, select, update
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Connection,
+    ForeignKey,
+    Index,
+    Row,
+    Table,
+    and_,
+    exists,
+    select,
+    update,
+)
 
 from xlbridge.sandbox.amounts import PRICE_PLACES, amount_problems, item_total
 from xlbridge.sandbox.areas.financial.titles import category_problems
-from xlbridge.sandbox.areas.purchasing.tables import (
-    buying_order_items,
-    buying_orders,
-    purchase_order_items,
-    purchase_orders,
-    purchase_requisition_items,
-    purchase_requisitions,
-    spending_limits,
-)
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, RecordRegistration
 from xlbridge.sandbox.areas.registry.tables import collaborators, products, projects
-from xlbridge.sandbox.areas.stock.tables import stock_requisitions
+from xlbridge.sandbox.areas.stock.movements import stock_requisitions
+from xlbridge.sandbox.columns import derived_columns, metadata
 from xlbridge.sandbox.problems import Problem
+from xlbridge.wire import Attachment
 from xlbridge.wire.budget import SpendingLimit, SpendingLimitChange, SpendingLimitInput
 from xlbridge.wire.purchasing import (
     BuyingOrder,
@@ -38,6 +43,72 @@ from xlbridge.wire.purchasing import (
     RequestedItem,
     RequestedItemInput,
 )
+
+
+def _header_number(header: Table) -> Column[int]:
+    (key,) = header.primary_key
+    return Column("number", ForeignKey(key), primary_key=True)
+
+
+purchase_requisitions = Table(
+    "purchase_requisitions",
+    metadata,
+    *derived_columns(
+        PurchaseRequisition,
+        keys=("numeroDaRequisicao",),
+        exclude=("itens", "DescricaoDoProjeto"),
+    ),
+)
+purchase_requisition_items = Table(
+    "purchase_requisition_items",
+    metadata,
+    _header_number(purchase_requisitions),
+    *derived_columns(RequestedItem, keys=("seq",)),
+)
+buying_orders = Table(
+    "buying_orders",
+    metadata,
+    *derived_columns(
+        BuyingOrder,
+        keys=("numeroDaOrdem",),
+        exclude=("itens", "DescricaoDoProjeto", "DescricaoDoColaboradorResponsavelCompras"),
+    ),
+)
+buying_order_items = Table(
+    "buying_order_items",
+    metadata,
+    _header_number(buying_orders),
+    *derived_columns(RequestedItem, keys=("seq",)),
+)
+purchase_orders = Table(
+    "purchase_orders",
+    metadata,
+    *derived_columns(
+        PurchaseOrder,
+        keys=("numeroPedido",),
+        exclude=("itens", "valorTotal", "Arquivos", "ArquivosNotasFiscais"),
+    ),
+)
+purchase_order_items = Table(
+    "purchase_order_items",
+    metadata,
+    _header_number(purchase_orders),
+    *derived_columns(PurchaseOrderItem, keys=("seq",)),
+)
+purchase_order_files = Table(
+    "purchase_order_files",
+    metadata,
+    _header_number(purchase_orders),
+    *derived_columns(Attachment, keys=("Id",)),
+    Column("of_invoice", Boolean, nullable=False),
+)
+spending_limits = Table(
+    "spending_limits",
+    metadata,
+    *derived_columns(SpendingLimit, keys=("idPlanejamento",)),
+    Index("spending_limits_by_month", "ano", "mes"),
+)
+
 
 AD_HOC = 0
 """``idProduto`` of an item that is not a registered product."""

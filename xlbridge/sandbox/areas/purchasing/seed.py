@@ -9,10 +9,11 @@ from typing import Any
 from sqlalchemy import Connection
 
 from xlbridge.sandbox.amounts import round_half_even
-from xlbridge.sandbox.areas.purchasing.rules import AD_HOC, document_rows
-from xlbridge.sandbox.areas.purchasing.tables import (
+from xlbridge.sandbox.areas.purchasing.rules import (
+    AD_HOC,
     buying_order_items,
     buying_orders,
+    document_rows,
     purchase_order_files,
     purchase_order_items,
     purchase_orders,

@@ -13,8 +13,7 @@ from sqlalchemy import Connection, Table, insert, select
 
 from xlbridge.sandbox.amounts import equal_parts, percent_of
 from xlbridge.sandbox.areas.financial.seed import split_rows
-from xlbridge.sandbox.areas.financial.tables import receivable_allocations, receivables
-from xlbridge.sandbox.areas.financial.titles import title_scope
+from xlbridge.sandbox.areas.financial.titles import receivable_allocations, receivables, title_scope
 from xlbridge.sandbox.areas.registry.seed import (
     TODAY,
     Customer,

@@ -32,14 +32,12 @@ from xlbridge.sandbox.areas.stock.movements import (
     balance_at,
     balances_of,
     format_quantity,
-    record_movement,
-    value_columns,
-)
-from xlbridge.sandbox.areas.stock.tables import (
     inventories,
     inventory_items,
     movements,
     of_warehouse,
+    record_movement,
+    value_columns,
 )
 from xlbridge.sandbox.columns import Amount
 from xlbridge.sandbox.handler_registry import Call, handles

@@ -25,8 +25,9 @@ from xlbridge.sandbox.areas.registry.seed import (
 )
 from xlbridge.sandbox.areas.registry.tables import branches, collaborators, cost_centres, projects
 from xlbridge.sandbox.areas.stock.inventories import open_inventory
-from xlbridge.sandbox.areas.stock.movements import Balance, BalanceKey
-from xlbridge.sandbox.areas.stock.tables import (
+from xlbridge.sandbox.areas.stock.movements import (
+    Balance,
+    BalanceKey,
     addressings,
     movements,
     stock_requisition_items,
