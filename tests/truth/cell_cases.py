@@ -172,7 +172,8 @@ def text_numbers() -> Iterator[Case]:
         ("1.000.000,00", 1000000),
         ("0,00", REFUSED), ("1000000000000,00", REFUSED), ("a combinar", REFUSED),
         ("10,0 0", REFUSED),
-        ("−100,00", REFUSED), ("R$1.234", REFUSED), ("000000001050", REFUSED), ("0010,50", 10.5), ("1\u202f234,56", 1234.56),
+        ("−100,00", REFUSED), ("R$1.234", REFUSED), ("000000001050", REFUSED),
+        ("0010,50", 10.5), ("1\u202f234,56", 1234.56),
     ]  # fmt: skip
     for text, meant in amounts:
         yield _text(_CR, "valorDoLancamento", text, meant)
@@ -338,7 +339,8 @@ def free_texts() -> Iterator[Case]:
         ("<b>Ana</b>", "<b>Ana</b>"),
         ('"Ana"', '"Ana"'), ("João & Maria", "João & Maria"), ("PADARIA АURORA", REFUSED),
         ("ﬁm", AnyOf(("fim", "ﬁm"))), ("a\\nb", "a\\nb"), ("undefined", REFUSED),
-        ("(vazio)", REFUSED), ("Jo%C3%A3o", REFUSED), ("S\\u00e3o Paulo", REFUSED), ("Jos=C3=A9", REFUSED),
+        ("(vazio)", REFUSED), ("Jo%C3%A3o", REFUSED), ("S\\u00e3o Paulo", REFUSED),
+        ("Jos=C3=A9", REFUSED),
         ("https://a.b/%C3%A3", "https://a.b/%C3%A3"),
         ("Manuten??o", REFUSED), ("S?o Paulo", REFUSED), ("?gua", REFUSED),
         ("Cart?o de cr?dito", REFUSED), ("Loading...", REFUSED), ("Carregando...", REFUSED),

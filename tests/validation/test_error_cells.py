@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import xlsxwriter
+from open_document import number_cell, of_text, write_ods
 from packing import FIRST_ROWS, MAIN, SHEET, good_parts, packed, text_cell, text_row, unpacked
 from sampling import across
 from sheets import GOOD, ErrorCell, write_records
@@ -143,3 +144,15 @@ def test_empty_formula_result_counts_as_missing(tmp_path: Path, catalogue: Catal
     )
     codes = [(f.cell, f.kind.code) for f in validated.findings]
     assert codes == [("A3", "required-missing"), ("A4", "formula-result")]
+
+
+def test_an_error_that_is_also_a_text_has_one_finding(tmp_path: Path, catalogue: Catalogue) -> None:
+    cell = (
+        '<table:table-cell table:formula="of:=NA()" office:value-type="string">'
+        "<text:p>#N/D</text:p></table:table-cell>"
+    )
+    names = ("descricaoDoTipoDeCliente", "codigoDoTipoDeCliente")
+    header = [of_text(f"<text:p>{name}</text:p>") for name in names]
+    path = write_ods(tmp_path / "a.ods", [header, [cell, number_cell(1)]])
+    sheet = validate_workbook(path, catalogue, resource="tipocliente")
+    assert [(f.cell, f.kind.code) for f in sheet.findings] == [("A2", "cell-error")]

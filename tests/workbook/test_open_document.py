@@ -93,6 +93,9 @@ def test_a_text_without_a_type_or_a_value_is_not_lost(tmp_path: Path) -> None:
     )
     sheet = read(path)
     assert [sheet.row(n) for n in range(2)] == [["", "x"], ["sem tipo", "5"]]
+    void = '<table:table-cell office:value-type="void">{}</table:table-cell>'
+    cells = [void.format("<text:p>vazio</text:p>"), void.format(""), text_cell("x")]
+    assert read(write_ods(tmp_path / "b.ods", [cells])).row(0) == ["vazio", "", "x"]
 
 
 _DIGITS = '<number:number number:decimal-places="2" number:min-integer-digits="1"/>'

@@ -511,6 +511,8 @@ _TYPED_VALUES: Mapping[str, str] = {
     "boolean": "boolean-value",
 }
 """Attributes of values by the value's type."""
+_VOID = "void"
+"""Type of a cell without a value, which may have a text."""
 
 _WHITE_SPACE = re.compile(r"[ \t\r\n]+")
 _LAST_BREAK = re.compile(r"[\r\n][ \t\r\n]*\Z")
@@ -522,9 +524,9 @@ _NO_TEXT = frozenset({"ruby-text", "note"})
 
 def _has_value(cell: Mapping[str, str]) -> bool:
     """Return whether a cell has a type, and the value that it requires."""
-    kind = cell.get(_VALUE_TYPE)
-    needed = _TYPED_VALUES.get(kind or "")
-    return kind is not None and (needed is None or _name(f"office:{needed}") in cell)
+    kind = cell.get(_VALUE_TYPE, _VOID)
+    needed = _TYPED_VALUES.get(kind)
+    return kind != _VOID and (needed is None or _name(f"office:{needed}") in cell)
 
 
 def _parsed_text(cell: _Element) -> str | None:
