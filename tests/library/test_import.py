@@ -51,6 +51,7 @@ def test_no_other_public_names_exist() -> None:
         "errors",
         "fix",
         "map",
+        "override_language",
         "schema",
         "set_language",
         "template",
