@@ -211,6 +211,7 @@ def links_of(
             elif (
                 is_party
                 and words & _NAME_WORDS
+                and not is_other(foreign.header)
                 and not columns_called(" ".join(words - _NAME_WORDS))
             ):
                 yield Candidate(foreign, column, MIN_SCORE, _BY_NAME, body)

@@ -217,6 +217,8 @@ _PART = Text(pt="é parte do nome da coluna", en="it is a part of the column's n
 
 _NUMBERS = frozenset({"numero", "number"})
 _BARE_KIND = frozenset({"tipo"})
+_OF_THE_COMPANY = frozenset({"codigoDaContaCorrente", "codigoDaFilial"})
+_OTHER_OWNERS = frozenset({"cliente", "fornecedor", "banco"})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -318,6 +320,9 @@ def _other_words(additional: Words, column: Column) -> Words:
         others |= known.other_amounts
     if "telephone" in column.checks:
         others |= known.codes - _NUMBERS
+    # "Conta do cliente" and "filial do banco" belong to somebody else.
+    if column.name in _OF_THE_COMPANY:
+        others |= _OTHER_OWNERS
     return additional & others
 
 
