@@ -152,7 +152,7 @@ class MappingProposal:
                 found[column.name] = [text for text in texts if value_key(text) not in known]
         return found
 
-    def asking(self, name: str, unknown: Mapping[str, Text]) -> "MappingProposal":
+    def asking(self, name: str, unknown: Mapping[str, object]) -> "MappingProposal":
         """Return the proposal with names of a column to be replaced, each with the similar ones."""
         (old,) = (column for column in self.columns if column.name == name)
         asked = dict.fromkeys(unknown, TO_FILL_IN)
