@@ -362,3 +362,55 @@ def test_a_plan_sends_and_proves_orders_with_a_row_for_each_item(
     assert done.returncode == 0, done.stderr
     assert "Rows: 2 = 2 accepted" in done.stdout
     assert "Everything accounted for: 2 of 2 rows read back" in done.stdout
+
+
+BELOW = (
+    "Nº do pedido;Emissão;Cliente;Código do produto;Qtde;Preço unitário;Total",
+    "4501;23/11/2026;1311;;;;31,00",
+    ";;;2001;2;10,50;21,00",
+    ";;;2002;1;10,00;10,00",
+    ";;;;;;",
+    "4502;24/11/2026;1197;2001;1;10,50;10,50",
+    ";;;2002;1;10,00;10,00",
+)
+
+
+def test_a_key_in_the_first_row_of_a_record_only_is_that_of_the_rows_below(
+    tmp_path: Path, at_demo: Xlbridge
+) -> None:
+    path = write(tmp_path, BELOW)
+    content = mapped(at_demo, tmp_path, "--resource", "pedido", codigoDaFilial=1)
+    assert content["columns"]["chave"] == {"from": "Nº do pedido", "down": True}
+    report = xb.validate(path, map=tmp_path / "m.yaml")
+    assert list(report.frame.index) == [2, 6]
+    items = report.children["produtos"].frame
+    # Rows are those of the sheet, and a row with nothing but cells of a record has no item.
+    assert list(items.index) == [3, 4, 6, 7]
+    assert list(items["chave"]) == ["4501", "4501", "4502", "4502"]
+    wrong = [line.replace(";1;10,00;", ";x;10,00;") for line in BELOW]
+    write(tmp_path, wrong)
+    assert [cell for cell, *_ in findings(at_demo)] == ["E4", "E7"]
+    write(tmp_path, BELOW)
+    options = "pedidos.csv", "--map", "m.yaml", "--yes", "--format", "json"
+    done = at_demo("upload", *options, "--annotate", "situacao.xlsx")
+    assert json.loads(done.stdout)["rows"]["accepted"] == 2, done.stderr
+    sheet = openpyxl.load_workbook(tmp_path / "situacao.xlsx").worksheets[0]
+    *_, state, _, _ = zip(*sheet.iter_rows(min_row=2, values_only=True), strict=True)
+    assert state == ("accepted",) * 3 + (None,) + ("accepted",) * 2
+
+
+def test_rows_without_a_number_but_with_other_cells_of_a_record_are_doubtful(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    path = write(tmp_path, [*BELOW, ";25/11/2026;1311;2001;1;10,50;10,50"])
+    proposed = xlbridge("map", path.name, "--resource", "pedido")
+    assert "Nº do pedido → chave: low confidence" in proposed.stderr
+    content = mapped(xlbridge, tmp_path, "--resource", "pedido", codigoDaFilial=1)
+    assert content["columns"]["chave"]["down"] is True
+    assert [cell for cell, *_ in findings(xlbridge)] == ["B6", "C6"]
+    content["lists"]["produtos"]["items"][0]["quantidade"]["down"] = True
+    (tmp_path / "m.yaml").write_text(yaml.safe_dump(content, allow_unicode=True), "utf-8")
+    assert (
+        "down is only valid in the chave"
+        in xlbridge("validate", path.name, "--map", "m.yaml").stderr
+    )

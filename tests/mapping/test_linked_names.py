@@ -296,3 +296,25 @@ def test_a_frame_with_names_is_planned_and_sent(
         refused = erp.upload(xb.validate(frame, "contasreceber", links=links), yes=True)
     assert (refused.state, refused.job) == ("rejected", None)
     assert refused.rejected["column"].tolist() == ["codigoDoCliente"]
+
+
+def test_names_that_the_system_lacks_are_asked_for_once(demo: Path, at_demo: Xlbridge) -> None:
+    rows = [row("Matrz São Paulo", 1311, "01.001", "LN-E"), row("Matriz São Paulo", 1311, "x", "F")]
+    write_rows(demo, HEADER, [*rows, row("Matrz São Paulo", 1311, "01.001", "LN-G")])
+    options = "--resource", "contasreceber", "--online", "-o", "proposed.yaml"
+    proposed = at_demo("map", "t.xlsx", *options)
+    assert "Replace each ? with the value that only you know: codigoDaFilial" in proposed.stderr
+    text = (demo.parent / "proposed.yaml").read_text("utf-8")
+    assert "the system does not have “Matrz São Paulo”. Similar: 1 – Matriz São Paulo." in text
+    asked = "values: {Matrz São Paulo: '?'}"
+    assert f"codigoDaFilial: {{from: Filial, link: filial, {asked}}}" in text
+    known = text.replace(asked, "values: {Matrz São Paulo: Matriz São Paulo}")
+    (demo.parent / "proposed.yaml").write_text(known.replace("'?'", "1"), "utf-8")
+    checked = at_demo("validate", "t.xlsx", "--map", "proposed.yaml", "--online")
+    assert "Filial (codigoDaFilial)" not in checked.stdout, checked.stdout
+    # Neither is it asked for again in another sheet.
+    other = demo.with_name("other.xlsx")
+    write_rows(other, [*HEADER[:-1], "Nº NF"], rows)
+    again = at_demo("map", "other.xlsx", "--resource", "contasreceber", "--online")
+    assert "values: {Matrz São Paulo: Matriz São Paulo}" in again.stdout, again.stdout
+    assert "codigoDaFilial" not in again.stderr.split("Replace each ?")[-1]

@@ -116,3 +116,11 @@ def test_the_columns_of_items_and_due_days_are_confirmed_in_the_browser(
     state.select_option("are left out")
     mapping.get_by_role("button", name="Confirm the columns").click()
     tab.locator("#known-counts", has_text="errors: 0").wait_for()
+    # A column that must differ in each record is no constant.
+    path = tmp_path / "centros de custo.csv"
+    path.write_text("Denominação;Gestor\nOficina;Rita\nMarketing;João\n", "utf-8")
+    tab.set_input_files('[data-testid="drop"]', path)
+    expect(mapping).to_contain_text(
+        "Different in each record; choose the column of the sheet above"
+    )
+    expect(mapping.locator("input[data-column=codigoDoCentroDeCusto]")).to_have_count(0)

@@ -176,7 +176,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "validate *.xlsx --format html -o achados.html",
         "validate titulos.xlsx --map titulos.yaml",
     ),
-    "map": ("map titulos.xlsx", "map titulos.xlsx -o titulos.yaml"),
+    "map": ("map titulos.xlsx", "map titulos.xlsx --online -o titulos.yaml"),
     "upload": (
         "upload receber.xlsx",
         "upload receber.xlsx --mode preview",

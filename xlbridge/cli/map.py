@@ -50,6 +50,14 @@ def _print_format(context: click.Context, _parameter: click.Parameter, wanted: b
     en="Writes the mapping to a YAML file (default: shows it).",
 )
 @force_option
+@option(
+    "--online",
+    is_flag=True,
+    pt="Procura no sistema os nomes de filiais, centros de custo e outros cadastros da empresa, e "
+    "pergunta pelos que ele não tem.",
+    en="Looks up the names of branches, cost centres and other things of the company in the "
+    "system, and asks for those that it does not have.",
+)
 @sheet_options
 @csv_options
 @numbers_option
@@ -68,6 +76,7 @@ def command(
     file: Path,
     output: Path | None,
     force: bool,
+    online: bool,
     resource: str | None,
     sheet: str | None,
     numbers: NumberStyle | None,
@@ -82,6 +91,7 @@ def command(
             describe_mapping,
             known_mapping,
             report_other_sheets,
+            with_names_asked,
         )
         from xlbridge.resources import load_catalogue
         from xlbridge.validation.mapping import (
@@ -104,8 +114,10 @@ def command(
             workbook=workbook,
             numbers=numbers,
         )
-        known = known_mapping(file, settings, resource, sheet)
+        known = None if online else known_mapping(file, settings, resource, sheet)
         proposal = known or propose(resource=resource, sheet=sheet)
+        if online and isinstance(proposal, MappingProposal):
+            proposal = with_names_asked(proposal, workbook(), catalogue, settings)
     text = describe_mapping(proposal)
     if sheet is None and isinstance(proposal, MappingProposal):
         report_other_sheets(proposal, [cells.name for cells in workbook().sheets], propose)

@@ -8,6 +8,7 @@ from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.profiles import choose_profile, settings_for
+from xlbridge.resources import Catalogue
 from xlbridge.settings import Settings
 from xlbridge.validation import ValidatedSheet, ValidationResult
 from xlbridge.validation.headers import NoFittingResource
@@ -20,7 +21,7 @@ from xlbridge.validation.mapping import (
     remember_mapping,
     remembered_mappings,
 )
-from xlbridge.workbook.read import read_workbook
+from xlbridge.workbook.read import WorkbookCells, read_workbook
 
 
 def known_mapping(
@@ -102,6 +103,22 @@ def _base_remarks(proposal: MappingProposal) -> Iterator[Text]:
         yield _GONE.format(headers=", ".join(gone))
     if new:
         yield _NEW.format(headers=", ".join(new))
+
+
+def with_names_asked(
+    proposal: MappingProposal, workbook: WorkbookCells, catalogue: Catalogue, settings: Settings
+) -> MappingProposal:
+    """Return a proposal that asks for the names which the system does not have.
+
+    Raises what ``connect`` and ``OnlineCheck.ask_unknown_names`` raise.
+    """
+    # Slow to import, and few calls need it.
+    from xlbridge.connection import connect
+    from xlbridge.upload.lookup import OnlineCheck
+
+    (cells,) = (one for one in workbook.sheets if one.name == proposal.sheet)
+    with connect(settings, print_message) as client:
+        return OnlineCheck(client).ask_unknown_names(proposal, cells, catalogue)
 
 
 def report_other_sheets(

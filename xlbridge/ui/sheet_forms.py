@@ -298,7 +298,8 @@ def _targets(resource: Resource, columns: Iterable[str]) -> Iterator[dict[str, o
     """Yield the columns that a header may be mapped to: those of the resource, and of the items in
     the rows of a sheet with lists."""
     for column in resource.columns:
-        yield {"name": column.name, "title": str(column.title), "required": column.required}
+        named = {"name": column.name, "title": str(column.title), "required": column.required}
+        yield {**named, "differs": "no_repeats" in column.checks}
     used = {tuple(path.split(".")[:2]) for path in columns if "." in path}
     for child in resource.children if used else ():
         blocks = [one for one in used if one[0] == child.sheet] or [(child.sheet, "1")]
@@ -306,7 +307,7 @@ def _targets(resource: Resource, columns: Iterable[str]) -> Iterator[dict[str, o
             for column in (one for one in child.columns if one.name != KEY):
                 title = f"{child.title} {number} · {column.title}"
                 path = f"{name}.{number}.{column.name}"
-                yield {"name": path, "title": title, "required": False}
+                yield {"name": path, "title": title, "required": False, "differs": False}
 
 
 def _header_text(cells: SheetCells, header_row: int, index: int) -> str:

@@ -208,6 +208,10 @@ _TEXTS: Mapping[str, Text] = {
         "(* obrigatória):",
         en="The sheet lacks these columns; enter one value for all rows (* required):",
     ),
+    "differs": Text(
+        pt="Diferente em cada registro; escolha acima a coluna da planilha: {names}.",
+        en="Different in each record; choose the column of the sheet above: {names}.",
+    ),
     "rows_read": Text(pt="as linhas são lidas", en="the rows are read"),
     "rows_left_out": Text(pt="ficam de fora", en="are left out"),
     "month_of_days": Text(pt="Coluna com o mês", en="Column with the month"),

@@ -148,8 +148,10 @@ function monthParts(name) {
 
 function constantParts() {
   const lacking = form.targets.filter(
-    (target) => (target.required && !columns[target.name]) || "constant" in (columns[target.name] || {}),
+    (target) =>
+      (target.required && !target.differs && !columns[target.name]) || "constant" in (columns[target.name] || {}),
   );
+  const missing = form.targets.filter((one) => one.required && one.differs && !columns[one.name]);
   const parts = lacking.map((target) => {
     const typed = element("input");
     typed.type = "text";
@@ -165,7 +167,9 @@ function constantParts() {
     field.title = target.name;
     return field;
   });
-  return parts.length ? [element("p", texts.constants), ...parts] : [];
+  const asked = parts.length ? [element("p", texts.constants), ...parts] : [];
+  const names = missing.map((one) => one.title).join(", ");
+  return missing.length ? [element("p", fill(texts.differs, { names })), ...asked] : asked;
 }
 
 function noteChange(typed) {

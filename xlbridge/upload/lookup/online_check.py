@@ -9,10 +9,10 @@ from types import MappingProxyType
 
 from xlbridge.client import Client
 from xlbridge.i18n import Text
-from xlbridge.resources import Resource
+from xlbridge.resources import Catalogue, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
-from xlbridge.resources.references import REFERENCES
+from xlbridge.resources.references import REFERENCES, linked_catalogue
 from xlbridge.resources.remote import ExistingPolicy, ReadBack
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, record_reader
 from xlbridge.upload.lookup.links import LinkResolver
@@ -23,6 +23,8 @@ from xlbridge.upload.lookup.snapshot import RowSnapshot
 from xlbridge.upload.options import Progress
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cross_sheet import values_of
+from xlbridge.validation.mapping import MappingProposal
+from xlbridge.workbook.read import SheetCells
 
 _NO_CODES: Mapping[str, Collection[str]] = MappingProxyType({})
 
@@ -70,6 +72,27 @@ class OnlineCheck:
         found = [*self._references(coded, resource, provided), *self._records(coded, resource)]
         sheet.resource, sheet.frame, sheet.findings = resource, coded.frame, coded.findings
         sheet.add(found)
+
+    def ask_unknown_names(
+        self, proposal: MappingProposal, cells: SheetCells, catalogue: Catalogue
+    ) -> MappingProposal:
+        """Return a proposed mapping that asks for the names in ``cells`` which the system lacks,
+        with those that are similar. Raises what ``Client.records`` raises."""
+        names = proposal.names_to_look_up(cells)
+        links = {one.name: one.body["link"] for one in proposal.columns if one.name in names}
+        resource = linked_catalogue(links, catalogue)[proposal.resource.name]
+        for name, texts in names.items():
+            column = resource.by_name[name]
+            if column.link is not None and texts:
+                records = self._links.records(column.link, column.kind, texts)
+                problems = ((text, records.problem(text, similar=True)) for text in texts)
+                unknown = {
+                    text: problem.details["similar"]
+                    for text, problem in problems
+                    if problem is not None and problem.code == "link-unknown"
+                }
+                proposal = proposal.asking(name, unknown) if unknown else proposal
+        return proposal
 
     def _references(
         self, sheet: ValidatedSheet, resource: Resource, provided: Mapping[str, Collection[str]]

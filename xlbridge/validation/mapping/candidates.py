@@ -111,7 +111,8 @@ def candidates_of(
             continue
         score, are_names = name_fit.score, names_records(column, foreign)
         if _is_identified_by_values(column, foreign):
-            score = max(score, _BY_VALUE_SCORE)
+            # A header with other words may be that of somebody else: "CPF do sócio".
+            score = max(score, _BY_VALUE_SCORE if score >= MEDIUM else HIGH - 0.01)
         elif are_names:
             # A column of names, or a link, which also finds codes, is preferred.
             score = min(score, _LINK_SCORE - _CLOSE - 0.02 + score / 100)
@@ -197,7 +198,7 @@ def links_of(
         registry = REFERENCES[column.references].resource or column.references
         body = {"from": foreign.header, "link": registry}
         is_party = registry in _PARTIES and not has_documents
-        if is_party and kinds and words & _DOCUMENT_WORDS:
+        if is_party and kinds and words & _DOCUMENT_WORDS and not is_other(foreign.header):
             # A document belongs to one record, a name may belong to several.
             score = _LINK_SCORE + 0.01
             yield Candidate(foreign, column, score, _BY_DOCUMENT, body)
@@ -210,6 +211,7 @@ def links_of(
             elif (
                 is_party
                 and words & _NAME_WORDS
+                and not is_other(foreign.header)
                 and not columns_called(" ".join(words - _NAME_WORDS))
             ):
                 yield Candidate(foreign, column, MIN_SCORE, _BY_NAME, body)

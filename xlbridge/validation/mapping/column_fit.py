@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -235,11 +235,17 @@ def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColum
         if key and counts[key] > 1:
             repeated.append(header)
         elif key:
-            filled = [row for row in rows if column.kind(row) is not CellKind.EMPTY]
-            sample, share = column.select(filled[:_SAMPLE_ROWS]), len(filled) / max(1, len(rows))
-            everything = column.select(filled)
-            columns.append(ForeignColumn(header, sample, everything, share, group=group))
+            columns.append(foreign_column(header, column, rows, group))
     return columns, repeated
+
+
+def foreign_column(
+    header: str, cells: CellColumn, rows: Sequence[int], group: str = ""
+) -> ForeignColumn:
+    """Return a column with the samples of its cells in ``rows``, counted from zero."""
+    filled = [row for row in rows if cells.kind(row) is not CellKind.EMPTY]
+    sample, share = cells.select(filled[:_SAMPLE_ROWS]), len(filled) / max(1, len(rows))
+    return ForeignColumn(header, sample, cells.select(filled), share, group=group)
 
 
 def fit(column: Column, foreign: ForeignColumn) -> float | None:

@@ -119,6 +119,11 @@ def is_bare_amount(header: str) -> bool:
     return mapping_words(header) <= _vocabulary().amounts
 
 
+def is_balance(header: str) -> bool:
+    """Return whether a header is that of a balance."""
+    return "saldo" in mapping_words(header)
+
+
 _COST_CENTRE = frozenset({"centro", "custo"})
 
 
@@ -212,6 +217,8 @@ _PART = Text(pt="é parte do nome da coluna", en="it is a part of the column's n
 
 _NUMBERS = frozenset({"numero", "number"})
 _BARE_KIND = frozenset({"tipo"})
+_OF_THE_COMPANY = frozenset({"codigoDaContaCorrente", "codigoDaFilial"})
+_OTHER_OWNERS = frozenset({"cliente", "fornecedor", "banco"})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -291,6 +298,11 @@ def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
         phrase & known.dates and not words & known.dates
     ):
         return None
+    # The "ID" of an invoice may be the other system's own, rather than its number.
+    usual = usual and "id" not in words - phrase
+    # The name of one thing is not that of another: of a pupil, a pet.
+    if phrase <= known.names and expected < specific:
+        return None
     usual = usual and (bool(words & fillers) or not phrase & known.codes)
     if specific == expected:
         return NameFit(0.88, _USUAL) if usual else NameFit(0.66, _POSSIBLE)
@@ -303,9 +315,15 @@ def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
 def _other_words(additional: Words, column: Column) -> Words:
     """Return the words besides a column's name that make a header's meaning another one: the cost
     price is not the price, the total of a boleto is not its number."""
-    known = _vocabulary()
-    is_amount = column.kind in {Kind.MONEY, Kind.NUMBER}
-    return additional & (known.other_things | (frozenset() if is_amount else known.other_amounts))
+    known, others = _vocabulary(), _vocabulary().other_things
+    if column.kind not in {Kind.MONEY, Kind.NUMBER}:
+        others |= known.other_amounts
+    if "telephone" in column.checks:
+        others |= known.codes - _NUMBERS
+    # "Conta do cliente" and "filial do banco" belong to somebody else.
+    if column.name in _OF_THE_COMPANY:
+        others |= _OTHER_OWNERS
+    return additional & others
 
 
 def _is_other_thing(words: Words, column: Column) -> bool:

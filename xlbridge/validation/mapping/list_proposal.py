@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Any
 
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Resource
@@ -18,6 +19,7 @@ from xlbridge.validation.headers.header_row import header_key, header_texts
 from xlbridge.validation.mapping.candidates import fit_and_body
 from xlbridge.validation.mapping.column_fit import (
     ForeignColumn,
+    foreign_column,
     record_rows,
 )
 from xlbridge.validation.mapping.header_names import (
@@ -56,12 +58,14 @@ _HALF_A_CENT = Decimal("0.005")
 class _Groups:
     """Rows of records: ``rows`` are the zero-based rows by the text of the ``key``; ``varying`` are
     the headers with several texts in most records that have several rows, ``constant`` the others:
-    a few records may be contradictory."""
+    a few records may be contradictory. ``down`` if some rows have no key and are the record's
+    above."""
 
     key: str
     rows: Mapping[str, Sequence[int]]
     constant: Set[str]
     varying: Set[str]
+    down: bool
 
     @property
     def repeat(self) -> bool:
@@ -75,11 +79,15 @@ class ListProposer:
     def __init__(self, cells: SheetCells, position: int, columns: Sequence[ForeignColumn]) -> None:
         self._columns = {column.header: column for column in columns}
         headers = [" ".join(text.split()) for text in header_texts(cells, position)]
-        rows = record_rows(cells, position)
-        self._texts = {
-            header: [display(value).strip() for value in column.values(rows)]
+        self._rows = record_rows(cells, position)
+        self._cells = {
+            header: column
             for header, column in zip(headers, cells.columns, strict=True)
             if header in self._columns
+        }
+        self._texts = {
+            header: [display(value).strip() for value in column.values(self._rows)]
+            for header, column in self._cells.items()
         }
         self._groups = list(self._grouped())
 
@@ -90,23 +98,48 @@ class ListProposer:
         bare = [one for one in self._columns if mapping_words(one) == {"numero"}]
         for header in numbers or bare:
             texts = self._texts[header]
-            has_numbers = all(any(map(str.isdigit, text)) for text in texts)
-            if has_numbers and not self._columns[header].are_dates:
+            has_numbers = all(any(map(str.isdigit, text)) for text in texts if text)
+            if has_numbers and any(texts[:1]) and not self._columns[header].are_dates:
                 yield self._groups_by(header)
 
     def _groups_by(self, header: str) -> _Groups:
-        """Return the groups of the rows with the same text in a column."""
-        rows = defaultdict[str, list[int]](list)
+        """Return the groups of the rows with the same text in a column, or none below it."""
+        rows, above = defaultdict[str, list[int]](list), ""
         for row, text in enumerate(self._texts[header]):
-            rows[text].append(row)
+            above = text or above
+            rows[above].append(row)
         several = [one for one in rows.values() if len(one) > 1]
         varying = {
             name
             for name, found in self._texts.items()
-            if 2 * sum(len({found[row] for row in one} - {""}) > 1 for one in several)
+            if 2 * sum(any(found[row] not in {"", found[one[0]]} for row in one) for one in several)
             > len(several)
         }
-        return _Groups(header, rows, self._texts.keys() - varying, varying)
+        constant = self._texts.keys() - varying
+        return _Groups(header, rows, constant, varying, "" in self._texts[header])
+
+    def _sampled(self, groups: _Groups, *, firsts: bool) -> Mapping[str, ForeignColumn]:
+        """Return the columns with the cells of the first rows of records, or of the rows that have
+        something of an item, if a record has its own cells in the first row only."""
+        if not groups.down:
+            return self._columns
+        rows = (
+            [one[0] for one in groups.rows.values()]
+            if firsts
+            else [
+                row
+                for row in range(len(self._rows))
+                if any(self._texts[header][row] for header in groups.varying)
+            ]
+        )
+        return {
+            header: replace(
+                foreign_column(header, self._cells[header], [self._rows[row] for row in rows]),
+                declared=one.declared,
+                group=one.group,
+            )
+            for header, one in self._columns.items()
+        }
 
     def with_lists(
         self,
@@ -153,7 +186,8 @@ class ListProposer:
             for column in one.columns
             for text in column.sources
         }
-        own = [c for c in self._columns.values() if c.header in groups.constant - taken]
+        sampled = self._sampled(groups, firsts=True)
+        own = [c for c in sampled.values() if c.header in groups.constant - taken]
         main = propose(resource, proposal.sheet, own, (), earlier, base, remembered)
         lists: dict[str, ProposedList] = {}
         used = set(taken)
@@ -180,7 +214,12 @@ class ListProposer:
         }
         if any(c.name in resource.required and c.name not in columns for c in main.columns):
             return None
-        columns[KEY] = ProposedColumn(KEY, {"from": groups.key}, self._certainty(groups), _IS_KEY)
+        body: dict[str, Any] = {"from": groups.key}
+        if groups.down:
+            body["down"] = True
+        own_headers = {text for one in columns.values() for text in one.sources}
+        certainty = self._certainty(groups, own_headers)
+        columns[KEY] = ProposedColumn(KEY, body, certainty, _IS_KEY)
         if not resource.needs_children and not self._adds_up(resource, columns, lists, groups):
             return None
         used |= {text for one in columns.values() for text in one.sources}
@@ -215,8 +254,12 @@ class ListProposer:
         is_place = column.name.casefold().endswith("municipio") and column.is_incomplete
         return column.confidence is Confidence.LOW or is_place
 
-    def _certainty(self, groups: _Groups) -> Confidence:
-        """Return the confidence in a key: low if another number would make other records."""
+    def _certainty(self, groups: _Groups, headers: Set[str]) -> Confidence:
+        """Return the confidence in a key: low if another number would make other records, or rows
+        without a key have other cells of a record, in the columns with the ``headers``."""
+        below = [row for one in groups.rows.values() for row in one[1:]]
+        if groups.down and any(self._texts[text][row] for text in headers for row in below):
+            return Confidence.LOW
         if not groups.repeat:
             return Confidence.MEDIUM
         mine = {tuple(rows) for rows in groups.rows.values()}
@@ -246,7 +289,7 @@ class ListProposer:
         before = set() if known is None else {t for one in known.columns for t in one.sources}
         own = [
             column
-            for header, column in self._columns.items()
+            for header, column in self._sampled(groups, firsts=False).items()
             if header not in used | {groups.key}
             and (header in groups.varying or header not in sure or header in before)
         ]

@@ -84,6 +84,8 @@ class MappedColumn(
     constant: One value for all rows.
     link: The registry in which the record that the cell or the constant names is looked up; its
         code is used. Words with values are looked up by these.
+    down: True if the key stands in the first row of a record only; a row without it belongs to the
+        record above.
     """
 
     source: Name | None = None
@@ -97,6 +99,7 @@ class MappedColumn(
     separator: str = " "
     constant: Scalar = None
     link: Name | None = None
+    down: bool = False
     name: Annotated[str, NOT_IN_FILES] = ""
 
     @property
@@ -111,14 +114,13 @@ class MappedColumn(
     def body(self) -> Mapping[str, object]:
         """The column as in a mapping file."""
         if self.join:
-            return {"join": list(self.join), "with": self.separator}
+            down = {"down": True} if self.down else {}
+            return {"join": list(self.join), "with": self.separator, **down}
         if self.source is None:
             link = {} if self.link is None else {"link": self.link}
             return {"constant": self.constant, **link}
-        options = {key: getattr(self, key) for key in _FROM_OPTIONS}
-        if not self.later:
-            del options["later"]
-        return {"from": self.source} | {key: it for key, it in options.items() if it is not None}
+        options = {key: it for key in _FROM_OPTIONS if (it := getattr(self, key))}
+        return {"from": self.source, **options}
 
     @property
     def is_direct(self) -> bool:
@@ -235,9 +237,10 @@ def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
 
 
 _SOURCES = ("from", "join", "constant")
-_FROM_OPTIONS = ("values", "numbers", "when", "sign", "month", "later", "link")
+_FROM_OPTIONS = ("values", "numbers", "when", "sign", "month", "later", "link", "down")
 _OF_SOURCE = dict.fromkeys(_FROM_OPTIONS, ("from",)) | {
     "with": ("join",),
+    "down": ("from", "join"),
     "link": ("from", "constant"),
 }
 """The sources of which each option of a column needs one."""
@@ -316,6 +319,8 @@ def _column_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
     for path, body in _bodies(content):
         if path[0] == "lists" and "sign" in body:
             yield (*path, "sign"), _NOT_IN_LISTS
+        if "down" in body and not (path == ("columns", KEY) and content.get("lists")):
+            yield (*path, "down"), _ONLY_OF_KEY.format(key=KEY)
         sources = [source for source in _SOURCES if source in body]
         if len(sources) != 1:
             yield path, _ONE_SOURCE
@@ -390,6 +395,9 @@ _NOT_IN_LISTS = Text(pt="sign não vale em listas.", en="sign is not valid in li
 _KEY_NEEDED = Text(
     pt="falta em columns a {key}, de uma coluna (from): as linhas com a mesma são um registro.",
     en="columns lacks the {key}, from a column: rows with the same one are one record.",
+)
+_ONLY_OF_KEY = Text(
+    pt="down só vale na {key}, com lists.", en="down is only valid in the {key}, with lists."
 )
 _SAME_VALUE = Text(
     pt="{key} é o mesmo que {first}; deixe um só.", en="{key} is the same as {first}; keep one."

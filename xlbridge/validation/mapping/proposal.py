@@ -36,6 +36,7 @@ from xlbridge.validation.mapping.column_fit import (
 )
 from xlbridge.validation.mapping.header_names import (
     NameMatcher,
+    is_balance,
     is_bare_amount,
     mapping_words,
     says_amount,
@@ -55,7 +56,8 @@ from xlbridge.validation.mapping.proposed_mapping import (
 )
 from xlbridge.validation.mapping.title_rows import amounts_of_party, due_day, selected_rows
 
-_DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc"})
+_DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc", "documento"})
+_OF_PARTY = frozenset({"numero", "cliente", "fornecedor", "empresa", "pessoa"})
 _DUE = "dataDeVencimento"
 _PARTY_SIGNS = {"codigoDoCliente": "positive", "codigoDoFornecedor": "negative"}
 """Sign of the amounts of receivables and payables in one column, by the column of the party."""
@@ -150,7 +152,7 @@ class _Choice(dict[str, ProposedColumn]):
             kinds, words = foreign.document_kinds(), mapping_words(foreign.header)
             if not kinds or (len(kinds) == 1 and not {"cnpj", "cpf"} <= words):
                 continue
-            is_named = bool(words & {*_DOCUMENT_WORDS, "documento"})
+            is_named = bool(words & _DOCUMENT_WORDS) and words <= _DOCUMENT_WORDS | _OF_PARTY
             confidence = Confidence.HIGH if is_named else Confidence.MEDIUM
             for kind, column in by_kind.items():
                 body = {"from": foreign.header, "when": kind}
@@ -239,7 +241,7 @@ class _Choice(dict[str, ProposedColumn]):
         headers = {foreign.header for foreign in sides}
         amounts = self[name].sources if name in self else ()
         # The balance beside them is no amount of a title.
-        if any(text not in headers and "saldo" not in mapping_words(text) for text in amounts):
+        if any(text not in headers and not is_balance(text) for text in amounts):
             return
         for other in [one.name for one in self.values() if not headers.isdisjoint(one.sources)]:
             del self[other]
@@ -320,6 +322,9 @@ def propose(
     # A header that says what it is outranks a bare noun.
     said = {one.name for one in candidates if one.says_amount}
     candidates = [one for one in candidates if one.says_amount or one.name not in said]
+    # So does an amount outrank its balance.
+    said = {one.name for one in candidates if one.says_amount and not is_balance(one.header)}
+    candidates = [one for one in candidates if one.name not in said or not is_balance(one.header)]
     if base is not None:
         old = set(map(header_key, base.header))
         choice.doubt_rivals([one for one in candidates if header_key(one.header) not in old])

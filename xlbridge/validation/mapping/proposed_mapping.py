@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined
 from xlbridge.resources import KEY, Resource
 from xlbridge.validation.headers.header_row import header_key
+from xlbridge.validation.mapping.column_fit import foreign_columns, takes_listed_names
 from xlbridge.validation.mapping.header_names import (
     columns_called,
 )
@@ -16,9 +17,14 @@ from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
     SheetMapping,
     item_path,
+    value_key,
 )
+from xlbridge.workbook.read import SheetCells
 
 _OTHER_COLUMN_PENALTY = 0.5
+_UNKNOWN = Text(
+    pt="o sistema não tem “{name}”.{similar}", en="the system does not have “{name}”.{similar}"
+)
 
 
 class Confidence(StrEnum):
@@ -130,6 +136,34 @@ class MappingProposal:
         new = {header_key(text): text for text in self.header}
         gone = [text for key, text in old.items() if key not in new]
         return gone, [text for key, text in new.items() if key not in old]
+
+    def names_to_look_up(self, cells: SheetCells) -> Mapping[str, Sequence[str]]:
+        """Return the names in the linked columns of branches, cost centres and so on, without those
+        that have values; clients, suppliers and products are registered rather than translated.
+
+        ``cells`` are those of the sheet.
+        """
+        words = {one.header: one.words for one in foreign_columns(cells, self.header_row - 1)[0]}
+        found = {}
+        for column in self.columns:
+            if "link" in column.body and takes_listed_names(self.resource.by_name[column.name]):
+                known = set(map(value_key, column.body.get("values", ())))
+                texts = (text for header in column.sources for text in words.get(header, ()))
+                found[column.name] = [text for text in texts if value_key(text) not in known]
+        return found
+
+    def asking(self, name: str, unknown: Mapping[str, object]) -> "MappingProposal":
+        """Return the proposal with names of a column to be replaced, each with the similar ones."""
+        (old,) = (column for column in self.columns if column.name == name)
+        asked = dict.fromkeys(unknown, TO_FILL_IN)
+        body = {**old.body, "values": {**old.body.get("values", {}), **asked}}
+        reasons = [_UNKNOWN.format(name=text, similar=similar) for text, similar in unknown.items()]
+        confidence = min(old.confidence, Confidence.MEDIUM, key=RISING.index)
+        why = joined([old.reason, *reasons], "; ")
+        # The period of the last sentence is that of the whole reason.
+        why = Text(pt=why.pt.removesuffix("."), en=why.en.removesuffix("."))
+        new = ProposedColumn(name, body, confidence, why)
+        return replace(self, columns=[new if one is old else one for one in self.columns])
 
     @property
     def open_columns(self) -> Mapping[str, ProposedColumn]:

@@ -16,6 +16,7 @@ from xlbridge.resources import Kind, Resource
 from xlbridge.validation.cells.text import display
 from xlbridge.validation.mapping.header_names import (
     columns_called,
+    document_words,
     is_amount,
     is_due_date,
     mapping_words,
@@ -88,12 +89,23 @@ def choose_proposal(
     owners = _owners_of_columns(best.header, resources, [p.resource for p in counting])
     if owners and not best.lists:
         raise _rows_of_lists(owners)
-    named = [proposal for proposal in counting or proposals if proposal.resource.name in titled]
+    numbers = {text for text in best.header if document_words(text)}
+    most = math.inf if numbers & best.used_headers or not numbers else len(best.used_headers)
+    named = [
+        one
+        for one in counting or proposals
+        if one.resource.name in titled
+        or (one.weight == -math.inf and numbers & one.used_headers and len(one.used_headers) > most)
+    ]
     if named and not best.lists and all(one.weight == -math.inf for one in named):
         # Such as orders without their items.
         titles = _titles(proposal.resource for proposal in named)
         hint = _HOW_TO_ADD_LISTS.format(name=named[0].resource.name)
         raise UsageError(_NO_LISTS.format(titles=titles), hint)
+    # Quantities beside nearly nothing but the columns of a registry may be its stock.
+    registries = [one for one in proposals if one.weight > best.weight + _MUCH]
+    if not best.lists and best.resource.name not in titled and best.base is None and registries:
+        is_clear, ranked = False, [*registries, *ranked]
     if not is_clear:
         raise _no_resource(path, ranked, titled)
     balances = [

@@ -127,7 +127,8 @@ def _first_rows(
     """Return the first row of the record of each row that is read, none of a sheet without lists; a
     row without a key is a record of its own, which lacks it.
 
-    A row that leaves the words empty by which its record is left out is left out as well.
+    A row that leaves the words empty by which its record is left out is left out as well. A key
+    that is filled ``down`` is the one above.
     """
     if not mapping.lists:
         return {}
@@ -135,8 +136,11 @@ def _first_rows(
     columns = [found.cells.columns[found.index(text)] for text in key.sources]
     words = [found.cells.columns[found.index(text)] for text in mapping.rows]
     firsts, known, gone = {}, dict[tuple[str, ...], int](), set[tuple[str, ...]]()
+    texts: tuple[str, ...] = ()
     for row in rows_below(found):
-        texts = tuple(shown_text(column.value(row - 1)) for column in columns)
+        above, texts = texts, tuple(shown_text(column.value(row - 1)) for column in columns)
+        if key.down and not any(texts):
+            texts = above or texts
         if row in left_out:
             gone.add(texts)
         elif texts not in gone or any(shown_text(column.value(row - 1)) for column in words):
