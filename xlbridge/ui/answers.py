@@ -41,12 +41,20 @@ class InvalidFields(UsageError):
         self.problems = problems
 
 
+class ErrorsInGrid(UsageError):
+    """A sheet has errors, which the grid shows; the page counts them where it leads to them."""
+
+
 def error_json(error: XlbridgeError) -> dict[str, Any]:
-    """Return the message and hint of an error, and the problems of fields."""
+    """Return the message and hint of an error, and what it is about: fields or the grid."""
     message, hint = error.message, error.hint
     if isinstance(error, InvalidFilter):
         message, hint = error.message_with(filter_label), error.hint_with(filter_label)
-    document = {"message": str(message), "hint": "" if hint is None else str(hint)}
+    document: dict[str, Any] = {
+        "message": str(message),
+        "hint": "" if hint is None else str(hint),
+        "in_grid": isinstance(error, ErrorsInGrid),
+    }
     if isinstance(error, InvalidFields):
         return document | {"fields": list(map(asdict, error.problems))}
     return document

@@ -12,7 +12,7 @@ from xlbridge.i18n import OR, Text, count_text, joined
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.report_forms import Report, ReportForms, group_by_reason
 from xlbridge.resources import Column, Mode
-from xlbridge.ui.answers import table_json
+from xlbridge.ui.answers import ErrorsInGrid, table_json
 from xlbridge.ui.control_totals import SheetTotals, outcome_totals
 from xlbridge.ui.environment import OnChange, PageConnection
 from xlbridge.ui.row_remarks import PAGE_REMEDIES, PlannedAction, planned_view, refusals
@@ -322,7 +322,7 @@ def _rows_to_send(
         rows = uploads.rows_to_send(sheet, options, earlier, in_place=True)
     except InvalidSheet as error:
         _mark_names(editor, sheet, error.sheet)
-        raise UsageError(_ERRORS_LEFT.format(n=count_text(editor.count_errors()))) from error
+        raise ErrorsInGrid(_ERRORS_LEFT.format(n=count_text(editor.count_errors()))) from error
     _mark_names(editor, sheet, rows.sheet if isinstance(rows, CorrectedRows) else rows)
     return rows
 

@@ -211,11 +211,12 @@ async function confirm() {
   const { resource, sheet, header_row, rows, once, accept } = form;
   const content = { resource, sheet, header_row, columns, rows, once, accept };
   let problems = [];
-  const showFields = (found) => {
-    problems = found;
+  const showBeside = (error) => {
+    problems = error.fields ?? [];
+    return false; // the message above says that nothing is confirmed yet
   };
   await replaceChoices(
-    () => post("/api/map", content, { showFields }),
+    () => post("/api/map", content, { showBeside }),
     (answer) => {
       confirmed(answer);
       byId(byId("known-send").hidden ? "to-mend" : "known-send").focus();
