@@ -1,4 +1,4 @@
-"""The first minutes with the page: a sample, three steps, help, language and theme, keyboard alone."""
+"""The first minutes with the page: a sample, help, language and theme, keyboard alone."""
 
 from pathlib import Path
 

@@ -47,9 +47,7 @@ def test_the_bar_leaves_room_for_the_sheet_on_a_telephone(
         assert boxes[part]["y"] + boxes[part]["height"] <= boxes[".bar nav"]["y"]
 
 
-def test_the_menu_stays_on_the_first_line(
-    page: Page, ui: RunningPage, tmp_path: Path
-) -> None:
+def test_the_menu_stays_on_the_first_line(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "END", ("Um",)))
     for width in (900, 1000, 1100, 1200, 1280):
         tab.set_viewport_size({"width": width, "height": 800})

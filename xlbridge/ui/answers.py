@@ -89,7 +89,10 @@ class MalformedRequest(XlbridgeError):
     """A request is not one that the page's scripts send."""
 
     def __init__(self, reason: str) -> None:
-        text = Text(pt="Requisição malformada: {reason}.", en="The request is malformed: {reason}.")
+        text = Text(
+            pt="A página enviou algo que não se entende: {reason}. Recarregue-a.",
+            en="The request is malformed: {reason}. Reload the page.",
+        )
         super().__init__(text.format(reason=reason))
 
 

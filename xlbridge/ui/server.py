@@ -191,7 +191,7 @@ _LOST = Text(
     "your corrections are stored (under Open, if it was restarted).",
 )
 _FOREIGN = Text(
-    pt="Recusado: a requisição não vem desta página.",
+    pt="Recusado: o acesso não vem desta página.",
     en="Refused: the request does not come from this page.",
 )
 

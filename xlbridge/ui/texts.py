@@ -90,7 +90,7 @@ _TEXTS: Mapping[str, Text] = {
         ".ods.\n"
         "If the headers are your company's own, say once what each column means; the next time "
         "they are known.\n"
-        "If the sheet was not recognised, choose the kind of record and enter the row of its header.\n"
+        "If the sheet was not recognised, choose the kind of record and enter the header's row.\n"
         "Closed the page in the middle of the work? It is under “Continue an edit”.",
     ),
     "help_mend": Text(
