@@ -98,6 +98,7 @@ def test_from_file_to_sent_by_keyboard_alone(
     tab.locator('[data-cell="A3"].error').wait_for()
     tab.keyboard.press("F8")
     tab.locator("#remark", has_text="required").wait_for()
+    expect(tab.locator("#grid textarea")).to_be_focused()
     tab.keyboard.type("Loja 1")
     tab.keyboard.press("Enter")
     tab.locator("#counts", has_text="errors: 0").wait_for()

@@ -24,8 +24,8 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """Problem of a field of the mapping's form: its column, the word of the sheet that the field
-    converts, None for any other field, and the message."""
+    """Problem of a field: its column or filter, the word of the sheet that a field of the mapping's
+    form converts, None for any other field, and the message."""
 
     column: str
     word: str | None
@@ -48,16 +48,16 @@ class ErrorsInGrid(UsageError):
 def error_json(error: XlbridgeError) -> dict[str, Any]:
     """Return the message and hint of an error, and what it is about: fields or the grid."""
     message, hint = error.message, error.hint
+    fields: Sequence[FieldProblem] = error.problems if isinstance(error, InvalidFields) else ()
     if isinstance(error, InvalidFilter):
         message, hint = error.message_with(filter_label), error.hint_with(filter_label)
-    document: dict[str, Any] = {
+        fields = [FieldProblem(name.value, None, str(message)) for name in error.names]
+    return {
         "message": str(message),
         "hint": "" if hint is None else str(hint),
         "in_grid": isinstance(error, ErrorsInGrid),
+        "fields": list(map(asdict, fields)),
     }
-    if isinstance(error, InvalidFields):
-        return document | {"fields": list(map(asdict, error.problems))}
-    return document
 
 
 def table_json(table: Table) -> dict[str, Any]:

@@ -154,6 +154,26 @@ export function showProblem(text) {
   byId("problem").hidden = !text;
 }
 
+// Shows a message beside a field, until the field changes.
+let fieldProblems = 0;
+
+export function showFieldProblem(control, message) {
+  dropFieldProblem(control);
+  fieldProblems += 1;
+  const beside = element("div", message, "field-problem");
+  beside.id = `problem-${fieldProblems}`;
+  control.setAttribute("aria-invalid", "true");
+  control.setAttribute("aria-describedby", beside.id);
+  (control.closest("label") ?? control).after(beside);
+  control.addEventListener("input", () => dropFieldProblem(control), { once: true });
+}
+
+export function dropFieldProblem(control) {
+  document.getElementById(control.getAttribute("aria-describedby"))?.remove();
+  control.removeAttribute("aria-invalid");
+  control.removeAttribute("aria-describedby");
+}
+
 const shown = new Map();
 export const whenShown = (name, run) => shown.set(name, run);
 

@@ -1,7 +1,7 @@
 // Mapping: each header of the sheet with sample values, and the column that it is mapped to.
 // Columns have the form of the mapping file: from, join or constant.
 
-import { byId, element, fill, labelled, option, post, replaceChoices, showProblem, tableLine, texts } from "./core.js";
+import { byId, dropFieldProblem, element, fill, labelled, option, post, replaceChoices, showFieldProblem, showProblem, tableLine, texts } from "./core.js";
 
 const SEVERAL = "*";
 let form = null;
@@ -169,7 +169,7 @@ function constantParts() {
 }
 
 function noteChange(typed) {
-  dropProblem(typed);
+  dropFieldProblem(typed);
   changed = true;
   byId("map").disabled = false;
   byId("map").className = "main";
@@ -183,22 +183,9 @@ function showProblems(problems) {
     const own = controls.filter((one) => one.dataset.column === column);
     const found = field ?? own.find((one) => one.dataset.word === (word ?? undefined)) ?? own[0];
     const control = found ?? controls.find((one) => usesOf(one.dataset.header).includes(column));
-    if (!control) continue;
-    dropProblem(control);
-    const shown = element("div", message, "field-problem");
-    shown.id = `problem-${controls.indexOf(control)}`;
-    control.setAttribute("aria-invalid", "true");
-    control.setAttribute("aria-describedby", shown.id);
-    (control.closest("label") ?? control).after(shown);
+    if (control) showFieldProblem(control, message);
   }
   byId("mapping").querySelector("[aria-invalid]")?.focus();
-}
-
-function dropProblem(control) {
-  const shown = document.getElementById(control.getAttribute("aria-describedby"));
-  if (shown) shown.remove();
-  control.removeAttribute("aria-invalid");
-  control.removeAttribute("aria-describedby");
 }
 
 async function confirm() {
