@@ -32,9 +32,12 @@ ALWAYS_SEVERAL = {"filters.py", "forms.py"}
 """Modules whose counts are always above a limit of hundreds."""
 
 IN_CODE = re.compile(
-    r"`[^`]*`|xlbridge( [\w-]+)+|erp\.\w+|--[\w-]+|\w*[=({][\w.|:\u2026 ]*[)}]|<[^>]*>|\]\([^)]*\)"
+    r"`[^`]*`|xlbridge( [\w-]+)+|erp\.\w+|--[\w-]+|\w*[=({][\w.|:!\u2026 ]*[)}]|\w+=[\w.]+"
+    r"|<[^>]*>|\]\([^)]*\)"
 )
 """Parts of texts that are not words for people."""
+NAMED = re.compile(r"```.*?```|(?<!\*)\*[^*\n]+\*(?!\*)", re.DOTALL)
+"""Commands, and names of buttons, in a guide."""
 
 SOURCES = sorted(Path(xlbridge.__file__).parent.rglob("*.py"))
 
@@ -73,19 +76,26 @@ def test_no_message_is_empty_in_either_language() -> None:
     assert blank == []
 
 
-def test_portuguese_uses_the_words_of_the_glossary() -> None:
-    """Commands, options and placeholders keep their names."""
+@pytest.mark.parametrize(("language", "known"), [("pt", "retida"), ("en", "payload")])
+def test_texts_use_the_words_of_the_glossary(language: str, known: str) -> None:
+    """Commands, options and placeholders keep their names. English guides are for developers,
+    too."""
     rows = (ROOT / "docs" / "glossary.md").read_text("utf-8").splitlines()
-    avoided = [row.split("|")[4] for row in rows if row.startswith("|")][2:]
+    place = {"pt": 4, "en": 5}[language]
+    avoided = [row.split("|")[place] for row in rows if row.startswith("|")][2:]
     words = [word.strip() for cell in avoided for word in cell.split(",") if word.strip() != "–"]
-    assert "retida" in words
+    assert known in words
     wrong = re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE)
-    found = [(path.name, line, pt) for path in SOURCES for line, pt, _ in texts(path)]
-    for path in [*ROOT.glob("*.pt-BR.md"), *(ROOT / "docs").rglob("*.pt-BR.md")]:
-        found += [
-            (path.name, n, text) for n, text in enumerate(path.read_text("utf-8").splitlines())
-        ]
-    assert [one for one in found if wrong.search(IN_CODE.sub("", one[2]))] == []
+    found = [
+        (f"{path.name}:{line}", pt if language == "pt" else en)
+        for path in SOURCES
+        for line, pt, en in texts(path)
+    ]
+    if language == "pt":
+        for path in [*ROOT.glob("*.pt-BR.md"), *(ROOT / "docs").rglob("*.pt-BR.md")]:
+            found.append((path.name, NAMED.sub("", path.read_text("utf-8"))))
+    spoken = [(place, IN_CODE.sub("", text)) for place, text in found]
+    assert [(place, wrong.findall(text)) for place, text in spoken if wrong.search(text)] == []
 
 
 def test_plural_forms_follow_the_number() -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Page as Tab, expect
 from running_page import RunningPage
 from sheets import write_clients, write_records
 from test_page_features import PLAN
-from test_workflow import begin
+from test_workflow import begin_without_file, drop
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -47,9 +47,14 @@ def test_every_screen_keeps_the_rules_of_accessibility(
         record = {"codigoInterno": "AXE-1", "valorUnitario": price}
         changed = write_records(tmp_path / "produtos.xlsx", "produto", [record])
         assert xlbridge("upload", changed, "--yes", *options, **own).returncode == 0
-    tab = begin(page, ui, path)
+    tab = begin_without_file(page, ui)
+    tab.locator("#help-button").click()
+    tab.locator("#menu summary").click()
+    found = violations(tab, "first steps, help and menu")
+    tab.locator("#help-button").click()
+    drop(tab, path)
     tab.locator("#mapping summary").click()
-    found = violations(tab, "begin")
+    found += violations(tab, "begin")
     tab.locator("#to-mend").click()
     tab.get_by_test_id("next-error").click()
     tab.locator("#remark", has_text="required").wait_for()

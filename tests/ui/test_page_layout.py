@@ -39,21 +39,19 @@ def test_the_bar_leaves_room_for_the_sheet_on_a_telephone(
     tab.set_viewport_size({"width": 390, "height": 844})
     boxes = {
         part: tab.locator(part).bounding_box()
-        for part in (".bar", ".bar nav", "#environment", "#end")
+        for part in (".bar", ".bar nav", "#environment", "#help-button", "#menu")
     }
-    assert boxes[".bar"]["height"] <= 844 / 4
-    assert boxes["#end"]["x"] + boxes["#end"]["width"] <= 390
-    for part in ("#environment", "#end"):
+    assert boxes[".bar"]["height"] <= 844 / 6
+    assert boxes["#menu"]["x"] + boxes["#menu"]["width"] <= 390
+    for part in ("#environment", "#help-button", "#menu"):
         assert boxes[part]["y"] + boxes[part]["height"] <= boxes[".bar nav"]["y"]
 
 
-def test_the_end_button_stays_on_the_first_line(
-    page: Page, ui: RunningPage, tmp_path: Path
-) -> None:
+def test_the_menu_stays_on_the_first_line(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "END", ("Um",)))
     for width in (900, 1000, 1100, 1200, 1280):
         tab.set_viewport_size({"width": width, "height": 800})
-        name, end = (tab.locator(part).bounding_box() for part in (".bar strong", "#end"))
+        name, end = (tab.locator(part).bounding_box() for part in (".bar strong", "#menu"))
         assert end["y"] < name["y"] + name["height"], width
         assert end["x"] + end["width"] <= width
 

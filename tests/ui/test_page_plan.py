@@ -49,7 +49,10 @@ def test_control_totals_before_and_after_sending(client: httpx.Client, tmp_path:
     assert [bar["value"] for bar in by_month["bars"]] == [0.2, 1005.1]
     assert cells(by_branch)[:2] == [["1", "2", "1,005.10"], ["2", "1", "0.20"]]
     client.post("/api/send", json={"token": planned["token"], "options": {}})
-    by_outcome, reasons = wait_for_end(client)["outcome"]["totals"]
+    outcome = wait_for_end(client)["outcome"]
+    (rule,) = [line for line in outcome["lines"] if line.startswith("1 ×")]
+    assert rule.startswith("1 × Client code: ")
+    by_outcome, reasons = outcome["totals"]
     assert cells(by_outcome) == [
         ["accepted", "2", "1,000.30"],
         ["rejected", "1", "5.00"],

@@ -1,13 +1,17 @@
 """Tabs of one page, and tabs whose page was started again."""
 
+import re
 from pathlib import Path
 
 import pytest
 from browser import Page
+from environment import Xlbridge, credentials
 from playwright.sync_api import expect
 from running_page import RunningPage
 from sheets import write_clients
 from test_workflow import begin
+
+from xlbridge.sandbox import RunningSandbox
 
 pytestmark = pytest.mark.programs
 
@@ -35,12 +39,29 @@ def test_a_tab_shows_what_another_one_changed(page: Page, ui: RunningPage, tmp_p
     expect(other.locator("#counts")).to_contain_text("errors: 1")
 
 
-def test_a_tab_without_access_says_how_to_get_it(
-    page: Page, ui: RunningPage, tmp_path: Path
+def test_a_tab_without_access_says_how_to_come_back_to_the_work(
+    page: Page, ui: RunningPage, tmp_path: Path, xlbridge: Xlbridge, system: RunningSandbox
 ) -> None:
-    tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "ACCESS", ("Um",)))
+    tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "ACCESS", (None,)))
+    tab.locator("#to-mend").click()
+    tab.locator('[data-cell="A2"].error').wait_for()
+    tab.keyboard.press("F8")
+    tab.locator("#remark", has_text="required").wait_for()
+    expect(tab.locator("#grid textarea")).to_be_focused()
+    tab.keyboard.type("Um")
+    tab.keyboard.press("Enter")
+    tab.locator("#counts", has_text="errors: 0").wait_for()
     tab.context.clear_cookies()  # as if the page was started again at the same port
     tab.locator("[data-view=jobs]").click()
     tab.locator(
         "#problem", has_text="This tab has lost its access to the page. Run xlbridge ui again"
     ).wait_for()
+    again = xlbridge("ui", "--no-browser", **credentials(system)).stderr
+    (link,) = re.findall(r"http://\S+/launch/\S+", again)
+    with tab.expect_popup() as opened:
+        tab.evaluate("link => { window.open(link); }", link)
+    other = opened.value
+    expect(other.locator("#known-counts")).to_contain_text("cells changed: 1")
+    tab.locator("[data-view=mend]").click()  # the first tab has access again, too
+    expect(tab.locator("#problem")).to_be_hidden()
+    expect(tab.locator("#counts")).to_contain_text("cells changed: 1")

@@ -82,6 +82,7 @@ def test_from_drop_to_done_in_six_steps(
     # Other tests write to this system, too, and only the first rows are shown.
     exports.locator("#preview").get_by_text("nomeComercial").wait_for()
     exports.locator("#preview td").first.wait_for()
+    tab.locator("#menu summary").click()
     tab.locator("#end").click()
     # A list is compared again until nothing else is left.
     closed = "The page is closed. To open it again: xlbridge ui"
@@ -400,9 +401,21 @@ def test_hints_are_shown_at_the_cell_and_at_the_header(
 
 
 @pytest.mark.programs
-def test_numbers_to_process_are_asked_for(page: Page, ui: RunningPage) -> None:
+def test_messages_about_fields_are_beside_them(page: Page, ui: RunningPage) -> None:
     tab = begin_without_file(page, ui)
     tab.locator("[data-view=process]").click()
     tab.locator("#process-numbers").fill("pedido 7")
     tab.locator("#process-plan").click()
-    tab.locator("#problem", has_text="Enter the numbers").wait_for()
+    tab.locator("#process .field-problem", has_text="Enter the numbers").wait_for()
+    tab.locator("[data-view=exports]").click()
+    tab.locator("#listing").select_option("clientes")
+    since = tab.locator('[data-filter="from"]')
+    since.fill("amanhã")
+    tab.locator("#export").click()
+    problem = tab.locator("#exports .field-problem")
+    expect(problem).to_contain_text("'amanhã' is not a date")
+    expect(problem).to_be_in_viewport(ratio=1)
+    expect(since).to_be_focused()
+    expect(tab.locator("#problem")).to_be_hidden()
+    since.fill("")
+    expect(problem).to_have_count(0)

@@ -226,7 +226,7 @@ def _print_login(client: Client, answer: Authentication, form: str) -> None:
         )
         return
     message = Text(
-        pt="Credenciais aceitas: {email} em {url} (token válido até {expiration}).",
+        pt="Credenciais aceitas: {email} em {url} (acesso válido até {expiration}).",
         en="Credentials accepted: {email} at {url} (token valid until {expiration}).",
     )
     print_result(

@@ -132,7 +132,7 @@ _CHECK_REQUEST = Text(
     en="Check what the message points to, and the user's permissions in the system.",
 )
 LOOK_BEFORE_REPEATING = Text(
-    pt="A requisição pode ter sido aplicada ou não: confira no sistema antes de repetir.",
+    pt="A operação pode ter sido gravada ou não: confira no sistema antes de repetir.",
     en="The request may or may not have been applied: check the system before repeating it.",
 )
 
@@ -319,11 +319,11 @@ def describe_reply(
 
 
 TOKEN_REFUSED = Text(
-    pt="O sistema não aceitou o token, nem depois de um novo login (401).",
+    pt="O sistema não aceitou o acesso, nem depois de um novo login (401).",
     en="The system did not accept the token, even after a new login (401).",
 )
 
-TOKEN_EXPIRED = Text(pt="O token expirou (401).", en="The token has expired (401).")
+TOKEN_EXPIRED = Text(pt="O acesso expirou (401).", en="The token has expired (401).")
 
 BUSY = Text(
     pt="O sistema pede para esperar: chamadas demais (429).",
@@ -332,11 +332,11 @@ BUSY = Text(
 
 _STATUS_MESSAGES: Mapping[int, Text] = {
     HTTPStatus.UNAUTHORIZED: Text(
-        pt="O sistema respondeu que o token é inválido (401).",
+        pt="O sistema respondeu que o acesso é inválido (401).",
         en="The system answered that the token is invalid (401).",
     ),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: Text(
-        pt="O sistema respondeu que a requisição é grande demais (413).",
+        pt="O sistema respondeu que o envio é grande demais (413).",
         en="The system answered that the request is too large (413).",
     ),
     HTTPStatus.TOO_MANY_REQUESTS: BUSY,

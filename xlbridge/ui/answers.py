@@ -24,8 +24,8 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """Problem of a field of the mapping's form: its column, the word of the sheet that the field
-    converts, None for any other field, and the message."""
+    """Problem of a field: its column or filter, the word of the sheet that a field of the mapping's
+    form converts, None for any other field, and the message."""
 
     column: str
     word: str | None
@@ -41,15 +41,23 @@ class InvalidFields(UsageError):
         self.problems = problems
 
 
+class ErrorsInGrid(UsageError):
+    """A sheet has errors, which the grid shows; the page counts them where it leads to them."""
+
+
 def error_json(error: XlbridgeError) -> dict[str, Any]:
-    """Return the message and hint of an error, and the problems of fields."""
+    """Return the message and hint of an error, and what it is about: fields or the grid."""
     message, hint = error.message, error.hint
+    fields: Sequence[FieldProblem] = error.problems if isinstance(error, InvalidFields) else ()
     if isinstance(error, InvalidFilter):
         message, hint = error.message_with(filter_label), error.hint_with(filter_label)
-    document = {"message": str(message), "hint": "" if hint is None else str(hint)}
-    if isinstance(error, InvalidFields):
-        return document | {"fields": list(map(asdict, error.problems))}
-    return document
+        fields = [FieldProblem(name.value, None, str(message)) for name in error.names]
+    return {
+        "message": str(message),
+        "hint": "" if hint is None else str(hint),
+        "in_grid": isinstance(error, ErrorsInGrid),
+        "fields": list(map(asdict, fields)),
+    }
 
 
 def table_json(table: Table) -> dict[str, Any]:
@@ -81,7 +89,10 @@ class MalformedRequest(XlbridgeError):
     """A request is not one that the page's scripts send."""
 
     def __init__(self, reason: str) -> None:
-        text = Text(pt="Requisição malformada: {reason}.", en="The request is malformed: {reason}.")
+        text = Text(
+            pt="A página enviou algo que não se entende: {reason}. Recarregue-a.",
+            en="The request is malformed: {reason}. Reload the page.",
+        )
         super().__init__(text.format(reason=reason))
 
 

@@ -136,8 +136,9 @@ _HINTS: Mapping[str, Text] = {
         en="Under Open, enter the row of the header, or download the template and use it.",
     ),
     "template-of-other": Text(
-        pt="Em Abrir, escolha o recurso do arquivo, ou baixe o modelo e use-o.",
-        en="Under Open, choose the resource of the workbook, or download the template and use it.",
+        pt="Em Abrir, escolha o tipo de registro do arquivo, ou baixe o modelo e use-o.",
+        en="Under Open, choose the kind of record of the workbook, or download the template and "
+        "use it.",
     ),
     "template-outdated": Text(
         pt="Em Abrir, baixe o modelo atual e passe os dados para ele.",

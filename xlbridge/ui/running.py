@@ -1,4 +1,6 @@
-"""The page that runs for a home: a private file names it, so that ``xlbridge ui`` opens it again.
+"""What a home keeps about its page: the one that runs, and the language and theme of its user.
+
+A private file names the running page, so that ``xlbridge ui`` opens it again.
 
 The file is readable by its owner only. Both sides prove that they know its secret, which is not
 sent: another program may have got the port of a page that has ended.
@@ -9,12 +11,12 @@ import hmac
 import json
 import os
 import secrets
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from xlbridge.files import write_private
-from xlbridge.i18n import active_language
+from xlbridge.i18n import LANGUAGES, Language
 from xlbridge.serving import LOOPBACK
 from xlbridge.settings import Settings
 
@@ -22,6 +24,7 @@ AGAIN = "/again"
 """Path of the request for a new launch link."""
 
 _FILE = "page.json"
+_PREFERENCES = "page-preferences.json"
 _NONCE, _PROOF, _BROWSER = "x-page-nonce", "x-page-proof", "x-page-browser"
 _PATIENCE = 5  # seconds
 
@@ -93,14 +96,43 @@ def ask_running(settings: Settings, *, browser: bool) -> str | None:
 
 
 def _recorded(home: Path) -> dict[str, Any]:
+    return _read(home / _FILE)
+
+
+def _read(file: Path) -> dict[str, Any]:
     try:
-        record = json.loads((home / _FILE).read_text("utf-8"))
+        content = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return record if isinstance(record, dict) else {}
+    return content if isinstance(content, dict) else {}
+
+
+Theme = Literal["", "light", "dark"]
+"""Theme of the page; without a name it is the computer's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """Language and theme chosen on the page; without a language it is the command's."""
+
+    language: Language | None = None
+    theme: Theme = ""
+
+    @classmethod
+    def of_home(cls, home: Path) -> "Preferences":
+        """Return the preferences that a home keeps."""
+        stored = _read(home / _PREFERENCES)
+        language, theme = stored.get("language"), stored.get("theme")
+        return cls(
+            language if language in LANGUAGES else None, theme if theme in {"light", "dark"} else ""
+        )
+
+    def save(self, home: Path) -> None:
+        """Keep the preferences in a home."""
+        write_private(home / _PREFERENCES, json.dumps(asdict(self)))
 
 
 def _digest(settings: Settings) -> str:
     """Return a digest of what a page is started with."""
-    parts = (settings.profile, settings.base_url, settings.email, active_language())
+    parts = (settings.profile, settings.base_url, settings.email)
     return hashlib.sha256(repr(parts).encode()).hexdigest()

@@ -12,7 +12,7 @@ from xlbridge.i18n import OR, Text, count_text, joined
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.report_forms import Report, ReportForms, group_by_reason
 from xlbridge.resources import Column, Mode
-from xlbridge.ui.answers import table_json
+from xlbridge.ui.answers import ErrorsInGrid, table_json
 from xlbridge.ui.control_totals import SheetTotals, outcome_totals
 from xlbridge.ui.environment import OnChange, PageConnection
 from xlbridge.ui.row_remarks import PAGE_REMEDIES, PlannedAction, planned_view, refusals
@@ -282,7 +282,7 @@ class SheetUploads:
         return validate_single_sheet(request, settings.schemas, settings.limits), version
 
     def _finish(self, context: UploadContext, job: Job) -> None:
-        report, outcome = job_report(context.journal, job), job_document(context.journal, job)
+        report, outcome = _titled_report(context, job), job_document(context.journal, job)
         outcome["headline"] = str(report.verdict)
         if job.spec.mode in _RECORD_MODES:
             report, outcome["rejected"] = replace(report, verdict=None), []
@@ -322,7 +322,7 @@ def _rows_to_send(
         rows = uploads.rows_to_send(sheet, options, earlier, in_place=True)
     except InvalidSheet as error:
         _mark_names(editor, sheet, error.sheet)
-        raise UsageError(_ERRORS_LEFT.format(n=count_text(editor.count_errors()))) from error
+        raise ErrorsInGrid(_ERRORS_LEFT.format(n=count_text(editor.count_errors()))) from error
     _mark_names(editor, sheet, rows.sheet if isinstance(rows, CorrectedRows) else rows)
     return rows
 
@@ -417,7 +417,7 @@ _LISTING_ORDER = (
 
 
 def _lines(context: UploadContext, job: Job) -> list[str]:
-    report = job_report(context.journal, job)
+    report = _titled_report(context, job)
     if job.spec.mode in _RECORD_MODES:
         return [line.strip() for line in _text(report)]
     # The page has buttons for the next step, unless that is to wait.
@@ -425,6 +425,17 @@ def _lines(context: UploadContext, job: Job) -> list[str]:
     if job.state.is_unsent:
         steps = [*steps, _HOW_TO_CONFIRM]
     return _text(replace(report, next_steps=steps))
+
+
+def _titled_report(context: UploadContext, job: Job) -> Report:
+    """Return the report of a job, with the titles of the columns."""
+    resource = context.catalogue.get(job.spec.resource)
+
+    def title(path: str) -> str | Text:
+        column = None if resource is None else resource.column_at(path)
+        return path if column is None else column.title
+
+    return job_report(context.journal, job, title)
 
 
 def _text(report: Report) -> list[str]:

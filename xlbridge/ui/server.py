@@ -35,7 +35,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from xlbridge.errors import ConfigError
 from xlbridge.files import write_private
-from xlbridge.i18n import Text, group_thousands
+from xlbridge.i18n import Language, Text, active_language, group_thousands, set_language
 from xlbridge.report_forms import render_page
 from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, Settings
@@ -49,6 +49,8 @@ from xlbridge.ui.exports_and_profiles import (
 from xlbridge.ui.running import (
     AGAIN,
     PageSecret,
+    Preferences,
+    Theme,
     ask_running,
     forget_running,
     record_running,
@@ -74,6 +76,7 @@ class PageApplication:
         self._run_batch = run_batch
         self._stop = stop
         self._workspace = Workspace(remote.settings)
+        self._home = remote.settings.home
 
     def build(self) -> Starlette:
         """Return the ASGI application."""
@@ -87,6 +90,7 @@ class PageApplication:
             *UploadRequests(self._workspace, self._remote, work, uploads).routes(),
             *ExportAndProfileRequests(self._workspace, self._remote, work).routes(),
             *BatchRequests(self._workspace, self._remote, work, self._run_batch).routes(),
+            post_route("/api/preferences", self.prefer, language=Language, theme=Theme),
             post_route("/api/stop", self.stop),
         ]
         return Starlette(routes=routes)
@@ -108,6 +112,8 @@ class PageApplication:
             is_open=self._workspace.is_open,
             running=self._remote.state.work if self._remote.state.running else "",
             environment=environments_json(self._remote)[0],
+            theme=Preferences.of_home(self._home).theme,
+            home=str(self._home),
         )
         return HTMLResponse(html)
 
@@ -125,6 +131,13 @@ class PageApplication:
     async def no_icon(self, _request: Request) -> Response:
         """Return nothing: the page has no icon."""
         return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    async def prefer(self, request: Request) -> Response:
+        """Change the language and theme of the page, from now on and when it is started again."""
+        body = await request.json()
+        set_language(body["language"])
+        Preferences(body["language"], body["theme"]).save(self._home)
+        return JSONResponse({})
 
     async def stop(self, _request: Request) -> Response:
         """Stop the server."""
@@ -178,7 +191,7 @@ _LOST = Text(
     "your corrections are stored (under Open, if it was restarted).",
 )
 _FOREIGN = Text(
-    pt="Recusado: a requisição não vem desta página.",
+    pt="Recusado: o acesso não vem desta página.",
     en="Refused: the request does not come from this page.",
 )
 
@@ -306,6 +319,8 @@ def serve_page(
     with ExitStack() as stack:
         group_thousands(True)
         stack.callback(group_thousands, False)
+        stack.callback(set_language, active_language())
+        set_language(Preferences.of_home(settings.home).language or active_language())
         listener = stack.enter_context(listen(LOOPBACK, options.port))
         remote = PageConnection(settings)
         stack.callback(remote.close)

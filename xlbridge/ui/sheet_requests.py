@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
+from xlbridge.resources import Resource
 from xlbridge.resources.yaml_files import InvalidFile
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, CsvForm, ParseOptions
 from xlbridge.ui.answers import download, get_route, json_response, post_route, shown_sheet_id
@@ -39,7 +40,7 @@ from xlbridge.ui.sheet_forms import (
 from xlbridge.ui.workspace import Workspace
 from xlbridge.validation.headers import NoFittingResource
 from xlbridge.workbook import cell_address
-from xlbridge.workbook.write import write_template
+from xlbridge.workbook.write import new_workbook, write_template
 
 _MAX_ROWS = 500
 _MAX_VALUES = 50
@@ -62,6 +63,29 @@ _HIDDEN = Text(
     en="Hidden sheets are not read: {names}. If the data is in one of them, unhide it in Excel, "
     "save, and open the file again.",
 )
+
+
+_SAMPLE_NAME = Text(pt="exemplo-clientes.xlsx", en="sample-clients.xlsx")
+_SAMPLE_OF = "cliente"
+_SAMPLE: tuple[Mapping[str, str], ...] = (
+    {"nomeComercial": "Padaria Estrela", "natureza": "J", "cnpj": "11.222.333/0001-81"},
+    {"natureza": "J", "cnpj": "11.444.777/0001-61"},
+    {"nomeComercial": "  Mercado Bom Preço ", "natureza": "J", "cnpj": "45.723.174/0001-10"},
+    {"nomeComercial": "Oficina do Zé", "natureza": "J", "cnpj": "33.000.167/0001-02"},
+    {"nomeComercial": "Ana Souza", "natureza": "F", "cpf": "529.982.247-25"},
+)
+"""Rows of the sample: a name is missing, one has spaces around it, a CNPJ is mistyped."""
+
+
+def write_sample(path: Path, resource: Resource) -> None:
+    """Write the sample, with the titles of a resource's columns."""
+    columns = list(dict.fromkeys(name for row in _SAMPLE for name in row))
+    with new_workbook(path) as book:
+        sheet = book.add_worksheet(resource.sheet)
+        sheet.set_column(0, len(columns) - 1, 24)
+        sheet.write_row(0, 0, [str(resource.by_name[name].title) for name in columns])
+        for number, row in enumerate(_SAMPLE, start=1):
+            sheet.write_row(number, 0, [row.get(name) for name in columns])
 
 
 _CHOICE: dict[str, Any] = {
@@ -90,6 +114,7 @@ class SheetRequests:
         return [
             post_route("/api/open", self.open),
             get_route("/api/progress", self.progress),
+            post_route("/api/sample", self.sample),
             get_route("/api/template", self.template, resource=str),
             get_route("/api/drafts", self.drafts),
             post_route("/api/continue", self.continue_draft, id=str),
@@ -166,6 +191,21 @@ class SheetRequests:
         finally:
             progress.is_reading = False
         return editor, answer
+
+    async def sample(self, _request: Request) -> Response:
+        """Open a small sheet with mistakes, to try the page with."""
+        path = self._workspace.new_folder() / str(_SAMPLE_NAME)
+
+        def read() -> dict[str, Any]:
+            write_sample(path, self._workspace.catalogue.named(_SAMPLE_OF))
+            editor = self._workspace.read_file(
+                path, self._workspace.catalogue, self._workspace.settings.limits
+            )
+            answer = self._recognise(editor, SheetChoice(), None)
+            self._workspace.show(editor)
+            return answer
+
+        return await json_response(read)
 
     async def progress(self, _request: Request) -> Response:
         """Return the progress of reading the last workbook."""

@@ -66,6 +66,7 @@ function chooseReading() {
 export function showKnown(answer) {
   forgetOptions();
   byId("known").hidden = false;
+  byId("first-steps").hidden = true;
   byId("file-name").textContent = answer.file || "";
   const names = answer.sheets.map((name) => option(name, name));
   const chosen = byId("sheet").value;
@@ -77,6 +78,7 @@ export function showKnown(answer) {
   const isProposed = form?.kind === "proposed";
   for (const one of [byId("to-mend"), ...document.querySelectorAll("nav [data-view=mend], nav [data-view=send]")]) {
     one.disabled = !recognised || isProposed;
+    one.title = one.disabled ? texts.needs_sheet : "";
   }
   showMapping(answer.mapping || null, showKnown);
   byId("header-row").value = answer.header_row ?? (form ? form.header_row : "");
@@ -105,6 +107,11 @@ export function showKnown(answer) {
   byId("known-send").className = isGood ? "main" : "";
   byId("to-mend").className = isProposed || isGood ? "" : "main";
   showSheet(answer);
+}
+
+async function openSample() {
+  await replaceChoices(() => post("/api/sample", {}), showKnown);
+  if (!byId("to-mend").disabled) byId("to-mend").focus();
 }
 
 function showDrafts() {
@@ -165,6 +172,7 @@ export function setUpBegin() {
   byId("stop-reading").addEventListener("click", () => reading.abort());
   byId("to-mend").addEventListener("click", () => show("mend"));
   byId("known-send").addEventListener("click", () => goToSend());
+  byId("sample")?.addEventListener("click", openSample);
   byId("template").addEventListener("change", showTemplate);
   showTemplate();
   whenShown("begin", showDrafts);

@@ -33,14 +33,14 @@ const withKey = (headers) => ({ ...headers, "X-Page-Key": localStorage.getItem(K
 export const state = { sheet: null, view: "wrong" };
 
 // Sends a request, and returns the answer converted by ``read``, null if there is none or an error.
-// An error is shown with ``prefix``; ``showFields`` shows what concerns single fields beside them. Success clears a message that was shown before the request,
-// unless the request is ``silent``.
-async function request(address, options, read, { prefix = "", silent = false, showFields = () => {} } = {}) {
+// An error is shown above the screen with ``prefix``, unless ``showBeside`` shows it beside what it is about and
+// returns true. Success clears a message that was shown before the request, unless the request is ``silent``.
+async function request(address, options, read, { prefix = "", silent = false, showBeside = () => false } = {}) {
   const before = problems;
   try {
     const answer = await fetch(address, { ...options, headers: withKey(options.headers) });
     const content = answer.ok ? await read(answer) : null;
-    if (!answer.ok) showProblem(prefix + (await refusalText(answer, showFields)));
+    if (!answer.ok) await showRefusal(answer, prefix, showBeside);
     else if (!silent && problems === before) showProblem("");
     return content;
   } catch (error) {
@@ -50,11 +50,13 @@ async function request(address, options, read, { prefix = "", silent = false, sh
 }
 
 // Only a request without access is answered with plain text.
-async function refusalText(answer, showFields) {
-  if (answer.status === FORBIDDEN) return answer.text();
+async function showRefusal(answer, prefix, showBeside) {
+  if (answer.status === FORBIDDEN) {
+    showProblem(prefix + (await answer.text()));
+    return;
+  }
   const { error } = await answer.json();
-  showFields(error.fields ?? []);
-  return errorText(error);
+  showProblem(showBeside(error) ? "" : prefix + errorText(error));
 }
 
 export function call(path, { body, query, headers, signal, ...reporting } = {}) {
@@ -94,9 +96,9 @@ document.addEventListener("click", (event) => {
 export const post = (path, content, reporting) => call(path, { body: JSON.stringify(content), ...reporting });
 
 // Sends a request about the shown sheet; the server refuses it if another one was opened meanwhile.
-export function callSheet(path, { content, query, sheet = state.sheet } = {}) {
+export function callSheet(path, { content, query, sheet = state.sheet, ...reporting } = {}) {
   const body = content === undefined ? undefined : JSON.stringify(content);
-  return call(path, { body, query, headers: { "X-Sheet": sheet.id } });
+  return call(path, { body, query, headers: { "X-Sheet": sheet.id }, ...reporting });
 }
 
 // Changes of the open sheet run one at a time, so that they reach the server, and are shown, in the
@@ -152,6 +154,26 @@ export function showProblem(text) {
   byId("problem").hidden = !text;
 }
 
+// Shows a message beside a field, until the field changes.
+let fieldProblems = 0;
+
+export function showFieldProblem(control, message) {
+  dropFieldProblem(control);
+  fieldProblems += 1;
+  const beside = element("div", message, "field-problem");
+  beside.id = `problem-${fieldProblems}`;
+  control.setAttribute("aria-invalid", "true");
+  control.setAttribute("aria-describedby", beside.id);
+  (control.closest("label") ?? control).after(beside);
+  control.addEventListener("input", () => dropFieldProblem(control), { once: true });
+}
+
+export function dropFieldProblem(control) {
+  document.getElementById(control.getAttribute("aria-describedby"))?.remove();
+  control.removeAttribute("aria-invalid");
+  control.removeAttribute("aria-describedby");
+}
+
 const shown = new Map();
 export const whenShown = (name, run) => shown.set(name, run);
 
@@ -162,9 +184,12 @@ export function show(name) {
     section.hidden = section.id !== name;
   }
   for (const one of document.querySelectorAll("nav button")) {
-    if (one.dataset.view === name) one.setAttribute("aria-current", "page");
-    else one.removeAttribute("aria-current");
+    if (one.dataset.view === name) {
+      one.setAttribute("aria-current", "page");
+      one.scrollIntoView({ block: "nearest", inline: "center" });
+    } else one.removeAttribute("aria-current");
   }
+  for (const one of byId("help").children) one.hidden = one.dataset.help !== name;
   if (history.state !== name) history.pushState(name, "", `#/${name}`);
   if (shown.has(name)) shown.get(name)();
 }

@@ -1,6 +1,6 @@
 // Uploads: the list of jobs, details of one, its undo, and the decision about a doubt.
 
-import { button, byId, call, element, fill, labelled, post, replaceChoices, reportLines, show, startRequest, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, element, fill, labelled, post, replaceChoices, reportLines, show, showFieldProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
 import { showKnown } from "./begin.js";
 import { showWrongRows } from "./correct.js";
 import { confirmParts, environmentLine, figureItem, followSending, outcomeLinks, startConfirmed } from "./send.js";
@@ -101,6 +101,11 @@ function doubtParts(job) {
   reason.type = "text";
   reason.size = 60;
   const settle = (seen) => async () => {
+    if (!reason.value.trim()) {
+      showFieldProblem(reason, texts.fill_in);
+      reason.focus();
+      return;
+    }
     const answer = await post("/api/resolve", { job: job.job, as: seen, reason: reason.value });
     if (answer === null) return;
     await showJobs();

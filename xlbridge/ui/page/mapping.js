@@ -1,7 +1,7 @@
 // Mapping: each header of the sheet with sample values, and the column that it is mapped to.
 // Columns have the form of the mapping file: from, join or constant.
 
-import { byId, element, fill, labelled, option, post, replaceChoices, showProblem, tableLine, texts } from "./core.js";
+import { byId, dropFieldProblem, element, fill, labelled, option, post, replaceChoices, showFieldProblem, showProblem, tableLine, texts } from "./core.js";
 
 const SEVERAL = "*";
 let form = null;
@@ -173,7 +173,7 @@ function constantParts() {
 }
 
 function noteChange(typed) {
-  dropProblem(typed);
+  dropFieldProblem(typed);
   changed = true;
   byId("map").disabled = false;
   byId("map").className = "main";
@@ -187,22 +187,9 @@ function showProblems(problems) {
     const own = controls.filter((one) => one.dataset.column === column);
     const found = field ?? own.find((one) => one.dataset.word === (word ?? undefined)) ?? own[0];
     const control = found ?? controls.find((one) => usesOf(one.dataset.header).includes(column));
-    if (!control) continue;
-    dropProblem(control);
-    const shown = element("div", message, "field-problem");
-    shown.id = `problem-${controls.indexOf(control)}`;
-    control.setAttribute("aria-invalid", "true");
-    control.setAttribute("aria-describedby", shown.id);
-    (control.closest("label") ?? control).after(shown);
+    if (control) showFieldProblem(control, message);
   }
   byId("mapping").querySelector("[aria-invalid]")?.focus();
-}
-
-function dropProblem(control) {
-  const shown = document.getElementById(control.getAttribute("aria-describedby"));
-  if (shown) shown.remove();
-  control.removeAttribute("aria-invalid");
-  control.removeAttribute("aria-describedby");
 }
 
 async function confirm() {
@@ -215,11 +202,12 @@ async function confirm() {
   const { resource, sheet, header_row, rows, once, accept } = form;
   const content = { resource, sheet, header_row, columns, rows, once, accept };
   let problems = [];
-  const showFields = (found) => {
-    problems = found;
+  const showBeside = (error) => {
+    problems = error.fields ?? [];
+    return false; // the message above says that nothing is confirmed yet
   };
   await replaceChoices(
-    () => post("/api/map", content, { showFields }),
+    () => post("/api/map", content, { showBeside }),
     (answer) => {
       confirmed(answer);
       byId(byId("known-send").hidden ? "to-mend" : "known-send").focus();

@@ -1,6 +1,6 @@
 // Sets up the screens, and restores the page's state after a reload.
 
-import { byId, call, element, isOpen, post, replaceChoices, running, show, showAddressed, startRequest, texts } from "./core.js";
+import { byId, call, element, isOpen, post, replaceChoices, running, settled, show, showAddressed, startRequest, texts } from "./core.js";
 import { setUpBegin, showKnown } from "./begin.js";
 import { setUpJobs } from "./jobs.js";
 import { followExport, setUpPanels } from "./panels.js";
@@ -38,6 +38,25 @@ setUpBatches();
 for (const one of document.querySelectorAll("nav button")) {
   one.addEventListener("click", () => show(one.dataset.view));
 }
+byId("help-button").addEventListener("click", () => {
+  byId("help").hidden = !byId("help").hidden;
+  byId("help-button").setAttribute("aria-expanded", String(!byId("help").hidden));
+});
+for (const name of ["language", "theme"]) {
+  byId(name).addEventListener("change", async () => {
+    await settled();
+    if (await post("/api/preferences", { language: byId("language").value, theme: byId("theme").value })) location.reload();
+  });
+}
+// The menu closes as those of programs do.
+document.addEventListener("click", (event) => {
+  if (!byId("menu").contains(event.target)) byId("menu").open = false;
+});
+byId("menu").addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  byId("menu").open = false;
+  byId("menu").firstElementChild.focus();
+});
 byId("end").addEventListener("click", async () => {
   await post("/api/stop", {});
   const main = element("main");

@@ -1,6 +1,6 @@
 // Other screens: exports, processing, profiles.
 
-import { button, byId, call, element, fill, follow, labelled, link, listings, option, post, reportTable, showProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, element, fill, follow, labelled, link, listings, option, post, reportTable, showFieldProblem, showProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
 import { confirmParts, environmentLine, startConfirmed } from "./send.js";
 
 // Exports
@@ -27,9 +27,19 @@ async function exportListing() {
   byId("exported").replaceChildren();
   byId("preview").replaceChildren();
   byId("export").disabled = true;
-  const started = await post("/api/export", { listing: byId("listing").value, filters });
+  const started = await post("/api/export", { listing: byId("listing").value, filters }, { showBeside: showFilterProblem });
   if (started) followExport();
   else byId("export").disabled = false;
+}
+
+// Shows a message about a filter beside its field; returns false if it is about something else.
+function showFilterProblem({ message, fields }) {
+  const [one] = fields ?? [];
+  const control = one && byId("filters").querySelector(`[data-filter="${CSS.escape(one.column)}"]`);
+  if (!control) return false;
+  showFieldProblem(control, message);
+  control.focus();
+  return true;
 }
 
 export function followExport() {
@@ -56,7 +66,7 @@ async function planProcess() {
   const listing = byId("process-listing").value;
   const numbers = byId("process-numbers").value.split(/[\s,;]+/).filter(Boolean);
   if (!numbers.length || !numbers.every((one) => /^\d+$/.test(one))) {
-    showProblem(texts.process_which);
+    showFieldProblem(byId("process-numbers"), texts.process_which);
     byId("process-numbers").focus();
     return;
   }

@@ -35,7 +35,8 @@ export async function plan() {
   shown.replaceChildren(texts.planning);
   await settled();
   if (!isNewest()) return;
-  const planned = await callSheet("/api/plan", { content: options });
+  const showBeside = (error) => error.in_grid; // the form says how many errors there are, with a way to them
+  const planned = await callSheet("/api/plan", { content: options, showBeside });
   if (!isNewest()) return;
   byId("plan").disabled = false;
   shown.hidden = planned === null;

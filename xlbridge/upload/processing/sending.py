@@ -50,7 +50,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 """Seconds between two reads of a record that the system is processing."""
 
 _NOT_SHOWN = Text(
-    pt="o sistema aceitou a requisição, mas o registro ainda não aparece como processado",
+    pt="o sistema aceitou o pedido de processar, mas o registro ainda não aparece como processado",
     en="the system accepted the request, but does not show the record as processed yet",
 )
 _UNPROVEN = Text(

@@ -254,10 +254,10 @@ def rejected_now(journal: Journal, job: Job, ledger: RowLedger | None) -> list[R
     return [*whole, *found] if any(change.is_refused for change in rows.values()) else found
 
 
-def upload_report(journal: Journal, job: Job) -> Report:
+def upload_report(journal: Journal, job: Job, show_column: Callable[[str], str | Text]) -> Report:
     """Return the report of an upload, with its rows as they are now."""
     ledger, settled, undone = _changed_since(journal, job)
-    remarks = list(_drift_remarks(journal, job))
+    remarks = list(_drift_remarks(journal, job, show_column))
     if settled is not None:
         count, left = count_text(settled.rows), count_text(settled.left)
         remarks.append(_SETTLED.format(rows=count, by=settled.by, left=left))
@@ -275,7 +275,10 @@ def upload_report(journal: Journal, job: Job) -> Report:
         else _GRADES.get(job.state, Grade.GOOD),
         facts=titles.quirks_facts(job.target),
         remarks=remarks,
-        tables=[_rejected_table(rejected_now(journal, job, ledger)), _lost_table(job.lost_fields)],
+        tables=[
+            _rejected_table(rejected_now(journal, job, ledger), show_column),
+            _lost_table(job.lost_fields),
+        ],
         next_steps=[_next_step(journal, job, settled)],
     )
 
@@ -303,14 +306,15 @@ _REJECTED_HEADINGS = (
 )
 
 
-def _rejected_table(rejected: list[RejectedRow]) -> Table:
+def _rejected_table(rejected: list[RejectedRow], show_column: Callable[[str], str | Text]) -> Table:
     lines = []
     for row in rejected:
+        column = None if row.column is None else show_column(row.column)
         address = row.cell or (f"{row.row}" if row.row else "–")
         text = untranslated("  ✗ {address}  {column}: {message}").format(
-            address=address, column=row.column or "", message=row.message
+            address=address, column=column or "", message=row.message
         )
-        lines.append(Line((address, row.column, row.message), Tone.OPEN, text))
+        lines.append(Line((address, column, row.message), Tone.OPEN, text))
     return Table(
         sheet=RowOutcome.REJECTED.count_title,
         headings=_REJECTED_HEADINGS,
@@ -424,7 +428,9 @@ def _next_step(journal: Journal, job: Job, settled: LaterRows | None) -> Text:
     return _NEXT_STEPS.get(job.state, _RESUME).format(settled=moment, **known)
 
 
-def _drift_remarks(journal: Journal, job: Job) -> Iterator[Text]:
+def _drift_remarks(
+    journal: Journal, job: Job, show_column: Callable[[str], str | Text]
+) -> Iterator[Text]:
     rules = drifted_rules(journal.changes.rejections(job.id))
     if rules:
         yield Text(
@@ -432,7 +438,7 @@ def _drift_remarks(journal: Journal, job: Job) -> Iterator[Text]:
             en="Rejections that the local validation did not predict, by rule:",
         )
     for rule in rules:
-        what = f"{rule.column}: {rule.rule}" if rule.column else rule.rule
+        what = f"{show_column(rule.column)}: {rule.rule}" if rule.column else rule.rule
         yield untranslated("  {n} × {what}").format(n=rule.rows, what=what)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.errors import LocalFailure, UsageError
 from xlbridge.files import make_private_folder, path_beside
+from xlbridge.i18n import Text
 from xlbridge.report_forms import Report, ReportForms
 from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext
@@ -211,14 +212,21 @@ def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:
     ReportForms.of_report(lambda: report).write("html", target)
 
 
-def job_report(journal: Journal, job: Job) -> Report:
-    """Return the report of an upload, an undo or a processing."""
+def job_report(
+    journal: Journal, job: Job, show_column: Callable[[str], str | Text] = str
+) -> Report:
+    """Return the report of an upload, an undo or a processing.
+
+    ``show_column`` names the columns of rejected rows.
+    """
     if job.spec.mode is Mode.PROCESS:
         # The modules for processing are rarely needed, and slow to import.
         from xlbridge.upload.processing.report import process_report
 
         return process_report(journal, job)
-    return upload_report(journal, job) if job.undo_of is None else undo_report(journal, job)
+    if job.undo_of is not None:
+        return undo_report(journal, job)
+    return upload_report(journal, job, show_column)
 
 
 def job_document(journal: Journal, job: Job) -> dict[str, Any]:
