@@ -1,0 +1,184 @@
+"""Layout of a sheet on the page, the texts of its columns, and what is found, sorted and filtered.
+
+The order of rows and what is hidden concern the page alone: files keep all rows in their order.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from decimal import Decimal
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xlbridge.resources import Column
+from xlbridge.ui.cell_edits import displayed_text, shown_text, typed_value
+from xlbridge.workbook.read import SheetCells
+
+Rows = npt.NDArray[np.intp]
+"""Row numbers, as Excel counts them."""
+_SEPARATOR = "\0"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFilter:
+    """Filter of the rows by a column: its text contains ``contains``, and is one of ``values``."""
+
+    contains: str = ""
+    values: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SortOrder:
+    """Column by which rows are sorted."""
+
+    column: int
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SheetLayout:
+    """How a sheet is shown: order and filters of its rows; columns that are hidden, widths in
+    pixels, and how many of the first columns stay in view. Columns count from zero."""
+
+    sort: SortOrder | None = None
+    filters: Mapping[int, ColumnFilter] = field(default_factory=dict)
+    hidden: tuple[int, ...] = ()
+    widths: Mapping[int, int] = field(default_factory=dict)
+    frozen: int = 0
+
+    @property
+    def columns(self) -> frozenset[int]:
+        """Columns that the layout names."""
+        sorted_by = [] if self.sort is None else [self.sort.column]
+        return frozenset([*sorted_by, *self.filters, *self.hidden, *self.widths])
+
+    @property
+    def arranges(self) -> bool:
+        """True if rows are sorted or filtered."""
+        return self.sort is not None or bool(self.filters)
+
+
+def read_layout(stored: Mapping[str, Any]) -> SheetLayout:
+    """Return a layout from its JSON."""
+    import msgspec
+
+    return msgspec.convert(stored, SheetLayout, strict=False, str_keys=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SoughtText:
+    """Text to find: anywhere in a cell or as a ``whole`` one, upper and lower case alike; in one
+    column, or in all if it is None."""
+
+    text: str
+    column: int | None = None
+    whole: bool = False
+
+    def replace(self, text: str, replacement: str) -> str:
+        """Return a cell's text with the replacement."""
+        if self.whole:
+            return replacement if text.lower() == self.text.lower() else text
+        return re.sub(re.escape(self.text), lambda _: replacement, text, flags=re.IGNORECASE)
+
+
+class ColumnTexts:
+    """Texts of a column as they are shown; the first is that of row 1."""
+
+    def __init__(self, cells: SheetCells, index: int, column: Column | None) -> None:
+        source = cells.columns[index - cells.first_column]
+        self._source, self._edits = source, source.edits
+        self._height = len(source.kinds)
+        self._column = column
+        kind = None if column is None else column.kind
+        values = list(source.values(range(self._height)))
+        known: dict[tuple[type, object], str] = {}
+        self.texts: list[str] = []
+        for value in values:
+            key = type(value), value
+            if key not in known:
+                known[key] = shown_text(value, kind)
+            self.texts.append(known[key])
+        for row, at in cells.raw.errors:
+            if at == index and row <= self._height:
+                self.texts[row - 1] = displayed_text(cells, (row, index), kind)
+        self._values = values
+        self._joined: str | None = None
+        self._starts: Rows = np.zeros(0, np.intp)
+
+    def is_of(self, cells: SheetCells, index: int) -> bool:
+        """Return whether these are still the texts of a column."""
+        source = cells.columns[index - cells.first_column]
+        same = source is self._source and source.edits == self._edits
+        return same and len(source.kinds) == self._height
+
+    def find(self, sought: SoughtText) -> Rows:
+        """Return the rows in whose text another one is found.
+
+        One search through the joined texts is far quicker than one in each.
+        """
+        if self._joined is None:
+            lowered = [text.lower() for text in self.texts]
+            lengths = accumulate((len(text) + 1 for text in lowered), initial=1)
+            self._joined = _SEPARATOR + "".join(text + _SEPARATOR for text in lowered)
+            self._starts = np.fromiter(lengths, np.intp)
+        text = sought.text.lower()
+        if not text:
+            return np.zeros(0, np.intp)
+        if sought.whole:
+            text = f"{_SEPARATOR}{text}{_SEPARATOR}"
+        found, place = list[int](), self._joined.find(text)
+        while place >= 0:
+            found.append(place)
+            place = self._joined.find(text, place + 1)
+        at = np.array(found, np.intp) + (text[0] == _SEPARATOR)
+        return np.unique(np.searchsorted(self._starts, at, side="right"))
+
+    def keeps(self, kept: ColumnFilter, rows: Sequence[int]) -> list[int]:
+        """Return those of the rows that a filter keeps."""
+        if kept.contains:
+            found = set(self.find(SoughtText(kept.contains)).tolist())
+            rows = [row for row in rows if row in found]
+        if kept.values is not None:
+            values, texts = set(kept.values), self
+            rows = [row for row in rows if texts.text(row) in values]
+        return list(rows)
+
+    def text(self, row: int) -> str:
+        """Return the text of a row, empty below the last one."""
+        return self.texts[row - 1] if row <= self._height else ""
+
+    def sorted(self, rows: Sequence[int], *, descending: bool) -> list[int]:
+        """Return rows by their values: numbers, dates, texts; empty ones last in both orders.
+
+        Texts in a column of numbers or dates count as what they would be if they were typed.
+        """
+        keys: dict[tuple[type, object], tuple[Any, ...]] = {}
+
+        def key(row: int) -> tuple[Any, ...]:
+            value = self._values[row - 1]
+            known = type(value), value
+            if known not in keys:
+                keys[known] = _sort_key(value, self._column)
+            return keys[known]
+
+        empty = [row for row in rows if not self.text(row)]
+        filled = [row for row in rows if self.text(row)]
+        return sorted(filled, key=key, reverse=descending) + empty
+
+
+def _sort_key(value: object, column: Column | None) -> tuple[Any, ...]:
+    if isinstance(value, str):
+        value = typed_value(column, value)
+    if isinstance(value, bool | str):
+        return 2, shown_text(value).casefold()
+    if isinstance(value, int | float | Decimal):
+        return 0, value
+    if isinstance(value, datetime):
+        return 1, value
+    if isinstance(value, date):
+        return 1, datetime.combine(value, time())
+    return 2, shown_text(value)
