@@ -209,7 +209,7 @@ def test_rows_are_inserted_and_deleted_as_single_steps(
     inserted = post(client, "insert-rows", above=3, count=2)
     assert (inserted["rows"], inserted["undo"]) == (6, "new rows are removed: 8, 9")
     assert shown(client) == [2, 3, 8, 9, 4, 5, 6, 7, 10]
-    post(client, "insert-rows", above=1, count=1)
+    post(client, "insert-rows", above=None, count=1)
     assert shown(client) == [10, 2, 3, 8, 9, 4, 5, 6, 7, 11]
     client.post("/api/edit", json=[{"row": 8, "column": TEXT, "value": "Novo"}])
     deleted = post(client, "delete-rows", **block(9, 6, TEXT))

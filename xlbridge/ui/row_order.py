@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from xlbridge.workbook.read import SheetCells
 
 Rows = npt.NDArray[np.intp]
 """Row numbers, as Excel counts them."""
-_SEPARATOR = "\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +92,17 @@ class ColumnTexts:
         self._height = len(source.kinds)
         self._column = column
         kind = None if column is None else column.kind
-        values = list(source.values(range(self._height)))
-        known: dict[tuple[type, object], str] = {}
-        self.texts: list[str] = []
-        for value in values:
-            key = type(value), value
-            if key not in known:
-                known[key] = shown_text(value, kind)
-            self.texts.append(known[key])
+        self._values = list(source.values(range(self._height)))
+        numbers: dict[tuple[type, object], int] = {}
+        codes = [numbers.setdefault((type(it), it), len(numbers)) for it in self._values]
+        distinct = [shown_text(value, kind) for _, value in numbers]
         for row, at in cells.raw.errors:
             if at == index and row <= self._height:
-                self.texts[row - 1] = displayed_text(cells, (row, index), kind)
-        self._values = values
-        self._joined: str | None = None
-        self._starts: Rows = np.zeros(0, np.intp)
+                codes[row - 1] = len(distinct)
+                distinct.append(displayed_text(cells, (row, index), kind))
+        self.texts = [distinct[code] for code in codes]
+        self._lowered = [text.lower() for text in distinct]
+        self._codes = np.array(codes, np.intp)
 
     def is_of(self, cells: SheetCells, index: int) -> bool:
         """Return whether these are still the texts of a column."""
@@ -116,26 +111,12 @@ class ColumnTexts:
         return same and len(source.kinds) == self._height
 
     def find(self, sought: SoughtText) -> Rows:
-        """Return the rows in whose text another one is found.
-
-        One search through the joined texts is far quicker than one in each.
-        """
-        if self._joined is None:
-            lowered = [text.lower() for text in self.texts]
-            lengths = accumulate((len(text) + 1 for text in lowered), initial=1)
-            self._joined = _SEPARATOR + "".join(text + _SEPARATOR for text in lowered)
-            self._starts = np.fromiter(lengths, np.intp)
-        text = sought.text.lower()
+        """Return the rows in whose text another one is found, an empty one in none."""
+        text, texts = sought.text.lower(), self._lowered
         if not text:
             return np.zeros(0, np.intp)
-        if sought.whole:
-            text = f"{_SEPARATOR}{text}{_SEPARATOR}"
-        found, place = list[int](), self._joined.find(text)
-        while place >= 0:
-            found.append(place)
-            place = self._joined.find(text, place + 1)
-        at = np.array(found, np.intp) + (text[0] == _SEPARATOR)
-        return np.unique(np.searchsorted(self._starts, at, side="right"))
+        is_found = [it == text for it in texts] if sought.whole else [text in it for it in texts]
+        return np.flatnonzero(np.array(is_found, np.bool_)[self._codes]) + 1
 
     def keeps(self, kept: ColumnFilter, rows: Sequence[int]) -> list[int]:
         """Return those of the rows that a filter keeps."""

@@ -49,7 +49,7 @@ class RowRequests:
             ),
             post_route("/api/layout", self.layout, layout=SheetLayout),
             post_route("/api/fill", self.fill, **_BLOCK, series=bool),
-            post_route("/api/insert-rows", self.insert, above=int, count=int),
+            post_route("/api/insert-rows", self.insert, above=int | None, count=int),
             post_route("/api/delete-rows", self.delete, **_BLOCK),
         ]
 
@@ -180,10 +180,11 @@ class RowRequests:
         return await self._change(request, lambda rows: rows.fill(_block(body), as_series=series))
 
     async def insert(self, request: Request) -> Response:
-        """Insert empty rows below another one."""
+        """Insert empty rows below another one, or below the header."""
         body = await request.json()
+        above = None if body.get("above") is None else int(body["above"])
         count = min(max(int(body["count"]), 1), _MAX_INSERTED)
-        return await self._change(request, lambda rows: rows.insert(int(body["above"]), count))
+        return await self._change(request, lambda rows: rows.insert(above, count))
 
     async def delete(self, request: Request) -> Response:
         """Delete rows of a view."""

@@ -485,6 +485,7 @@ class SheetEditor:
             title = " + ".join(str(known[name].title) if name in known else name for name in names)
             shown.append(
                 {
+                    "index": index,
                     "letters": column_letters(index),
                     "header": "" if header is None else displayed_text(cells, (header, index)),
                     "name": " + ".join(names) or None,

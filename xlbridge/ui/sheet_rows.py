@@ -217,15 +217,17 @@ class SheetRows:
         cells keep theirs."""
         editor, changed = self.editor, dict[CellPosition, tuple[str, CorrectedValue]]()
         for column, rows in self.found(sought).items():
-            target = editor.column_at(column)
-            for row in rows.tolist():
-                position = row, column
+            target, texts = editor.column_at(column), self.texts(column)
+            values: dict[str, CorrectedValue] = {}
+            for row in rows.tolist() if only is None else [only[0]]:
+                position, before = (row, column), texts.text(row)
                 if only not in {None, position} or is_computed(editor.cells, position):
                     continue
-                before = self.texts(column).text(row)
-                after = sought.replace(before, replacement)
-                if after != before:
-                    changed[position] = before, typed_value(target, after)
+                if before not in values:
+                    after = sought.replace(before, replacement)
+                    values[before] = typed_value(target, after) if after != before else before
+                if values[before] != before:
+                    changed[position] = before, values[before]
         return changed
 
     def edge(self, view: str, row: int, column: int, *, down: bool) -> int | None:
@@ -270,12 +272,15 @@ class SheetRows:
             values |= {(row, column): value for row, value in zip(rest, new, strict=True)}
         self.editor.set_values(values)
 
-    def insert(self, above: int, count: int) -> list[int]:
-        """Insert empty rows, shown below another one or the header; return their numbers.
+    def insert(self, above: int | None, count: int) -> list[int]:
+        """Insert empty rows, shown below another one or, if it is None, the header; return their
+        numbers.
 
         Raises ``UsageError`` if the other one is not shown, or the sheet has no room.
         """
-        if above != self._header and above not in self._all_rows:
+        if above is None:
+            above = self._header
+        elif above not in self._all_rows:
             raise UsageError(_OTHER_ROWS)
         last = self.editor.edits.last_row
         new = [last + n for n in range(1, count + 1)]
