@@ -26,6 +26,7 @@ def test_keys_work_as_in_excel(page: Page, ui: RunningPage, tmp_path: Path) -> N
     tab.locator('[data-cell="A2"]').wait_for()
     tab.keyboard.press("F8")  # works outside the grid, too
     tab.locator("#remark", has_text="required").wait_for()
+    expect(tab.locator("#grid textarea")).to_be_focused()
     tab.keyboard.insert_text("Loja 1")
     tab.keyboard.press("Alt+Enter")
     tab.keyboard.insert_text("Centro")
@@ -42,7 +43,6 @@ def test_keys_work_as_in_excel(page: Page, ui: RunningPage, tmp_path: Path) -> N
     here = tab.locator("#cell-here")
     last = len(names) + 1
     for keys, cell in (
-        ("Control+ArrowUp", "A3"),  # to the last filled cell
         ("Control+ArrowUp", "A2"),
         ("Control+ArrowDown", "A3"),  # over empty ones
         ("Control+ArrowDown", f"A{last}"),
@@ -50,6 +50,7 @@ def test_keys_work_as_in_excel(page: Page, ui: RunningPage, tmp_path: Path) -> N
         ("Control+Home", "A2"),
         ("ArrowDown", "A3"),
         ("End", "D3"),
+        ("Control+ArrowLeft", "B3"),  # over an empty one
         ("Control+ArrowLeft", "A3"),
         ("Tab", "B3"),
         ("Tab", "C3"),

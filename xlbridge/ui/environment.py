@@ -27,6 +27,7 @@ from xlbridge.ui.answers import error_json
 from xlbridge.upload import UploadContext, open_context
 
 _EVENT_SECONDS = 15
+_LOOK_UP_SECONDS = 60
 _BUSY = Text(
     pt="Outra tarefa está em andamento nesta página; espere terminar.",
     en="Another task is running in this page; wait until it ends.",
@@ -90,6 +91,7 @@ class PageConnection:
         self._on_change: OnChange = lambda: None
         self._lock = Lock()
         self._cancelled = False
+        self._is_looking_up = False
 
     def close(self) -> None:
         """Close the connection, and stop the embedded sandbox."""
@@ -112,10 +114,15 @@ class PageConnection:
             self._lock.release()
 
     @contextmanager
-    def connected(self) -> Iterator[tuple[UploadContext, Client]]:
-        """Hold the connection for the block. Raises ``UsageError`` if it is in use."""
-        if not self._lock.acquire(blocking=False):
+    def connected(self, *, looking_up: bool = False) -> Iterator[tuple[UploadContext, Client]]:
+        """Hold the connection for the block.
+
+        A look-up of names for the grid is awaited. Raises ``UsageError`` if the connection is in
+        use by anything else.
+        """
+        if not self._lock.acquire(timeout=_LOOK_UP_SECONDS if self._is_looking_up else 0):
             raise UsageError(_BUSY)
+        self._is_looking_up = looking_up
         try:
             if self._client is None:
                 client = connect(
@@ -127,6 +134,7 @@ class PageConnection:
             with open_context(self.settings) as context:
                 yield context, self._client
         finally:
+            self._is_looking_up = False
             self._lock.release()
 
     @contextmanager

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from xlbridge.ui.answers import get_route, json_response, post_route, shown_sheet_id
 from xlbridge.ui.cell_edits import value_text
+from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_order import SheetLayout, SoughtText, read_layout
 from xlbridge.ui.sheet_editor import SheetEditor
 from xlbridge.ui.sheet_forms import sheet_json, sheet_version
@@ -27,8 +28,9 @@ _BLOCK: dict[str, Any] = {"view": str, "first": int, "last": int, "left": int, "
 class RowRequests:
     """Requests about the rows of the open sheet of a workspace."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, names: RegistryNames) -> None:
         self._workspace = workspace
+        self._names = names
 
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
@@ -40,6 +42,7 @@ class RowRequests:
             get_route("/api/find", self.find, **_SOUGHT, row=int, at=int, view=str),
             get_route("/api/replacements", self.replacements, **_SOUGHT, by=str),
             get_route("/api/column-values", self.column_values, column=int, contains=str | None),
+            get_route("/api/names", self.names, column=int, text=str),
             post_route(
                 "/api/find-replace",
                 self.replace,
@@ -75,10 +78,11 @@ class RowRequests:
 
         def read(rows: SheetRows) -> dict[str, Any]:
             numbers = rows.view(query.get("view", WRONG), renew=query.get("renew") == "1")
+            shown = numbers[start : start + min(count, _MAX_ROWS)]
             return {
                 "total": len(numbers),
                 "start": start,
-                "rows": rows.rows(numbers[start : start + min(count, _MAX_ROWS)]),
+                "rows": rows.rows(shown, self._names.known),
                 "version": sheet_version(rows.editor),
             }
 
@@ -167,6 +171,15 @@ class RowRequests:
             }
 
         return await self._answer(request, find)
+
+    async def names(self, request: Request) -> Response:
+        """Return the records of a column's registry that a typed text may mean."""
+        query = request.query_params
+        rows = self._workspace.rows_for(shown_sheet_id(request))
+        column = rows.editor.column_at(int(query["column"]))
+        if column is None:
+            return JSONResponse({"records": [], "read": False})
+        return await json_response(lambda: self._names.offer(column, query["text"]))
 
     async def layout(self, request: Request) -> Response:
         """Set how the shown sheet is sorted and filtered, and its columns' layout."""

@@ -493,6 +493,8 @@ class SheetEditor:
                     "required": column is not None and column.required,
                     "numeric": column is not None and column.kind in {Kind.MONEY, Kind.NUMBER},
                     "allowed": [] if column is None else _allowed(column),
+                    "is_date": column is not None and column.kind is Kind.DATE,
+                    "has_names": self.registry(index) is not None,
                 }
             )
         return shown
@@ -518,6 +520,13 @@ class SheetEditor:
         """Return the kind of the column read from a column of the sheet."""
         column = self.column_at(index)
         return None if column is None else column.kind
+
+    def registry(self, index: int) -> str | None:
+        """Return the registry whose codes or names are in a column, None if it has none."""
+        column = self.column_at(index)
+        if column is None or column.link is None:
+            return None if column is None else column.references
+        return column.link.registry
 
     def column_at(self, index: int) -> Column | None:
         """Return the resource's column read from a column without conversion, None if none is."""

@@ -1,7 +1,7 @@
 """Rows of the shown sheet: views, their order and filters, what is found and filled in them."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -108,21 +108,33 @@ class SheetRows:
             rows |= {row for row, _ in editor.remarks.refused(shown)}
         return sorted(rows)
 
-    def rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
-        """Return rows of the sheet: the texts and marks of their cells."""
+    def rows(
+        self, numbers: Sequence[int], known_names: Callable[[str], Mapping[str, str]]
+    ) -> list[dict[str, Any]]:
+        """Return rows of the sheet: the texts and marks of their cells, and the names that codes
+        stand for; ``known_names`` returns those of a registry."""
         editor = self.editor
+        registries = [
+            (n, known_names(registry))
+            for n, index in enumerate(editor.column_indexes)
+            if (registry := editor.registry(index)) is not None
+        ]
         edited, set_aside = editor.edits.values, editor.set_aside
+        texts = {
+            row: [editor.text((row, column)) for column in editor.column_indexes] for row in numbers
+        }
         return [
             {
                 "row": row,
-                "cells": [editor.text((row, column)) for column in editor.column_indexes],
+                "cells": cells,
+                "names": {n: names[cells[n]] for n, names in registries if cells[n] in names},
                 "marks": {} if row in set_aside else self._marks(row),
                 "aside": row in set_aside,
                 "edited": [
                     n for n, column in enumerate(editor.column_indexes) if (row, column) in edited
                 ],
             }
-            for row in numbers
+            for row, cells in texts.items()
         ]
 
     def _marks(self, row: int) -> dict[int, list[dict[str, Any]]]:

@@ -135,6 +135,7 @@ _TEXTS: Mapping[str, Text] = {
     "insert_above": Text(pt="Inserir linhas acima", en="Insert rows above"),
     "insert_below": Text(pt="Inserir linhas abaixo", en="Insert rows below"),
     "delete_rows": Text(pt="Excluir as linhas", en="Delete the rows"),
+    "open_choices": Text(pt="Escolher um valor", en="Choose a value"),
     "keys_of_grid": Text(
         pt="Linhas novas ficam no fim do arquivo; as excluídas ficam vazias nele. F2 edita, Ctrl+F "
         "localiza, Esc e depois Tab saem da grade.",

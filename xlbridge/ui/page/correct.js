@@ -36,6 +36,13 @@ const grid = new Grid(byId("grid"), {
     const query = { row, column: state.sheet.columns[place].index, view: state.view, down: down ? "1" : "0" };
     return (await callSheet("/api/edge", { query }))?.position ?? null;
   },
+  async lookUp(column, text) {
+    const isNewest = startRequest("names");
+    const found = await callSheet("/api/names", { query: { column: column.index, text } });
+    if (found === null || !isNewest()) return null;
+    if (found.read) grid.load();
+    return found.records.map(({ value, code, name }) => ({ value, text: `${code} · ${name}` }));
+  },
   layout: setLayout,
   columnMenu: openColumnMenu,
   cellMenu: openCellMenu,
@@ -157,7 +164,7 @@ function showRemark(row, place) {
   const address = `${state.sheet.columns[place].letters}${row.row}`;
   const messages = marks.map((mark) => `${mark.message} ${mark.hint}`.trim());
   const value = messages.length ? shortened(row.cells[place]) : row.cells[place];
-  byId("remark").textContent = [address, value, ...messages].filter(Boolean).join(" · ");
+  byId("remark").textContent = [address, value, row.names[place], ...messages].filter(Boolean).join(" · ");
 }
 
 // A long value would push its messages out of sight.

@@ -11,12 +11,13 @@ import { RowWindows } from "./row_windows.js";
 const TALLEST = 8_000_000; // pixels; browsers round or cut off taller elements
 const MAX_SELECTED = 5_000; // rows copied or erased at once
 const SHORT = 18; // characters that fit into a cell
+const OPENER = 22; // pixels of the button that opens a calendar or list
 const TALLEST_TEXT = 8 * ROW_HEIGHT;
 
 export class Grid {
   // handlers: rowsOf(view), edit(findCells), isIdle(), current(row, cell), nextError(), step(name),
   // edge(row, column, down), layout(changes), columnMenu(place, header), cellMenu(event), find(),
-  // fill(), outside(), tooLong()
+  // fill(), lookUp(column, text), outside(), tooLong()
   constructor(root, handlers) {
     this.root = root;
     this.handlers = handlers;
@@ -47,7 +48,15 @@ export class Grid {
       this.input.value = value;
       this.commit();
     });
-    root.append(this.cells, this.input, this.choices.list);
+    this.opener = element("button", "opener", "▾");
+    this.opener.setAttribute("aria-label", root.dataset.open);
+    this.day = element("input", "day");
+    this.day.type = "date";
+    this.day.setAttribute("aria-label", root.dataset.open);
+    for (const one of [this.opener, this.day]) one.tabIndex = -1;
+    this.opener.addEventListener("click", () => this.open());
+    this.day.addEventListener("change", () => this.takeDay());
+    root.append(this.cells, this.input, this.choices.list, this.opener, this.day);
     root.addEventListener("scroll", () => this.draw());
     root.addEventListener("mousedown", (event) => {
       if (event.button === 0) this.isDragging = this.pointAt(event, event.shiftKey);
@@ -235,6 +244,7 @@ export class Grid {
         one.setAttribute("aria-invalid", ["warning", "planned"].includes(worst(marks)) ? "false" : "true");
         one.title = marks.map((mark) => mark.message).join("\n");
       }
+      if (row.names[place]) one.dataset.name = row.names[place];
       this.columns.put(one, place);
       line.append(one);
     }
@@ -269,12 +279,38 @@ export class Grid {
       one.style.left = `${left}px`;
       one.style[one === this.input ? "width" : "minWidth"] = `${columns.width(column)}px`;
     }
+    const { allowed, has_names: hasNames, is_date: isDate } = columns.all[column];
+    this.opener.hidden = !this.total || !(allowed.length || hasNames || isDate);
+    for (const one of [this.opener, this.day]) {
+      one.style.top = this.topOf(this.at);
+      one.style.left = `${left + columns.width(column) - OPENER}px`;
+    }
   }
 
-  // Offers the values of a column with a closed list.
-  offer() {
-    const allowed = this.columns.all[this.column]?.allowed ?? [];
-    if (allowed.length) this.choices.offer(allowed);
+  // Offers the values of a column with a closed list, or the records of one with codes or names.
+  async offer() {
+    const { at, column: place } = this;
+    const column = this.columns.all[place];
+    if (column?.allowed.length) this.choices.offerValues(column.allowed);
+    if (!column?.has_names) return;
+    const records = await this.handlers.lookUp(column, this.input.value);
+    if (records && this.isTyping && this.at === at && this.column === place) this.choices.offer(records);
+  }
+
+  // Opens what the current column offers: days of a calendar, or values.
+  open() {
+    const text = this.textAt(this.at, this.column);
+    if (!this.columns.all[this.column].is_date) {
+      this.begin(text);
+      return;
+    }
+    this.day.value = /^(\d{2})\/(\d{2})\/(\d{4})$/.test(text) ? text.split("/").reverse().join("-") : "";
+    this.day.showPicker();
+  }
+
+  takeDay() {
+    if (this.day.value) this.change([{ at: this.at, column: this.column, value: this.day.value }]);
+    this.input.focus({ preventScroll: true });
   }
 
   // Goes to the cell under the mouse, or selects the row of the number there; returns whether there

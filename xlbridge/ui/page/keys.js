@@ -46,7 +46,10 @@ export class Keys {
       this.tabbed = from;
     } else if (event.key === "Escape") {
       grid.cancel();
-    } else if (event.key === "F2" || (event.key === "ArrowDown" && event.altKey)) {
+    } else if (event.key === "ArrowDown" && event.altKey) {
+      event.preventDefault();
+      grid.open();
+    } else if (event.key === "F2") {
       grid.begin(grid.textAt(grid.at, grid.column));
     } else if (typing && grid.isQuick && event.key.startsWith("Arrow") && !event.shiftKey) {
       event.preventDefault();
