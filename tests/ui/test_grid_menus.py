@@ -11,7 +11,15 @@ from sheets import write_records
 from test_accessibility import violations
 from test_workflow import begin
 
+from xlbridge.sandbox import RunningSandbox
+
 pytestmark = pytest.mark.programs
+
+
+@pytest.fixture
+def system(demo_sandbox: RunningSandbox) -> RunningSandbox:
+    """A system with clients, whose names are looked up."""
+    return demo_sandbox
 
 
 @pytest.fixture
@@ -148,3 +156,33 @@ def test_cells_are_filled_and_rows_inserted_and_deleted_from_the_menu(tab: Tab) 
     expect(tab.locator("#undo-what")).to_have_text("Undo: rows come back: 3")
     tab.locator("#undo").click()
     numbers(tab, 2, 3, 4, 62)
+
+
+def test_a_client_is_found_by_name_and_a_day_in_a_calendar(tab: Tab) -> None:
+    tab.locator('[data-cell="B2"]').click()
+    tab.keyboard.press("F2")
+    offered = tab.locator("#choices-of-cell li")
+    offered.first.wait_for()
+    expect(tab.locator("#choices-of-cell")).to_be_visible()
+    code, name = offered.nth(1).inner_text().split(" · ", 1)
+    tab.keyboard.press("Escape")
+    tab.keyboard.type(name.split()[0][:4].lower())
+    tab.locator("#choices-of-cell li", has_text=name).wait_for()
+    assert violations(tab, "names") == []
+    while tab.locator("#choices-of-cell [aria-selected=true]").all_inner_texts() != [
+        f"{code} · {name}"
+    ]:
+        tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("Enter")
+    chosen = tab.locator('[data-cell="B2"]')
+    expect(chosen).to_have_text(code)
+    expect(chosen).to_have_attribute("data-name", name)
+    tab.keyboard.press("ArrowUp")
+    expect(tab.locator("#remark")).to_contain_text(f"B2 · {code} · {name}")
+    due = tab.locator("#grid .line").first.locator(".cell", has_text="01/11/2026")
+    due.click()
+    expect(tab.locator("#grid .opener")).to_be_visible()
+    tab.locator("#grid .day").evaluate(
+        "one => { one.value = '2026-12-24'; one.dispatchEvent(new Event('change')); }"
+    )
+    expect(tab.locator("#cell-here")).to_have_text("24/12/2026")

@@ -6,12 +6,15 @@ from typing import Any
 
 import httpx
 import pytest
+from environment import clean_environment, credentials
+from forked import Zygote
 from openpyxl import load_workbook
-from running_page import open_workbook
+from running_page import open_workbook, running_page
 from sheets import GOOD, write_clients, write_records
 from xlsxwriter import Workbook
 
 from xlbridge import validate
+from xlbridge.sandbox import RunningSandbox
 
 HEADER = list(GOOD["contasreceber"])
 AMOUNT, DUE, TEXT = (
@@ -269,3 +272,37 @@ def test_the_copy_of_an_inserted_row_is_at_the_end(
     book = load_workbook(copied(client, tmp_path / "copy.xlsx"))
     assert book.worksheets[0].cell(8, TEXT + 1).value == "Novo"
     assert len(sheet["columns"]) == len(HEADER)
+
+
+@pytest.fixture
+def system(demo_sandbox: RunningSandbox) -> RunningSandbox:
+    """A system with clients, whose names are looked up."""
+    return demo_sandbox
+
+
+def test_names_are_kept_for_a_page_without_a_connection(
+    client: httpx.Client, forks: Zygote, home: Path, tmp_path: Path, demo_sandbox: RunningSandbox
+) -> None:
+    path = write_records(tmp_path / "titulos.xlsx", "contasreceber", [{}])
+    columns = [column["name"] for column in open_workbook(client, path)["columns"]]
+    place = columns.index("codigoDoCliente")
+    view = {"view": "all"}
+    assert client.get("/api/rows", params=view).json()["rows"][0]["names"] == {}
+    asked = {"column": place, "text": "1001"}
+    offered = client.get("/api/names", params=asked).json()
+    assert offered["read"]
+    named = {one["code"]: one["name"] for one in offered["records"]}
+    assert next(iter(named)) == "1001"
+    by_name = client.get("/api/names", params=asked | {"text": named["1001"][:6].lower()}).json()
+    assert "1001" in {one["code"] for one in by_name["records"]}
+    (row, _) = client.get("/api/rows", params=view).json()["rows"]
+    assert row["names"][str(place)] == named[row["cells"][place]]
+    assert not client.get("/api/names", params=asked).json()["read"]
+    unreachable = clean_environment(home, **credentials(demo_sandbox))
+    unreachable["XLBRIDGE_PASSWORD"] = "wrong"
+    with running_page(forks, tmp_path, home, unreachable) as other, other.client() as second:
+        open_workbook(second, path)
+        (again, _) = second.get("/api/rows", params=view).json()["rows"]
+        assert again["names"] == row["names"]
+        answer = second.get("/api/names", params=asked).json()
+        assert answer == {"records": offered["records"], "read": False}

@@ -64,6 +64,8 @@ class WorkState:
     work: str = "upload"
     job: str | None = None
     lines: list[str] = field(default_factory=list)
+    done: int = 0
+    total: int = 0
     outcome: dict[str, Any] | None = None
     error: dict[str, str] | None = None
 
@@ -74,6 +76,8 @@ class WorkState:
             "work": self.work,
             "job": self.job,
             "lines": self.lines[-50:],
+            "done": self.done,
+            "total": self.total,
             "outcome": self.outcome,
             "error": self.error,
         }
@@ -163,6 +167,10 @@ class PageConnection:
             on_change()
 
         return record
+
+    def count(self, done: int, total: int) -> None:
+        """Record the numbers of rows or records that are done, of all."""
+        self.state.done, self.state.total = done, total
 
     def _wait(self, seconds: float) -> None:
         """Wait before a request is repeated, and show that. Raises ``Cancelled`` in exports."""

@@ -6,6 +6,7 @@ that they are shown without a connection, too.
 
 import hashlib
 import json
+from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +28,20 @@ class RegistryNames:
 
     def __init__(self, remote: PageConnection) -> None:
         self._remote = remote
-        self._known: dict[Path, Names] = {}
-        self._active: dict[Path, Names] = {}
+        self._names: dict[Path, Names] = {}
+        self._usable: dict[Path, Names] = {}
+        self._read: set[Path] = set()
 
     def known(self, registry: str) -> Names:
         """Return the names that were read now or earlier."""
         path = self._path(registry)
-        if path not in self._known:
+        if path not in self._names:
             try:
-                self._known[path] = json.loads(path.read_text("utf-8"))
+                stored = json.loads(path.read_text("utf-8"))
             except (OSError, ValueError):
-                self._known[path] = {}
-        return self._known[path]
+                stored = {"names": {}, "inactive": []}
+            self._keep(path, stored["names"], set(stored["inactive"]))
+        return self._names[path]
 
     def offer(self, column: Column, typed: str) -> dict[str, Any]:
         """Return the records that a typed text may mean, and whether names were read just now.
@@ -49,16 +52,15 @@ class RegistryNames:
         if not registry:
             return {"records": [], "read": False}
         path = self._path(registry)
-        is_new = path not in self._active
-        if is_new:
-            try:
-                self._read(registry, path)
-            except XlbridgeError:
-                is_new = False
-        records = self._active.get(path) or self.known(registry)
-        words = _folded(typed).split()
+        is_new = path not in self._read and self._read_names(registry)
+        self.known(registry)
+        records = self._usable[path]
+        is_code = typed in records
+        # A code that is complete may be replaced by any other one.
+        words = [] if is_code else _folded(typed).split()
+        first = {typed: records[typed]} if is_code else {}
         offered = []
-        for code, name in records.items():
+        for code, name in (first | records).items():
             text = f" {_folded(f'{code} {name}')}"
             if all(f" {word}" in text for word in words):
                 # A column of names gets both, which the look-up of links reads.
@@ -66,14 +68,26 @@ class RegistryNames:
                 offered.append({"value": value, "code": code, "name": name})
         return {"records": offered[:_MAX_OFFERED], "read": is_new}
 
-    def _read(self, registry: str, path: Path) -> None:
-        """Read the names of a registry. Raises ``XlbridgeError`` if that is not possible."""
-        with self._remote.connected(looking_up=True) as (_, client):
-            records = Registries(client).named(REFERENCES[registry])
+    def _read_names(self, registry: str) -> bool:
+        """Read the names of a registry; return whether that was possible."""
+        path = self._path(registry)
+        try:
+            with self._remote.connected(looking_up=True) as (_, client):
+                records = Registries(client).named(REFERENCES[registry])
+        except XlbridgeError:
+            return False
         by_name = sorted(records, key=lambda one: one.label.casefold())
-        self._active[path] = {str(one.code): one.label for one in by_name if one.active}
-        self._known[path] = {str(one.code): one.label for one in by_name}
-        write_private(path, json.dumps(self._known[path], ensure_ascii=False))
+        names = {str(one.code): one.label for one in by_name}
+        inactive = {str(one.code) for one in by_name if not one.active}
+        self._keep(path, names, inactive)
+        self._read.add(path)
+        stored = {"names": names, "inactive": sorted(inactive)}
+        write_private(path, json.dumps(stored, ensure_ascii=False))
+        return True
+
+    def _keep(self, path: Path, names: Names, inactive: Set[str]) -> None:
+        self._names[path] = names
+        self._usable[path] = {code: name for code, name in names.items() if code not in inactive}
 
     def _path(self, registry: str) -> Path:
         settings = self._remote.settings

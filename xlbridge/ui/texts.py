@@ -44,6 +44,8 @@ _TEXTS: Mapping[str, Text] = {
     ),
     "reading": Text(pt="Validando…", en="Validating…"),
     "reading_file": Text(pt="Validando {file} ({mb} MB)…", en="Validating {file} ({mb} MB)…"),
+    "share_done": Text(pt="{percent} % · {done} de {total}", en="{percent}% · {done} of {total}"),
+    "time_left": Text(pt="faltam {time}", en="{time} left"),
     "rows_so_far": Text(pt="Linhas lidas: {rows}", en="Rows read: {rows}"),
     "checking_column": Text(
         pt="Coluna {number} de {count}: {column}", en="Column {number} of {count}: {column}"
