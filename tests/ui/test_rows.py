@@ -131,7 +131,11 @@ def test_rows_are_sorted_by_values_in_the_view_alone(
         layout = {"sort": {"column": column, "descending": descending}}
         assert post(client, "layout", layout=layout)["layout"]["sort"]["column"] == column
         assert shown(client) == rows
-    client.post("/api/edit", json=[{"row": 6, "column": AMOUNT, "value": "1"}])
+    client.post("/api/edit", json=[{"row": 6, "column": TEXT, "value": "Serviço 10 ABC"}])
+    post(client, "layout", layout={"sort": {"column": TEXT}})
+    assert shown(client) == [2, 3, 4, 5, 7, 6]
+    post(client, "layout", layout={"sort": {"column": DUE}})
+    client.post("/api/edit", json=[{"row": 6, "column": TEXT, "value": "Serviço 5 ABC"}])
     (draft,) = client.get("/api/drafts").json()["drafts"]
     kept = post(client, "continue", id=draft["id"])
     assert kept["layout"]["sort"] == {"column": DUE, "descending": False}

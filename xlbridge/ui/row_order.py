@@ -155,11 +155,13 @@ def _sort_key(value: object, column: Column | None) -> tuple[Any, ...]:
     if isinstance(value, str):
         value = typed_value(column, value)
     if isinstance(value, bool | str):
-        return 2, shown_text(value).casefold()
+        # Numbers in texts are compared as numbers: NF-9 comes before NF-10.
+        parts = re.split(r"(\d+)", shown_text(value).casefold())
+        return 2, [int(part) if n % 2 else part for n, part in enumerate(parts)]
     if isinstance(value, int | float | Decimal):
         return 0, value
     if isinstance(value, datetime):
         return 1, value
     if isinstance(value, date):
         return 1, datetime.combine(value, time())
-    return 2, shown_text(value)
+    return 2, [shown_text(value)]

@@ -1,9 +1,9 @@
 // Shared by all screens: texts, requests, elements. Values are always set as text, never as markup.
 
 const data = JSON.parse(document.getElementById("page-data").textContent);
-export const { texts, listings, isOpen, running } = data;
+export const { texts, language, listings, isOpen, running } = data;
 export const byId = (id) => document.getElementById(id);
-export const figure = (value) => (typeof value === "number" ? value.toLocaleString(data.language) : value);
+export const figure = (value) => (typeof value === "number" ? value.toLocaleString(language) : value);
 export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => figure(values[name]) ?? "");
 
 // One count of errors, whoever found them: the validation, the plan, the system or the batch.

@@ -1,6 +1,6 @@
 // Correct: the grid of the sheet, the list of rules, corrections of all cells of a rule.
 
-import { button, byId, call, callSheet, countsText, element, enqueue, figure, fill, isIdle, option, settled, show, showProblem, startRequest, state, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, callSheet, countsText, element, enqueue, figure, fill, isIdle, language, option, settled, show, showProblem, startRequest, state, tableLine, texts, whenShown } from "./core.js";
 import { worst } from "./cells.js";
 import { openFind, setUpFind } from "./find.js";
 import { Grid } from "./grid.js";
@@ -137,7 +137,7 @@ function change(path, findContent, { renew = false, keep = true } = {}) {
   });
 }
 
-const clock = () => new Date().toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+const clock = () => new Date().toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit" });
 
 // Changes how the sheet is shown. Rows in another order are shown from the first one on.
 function setLayout(changes) {

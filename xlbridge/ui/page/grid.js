@@ -81,7 +81,7 @@ export class Grid {
     this.input.addEventListener("copy", (event) => this.copy(event));
     this.input.addEventListener("cut", (event) => this.cut(event));
     this.input.addEventListener("blur", () => this.commit());
-    new ResizeObserver(() => this.draw()).observe(root);
+    new ResizeObserver(() => this.drawAll()).observe(root);
   }
 
   setColumns(columns, layout) {
@@ -280,7 +280,8 @@ export class Grid {
       one.style[one === this.input ? "width" : "minWidth"] = `${columns.width(column)}px`;
     }
     const { allowed, has_names: hasNames, is_date: isDate } = columns.all[column];
-    this.opener.hidden = !this.total || !(allowed.length || hasNames || isDate);
+    const isInView = columns.isFrozen(column) || left + columns.width(column) - root.scrollLeft > columns.edge + OPENER;
+    this.opener.hidden = !this.total || !isInView || !(allowed.length || hasNames || isDate);
     for (const one of [this.opener, this.day]) {
       one.style.top = this.topOf(this.at);
       one.style.left = `${left + columns.width(column) - OPENER}px`;
