@@ -84,7 +84,8 @@ class SoughtText:
 
 
 class ColumnTexts:
-    """Texts of a column as they are shown; the first is that of row 1."""
+    """Texts of a column as they are shown, each different value once; rows below the last one are
+    empty."""
 
     def __init__(self, cells: SheetCells, index: int, column: Column | None) -> None:
         source = cells.columns[index - cells.first_column]
@@ -92,23 +93,30 @@ class ColumnTexts:
         self._height = len(source.kinds)
         self._column = column
         kind = None if column is None else column.kind
-        self._values = list(source.values(range(self._height)))
-        numbers: dict[tuple[type, object], int] = {}
-        codes = [numbers.setdefault((type(it), it), len(numbers)) for it in self._values]
-        distinct = [shown_text(value, kind) for _, value in numbers]
+        numbers: dict[tuple[type, object], int] = {(str, ""): 0}
+        codes = [
+            numbers.setdefault((type(value), value), len(numbers))
+            for value in source.values(range(self._height))
+        ]
+        self._values = [value for _, value in numbers]
+        self._texts: list[str] = [shown_text(value, kind) for value in self._values]
         for row, at in cells.raw.errors:
             if at == index and row <= self._height:
-                codes[row - 1] = len(distinct)
-                distinct.append(displayed_text(cells, (row, index), kind))
-        self.texts = [distinct[code] for code in codes]
-        self._lowered = [text.lower() for text in distinct]
-        self._codes = np.array(codes, np.intp)
+                codes[row - 1] = len(self._texts)
+                self._texts.append(displayed_text(cells, (row, index), kind))
+                self._values.append(self._texts[-1])
+        self._lowered = [text if text.islower() else text.lower() for text in self._texts]
+        self._codes = np.array([*codes, 0], np.int32)
 
     def is_of(self, cells: SheetCells, index: int) -> bool:
         """Return whether these are still the texts of a column."""
         source = cells.columns[index - cells.first_column]
         same = source is self._source and source.edits == self._edits
         return same and len(source.kinds) == self._height
+
+    def text(self, row: int) -> str:
+        """Return the text of a row."""
+        return self._texts[int(self._codes[min(row - 1, self._height)])]
 
     def find(self, sought: SoughtText) -> Rows:
         """Return the rows in whose text another one is found, an empty one in none."""
@@ -120,35 +128,34 @@ class ColumnTexts:
 
     def keeps(self, kept: ColumnFilter, rows: Sequence[int]) -> list[int]:
         """Return those of the rows that a filter keeps."""
-        if kept.contains:
-            found = set(self.find(SoughtText(kept.contains)).tolist())
-            rows = [row for row in rows if row in found]
-        if kept.values is not None:
-            values, texts = set(kept.values), self
-            rows = [row for row in rows if texts.text(row) in values]
-        return list(rows)
-
-    def text(self, row: int) -> str:
-        """Return the text of a row, empty below the last one."""
-        return self.texts[row - 1] if row <= self._height else ""
+        contained, values = kept.contains.lower(), kept.values
+        is_kept = [contained in text for text in self._lowered]
+        if values is not None:
+            known = frozenset(values)
+            is_kept = [it and text in known for it, text in zip(is_kept, self._texts, strict=True)]
+        numbers = np.asarray(rows, np.intp)
+        return list(numbers[np.array(is_kept, np.bool_)[self._codes_of(numbers)]].tolist())
 
     def sorted(self, rows: Sequence[int], *, descending: bool) -> list[int]:
         """Return rows by their values: numbers, dates, texts; empty ones last in both orders.
 
         Texts in a column of numbers or dates count as what they would be if they were typed.
         """
-        keys: dict[tuple[type, object], tuple[Any, ...]] = {}
+        keys = [_sort_key(value, self._column) for value in self._values]
+        ranks = np.zeros(len(keys), np.intp)
+        rank, before = 0, None
+        for code in sorted(range(len(keys)), key=keys.__getitem__):
+            rank += keys[code] != before
+            ranks[code], before = rank, keys[code]
+        if descending:
+            ranks = -ranks
+        ranks[[not text for text in self._texts]] = rank + 1
+        numbers = np.asarray(rows, np.intp)
+        order = np.argsort(ranks[self._codes_of(numbers)], kind="stable")
+        return list(numbers[order].tolist())
 
-        def key(row: int) -> tuple[Any, ...]:
-            value = self._values[row - 1]
-            known = type(value), value
-            if known not in keys:
-                keys[known] = _sort_key(value, self._column)
-            return keys[known]
-
-        empty = [row for row in rows if not self.text(row)]
-        filled = [row for row in rows if self.text(row)]
-        return sorted(filled, key=key, reverse=descending) + empty
+    def _codes_of(self, rows: Rows) -> Rows:
+        return self._codes[np.minimum(rows - 1, self._height)].astype(np.intp)
 
 
 def _sort_key(value: object, column: Column | None) -> tuple[Any, ...]:

@@ -11,7 +11,6 @@ from xlbridge.ui.answers import get_route, json_response, post_route, shown_shee
 from xlbridge.ui.cell_edits import value_text
 from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_order import SheetLayout, SoughtText, read_layout
-from xlbridge.ui.sheet_editor import SheetEditor
 from xlbridge.ui.sheet_forms import sheet_json, sheet_version
 from xlbridge.ui.sheet_rows import WRONG, CellBlock, SheetRows
 from xlbridge.ui.workspace import Workspace
@@ -68,8 +67,12 @@ class RowRequests:
         return await json_response(locked)
 
     async def _change(self, request: Request, change: Callable[[SheetRows], object]) -> Response:
-        rows_for, shown = self._workspace.rows_for, shown_sheet_id(request)
-        return await changed_sheet(self._workspace, request, lambda _: change(rows_for(shown)))
+        workspace, shown = self._workspace, shown_sheet_id(request)
+        return await json_response(
+            lambda: sheet_json(
+                workspace.changed(shown, lambda _: change(workspace.rows_for(shown)))
+            )
+        )
 
     async def rows(self, request: Request) -> Response:
         """Return some rows of a view."""
@@ -203,23 +206,6 @@ class RowRequests:
         """Delete rows of a view."""
         body = await request.json()
         return await self._change(request, lambda rows: rows.delete(_block(body)))
-
-
-async def changed_sheet(
-    workspace: Workspace, request: Request, change: Callable[[SheetEditor], object]
-) -> Response:
-    """Change the shown sheet, store its edits, and return it."""
-    shown = shown_sheet_id(request)
-
-    def locked() -> dict[str, Any]:
-        editor = workspace.editor
-        with editor.lock:
-            workspace.editor_for(shown)
-            change(editor)
-            workspace.save_edits(editor)
-            return sheet_json(editor)
-
-    return await json_response(locked)
 
 
 def _sought(values: Any) -> SoughtText:

@@ -19,7 +19,6 @@ from xlbridge.resources.yaml_files import InvalidFile
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, CsvForm, ParseOptions
 from xlbridge.ui.answers import download, get_route, json_response, post_route, shown_sheet_id
 from xlbridge.ui.cell_edits import value_text
-from xlbridge.ui.row_requests import changed_sheet
 from xlbridge.ui.sheet_editor import (
     ReadingProgress,
     ReadingStopped,
@@ -363,7 +362,8 @@ class SheetRequests:
         )
 
     async def _change(self, request: Request, change: Callable[[SheetEditor], object]) -> Response:
-        return await changed_sheet(self._workspace, request, change)
+        shown = shown_sheet_id(request)
+        return await json_response(lambda: sheet_json(self._workspace.changed(shown, change)))
 
     async def workbook(self, request: Request) -> Response:
         """Return the corrected copy of the original."""

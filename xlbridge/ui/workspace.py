@@ -8,6 +8,7 @@ the journal names it.
 import json
 import secrets
 import shutil
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -76,6 +77,15 @@ class Workspace:
         if self._rows is None or self._rows.editor is not editor:
             self._rows = SheetRows(editor)
         return self._rows
+
+    def changed(self, shown: str | None, change: Callable[[SheetEditor], object]) -> SheetEditor:
+        """Change the open sheet, store its edits, and return it. Raises as ``editor_for`` does."""
+        editor = self.editor
+        with editor.lock:
+            self.editor_for(shown)
+            change(editor)
+            self.save_edits(editor)
+        return editor
 
     @property
     def is_open(self) -> bool:
