@@ -1,5 +1,6 @@
 """The grid in a browser: find and replace, menus of columns and cells, widths, what is saved."""
 
+import re
 from datetime import date
 from pathlib import Path
 
@@ -186,3 +187,23 @@ def test_a_client_is_found_by_name_and_a_day_in_a_calendar(tab: Tab) -> None:
         "one => { one.value = '2026-12-24'; one.dispatchEvent(new Event('change')); }"
     )
     expect(tab.locator("#cell-here")).to_have_text("24/12/2026")
+
+
+def test_an_error_that_a_filter_or_a_hidden_column_conceals_is_gone_to(tab: Tab) -> None:
+    wrong = tab.locator('[data-cell="B2"]')
+    wrong.click()
+    tab.keyboard.type("ninguém")
+    tab.keyboard.press("Enter")
+    expect(wrong).to_have_class(re.compile("error"))
+    open_column(tab, "Due date")
+    tab.locator("#filter-text").fill("28/11")
+    expect(tab.locator("#filter-values input")).to_have_count(1)
+    tab.keyboard.press("Enter")
+    expect(tab.locator("#grid .line")).to_have_count(2)
+    open_column(tab, "Client code")
+    tab.locator("#column-hide").click()
+    expect(tab.locator('#grid .line [data-place="1"]')).to_have_count(0)
+    tab.get_by_test_id("next-error").click()
+    expect(tab.locator("#cell-here")).to_have_attribute("data-cell", "B2")
+    expect(tab.locator("#grid textarea")).to_be_focused()
+    expect(tab.locator("#arranged")).to_be_hidden()

@@ -199,7 +199,10 @@ class SheetRows:
         found = {}
         for column in columns:
             rows = self.texts(column).find(sought)
-            found[column] = np.setdiff1d(rows[rows > self._header], deleted)
+            is_shown = rows > self._header
+            if deleted:
+                is_shown &= ~np.isin(rows, deleted)
+            found[column] = rows[is_shown]
         return found
 
     def next_found(

@@ -146,12 +146,18 @@ function setLayout(changes) {
   return change("/api/layout", content, { renew: !isOfColumns, keep: isOfColumns });
 }
 
-// Shows all rows, and a column that may be hidden; called by a task of the queue.
-async function showAll(column) {
+// Removes filters and shows a column that is hidden, so that what is gone to is in view; called by
+// tasks of the queue, too.
+async function uncover(column) {
   const { layout } = state.sheet;
-  const content = { layout: { ...layout, filters: {}, hidden: layout.hidden.filter((one) => one !== column) } };
-  const answer = await callSheet("/api/layout", { content });
+  const hidden = layout.hidden.filter((one) => one !== column);
+  if (hidden.length === layout.hidden.length && !Object.keys(layout.filters).length) return;
+  const answer = await callSheet("/api/layout", { content: { layout: { ...layout, filters: {}, hidden } } });
   if (answer !== null) update(answer);
+}
+
+async function showAll(column) {
+  await uncover(column);
   await changeView("all");
 }
 
@@ -181,13 +187,15 @@ async function goToNextError() {
   if (!grid.visited) query.column = -1;
   const found = await callSheet("/api/next-error", { query });
   if (found === null || found.row === null) return;
-  if (found.position === null) {
+  const place = state.sheet.columns.findIndex((one) => one.index === found.column);
+  if (found.position === null || !grid.columns.shown.includes(place)) {
+    await uncover(found.column);
     await changeView("wrong");
     await goToNextError();
     return;
   }
   await grid.fetch(found.position);
-  grid.move(found.position, state.sheet.columns.findIndex((one) => one.index === found.column));
+  grid.move(found.position, place);
   grid.input.focus({ preventScroll: true });
 }
 
@@ -231,6 +239,7 @@ async function showRule(rule) {
 }
 
 export async function changeView(name) {
+  if (!["wrong", "all"].includes(name)) await uncover();
   state.view = name;
   byId("view").value = ["wrong", "all"].includes(name) ? name : "rule";
   byId("remark").textContent = "";
