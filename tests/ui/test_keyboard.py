@@ -26,6 +26,7 @@ def test_keys_work_as_in_excel(page: Page, ui: RunningPage, tmp_path: Path) -> N
     tab.locator('[data-cell="A2"]').wait_for()
     tab.keyboard.press("F8")  # works outside the grid, too
     tab.locator("#remark", has_text="required").wait_for()
+    expect(tab.locator("#grid textarea")).to_be_focused()
     tab.keyboard.insert_text("Loja 1")
     tab.keyboard.press("Alt+Enter")
     tab.keyboard.insert_text("Centro")
@@ -42,14 +43,26 @@ def test_keys_work_as_in_excel(page: Page, ui: RunningPage, tmp_path: Path) -> N
     here = tab.locator("#cell-here")
     last = len(names) + 1
     for keys, cell in (
+        ("Control+ArrowUp", "A2"),
+        ("Control+ArrowDown", "A3"),  # over empty ones
+        ("Control+ArrowDown", f"A{last}"),
         ("Control+ArrowDown", f"A{last + 1}"),
         ("Control+Home", "A2"),
         ("ArrowDown", "A3"),
         ("End", "D3"),
-        ("Home", "A3"),
+        ("Control+ArrowLeft", "B3"),  # over an empty one
+        ("Control+ArrowLeft", "A3"),
+        ("Tab", "B3"),
+        ("Tab", "C3"),
+        ("Shift+Tab", "B3"),
+        ("Enter", "A4"),  # below the cell where Tab began
+        ("PageDown", None),
+        ("PageUp", "A4"),
+        ("ArrowUp", "A3"),
     ):
         tab.keyboard.press(keys)
-        expect(here).to_have_attribute("data-cell", cell)
+        if cell is not None:
+            expect(here).to_have_attribute("data-cell", cell)
     assert tab.evaluate(_CUT) == "Loja 2"
     tab.locator("#counts", has_text="errors: 2").wait_for()
 
@@ -98,11 +111,37 @@ def test_rows_outside_the_view_are_copied(page: Page, ui: RunningPage, tmp_path:
     tab.locator("#to-mend").click()
     tab.locator('[data-cell="A2"]').click()
     tab.keyboard.press("Control+Shift+ArrowDown")
-    tab.keyboard.press("Shift+ArrowUp")
-    tab.keyboard.press("Control+c")
+    tab.keyboard.press("Control+c")  # waits for the end of the filled cells
     copied = "\n".join(names)
     for _ in range(100):
         if tab.evaluate("navigator.clipboard.readText()") == copied:
             return
         tab.wait_for_timeout(50)
     assert tab.evaluate("navigator.clipboard.readText()") == copied
+
+
+def test_typing_ends_with_the_arrows_and_tab_leaves_after_escape(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "TAB", ("Um", "Dois")))
+    tab.locator("#to-mend").click()
+    tab.locator('[data-cell="A2"]').click()
+    tab.keyboard.type("Outro")
+    tab.keyboard.press("ArrowDown")
+    expect(tab.locator("#cell-here")).to_have_attribute("data-cell", "A3")
+    expect(tab.locator('[data-cell="A2"]')).to_have_text("Outro")
+    tab.keyboard.press("F2")
+    tab.keyboard.press("ArrowLeft")  # moves within the text
+    typed = tab.locator("#grid textarea")
+    expect(typed).to_have_class("typing")
+    tab.keyboard.press("Escape")
+    expect(tab.locator('[data-cell="A3"]')).to_have_text("Dois")
+    tab.keyboard.press("Tab")
+    expect(tab.locator("#cell-here")).to_have_attribute("data-cell", "B3")
+    expect(typed).to_be_focused()
+    tab.keyboard.press("Escape")
+    tab.keyboard.press("Tab")
+    expect(typed).not_to_be_focused()
+    tab.locator('[data-cell="A2"]').click()
+    tab.keyboard.press("Shift+Space")
+    expect(tab.locator("#grid .range")).to_have_count(4)

@@ -147,8 +147,8 @@ def test_cells_are_cut_as_selected(page: Page, ui: RunningPage, tmp_path: Path) 
     first = tab.locator('[data-cell="A2"]')
     first.click()
     with holding(tab, "rows", "?start=100*") as held:
-        for _ in range(6):
-            tab.keyboard.press("Shift+PageDown")
+        for _ in range(120):
+            tab.keyboard.press("Shift+ArrowDown")
         tab.keyboard.press("Control+x")
         tab.keyboard.press("Control+Home")
         tab.locator("#view").select_option("wrong")

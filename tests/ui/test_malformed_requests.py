@@ -27,6 +27,11 @@ POSTED = (
         "set-aside",
         "fix",
         "replace",
+        "layout",
+        "fill",
+        "insert-rows",
+        "delete-rows",
+        "find-replace",
         "plan",
         "send",
     ),
@@ -36,7 +41,7 @@ POSTED = (
 )
 READ = (
     *("exported", "template", "rows", "next-error", "fixes", "values", "job", "rejects", "doubt"),
-    *("status-copy", "proof"),
+    *("status-copy", "proof", "edge", "find", "replacements", "column-values"),
 )
 
 

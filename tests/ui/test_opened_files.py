@@ -109,6 +109,10 @@ def test_progress_is_shown_while_a_file_is_read_and_it_can_be_stopped(
     expect(shown).to_contain_text("titulos.xlsx (1 MB)… Rows read: 4,096")
     steps.pop(0)
     expect(shown).to_contain_text("Column 6 of 12: historico")
+    share = tab.locator("#reading-share")
+    expect(share).to_have_text("50% · 6 of 12")
+    steps[0] |= {"number": 9}
+    expect(share).to_contain_text(re.compile("75% · 9 of 12 · 0:.. left"))
     tab.get_by_role("button", name="Stop").click()
     expect(shown).to_be_hidden()
     expect(tab.locator("#problem")).to_be_hidden()

@@ -80,7 +80,7 @@ def test_a_row_set_aside_leaves_the_list_the_grid_and_the_count(
     expect(tab.locator("#counts")).to_contain_text("rows set aside: 1")
     assert counted(tab) == 1
     expect(tab.locator("#grid .line")).to_have_count(1)
-    expect(tab.locator("#undo-what")).to_have_text("rows come back: 4")
+    expect(tab.locator("#undo-what")).to_have_text("Undo: rows come back: 4")
     tab.locator("[data-view=send]").click()
     expect(tab.locator("#errors-left")).to_contain_text("Errors in the sheet: 1.")
     tab.locator("[data-view=mend]").click()
@@ -116,7 +116,7 @@ def test_names_that_the_plan_does_not_find_are_counted_and_replaced_at_once(
     tab.locator("#counts", has_text="errors: 1 ").wait_for()
     assert counted(tab) == 1
     expect(tab.locator("#undo-what")).to_have_text(
-        "C2 becomes “Padaria Sem Cadastro” again, and 2 more cells"
+        "Undo: C2 becomes “Padaria Sem Cadastro” again, and 2 more cells"
     )
 
 
@@ -157,4 +157,4 @@ def test_a_closed_list_is_offered_at_its_cell(page: Page, ui: RunningPage, tmp_p
     tab.keyboard.press("Enter")
     tab.locator("#counts", has_text="errors: 0").wait_for()
     expect(offered).to_have_count(0)
-    expect(tab.locator("#undo-what")).to_have_text("B2 becomes “X” again")
+    expect(tab.locator("#undo-what")).to_have_text("Undo: B2 becomes “X” again")

@@ -3,12 +3,15 @@
 Also converts between the values of cells and the texts that are shown and typed.
 """
 
+import re
+from calendar import monthrange
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Any, TypedDict
+from itertools import count, cycle
+from typing import Any, NotRequired, TypedDict
 
 from xlbridge.i18n import Text, active_language, localized_number
 from xlbridge.report_forms import grouped_number
@@ -24,10 +27,11 @@ def displayed_text(cells: SheetCells, position: CellPosition, kind: Kind | None 
     thousands; ``kind`` is that of its column."""
     if position in cells.raw.errors:
         return cells.raw.errors[position]
-    return _shown(cells.columns[position[1] - cells.first_column].value(position[0] - 1), kind)
+    return shown_text(cells.columns[position[1] - cells.first_column].value(position[0] - 1), kind)
 
 
-def _shown(value: Any, kind: Kind | None = None) -> str:
+def shown_text(value: Any, kind: Kind | None = None) -> str:
+    """Return a value as ``displayed_text`` shows it."""
     if isinstance(value, datetime) and value.time() == datetime.min.time():
         return display(value.date())
     if isinstance(value, bool) and active_language() != "pt-BR":
@@ -86,15 +90,57 @@ def _first_given(
     return text if value is None else value
 
 
+_NUMBERED = re.compile(r"(.*?)(\d+)", re.DOTALL)
+_MONTHS = 12
+
+
+def continue_series(seeds: Sequence[CorrectedValue]) -> Iterator[CorrectedValue]:
+    """Yield what follows one or two values: numbers and days by their difference, or by one; days
+    of two months by months, the last of a month as such; texts by the number at their end."""
+    first, last = seeds[0], seeds[-1]
+    if isinstance(first, Decimal) and isinstance(last, Decimal):
+        step = last - first or Decimal(1)
+        yield from (last + step * n for n in count(1))
+    if isinstance(first, date) and isinstance(last, date):
+        yield from _continue_days(first, last)
+    match = _NUMBERED.fullmatch(last) if isinstance(last, str) else None
+    if match is None:
+        yield from cycle(seeds)
+        return
+    stem, digits = match.groups()
+    before = _NUMBERED.fullmatch(first) if isinstance(first, str) else None
+    number = int(digits)
+    by = 1 if before is None or before[1] != stem else number - int(before[2]) or 1
+    yield from (f"{stem}{number + by * n:0{len(digits)}}" for n in count(1))
+
+
+def _continue_days(first: date, last: date) -> Iterator[date]:
+    months = (last.year - first.year) * _MONTHS + last.month - first.month
+    ends = _is_month_end(first) and _is_month_end(last)
+    if not months or not (ends or first.day == last.day):
+        days = last - first or timedelta(1)
+        yield from (last + days * n for n in count(1))
+    for n in count(1):
+        year, month = divmod(last.year * _MONTHS + last.month - 1 + months * n, _MONTHS)
+        longest = monthrange(year, month + 1)[1]
+        yield date(year, month + 1, longest if ends else min(last.day, longest))
+
+
+def _is_month_end(day: date) -> bool:
+    return (day + timedelta(1)).day == 1
+
+
 EditRecord = tuple[int, int, str, str]
 """Edit for storage: row, column, kind of the value and its text."""
 
 
 class StoredEdits(TypedDict):
-    """Edits of one sheet for storage, and its rows that are set aside."""
+    """Edits of one sheet for storage, and its rows that are set aside, deleted and inserted."""
 
     edits: list[EditRecord]
     set_aside: list[int]
+    deleted: NotRequired[list[int]]
+    inserted: NotRequired[list[tuple[int, int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +149,8 @@ class _Step:
 
     ``rows`` are the rows of the cells by column. The others are the previous state: ``before`` the
     contents by column; ``errors``, ``scaled`` and ``without_result`` details of the sheet's XML;
-    ``edits`` earlier edits of the same cells.
+    ``edits`` earlier edits of the same cells. ``deleted`` and ``inserted`` are the rows that the
+    step deletes or inserts.
     """
 
     rows: Mapping[int, list[int]]
@@ -113,10 +160,16 @@ class _Step:
     scaled: Mapping[CellPosition, float]
     without_result: Collection[CellPosition]
     edits: Mapping[CellPosition, CorrectedValue]
+    deleted: frozenset[int]
+    inserted: Mapping[int, int]
 
 
 class CellEdits:
-    """Edits of one sheet. Rows are Excel's numbers, columns count from zero."""
+    """Edits of one sheet. Rows are Excel's numbers, columns count from zero.
+
+    Rows keep their numbers: a deleted one is emptied and no longer shown, an inserted one follows
+    the last row of the sheet and is shown elsewhere.
+    """
 
     def __init__(self, cells: SheetCells) -> None:
         self._cells = cells
@@ -124,13 +177,44 @@ class CellEdits:
         """Number of rows of the original, up to the last filled one."""
         self.values: dict[CellPosition, CorrectedValue] = {}
         """Cells that differ from the original, with their new values."""
+        self.deleted: set[int] = set()
+        self.inserted: dict[int, int] = {}
+        """Inserted rows, each with the row below which it is shown."""
 
     @property
     def new_rows(self) -> range:
         """Rows added below the last one of the original."""
         return range(self.height + 1, max((row for row, _ in self.values), default=0) + 1)
 
-    def edit(self, values: Mapping[CellPosition, CorrectedValue]) -> _Step:
+    @property
+    def last_row(self) -> int:
+        """The last row, including new ones."""
+        return max(self.height, self.new_rows.stop - 1)
+
+    def shown_rows(self, first: int) -> Sequence[int]:
+        """Return the rows from ``first`` on in the order in which they are shown."""
+        last = self.last_row
+        if not self.deleted and not self.inserted:
+            return range(first, last + 1)
+        below = defaultdict[int, list[int]](list)
+        for row, above in self.inserted.items():
+            below[above].append(row)
+        # The row inserted last is the nearest one.
+        waiting = [row for row in range(last, first - 2, -1) if row not in self.inserted]
+        shown = []
+        while waiting:
+            row = waiting.pop()
+            waiting += below.get(row, ())
+            if row >= first and row not in self.deleted:
+                shown.append(row)
+        return shown
+
+    def edit(
+        self,
+        values: Mapping[CellPosition, CorrectedValue],
+        deleted: Collection[int] = (),
+        inserted: Mapping[int, int] | None = None,
+    ) -> _Step:
         """Write values into cells as one step; cells below the last row create rows."""
         lowest = max((row for row, _ in values), default=0)
         for column in self._cells.columns:
@@ -149,6 +233,8 @@ class CellEdits:
             {position: raw.scaled[position] for position in values if position in raw.scaled},
             raw.without_result.intersection(values),
             {position: self.values[position] for position in values if position in self.values},
+            frozenset(deleted),
+            inserted or {},
         )
         self.write(step)
         return step
@@ -166,6 +252,8 @@ class CellEdits:
             del raw.scaled[position]
         raw.without_result.difference_update(step.without_result)
         self.values.update(step.values)
+        self.deleted |= step.deleted
+        self.inserted |= step.inserted
 
     def restore(self, step: _Step) -> None:
         """Restore the state before a step."""
@@ -178,6 +266,9 @@ class CellEdits:
         for position in step.values:
             del self.values[position]
         self.values.update(step.edits)
+        self.deleted -= step.deleted
+        for row in step.inserted:
+            del self.inserted[row]
 
     def _column(self, column: int) -> CellColumn:
         return self._cells.columns[column - self._cells.first_column]
@@ -192,6 +283,9 @@ _CELLS_BACK = Text(
 )
 _ROWS_BACK = Text(pt="linhas de volta: {rows}", en="rows come back: {rows}")
 _ROWS_OUT = Text(pt="linhas deixadas de fora: {rows}", en="rows set aside: {rows}")
+_ROWS_DELETED = Text(pt="linhas excluídas: {rows}", en="rows deleted: {rows}")
+_ROWS_INSERTED = Text(pt="linhas novas: {rows}", en="new rows: {rows}")
+_INSERTED_OUT = Text(pt="saem as linhas novas: {rows}", en="new rows are removed: {rows}")
 
 
 class WorkbookEdits:
@@ -218,11 +312,18 @@ class WorkbookEdits:
             self.by_sheet[sheet] = CellEdits(self._sheet_cells(sheet))
         return self.by_sheet[sheet]
 
-    def edit(self, sheet: str, values: Mapping[CellPosition, CorrectedValue]) -> None:
-        """Write values into cells of a sheet as one step; no values are no step."""
+    def edit(
+        self,
+        sheet: str,
+        values: Mapping[CellPosition, CorrectedValue],
+        deleted: Collection[int] = (),
+        inserted: Mapping[int, int] | None = None,
+    ) -> None:
+        """Write values into cells of a sheet as one step, which may delete or insert their rows; no
+        values are no step."""
         if not values:
             return
-        self._done.append((sheet, self.of(sheet).edit(values)))
+        self._done.append((sheet, self.of(sheet).edit(values, deleted, inserted)))
         self._undone.clear()
 
     def set_aside_rows(self, sheet: str, rows: Iterable[int]) -> None:
@@ -246,13 +347,16 @@ class WorkbookEdits:
 
     def _step_text(self, sheet: str, step: _Step | frozenset[int], *, restored: bool) -> str:
         if isinstance(step, frozenset):
-            text = _ROWS_BACK if restored else _ROWS_OUT
-            return str(text.format(rows=", ".join(map(str, sorted(step)[:_SHOWN_ROWS]))))
+            return _rows_text(_ROWS_BACK if restored else _ROWS_OUT, step)
+        if step.deleted:
+            return _rows_text(_ROWS_BACK if restored else _ROWS_DELETED, step.deleted)
+        if step.inserted:
+            return _rows_text(_INSERTED_OUT if restored else _ROWS_INSERTED, step.inserted)
         position = min(step.values)
         if restored:
             row, column = position
             at = step.rows[column].index(row)
-            value = step.errors.get(position) or _shown(step.before[column].value(at))
+            value = step.errors.get(position) or shown_text(step.before[column].value(at))
         else:
             value = value_text(step.values[position])
         cell, more = cell_address(*position), len(step.values) - 1
@@ -297,16 +401,27 @@ class WorkbookEdits:
                     records.append((*position, "date", value.isoformat()))
                 else:
                     records.append((*position, "text", value))
-            stored[name] = {"edits": records, "set_aside": sorted(self.aside.get(name, ()))}
+            stored[name] = {
+                "edits": records,
+                "set_aside": sorted(self.aside.get(name, ())),
+                "deleted": sorted(self.of(name).deleted),
+                "inserted": list(self.of(name).inserted.items()),
+            }
         return stored
 
-    def load(self, sheet: str, records: Sequence[EditRecord]) -> list[CellPosition]:
+    def load(self, sheet: str, stored: StoredEdits) -> list[CellPosition]:
         """Restore stored edits of a sheet as one step; return its cells."""
         parsers: Mapping[str, Callable[[str], CorrectedValue]] = {
             "number": Decimal,
             "date": date.fromisoformat,
             "text": str,
         }
-        values = {(row, column): parsers[kind](text) for row, column, kind, text in records}
-        self.edit(sheet, values)
+        values = {(row, column): parsers[kind](text) for row, column, kind, text in stored["edits"]}
+        self.edit(sheet, values, stored.get("deleted", ()), dict(stored.get("inserted", ())))
+        self.aside[sheet] = set(stored["set_aside"])
         return list(values)
+
+
+def _rows_text(text: Text, rows: Collection[int]) -> str:
+    listed = [str(row) for row in sorted(rows)[:_SHOWN_ROWS]]
+    return str(text.format(rows=", ".join([*listed, "…"] if len(rows) > len(listed) else listed)))

@@ -27,6 +27,7 @@ from xlbridge.ui.answers import error_json
 from xlbridge.upload import UploadContext, open_context
 
 _EVENT_SECONDS = 15
+_LOOK_UP_SECONDS = 60
 _BUSY = Text(
     pt="Outra tarefa está em andamento nesta página; espere terminar.",
     en="Another task is running in this page; wait until it ends.",
@@ -63,6 +64,8 @@ class WorkState:
     work: str = "upload"
     job: str | None = None
     lines: list[str] = field(default_factory=list)
+    done: int = 0
+    total: int = 0
     outcome: dict[str, Any] | None = None
     error: dict[str, str] | None = None
 
@@ -73,6 +76,8 @@ class WorkState:
             "work": self.work,
             "job": self.job,
             "lines": self.lines[-50:],
+            "done": self.done,
+            "total": self.total,
             "outcome": self.outcome,
             "error": self.error,
         }
@@ -90,6 +95,7 @@ class PageConnection:
         self._on_change: OnChange = lambda: None
         self._lock = Lock()
         self._cancelled = False
+        self._is_looking_up = False
 
     def close(self) -> None:
         """Close the connection, and stop the embedded sandbox."""
@@ -112,10 +118,15 @@ class PageConnection:
             self._lock.release()
 
     @contextmanager
-    def connected(self) -> Iterator[tuple[UploadContext, Client]]:
-        """Hold the connection for the block. Raises ``UsageError`` if it is in use."""
-        if not self._lock.acquire(blocking=False):
+    def connected(self, *, looking_up: bool = False) -> Iterator[tuple[UploadContext, Client]]:
+        """Hold the connection for the block.
+
+        A look-up of names for the grid is awaited. Raises ``UsageError`` if the connection is in
+        use by anything else.
+        """
+        if not self._lock.acquire(timeout=_LOOK_UP_SECONDS if self._is_looking_up else 0):
             raise UsageError(_BUSY)
+        self._is_looking_up = looking_up
         try:
             if self._client is None:
                 client = connect(
@@ -127,6 +138,7 @@ class PageConnection:
             with open_context(self.settings) as context:
                 yield context, self._client
         finally:
+            self._is_looking_up = False
             self._lock.release()
 
     @contextmanager
@@ -155,6 +167,10 @@ class PageConnection:
             on_change()
 
         return record
+
+    def count(self, done: int, total: int) -> None:
+        """Record the numbers of rows or records that are done, of all."""
+        self.state.done, self.state.total = done, total
 
     def _wait(self, seconds: float) -> None:
         """Wait before a request is repeated, and show that. Raises ``Cancelled`` in exports."""

@@ -1,6 +1,6 @@
 """Uploads from the page: plan, upload, resume, undo, resolve, processing; run in a thread."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -121,7 +121,7 @@ class SheetUploads:
         with self._remote.track("upload", on_change):
             sheet, version = self._corrected_sheet(editor)
             with self._remote.connected() as (context, client):
-                upload_options = _options(options, token, self._remote.progress(on_change))
+                upload_options = _options(options, token, self._remote, on_change)
                 uploads = Uploads(context, client)
                 rows = _rows_to_send(uploads, sheet, upload_options, editor)
 
@@ -151,7 +151,7 @@ class SheetUploads:
             job = context.journal.job(job_id)
             if job.state.is_unsent:
                 raise UsageError(_UNCONFIRMED.format(job=job_id), _HOW_TO_CONFIRM)
-            upload_options = _options({}, job.token, remote.progress(on_change))
+            upload_options = _options({}, job.token, remote, on_change)
             job = Uploads(context, client).run(job, upload_options)
             self._finish(context, job)
             editor = self._workspace.editor if self._workspace.is_open else None
@@ -186,7 +186,7 @@ class SheetUploads:
             uploads = Uploads(context, client)
             undo = uploads.create_undo(uploads.plan_undo(context.journal.job(job_id)))
             remote.state.job = undo.id
-            upload_options = _options({}, token, remote.progress(on_change))
+            upload_options = _options({}, token, remote, on_change)
             self._finish(context, uploads.run(undo, upload_options))
 
     def jobs(self) -> dict[str, Any]:
@@ -257,7 +257,7 @@ class SheetUploads:
         """Process records according to the plan confirmed by ``token``."""
         remote = self._remote
         with remote.track("process", on_change), remote.connected() as (context, client):
-            upload_options = _options({}, token, remote.progress(on_change))
+            upload_options = _options({}, token, remote, on_change)
             kind = find_kind(listing)
             wanted = explicit_numbers(kind, numbers)
             job = create_processing(context, client, kind, wanted, upload_options)
@@ -445,15 +445,19 @@ def _text(report: Report) -> list[str]:
 def _options(
     choices: dict[str, bool],
     token: str,
-    progress: Callable[[Text], None] = lambda _text: None,
+    remote: PageConnection | None = None,
+    on_change: OnChange = lambda: None,
 ) -> UploadOptions:
-    return UploadOptions(
+    """Return the options of an upload; with ``remote`` its progress is recorded there."""
+    options = UploadOptions(
         consent=Confirmed(token) if token else ApproveAll(),
         update=choices.get("update", False),
         good_rows=choices.get("good_rows", False),
         foreign_numbers=choices.get("foreign_numbers", False),
-        progress=progress,
     )
+    if remote is None:
+        return options
+    return replace(options, progress=remote.progress(on_change), on_count=remote.count)
 
 
 _SHOWN_UNDONE = 10

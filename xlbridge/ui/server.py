@@ -46,6 +46,8 @@ from xlbridge.ui.exports_and_profiles import (
     environments_json,
     listings_json,
 )
+from xlbridge.ui.registry_names import RegistryNames
+from xlbridge.ui.row_requests import RowRequests
 from xlbridge.ui.running import (
     AGAIN,
     PageSecret,
@@ -87,6 +89,7 @@ class PageApplication:
             Route("/files/{name}", self.file),
             Route("/favicon.ico", self.no_icon),
             *SheetRequests(self._workspace).routes(),
+            *RowRequests(self._workspace, RegistryNames(self._remote)).routes(),
             *UploadRequests(self._workspace, self._remote, work, uploads).routes(),
             *ExportAndProfileRequests(self._workspace, self._remote, work).routes(),
             *BatchRequests(self._workspace, self._remote, work, self._run_batch).routes(),

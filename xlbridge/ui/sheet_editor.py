@@ -7,7 +7,7 @@ original with the edited cells changed.
 
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import RLock
@@ -18,17 +18,19 @@ from xlbridge.errors import UsageError
 from xlbridge.files import path_beside
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column, Kind
-from xlbridge.resources.findings import CorrectedValue, Severity
+from xlbridge.resources.findings import CorrectedValue
 from xlbridge.resources.references import linked_catalogue
 from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.ui.cell_edits import (
+    CellEdits,
     StoredEdits,
     WorkbookEdits,
     displayed_text,
     is_computed,
     typed_value,
 )
-from xlbridge.ui.row_remarks import PLANNED, REFUSED, FindingsView, Refusals, RowRemarks
+from xlbridge.ui.row_order import SheetLayout
+from xlbridge.ui.row_remarks import REFUSED, FindingsView, Refusals, RowRemarks
 from xlbridge.validation import (
     AcceptedFindings,
     ColumnProgress,
@@ -59,8 +61,7 @@ _NOTHING_OPEN = Text(
 MAPPING = "mapping.yaml"
 """Name of the mapping file in a workbook's folder."""
 
-ALL, WRONG = "all", "wrong"
-_MAX_ROWS = 1_048_576
+MAX_ROWS = 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,10 @@ class SheetEditor:
         self._memo = ColumnMemo()
         self._sheet = ""
         self._edits = WorkbookEdits(self.sheet_cells)
-        self._views: dict[tuple[str, str], Sequence[int]] = {}
+        self.layouts: dict[str, SheetLayout] = {}
+        """How the rows and columns of each sheet are shown."""
+        self.renewals = 0
+        """Number of changes after which other rows may belong to a view."""
         self.remarks = RowRemarks()
         self.job: str | None = None
         """The last upload of the sheet, whose refused rows are sent again as a retry."""
@@ -219,6 +223,29 @@ class SheetEditor:
     def cells(self) -> SheetCells:
         """Edited cells of the shown sheet."""
         return self.sheet_cells(self.findings_view.sheet.sheet)
+
+    @property
+    def edits(self) -> CellEdits:
+        """Edits of the shown sheet."""
+        return self._edits.of(self._shown)
+
+    @property
+    def layout(self) -> SheetLayout:
+        """How the rows and columns of the shown sheet are shown."""
+        return self.layouts.get(self._shown, SheetLayout())
+
+    @layout.setter
+    def layout(self, layout: SheetLayout) -> None:
+        for column in layout.columns.difference(self.column_indexes):
+            raise UsageError(_OUTSIDE.format(cell=str(column)))
+        self.layouts[self._shown] = layout
+        self.renewals += 1
+
+    @property
+    def column_indexes(self) -> range:
+        """Columns of the shown sheet."""
+        cells = self.cells
+        return range(cells.first_column, cells.first_column + len(cells.columns))
 
     @property
     def edited(self) -> int:
@@ -293,7 +320,7 @@ class SheetEditor:
             self._edits = WorkbookEdits(self.sheet_cells)
             self.remarks, self.job = RowRemarks(), None
             self._update_shown()
-        self._views.clear()
+        self.renewals += 1
 
     @property
     def accepted(self) -> AcceptedFindings:
@@ -336,36 +363,42 @@ class SheetEditor:
 
         Raises ``UsageError`` for a computed cell, or one outside the sheet.
         """
-        columns = {column: self._column(column) for column in {column for _, column in values}}
+        columns = {column: self.column_at(column) for column in {column for _, column in values}}
         self.set_values(
             {cell: typed_value(columns[cell[1]], text) for cell, text in values.items()}
         )
 
-    def set_values(self, values: Mapping[CellPosition, CorrectedValue]) -> None:
-        """Write values into cells as one step that can be undone. Raises as ``edit`` does."""
-        last = self._last_row
+    def set_values(
+        self,
+        values: Mapping[CellPosition, CorrectedValue],
+        deleted: Collection[int] = (),
+        inserted: Mapping[int, int] | None = None,
+    ) -> None:
+        """Write values into cells as one step that can be undone; it may delete rows whose cells it
+        empties, and show new ones below others. Raises as ``edit`` does."""
+        last = self.edits.last_row
         new = {row for row, _ in values if row > last}
         cells, header = self.cells, self.findings_view.sheet.header_row or 0
-        columns = range(cells.first_column, cells.first_column + len(cells.columns))
-        rows = range(header + 1, min(last + len(new), _MAX_ROWS) + 1)
+        columns = self.column_indexes
+        rows = range(header + 1, min(last + len(new), MAX_ROWS) + 1)
         for row, column in values:
             if column not in columns or row not in rows:
                 raise UsageError(_OUTSIDE.format(cell=cell_address(row, max(column, 0))))
             if is_computed(cells, (row, column)):
                 raise UsageError(_COMPUTED.format(cell=cell_address(row, column)))
-        self._edits.edit(self._shown, values)
+        self._edits.edit(self._shown, values, deleted, inserted)
         self._validate_step(self._shown, list(values))
 
     def set_refusals(self, reasons: Refusals) -> None:
         """Replace the reasons for which the system refuses cells."""
         self.remarks.set_refusals(reasons)
-        self._views.clear()
+        self.renewals += 1
 
     def forget_uploads(self) -> None:
         """Drop the remarks and the job of the previous environment."""
         self.remarks, self.job = RowRemarks(), None
         self.version += 1
-        self._views.clear()
+        self.renewals += 1
 
     def set_aside_rows(self, rule: str) -> None:
         """Set aside the non-records among the rows of a rule; their findings are not shown."""
@@ -373,7 +406,7 @@ class SheetEditor:
         rows = row_numbers(self.findings_view.of_rule(rule))
         self._edits.set_aside_rows(self._shown, (row for row in rows if row in non_records))
         self._update_shown()
-        self._views.clear()
+        self.renewals += 1
 
     def edits_json(self) -> dict[str, StoredEdits]:
         """Return the edits by sheet for storage."""
@@ -382,8 +415,7 @@ class SheetEditor:
     def load_edits(self, stored: Mapping[str, StoredEdits]) -> None:
         """Restore stored edits."""
         for name, part in stored.items():
-            self._validate_step(name, self._edits.load(name, part["edits"]))
-            self._edits.aside[name] = set(part["set_aside"])
+            self._validate_step(name, self._edits.load(name, part))
         self._update_shown()
 
     def undo(self) -> None:
@@ -402,7 +434,7 @@ class SheetEditor:
             self._validate_step(sheet, positions)
         else:
             self.show_part(sheet)
-            self._views.clear()
+            self.renewals += 1
 
     def _validate_step(self, sheet: str, positions: Sequence[CellPosition]) -> None:
         if not positions:
@@ -421,12 +453,12 @@ class SheetEditor:
 
     def values(self, rule: str) -> Counter[str]:
         """Return the values of the cells of a rule, with their numbers of cells."""
-        return Counter(self._text(cell) for cell in self._cells_of(rule))
+        return Counter(self.text(cell) for cell in self._cells_of(rule))
 
     def replace_value(self, rule: str, before: str, after: str) -> None:
         """Write a text into all cells of a rule that have a value, as one step. Raises as ``edit``
         does."""
-        same = [cell for cell in self._cells_of(rule) if self._text(cell) == before]
+        same = [cell for cell in self._cells_of(rule) if self.text(cell) == before]
         self.edit(dict.fromkeys(same, after))
 
     def _cells_of(self, rule: str) -> list[CellPosition]:
@@ -437,58 +469,9 @@ class SheetEditor:
             found = self.findings_view.cells_of(rule)
         return [cell for cell in found if not is_computed(self.cells, cell)]
 
-    def _text(self, cell: CellPosition) -> str:
-        return displayed_text(self.cells, cell, self._kind(cell[1]))
-
-    def view(self, name: str, *, renew: bool) -> Sequence[int]:
-        """Return the row numbers of a view: all, those with problems, or those of a rule.
-
-        A view remains the same until it is renewed, so that rows do not vanish while they are
-        corrected. The view of all rows ends with an empty one for a new row.
-        """
-        if name == ALL:
-            last = min(self._last_row + 1, _MAX_ROWS)
-            return range((self.findings_view.sheet.header_row or 0) + 1, last + 1)
-        key = self._shown, name
-        if renew or key not in self._views:
-            self._views[key] = self._rows_of(name)
-        return self._views[key]
-
-    def _rows_of(self, name: str) -> list[int]:
-        if name.startswith(PLANNED):
-            planned = self.remarks.planned if self.shows_chosen else {}
-            # The view of an action has the rows of all its reasons.
-            return sorted(
-                row for row, it in planned.items() if f"{it.view}:".startswith(f"{name}:")
-            )
-        if name.startswith(REFUSED):
-            return sorted({row for row, _ in self.remarks.cells_of(self._shown, name)})
-        header = self.findings_view.sheet.header_row or 0
-        rows = {
-            row for row in self.findings_view.rows(None if name == WRONG else name) if row > header
-        }
-        if name == WRONG:
-            rows |= {row for row, _ in self.remarks.refused(self._shown)}
-        return sorted(rows)
-
-    def rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
-        """Return rows of the sheet: the texts and marks of their cells."""
-        cells, edited = self.cells, self._edits.of(self._shown).values
-        columns = range(cells.first_column, cells.first_column + len(cells.columns))
-        kinds = [self._kind(column) for column in columns]
-        return [
-            {
-                "row": row,
-                "cells": [
-                    displayed_text(cells, (row, column), kind)
-                    for column, kind in zip(columns, kinds, strict=True)
-                ],
-                "marks": {} if row in self.set_aside else self._marks(row),
-                "aside": row in self.set_aside,
-                "edited": [n for n, column in enumerate(columns) if (row, column) in edited],
-            }
-            for row in numbers
-        ]
+    def text(self, cell: CellPosition) -> str:
+        """Return a cell's content as it is shown."""
+        return displayed_text(self.cells, cell, self.kind(cell[1]))
 
     def columns(self) -> list[dict[str, Any]]:
         """Return the columns of the sheet: letters, the user's header, the resource's column with
@@ -497,11 +480,12 @@ class SheetEditor:
         header = sheet.header_row
         known = {} if sheet.resource is None else sheet.resource.by_name
         shown = []
-        for index in range(cells.first_column, cells.first_column + len(cells.columns)):
-            names, column = self.findings_view.names(index), self._column(index)
+        for index in self.column_indexes:
+            names, column = self.findings_view.names(index), self.column_at(index)
             title = " + ".join(str(known[name].title) if name in known else name for name in names)
             shown.append(
                 {
+                    "index": index,
                     "letters": column_letters(index),
                     "header": "" if header is None else displayed_text(cells, (header, index)),
                     "name": " + ".join(names) or None,
@@ -509,29 +493,11 @@ class SheetEditor:
                     "required": column is not None and column.required,
                     "numeric": column is not None and column.kind in {Kind.MONEY, Kind.NUMBER},
                     "allowed": [] if column is None else _allowed(column),
+                    "is_date": column is not None and column.kind is Kind.DATE,
+                    "has_names": self.registry(index) is not None,
                 }
             )
         return shown
-
-    def next_error(self, row: int, column: int) -> CellPosition | None:
-        """Return the next cell with an error or refusal, continuing from the top after the last.
-
-        If there is none, return the next one with a warning.
-
-        Source: the product brief, contract of the page.
-        """
-        refused = list(self.remarks.refused(self._shown))
-        for severity in (Severity.ERROR, Severity.WARNING):
-            for after in ((row, column), (0, -1)):
-                found = self.findings_view.next_cell(severity, after)
-                later = [
-                    position
-                    for position in (found, *refused)
-                    if position is not None and position > after
-                ]
-                if later:
-                    return min(later)
-        return None
 
     def save_corrected(self, target: Path) -> None:
         """Write the corrected copy: the original with the edited cells, styles preserved.
@@ -550,28 +516,19 @@ class SheetEditor:
                     cells.write_values(edits.values)
             package.save(target)
 
-    @property
-    def _last_row(self) -> int:
-        """The last row of the shown sheet, including new ones."""
-        edits = self._edits.of(self._shown)
-        return max(edits.height, edits.new_rows.stop - 1)
-
-    def _marks(self, row: int) -> dict[int, list[dict[str, Any]]]:
-        """Return the marks of a row's cells, by their index in the row."""
-        marks: dict[int, list[dict[str, Any]]] = {}
-        first = self.cells.first_column
-        all_marks = [*self.findings_view.marks(row), *self.remarks.marks(self._shown, row)]
-        if self.shows_chosen:
-            all_marks += self.remarks.planned_marks(row, self.validated.columns, first)
-        for column, mark in all_marks:
-            marks.setdefault(column - first, []).append(mark)
-        return marks
-
-    def _kind(self, index: int) -> Kind | None:
-        column = self._column(index)
+    def kind(self, index: int) -> Kind | None:
+        """Return the kind of the column read from a column of the sheet."""
+        column = self.column_at(index)
         return None if column is None else column.kind
 
-    def _column(self, index: int) -> Column | None:
+    def registry(self, index: int) -> str | None:
+        """Return the registry whose codes or names are in a column, None if it has none."""
+        column = self.column_at(index)
+        if column is None or column.link is None:
+            return None if column is None else column.references
+        return column.link.registry
+
+    def column_at(self, index: int) -> Column | None:
         """Return the resource's column read from a column without conversion, None if none is."""
         sheet, names = self.findings_view.sheet, self.findings_view.names(index)
         mapping = self.choice.mapping if self.shows_chosen else None

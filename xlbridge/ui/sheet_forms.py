@@ -85,6 +85,7 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
             "redo": editor.next_redo,
             "changeable": resource is not None and resource.change is not None,
             "columns": editor.columns(),
+            "layout": asdict(editor.layout),
             "rules": [*editor.remarks.rules(shown.sheet), *editor.findings_view.rules()],
             "dates": editor.choice.reading.dates,
             "numbers": editor.choice.reading.numbers,

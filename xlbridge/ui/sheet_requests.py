@@ -21,7 +21,6 @@ from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, CsvForm, ParseOptio
 from xlbridge.ui.answers import download, get_route, json_response, post_route, shown_sheet_id
 from xlbridge.ui.cell_edits import value_text
 from xlbridge.ui.sheet_editor import (
-    WRONG,
     ReadingProgress,
     ReadingStopped,
     SheetChoice,
@@ -35,14 +34,12 @@ from xlbridge.ui.sheet_forms import (
     remember,
     remembered_mapping,
     sheet_json,
-    sheet_version,
 )
 from xlbridge.ui.workspace import Workspace
 from xlbridge.validation.headers import NoFittingResource
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.write import new_workbook, write_template
 
-_MAX_ROWS = 500
 _MAX_VALUES = 50
 _WATCH_SECONDS = 0.1
 _UNSAFE = re.compile(r"[^\w .()\[\]-]+")
@@ -125,8 +122,6 @@ class SheetRequests:
             post_route("/api/mapping-column", self.mapping_column, **_COLUMN),
             post_route("/api/map", self.map, **_PLACE, **_CONFIRMED),
             get_route("/api/sheet", self.sheet),
-            get_route("/api/rows", self.rows, start=int | None, count=int | None, view=str | None),
-            get_route("/api/next-error", self.next_error, row=int, column=int, view=str | None),
             post_route("/api/part", self.part, sheet=str),
             post_route("/api/edit", self.edit, items=True, row=int, column=int),
             post_route("/api/step", self.step, step=str),
@@ -337,43 +332,6 @@ class SheetRequests:
         editor = self._workspace.editor
         return await json_response(lambda: sheet_json(editor))
 
-    async def rows(self, request: Request) -> Response:
-        """Return some rows of a view."""
-        query = request.query_params
-        start, count = int(query.get("start", 0)), int(query.get("count", 100))
-        view, renew = query.get("view", WRONG), query.get("renew") == "1"
-        editor = self._workspace.editor_for(shown_sheet_id(request))
-
-        def read() -> dict[str, Any]:
-            with editor.lock:
-                numbers = editor.view(view, renew=renew)
-                shown = numbers[start : start + min(count, _MAX_ROWS)]
-                return {
-                    "total": len(numbers),
-                    "start": start,
-                    "rows": editor.rows(shown),
-                    "version": sheet_version(editor),
-                }
-
-        return await json_response(read)
-
-    async def next_error(self, request: Request) -> Response:
-        """Return the next cell with an error, and its row's position in a view."""
-        query = request.query_params
-        row, column = int(query["row"]), int(query["column"])
-        editor = self._workspace.editor_for(shown_sheet_id(request))
-
-        def find() -> dict[str, Any]:
-            with editor.lock:
-                position = editor.next_error(row, column)
-                if position is None:
-                    return {"row": None}
-                numbers = editor.view(query.get("view", WRONG), renew=False)
-                at = numbers.index(position[0]) if position[0] in numbers else None
-                return {"row": position[0], "column": position[1], "position": at}
-
-        return await json_response(find)
-
     async def part(self, request: Request) -> Response:
         """Show the chosen sheet or a child sheet."""
         name = (await request.json())["sheet"]
@@ -445,16 +403,7 @@ class SheetRequests:
 
     async def _change(self, request: Request, change: Callable[[SheetEditor], object]) -> Response:
         shown = shown_sheet_id(request)
-
-        def locked() -> dict[str, Any]:
-            editor = self._workspace.editor
-            with editor.lock:
-                self._workspace.editor_for(shown)
-                change(editor)
-                self._workspace.save_edits(editor)
-                return sheet_json(editor)
-
-        return await json_response(locked)
+        return await json_response(lambda: sheet_json(self._workspace.changed(shown, change)))
 
     async def workbook(self, request: Request) -> Response:
         """Return the corrected copy of the original."""

@@ -8,6 +8,7 @@ the journal names it.
 import json
 import secrets
 import shutil
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,7 @@ from xlbridge.files import make_private_folder, report_write_errors, write_priva
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import CsvForm, ParseOptions, Settings, WorkbookLimits
+from xlbridge.ui.row_order import read_layout
 from xlbridge.ui.row_remarks import load_refusals
 from xlbridge.ui.sheet_editor import (
     MAPPING,
@@ -26,6 +28,7 @@ from xlbridge.ui.sheet_editor import (
     SheetChoice,
     SheetEditor,
 )
+from xlbridge.ui.sheet_rows import SheetRows
 from xlbridge.validation.mapping import read_mapping, remembered_mappings
 from xlbridge.workbook.write import as_xlsx
 
@@ -48,6 +51,7 @@ class Workspace:
         self.settings = settings
         self.catalogue: Catalogue = load_catalogue(settings.schemas)
         self._editor: SheetEditor | None = None
+        self._rows: SheetRows | None = None
         self._unsent: set[Path] = set()
 
     @property
@@ -65,6 +69,22 @@ class Workspace:
         editor = self.editor
         if shown is not None and shown != editor.id:
             raise UsageError(_OTHER_SHEET)
+        return editor
+
+    def rows_for(self, shown: str | None) -> SheetRows:
+        """Return the rows of the open sheet. Raises as ``editor_for`` does."""
+        editor = self.editor_for(shown)
+        if self._rows is None or self._rows.editor is not editor:
+            self._rows = SheetRows(editor)
+        return self._rows
+
+    def changed(self, shown: str | None, change: Callable[[SheetEditor], object]) -> SheetEditor:
+        """Change the open sheet, store its edits, and return it. Raises as ``editor_for`` does."""
+        editor = self.editor
+        with editor.lock:
+            self.editor_for(shown)
+            change(editor)
+            self.save_edits(editor)
         return editor
 
     @property
@@ -130,6 +150,7 @@ class Workspace:
             "dates": choice.reading.dates,
             "numbers": choice.reading.numbers,
             "parts": editor.edits_json(),
+            "layouts": {sheet: asdict(layout) for sheet, layout in editor.layouts.items()},
             "refused": editor.remarks.refusals_json(),
             "job": editor.job,
             "links": dict(choice.links),
@@ -187,6 +208,9 @@ class Workspace:
             SheetChoice(draft["resource"], draft["sheet"], mapping, reading, draft["links"])
         )
         editor.load_edits(draft["parts"])
+        editor.layouts = {
+            sheet: read_layout(layout) for sheet, layout in draft.get("layouts", {}).items()
+        }
         editor.set_refusals(load_refusals(draft["refused"]))
         editor.job = draft["job"]
         if draft["unit"] is not None:

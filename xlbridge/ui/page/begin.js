@@ -1,6 +1,6 @@
 // Begin: open a workbook, continue a draft, choose resource, sheet and conventions.
 
-import { button, byId, call, countsText, errorText, fill, option, post, replaceChoices, show, showProblem, startRequest, state, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, countsText, errorText, fill, option, post, replaceChoices, show, showProblem, showShare, startRequest, state, tableLine, texts, whenShown } from "./core.js";
 import { showMapping } from "./mapping.js";
 import { goToSend, showSheet } from "./correct.js";
 import { forgetOptions } from "./send.js";
@@ -24,6 +24,7 @@ async function openFile(file) {
   const { signal } = reading;
   const about = fill(texts.reading_file, { file: file.name, mb: Math.ceil(file.size / 2 ** 20) });
   byId("reading-status").textContent = about;
+  showShare(byId("reading-share"), 0, 0);
   byId("reading").hidden = false;
   const timer = setInterval(() => showProgress(about, signal), PROGRESS_INTERVAL);
   const headers = { "X-File-Name": encodeURIComponent(file.name) };
@@ -44,6 +45,7 @@ async function showProgress(about, signal) {
   if (progress === null || !progress.reading || signal.aborted) return;
   const step = "rows" in progress ? texts.rows_so_far : "column" in progress ? texts.checking_column : "";
   byId("reading-status").textContent = `${about} ${fill(step, progress)}`;
+  showShare(byId("reading-share"), progress.number ?? 0, progress.count ?? 0);
 }
 
 function choose() {

@@ -1,5 +1,8 @@
 // Elements of the grid: its cells, with classes and roles, and its text area.
 
+export const ROW_HEIGHT = 28;
+export const HEAD_HEIGHT = 56;
+
 export function element(name, classes, text) {
   const one = document.createElement(name);
   if (classes) one.className = classes;

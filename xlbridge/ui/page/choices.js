@@ -1,4 +1,4 @@
-// The closed list of a column's values, below the cell being typed into.
+// Values for the cell being typed into, below it: those of a closed list, or records by their names.
 
 import { element } from "./cells.js";
 
@@ -15,7 +15,7 @@ export class Choices {
       event.preventDefault(); // the text area keeps the focus
       event.stopPropagation();
       const one = event.target.closest("li");
-      if (one) this.take(one.textContent);
+      if (one) this.take(one.dataset.value);
     });
     this.hide();
   }
@@ -24,14 +24,19 @@ export class Choices {
     return !this.list.hidden;
   }
 
-  // Offers the values that begin as what was typed; all of them if it is one of them.
-  offer(allowed) {
+  // Offers the values of a closed list that begin as what was typed; all of them if it is one of them.
+  offerValues(allowed) {
     const typed = this.input.value.trim().toLocaleLowerCase();
     const isComplete = allowed.some((one) => one.toLocaleLowerCase() === typed);
     const offered = isComplete ? allowed : allowed.filter((one) => one.toLocaleLowerCase().startsWith(typed));
+    this.offer(offered.map((value) => ({ value, text: value })));
+  }
+
+  offer(offered) {
     this.list.replaceChildren(
-      ...offered.map((text, at) => {
+      ...offered.map(({ value, text }, at) => {
         const one = element("li", "", text);
+        one.dataset.value = value;
         one.id = `choice-${at}`;
         one.setAttribute("role", "option");
         return one;
@@ -54,7 +59,7 @@ export class Choices {
       const { length } = this.list.children;
       this.highlight(this.at < 0 && step < 0 ? length - 1 : (this.at + step + length) % length);
     } else if ((event.key === "Enter" || event.key === "Tab") && this.at >= 0) {
-      this.input.value = this.list.children[this.at].textContent;
+      this.input.value = this.list.children[this.at].dataset.value;
       return false; // the grid commits it
     } else {
       return false;

@@ -1,9 +1,9 @@
 // Shared by all screens: texts, requests, elements. Values are always set as text, never as markup.
 
 const data = JSON.parse(document.getElementById("page-data").textContent);
-export const { texts, listings, isOpen, running } = data;
+export const { texts, language, listings, isOpen, running } = data;
 export const byId = (id) => document.getElementById(id);
-export const figure = (value) => (typeof value === "number" ? value.toLocaleString(data.language) : value);
+export const figure = (value) => (typeof value === "number" ? value.toLocaleString(language) : value);
 export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => figure(values[name]) ?? "");
 
 // One count of errors, whoever found them: the validation, the plan, the system or the batch.
@@ -288,6 +288,22 @@ for (const one of document.querySelectorAll(".stop")) {
 export function showLines(log, lines, empty) {
   log.textContent = lines.join("\n") || empty;
   log.scrollTop = log.scrollHeight;
+}
+
+// Shows the share of work that is done, and the time left at its pace; hides the bar without a total.
+const paces = new WeakMap(); // what was done when the work of a bar began, and when
+
+export function showShare(box, done, total) {
+  box.hidden = !total;
+  if (!total) return void paces.delete(box);
+  if (!(paces.get(box)?.done <= done)) paces.set(box, { done, at: performance.now() });
+  const begun = paces.get(box);
+  const left = Math.ceil(((performance.now() - begun.at) / 1000 / (done - begun.done)) * (total - done));
+  const share = { percent: Math.floor((100 * done) / total), done, total };
+  const time = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+  const texted = [fill(texts.share_done, share), ...(left > 0 && left < Infinity ? [fill(texts.time_left, { time })] : [])];
+  box.firstElementChild.value = done / total;
+  box.lastElementChild.textContent = texted.join(" · ");
 }
 
 // Follows the running work until it ends; calls ``showState`` with each state.

@@ -1,13 +1,17 @@
 // Correct: the grid of the sheet, the list of rules, corrections of all cells of a rule.
 
-import { button, byId, call, callSheet, countsText, element, enqueue, figure, fill, isIdle, option, settled, show, showProblem, startRequest, state, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, callSheet, countsText, element, enqueue, figure, fill, isIdle, language, option, settled, show, showProblem, startRequest, state, tableLine, texts, whenShown } from "./core.js";
 import { worst } from "./cells.js";
+import { openFind, setUpFind } from "./find.js";
 import { Grid } from "./grid.js";
+import { fillDown, openCellMenu, openColumnMenu, setUpMenus } from "./menus.js";
 
 const LONGEST_VALUE = 200; // characters of a value shown next to its messages
 const NO_RECORDS = ["row-total", "row-note", "row-struck", "row-header-again"];
 let dropPlan = null; // called when the sheet has changed since it was planned
 let planSheet = null; // plans the sheet that the user wants to send
+let saving = 0; // changes that are not stored yet
+let saved = ""; // what became of the last one
 const grid = new Grid(byId("grid"), {
   rowsOf(view) {
     const sheet = state.sheet;
@@ -18,16 +22,32 @@ const grid = new Grid(byId("grid"), {
     };
   },
   edit(findCells) {
-    const first = firstColumn();
+    const { columns } = state.sheet;
     return change("/api/edit", async () => {
       const cells = await findCells();
-      return cells && cells.map((one) => ({ row: one.row, column: first + one.column, value: one.value }));
+      return cells && cells.map((one) => ({ row: one.row, column: columns[one.column].index, value: one.value }));
     });
   },
   isIdle,
   current: showRemark,
   nextError,
   step,
+  async edge(row, place, down) {
+    const query = { row, column: state.sheet.columns[place].index, view: state.view, down: down ? "1" : "0" };
+    return (await callSheet("/api/edge", { query }))?.position ?? null;
+  },
+  async lookUp(column, text) {
+    const isNewest = startRequest("names");
+    const found = await callSheet("/api/names", { query: { column: column.index, text } });
+    if (found === null || !isNewest()) return null;
+    if (found.read) grid.load();
+    return found.records.map(({ value, code, name }) => ({ value, text: `${code} · ${name}` }));
+  },
+  layout: setLayout,
+  columnMenu: openColumnMenu,
+  cellMenu: openCellMenu,
+  find: openFind,
+  fill: () => fillDown(),
   outside: () => showProblem(texts.outside),
   tooLong: () => showProblem(texts.too_long),
 });
@@ -54,7 +74,8 @@ function update(answer) {
   showSteps();
   byId("unit").hidden = answer.unit === null;
   if (answer.unit) byId("unit").textContent = fill(texts.unit_how, answer.unit);
-  grid.setColumns(answer.columns);
+  grid.setColumns(answer.columns, answer.layout);
+  byId("arranged").hidden = !answer.layout.sort && !Object.keys(answer.layout.filters).length;
   const rules = answer.rules.map(ruleItem);
   byId("rules").replaceChildren(...(rules.length ? rules : [element("li", texts.no_rules, "quiet")]));
   const parts = answer.parts.map((one) => option(one.sheet, `${one.sheet} · ${figure(one.errors + one.refused)}`));
@@ -71,7 +92,8 @@ function showSteps() {
     byId(name).disabled = isIdle() && !state.sheet?.[name];
     byId(name).title = state.sheet?.[name] ?? "";
   }
-  byId("undo-what").textContent = state.sheet?.undo ?? "";
+  byId("undo-what").textContent = state.sheet?.undo ? fill(texts.undo_what, { what: state.sheet.undo }) : "";
+  byId("saved").textContent = saving ? texts.saving : saved || (state.sheet?.edited ? texts.saved : "");
 }
 
 // Shows the counts and findings of a sheet that was changed in another tab, or refused by the system.
@@ -90,30 +112,53 @@ export async function goToSend() {
   if (state.sheet && state.sheet.sendable) planSheet();
 }
 
-function firstColumn() {
-  let number = 0;
-  for (const letter of state.sheet.columns[0].letters) number = number * 26 + letter.charCodeAt(0) - 64;
-  return number - 1;
-}
-
 // Changes the sheet shown now, after earlier changes; returns whether it succeeded.
-function change(path, findContent, { renew = false } = {}) {
+function change(path, findContent, { renew = false, keep = true } = {}) {
   const sheet = state.sheet;
+  saving += 1;
   const done = enqueue(async () => {
     const content = await findContent();
     const answer = content === null ? null : await callSheet(path, { content, sheet });
+    if (content !== null) saved = answer === null ? texts.not_saved : fill(texts.saved_at, { time: clock() });
     if (answer === null) return false;
     if (answer.id !== sheet.id) {
       await showSheet(answer);
       return true;
     }
     update(answer);
-    await grid.load({ renew });
+    await grid.load({ renew, keep });
     grid.notifyCurrent();
     return true;
   });
   showSteps();
-  return done.finally(showSteps);
+  return done.finally(() => {
+    saving -= 1;
+    showSteps();
+  });
+}
+
+const clock = () => new Date().toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit" });
+
+// Changes how the sheet is shown. Rows in another order are shown from the first one on.
+function setLayout(changes) {
+  const isOfColumns = !("sort" in changes || "filters" in changes);
+  const content = () => ({ layout: { ...state.sheet.layout, ...changes } });
+  return change("/api/layout", content, { renew: !isOfColumns, keep: isOfColumns });
+}
+
+// Removes filters and shows a column that is hidden, so that what is gone to is in view; called by
+// tasks of the queue, too.
+async function uncover(column) {
+  const { layout } = state.sheet;
+  const hidden = layout.hidden.filter((one) => one !== column);
+  if (hidden.length === layout.hidden.length && !Object.keys(layout.filters).length) return;
+  const answer = await callSheet("/api/layout", { content: { layout: { ...layout, filters: {}, hidden } } });
+  if (answer !== null) update(answer);
+}
+
+async function showAll(column) {
+  await uncover(column);
+  await changeView("all");
 }
 
 function step(name) {
@@ -125,7 +170,7 @@ function showRemark(row, place) {
   const address = `${state.sheet.columns[place].letters}${row.row}`;
   const messages = marks.map((mark) => `${mark.message} ${mark.hint}`.trim());
   const value = messages.length ? shortened(row.cells[place]) : row.cells[place];
-  byId("remark").textContent = [address, value, ...messages].filter(Boolean).join(" · ");
+  byId("remark").textContent = [address, value, row.names[place], ...messages].filter(Boolean).join(" · ");
 }
 
 // A long value would push its messages out of sight.
@@ -138,17 +183,19 @@ function nextError() {
 async function goToNextError() {
   await grid.loaded();
   const row = grid.rowAt(grid.at);
-  const query = { row: row ? row.row : 0, column: firstColumn() + grid.column, view: state.view };
+  const query = { row: row ? row.row : 0, column: state.sheet.columns[grid.column].index, view: state.view };
   if (!grid.visited) query.column = -1;
   const found = await callSheet("/api/next-error", { query });
   if (found === null || found.row === null) return;
-  if (found.position === null) {
+  const place = state.sheet.columns.findIndex((one) => one.index === found.column);
+  if (found.position === null || !grid.columns.shown.includes(place)) {
+    await uncover(found.column);
     await changeView("wrong");
     await goToNextError();
     return;
   }
   await grid.fetch(found.position);
-  grid.move(found.position, found.column - firstColumn());
+  grid.move(found.position, place);
   grid.input.focus({ preventScroll: true });
 }
 
@@ -192,6 +239,7 @@ async function showRule(rule) {
 }
 
 export async function changeView(name) {
+  if (!["wrong", "all"].includes(name)) await uncover();
   state.view = name;
   byId("view").value = ["wrong", "all"].includes(name) ? name : "rule";
   byId("remark").textContent = "";
@@ -255,15 +303,21 @@ async function showFixes(rule) {
   const sheet = state.sheet;
   const found = await enqueue(() => callSheet("/api/fixes", { query: { rule }, sheet }));
   if (found === null || !isNewest() || byId("mend").hidden) return;
+  showChanges(found, () => change("/api/fix", () => ({ rule })));
+}
+
+// Shows the first cells that would change, and changes all of them when the user agrees.
+function showChanges(found, run) {
   byId("fixes-title").textContent = fill(texts.fix_what, { n: found.count });
   const titles = tableLine([texts.cell, texts.before, "", texts.after], "th");
   // A value that looks the same was a number or date stored as text.
   const before = (one) => (one.before === one.after ? `${one.before} (${texts.as_text})` : one.before);
   const lines = found.cells.map((one) => tableLine([one.cell, before(one), "→", one.after]));
   byId("fixes-table").replaceChildren(titles, ...lines);
+  byId("fixes-do").disabled = !found.count;
   byId("fixes-do").onclick = () => {
     byId("fixes").close();
-    change("/api/fix", () => ({ rule }));
+    run();
   };
   byId("fixes").showModal();
 }
@@ -306,10 +360,14 @@ export function setUpCorrect(whenSent, whenChanged) {
   byId("values-close").addEventListener("click", () => byId("values").close());
   byId("fixes-close").addEventListener("click", () => byId("fixes").close());
   byId("to-send").addEventListener("click", goToSend);
+  byId("arranged").addEventListener("click", () => setLayout({ sort: null, filters: {} }));
+  setUpFind(grid, { change, showAll, showChanges });
+  setUpMenus(grid, { change, layout: setLayout });
   planSheet = whenSent;
   document.addEventListener("keydown", (event) => {
-    const isOutside = event.target !== grid.input && !byId("mend").hidden && !document.querySelector("dialog[open]");
-    if (isOutside) grid.shortcut(event);
+    const isField = event.target.matches("textarea, input[type=text]");
+    const isOpen = document.querySelector("dialog[open], [popover]:popover-open") !== null;
+    if (!isField && !isOpen && !byId("mend").hidden) grid.keys.shortcut(event);
   });
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden && !byId("mend").hidden) grid.load();

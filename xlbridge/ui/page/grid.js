@@ -1,27 +1,27 @@
 // Grid of a sheet: only visible rows are in the document, fetched in windows.
 // Typing goes into a transparent text area over the current cell, so that dead keys work.
 
-import { breakable, cell, element, textArea, worst } from "./cells.js";
+import { HEAD_HEIGHT, ROW_HEIGHT, cell, element, textArea, worst } from "./cells.js";
 import { Choices } from "./choices.js";
 import { clipboardText, parseClipboard } from "./clipboard.js";
+import { Columns } from "./columns.js";
+import { Keys } from "./keys.js";
 import { RowWindows } from "./row_windows.js";
 
-const ROW_HEIGHT = 28;
-const HEAD_HEIGHT = 56;
-const CELL_WIDTH = 150;
-const NUMBER_WIDTH = 76;
 const TALLEST = 8_000_000; // pixels; browsers round or cut off taller elements
 const MAX_SELECTED = 5_000; // rows copied or erased at once
 const SHORT = 18; // characters that fit into a cell
+const OPENER = 22; // pixels of the button that opens a calendar or list
 const TALLEST_TEXT = 8 * ROW_HEIGHT;
 
 export class Grid {
-  // handlers: rowsOf(view), edit(findCells), isIdle(), current(row, cell), nextError(),
-  // step(name), outside(), tooLong()
+  // handlers: rowsOf(view), edit(findCells), isIdle(), current(row, cell), nextError(), step(name),
+  // edge(row, column, down), layout(changes), columnMenu(place, header), cellMenu(event), find(),
+  // fill(), lookUp(column, text), outside(), tooLong()
   constructor(root, handlers) {
     this.root = root;
     this.handlers = handlers;
-    this.columns = [];
+    this.columns = new Columns(root, { ...handlers, resized: () => this.drawAll() });
     this.view = "";
     this.windows = null; // rows shown
     this.loading = null; // rows that replace them once loaded
@@ -32,6 +32,8 @@ export class Grid {
     this.visited = false; // whether the current cell was chosen
     this.corner = null; // opposite corner of the selection
     this.isDragging = false; // whether the mouse was pressed on a cell
+    this.isQuick = false; // whether arrows end the typing
+    this.keys = new Keys(this);
     this.input = textArea(root.dataset.label);
     this.head = element("div", "head");
     this.head.setAttribute("role", "row");
@@ -46,14 +48,29 @@ export class Grid {
       this.input.value = value;
       this.commit();
     });
-    root.append(this.cells, this.input, this.choices.list);
+    this.opener = element("button", "opener", "▾");
+    this.opener.setAttribute("aria-label", root.dataset.open);
+    this.day = element("input", "day");
+    this.day.type = "date";
+    this.day.setAttribute("aria-label", root.dataset.open);
+    for (const one of [this.opener, this.day]) one.tabIndex = -1;
+    this.opener.addEventListener("click", () => this.open());
+    this.day.addEventListener("change", () => this.takeDay());
+    root.append(this.cells, this.input, this.choices.list, this.opener, this.day);
     root.addEventListener("scroll", () => this.draw());
     root.addEventListener("mousedown", (event) => {
-      this.isDragging = this.pointAt(event, event.shiftKey);
+      if (event.button === 0) this.isDragging = this.pointAt(event, event.shiftKey);
+    });
+    root.addEventListener("contextmenu", (event) => {
+      const one = event.target.closest("[data-at]");
+      if (one === null) return;
+      event.preventDefault();
+      if (!one.classList.contains("range")) this.pointAt(event, false);
+      this.handlers.cellMenu(event);
     });
     root.addEventListener("mousemove", (event) => this.drag(event));
     root.addEventListener("dblclick", () => this.begin(this.textAt(this.at, this.column)));
-    this.input.addEventListener("keydown", (event) => this.key(event));
+    this.input.addEventListener("keydown", (event) => this.keys.handle(event));
     this.input.addEventListener("input", () => {
       this.type();
       this.fit();
@@ -64,29 +81,25 @@ export class Grid {
     this.input.addEventListener("copy", (event) => this.copy(event));
     this.input.addEventListener("cut", (event) => this.cut(event));
     this.input.addEventListener("blur", () => this.commit());
-    new ResizeObserver(() => this.draw()).observe(root);
+    new ResizeObserver(() => this.drawAll()).observe(root);
   }
 
-  setColumns(columns) {
-    this.columns = columns;
+  setColumns(columns, layout) {
+    this.columns.set(columns, layout);
     this.cells.setAttribute("aria-colcount", columns.length + 1);
-    const cells = [cell("number", this.root.dataset.row, "columnheader")];
-    for (const column of columns) {
-      // A header in the interface's name is shown by its title, one of the user's own as it is.
-      const text = `${column.letters} · ${column.header === column.name ? column.title : column.header}`;
-      const one = cell(column.numeric ? "amount" : "", "", "columnheader");
-      one.append(...breakable(text));
-      const meaning = column.name ? `${column.title} (${column.name})` : this.root.dataset.unused;
-      one.title = `${column.letters} · ${column.header} → ${meaning}`;
-      one.classList.toggle("unused", !column.name);
-      cells.push(one);
-    }
-    this.head.replaceChildren(...cells);
+    this.drawAll();
+  }
+
+  // Draws the rows and the header again.
+  drawAll() {
+    this.head.replaceChildren(...this.columns.heads());
+    this.space.style.width = `${this.columns.right}px`;
+    this.draw();
   }
 
   // Scrolls to a column.
-  showColumn(column) {
-    this.root.scrollLeft = column * CELL_WIDTH;
+  showColumn(place) {
+    this.root.scrollLeft = this.columns.left(place) - this.columns.edge;
   }
 
   // Removes all rows, before another sheet is shown.
@@ -112,7 +125,9 @@ export class Grid {
   }
 
   async loadRows({ view = this.view, renew = false, keep = true } = {}) {
-    const windows = new RowWindows(this.handlers.rowsOf(view), view === "all");
+    const { sort, filters } = this.columns.layout;
+    const isGrowing = view === "all" && !sort && !Object.keys(filters).length;
+    const windows = new RowWindows(this.handlers.rowsOf(view), isGrowing);
     this.view = view;
     this.loading = windows;
     const first = keep ? this.firstVisible() : 0;
@@ -127,7 +142,6 @@ export class Grid {
     this.at = Math.min(this.at, Math.max(this.total - 1, 0));
     this.cells.setAttribute("aria-rowcount", this.total + 1);
     this.space.style.height = `${Math.min(this.height, TALLEST)}px`;
-    this.space.style.width = `${NUMBER_WIDTH + this.columns.length * CELL_WIDTH}px`;
     this.draw();
   }
 
@@ -137,6 +151,10 @@ export class Grid {
     if (!windows || !(await windows.fetch(first, last)) || this.windows !== windows) return;
     this.draw();
     if (!wasThere) this.notifyCurrent();
+  }
+
+  get isTyping() {
+    return this.input.classList.contains("typing");
   }
 
   get total() {
@@ -206,25 +224,30 @@ export class Grid {
     if (row.aside) line.classList.add("aside");
     line.setAttribute("aria-rowindex", at + 2);
     line.style.top = this.topOf(at);
-    line.append(cell("number", row.row, "rowheader"));
-    row.cells.forEach((text, place) => {
+    const number = cell("number", row.row, "rowheader");
+    number.dataset.at = at;
+    line.append(number);
+    for (const place of this.columns.shown) {
+      const column = this.columns.all[place];
       const marks = row.marks[place] || [];
-      const classes = this.columns[place].numeric ? ["amount"] : [];
+      const classes = column.numeric ? ["amount"] : [];
       if (marks.length) classes.push(worst(marks));
       if (row.edited.includes(place)) classes.push("edited");
       if (this.isSelected(at, place)) classes.push("range");
       if (at === this.at && place === this.column) classes.push("here");
-      const one = cell(classes.join(" "), text, "gridcell");
+      const one = cell(classes.join(" "), row.cells[place], "gridcell");
       if (at === this.at && place === this.column) one.id = "cell-here";
       one.dataset.at = at;
       one.dataset.place = place;
-      one.dataset.cell = `${this.columns[place].letters}${row.row}`;
+      one.dataset.cell = `${column.letters}${row.row}`;
       if (marks.length) {
         one.setAttribute("aria-invalid", ["warning", "planned"].includes(worst(marks)) ? "false" : "true");
         one.title = marks.map((mark) => mark.message).join("\n");
       }
+      if (row.names[place]) one.dataset.name = row.names[place];
+      this.columns.put(one, place);
       line.append(one);
-    });
+    }
     return line;
   }
 
@@ -248,26 +271,60 @@ export class Grid {
   }
 
   placeInput() {
-    const left = `${NUMBER_WIDTH + this.column * CELL_WIDTH}px`;
+    const { column, columns, root } = this;
+    if (!columns.all[column]) return;
+    const left = columns.left(column) + (columns.isFrozen(column) ? root.scrollLeft : 0);
     for (const one of [this.input, this.choices.list]) {
       one.style.top = this.topOf(this.at);
-      one.style.left = left;
+      one.style.left = `${left}px`;
+      one.style[one === this.input ? "width" : "minWidth"] = `${columns.width(column)}px`;
+    }
+    const { allowed, has_names: hasNames, is_date: isDate } = columns.all[column];
+    const isInView = columns.isFrozen(column) || left + columns.width(column) - root.scrollLeft > columns.edge + OPENER;
+    this.opener.hidden = !this.total || !isInView || !(allowed.length || hasNames || isDate);
+    for (const one of [this.opener, this.day]) {
+      one.style.top = this.topOf(this.at);
+      one.style.left = `${left + columns.width(column) - OPENER}px`;
     }
   }
 
-  // Offers the values of a column with a closed list.
-  offer() {
-    const allowed = this.columns[this.column]?.allowed ?? [];
-    if (allowed.length) this.choices.offer(allowed);
+  // Offers the values of a column with a closed list, or the records of one with codes or names.
+  async offer() {
+    const { at, column: place } = this;
+    const column = this.columns.all[place];
+    if (column?.allowed.length) this.choices.offerValues(column.allowed);
+    if (!column?.has_names) return;
+    const records = await this.handlers.lookUp(column, this.input.value);
+    if (records && this.isTyping && this.at === at && this.column === place) this.choices.offer(records);
   }
 
-  // Goes to the cell under the mouse; returns whether there is one.
+  // Opens what the current column offers: days of a calendar, or values.
+  open() {
+    const text = this.textAt(this.at, this.column);
+    if (!this.columns.all[this.column].is_date) {
+      this.begin(text);
+      return;
+    }
+    this.day.value = /^(\d{2})\/(\d{2})\/(\d{4})$/.test(text) ? text.split("/").reverse().join("-") : "";
+    this.day.showPicker();
+  }
+
+  takeDay() {
+    if (this.day.value) this.change([{ at: this.at, column: this.column, value: this.day.value }]);
+    this.input.focus({ preventScroll: true });
+  }
+
+  // Goes to the cell under the mouse, or selects the row of the number there; returns whether there
+  // is one.
   pointAt(event, extend) {
     const one = event.target.closest("[data-at]");
     if (one === null) return false;
     event.preventDefault();
     this.commit();
-    this.move(Number(one.dataset.at), Number(one.dataset.place), extend);
+    const { at, place } = one.dataset;
+    if (place === undefined && extend) this.move(Number(at), Infinity, true);
+    else if (place === undefined) this.selectRow(Number(at));
+    else this.move(Number(at), Number(place), extend);
     this.input.focus({ preventScroll: true });
     return true;
   }
@@ -276,29 +333,37 @@ export class Grid {
   drag(event) {
     this.isDragging = this.isDragging && event.buttons === 1;
     const over = event.target.closest("[data-at]");
-    const isNew = over && (Number(over.dataset.at) !== this.end.at || Number(over.dataset.place) !== this.end.column);
+    const place = over?.dataset.place ?? this.end.column;
+    const isNew = over && (Number(over.dataset.at) !== this.end.at || Number(place) !== this.end.column);
     if (this.isDragging && isNew) this.pointAt(event, true);
+  }
+
+  selectRow(at) {
+    this.move(at, 0);
+    this.move(at, Infinity, true);
+    this.showColumn(this.column);
   }
 
   selectAll() {
     if (this.total === 0) return;
-    [this.at, this.column] = [0, 0];
-    this.select(this.total - 1, this.columns.length - 1);
+    [this.at, this.column] = [0, this.columns.shown[0]];
+    this.select(this.total - 1, Infinity);
     this.draw();
     this.notifyCurrent();
   }
 
   // Selects the cells from the current one to another corner within the rows shown.
   select(at, column) {
-    this.corner = { at: Math.min(at, this.total - 1), column: Math.min(column, this.columns.length - 1) };
+    this.corner = { at: Math.min(at, this.total - 1), column: Math.min(column, this.columns.shown.at(-1)) };
   }
 
   // Goes to a cell, or extends the selection to it.
   move(at, column, extend = false) {
     if (this.total === 0) return;
     this.visited = true;
+    this.keys.tabbed = null;
     const row = Math.min(Math.max(at, 0), this.total - 1);
-    const place = Math.min(Math.max(column, 0), this.columns.length - 1);
+    const place = this.columns.beside(Math.max(column, this.columns.shown[0]), 0);
     if (extend) this.select(row, place);
     else [this.at, this.column, this.corner] = [row, place, null];
     this.scrollTo(row, place);
@@ -311,8 +376,9 @@ export class Grid {
     const inner = this.root.clientHeight - HEAD_HEIGHT - ROW_HEIGHT;
     if (top < this.above) this.root.scrollTop = top / this.pace;
     if (top > this.above + inner) this.root.scrollTop = (top - inner) / this.pace;
-    const left = column * CELL_WIDTH;
-    const wide = this.root.clientWidth - NUMBER_WIDTH - CELL_WIDTH;
+    if (this.columns.isFrozen(column)) return;
+    const left = this.columns.left(column) - this.columns.edge;
+    const wide = this.root.clientWidth - this.columns.edge - this.columns.width(column);
     if (left < this.root.scrollLeft) this.root.scrollLeft = left;
     if (left > this.root.scrollLeft + wide) this.root.scrollLeft = left - Math.max(wide, 0);
   }
@@ -322,67 +388,16 @@ export class Grid {
     if (row) this.handlers.current(row, this.column);
   }
 
-  key(event) {
-    if (event.isComposing || this.choices.key(event)) return;
-    const typing = this.input.classList.contains("typing");
-    const far = isControl(event) ? Infinity : 1;
-    const corner = isControl(event) ? Infinity : 0;
-    const moves = {
-      ArrowUp: [-far, 0], ArrowDown: [far, 0], ArrowLeft: [0, -far], ArrowRight: [0, far],
-      PageUp: [-20, 0], PageDown: [20, 0], Home: [-corner, -Infinity], End: [corner, Infinity],
-    };
-    if (typing && event.key === "Enter" && event.altKey) {
-      event.preventDefault();
-      this.input.setRangeText("\n", this.input.selectionStart, this.input.selectionEnd, "end");
-      this.fit();
-    } else if (event.key === "Enter") {
-      event.preventDefault();
-      this.commit();
-      this.move(this.at + (event.shiftKey ? -1 : 1), this.column);
-    } else if (event.key === "Escape") {
-      this.cancel();
-    } else if (event.key === "F2" || (event.key === "ArrowDown" && event.altKey)) {
-      this.begin(this.textAt(this.at, this.column));
-    } else if (typing && event.key !== "F8") {
-      return;
-    } else if (isControl(event) && event.key.toLowerCase() === "a") {
-      event.preventDefault();
-      this.selectAll();
-    } else if (event.key === "Delete" || event.key === "Backspace") {
-      event.preventDefault();
-      this.erase();
-    } else if (moves[event.key]) {
-      event.preventDefault();
-      const [down, right] = moves[event.key];
-      const from = event.shiftKey ? this.end : this;
-      this.move(from.at + down, from.column + right, event.shiftKey);
-    } else {
-      this.shortcut(event);
-    }
-  }
-
-  // Handles keys that also work outside the text area.
-  shortcut(event) {
-    const name = event.key.toLowerCase();
-    if (name === "f8") {
-      this.commit();
-      this.handlers.nextError();
-    } else if (isControl(event) && (name === "z" || name === "y")) {
-      this.handlers.step(name === "y" || event.shiftKey ? "redo" : "undo");
-    } else {
-      return;
-    }
-    event.preventDefault();
-  }
-
   type() {
-    if (this.input.classList.contains("typing")) return;
+    if (this.isTyping) return;
+    this.isQuick = true;
     this.typed = { windows: this.windows, at: this.at, column: this.column };
     this.input.classList.add("typing");
   }
 
   begin(text) {
     this.type();
+    this.isQuick = false;
     this.input.value = text;
     this.fit();
     this.offer();
@@ -406,7 +421,7 @@ export class Grid {
   }
 
   commit() {
-    if (!this.input.classList.contains("typing")) return;
+    if (!this.isTyping) return;
     const { windows, at, column } = this.typed;
     const value = this.input.value;
     this.cancel();
@@ -429,7 +444,7 @@ export class Grid {
   // Changes nothing if a value does not fit into the sheet or the view.
   change(cells, windows = this.windows) {
     if (!windows || !windows.total || !cells.length) return;
-    const fits = (one) => this.columns[one.column] && (windows.growing || one.at < windows.total);
+    const fits = (one) => this.columns.all[one.column] && (windows.growing || one.at < windows.total);
     const inside = cells.filter(fits);
     if (cells.some((one) => one.value !== "" && !fits(one))) {
       this.handlers.outside();
@@ -443,10 +458,11 @@ export class Grid {
     });
   }
 
-  paste(event) {
-    if (this.input.classList.contains("typing")) return;
+  async paste(event) {
+    if (this.isTyping) return;
     event.preventDefault();
     const block = parseClipboard(event.clipboardData.getData("text/plain"));
+    if (this.keys.jumping) await this.keys.jumping;
     const { first, last, left, right } = this.selection();
     const [rows, columns] = [last - first + 1, right - left + 1];
     const [high, wide] = [block.length, Math.max(...block.map((line) => line.length))];
@@ -476,26 +492,33 @@ export class Grid {
     return true;
   }
 
-  // Copies the selected cells, after fetching missing rows; returns whether it succeeded. What is
-  // selected and shown when the rows arrive does not matter.
-  async copy(event, selection = this.selection(), windows = this.windows) {
-    if (this.input.classList.contains("typing") || !windows || !windows.total) return false;
+  // Copies the selected cells, after fetching missing rows; returns what was copied, null if nothing
+  // was. What is selected and shown when the rows arrive does not matter.
+  async copy(event) {
+    if (this.isTyping || !this.total) return null;
     event.preventDefault();
+    const isJumping = this.keys.jumping !== null;
+    if (isJumping) await this.keys.jumping;
+    const { windows } = this;
+    const selection = this.selection();
     const { first, last, left, right } = selection;
-    if (this.isTooLong(first, last)) return false;
+    if (this.isTooLong(first, last)) return null;
     const rows = () => Array.from({ length: last - first + 1 }, (_, at) => windows.rowAt(first + at));
     const text = () => clipboardText(rows().map((row) => row.cells.slice(left, right + 1)));
-    if (!rows().includes(undefined)) event.clipboardData.setData("text/plain", text());
-    else if (!(await windows.fetch(first, last))) return false;
+    if (!isJumping && !rows().includes(undefined)) event.clipboardData.setData("text/plain", text());
+    else if (!(await windows.fetch(first, last))) return null;
     else await navigator.clipboard.writeText(text());
-    return true;
+    return { selection, windows };
   }
 
   async cut(event) {
-    const { windows } = this;
-    const selection = this.selection();
-    if (await this.copy(event, selection, windows)) this.erase(selection, windows);
+    const copied = await this.copy(event);
+    if (copied) this.erase(copied.selection, copied.windows);
+  }
+
+  // The numbers of the first and last selected row, fetched if they are not there; null on failure.
+  async selectedRows({ first, last } = this.selection(), windows = this.windows) {
+    if (!windows?.total || !(await windows.fetch(first)) || !(await windows.fetch(last))) return null;
+    return { first: windows.numberAt(first), last: windows.numberAt(last) };
   }
 }
-
-const isControl = (event) => event.ctrlKey || event.metaKey;

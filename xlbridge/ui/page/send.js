@@ -1,6 +1,6 @@
 // Send: the plan, the running upload, its outcome.
 
-import { button, byId, callSheet, element, figure, fill, follow, link, post, reportTable, settled, show, showLines, startRequest, state, texts, whenShown } from "./core.js";
+import { button, byId, callSheet, element, figure, fill, follow, link, post, reportTable, settled, show, showLines, showShare, startRequest, state, texts, whenShown } from "./core.js";
 import { changeView, refresh, showPart, showWrongRows } from "./correct.js";
 import { totalsParts } from "./totals.js";
 
@@ -176,6 +176,7 @@ export function followSending() {
 
 function showState(work) {
   showLines(byId("progress"), work.lines, texts.sending);
+  showShare(byId("sending-share"), work.done, work.running ? work.total : 0);
   byId("cancel").hidden = !work.running;
   if (work.running) return;
   byId("plan-shown").hidden = true;

@@ -118,6 +118,10 @@ class Registries:
             self._listed[operation.name] = listed
         return self._listed[operation.name]
 
+    def named(self, reference: Reference) -> list[NamedRecord]:
+        """Return the codes and labels of all records. Raises what ``Client.records`` raises."""
+        return [named_record(it, reference) for it in self.load_all(reference).records]
+
     def is_listed(self, reference: Reference) -> bool:
         """Return whether all records of a registry were already read."""
         return reference.listing.name in self._listed

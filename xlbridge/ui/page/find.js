@@ -1,0 +1,108 @@
+// Find and replace in all rows of the sheet, whatever is in view.
+
+import { byId, callSheet, enqueue, fill, option, startRequest, state, texts } from "./core.js";
+
+const PAUSE_MS = 150;
+let grid = null;
+let handlers = null; // change(path, findContent), showAll(), showChanges(found, run)
+let counting = 0; // timer of the next count
+
+function sought() {
+  const column = byId("find-column").value;
+  const asked = { text: byId("find-text").value, whole: byId("find-whole").checked ? "1" : "0" };
+  return column ? { ...asked, column } : asked;
+}
+
+function showCount(count) {
+  byId("find-count").textContent = byId("find-text").value ? fill(texts.found_cells, { n: count }) : "";
+  for (const name of ["find-next", "find-one", "find-all"]) byId(name).disabled = !count;
+  // A disabled button loses the focus.
+  if (document.activeElement.disabled || document.activeElement === document.body) byId("find-text").focus();
+}
+
+const ask = (row, at) => callSheet("/api/find", { query: { ...sought(), row, at, view: state.view } });
+
+async function count() {
+  const isNewest = startRequest("find");
+  const found = await ask(0, 0);
+  if (found !== null && isNewest()) showCount(found.count);
+}
+
+function countSoon() {
+  clearTimeout(counting);
+  counting = setTimeout(count, PAUSE_MS);
+}
+
+// Goes to the next cell after the current one. The focus stays, so that Enter goes on.
+async function goToNext() {
+  await grid.loaded();
+  const current = state.sheet.columns[grid.column].index;
+  const found = await ask(grid.rowAt(grid.at)?.row ?? 0, current);
+  if (found === null) return;
+  showCount(found.count);
+  if (found.row === null) return;
+  const place = state.sheet.columns.findIndex((one) => one.index === found.column);
+  if (found.position === null || !grid.columns.shown.includes(place)) {
+    await handlers.showAll(found.column);
+    await goToNext();
+    return;
+  }
+  await grid.fetch(found.position);
+  grid.move(found.position, place);
+}
+
+const next = () => enqueue(goToNext);
+
+function replaceOne() {
+  const row = grid.rowAt(grid.at);
+  if (!row) return;
+  const only = [row.row, state.sheet.columns[grid.column].index];
+  const content = { column: null, ...sought(), by: byId("find-by").value, only };
+  handlers.change("/api/find-replace", () => content);
+  next();
+}
+
+async function replaceAll() {
+  const asked = { column: null, ...sought(), by: byId("find-by").value, only: null };
+  const { only, column, ...query } = asked;
+  const found = await enqueue(() => callSheet("/api/replacements", { query: column ? { ...query, column } : query }));
+  if (found === null) return;
+  handlers.showChanges(found, async () => {
+    await handlers.change("/api/find-replace", () => asked);
+    count();
+  });
+}
+
+export function openFind() {
+  const columns = state.sheet.columns.map((one) => option(one.index, `${one.letters} · ${one.title ?? one.header}`));
+  const before = byId("find-column").value;
+  byId("find-column").replaceChildren(option("", texts.find_everywhere), ...columns);
+  byId("find-column").value = state.sheet.columns.some((one) => `${one.index}` === before) ? before : "";
+  byId("find").hidden = false;
+  byId("find-text").focus();
+  byId("find-text").select();
+  count();
+}
+
+function close() {
+  byId("find").hidden = true;
+  grid.input.focus({ preventScroll: true });
+}
+
+export function setUpFind(ownGrid, ownHandlers) {
+  grid = ownGrid;
+  handlers = ownHandlers;
+  byId("find-open").addEventListener("click", openFind);
+  byId("find-close").addEventListener("click", close);
+  byId("find-one").addEventListener("click", replaceOne);
+  byId("find-all").addEventListener("click", replaceAll);
+  byId("find-text").addEventListener("input", countSoon);
+  for (const name of ["find-column", "find-whole"]) byId(name).addEventListener("change", count);
+  byId("find").addEventListener("submit", (event) => {
+    event.preventDefault();
+    next();
+  });
+  byId("find").addEventListener("keydown", (event) => {
+    if (event.key === "Escape") close();
+  });
+}

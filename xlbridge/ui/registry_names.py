@@ -1,0 +1,100 @@
+"""Names of the records that codes stand for: clients, branches, cost centres.
+
+They are read from the page's environment when a code is first typed, and kept for the next time, so
+that they are shown without a connection, too.
+"""
+
+import hashlib
+import json
+from collections.abc import Set
+from pathlib import Path
+from typing import Any
+
+from xlbridge.errors import XlbridgeError
+from xlbridge.files import write_private
+from xlbridge.resources import Column, strip_accents
+from xlbridge.resources.references import REFERENCES
+from xlbridge.ui.environment import PageConnection
+from xlbridge.upload.lookup import Registries
+
+_MAX_OFFERED = 20
+
+Names = dict[str, str]
+"""Names of the records of a registry by their codes."""
+
+
+class RegistryNames:
+    """Names of records in the page's environment, by registry."""
+
+    def __init__(self, remote: PageConnection) -> None:
+        self._remote = remote
+        self._names: dict[Path, Names] = {}
+        self._usable: dict[Path, Names] = {}
+        self._read: set[Path] = set()
+
+    def known(self, registry: str) -> Names:
+        """Return the names that were read now or earlier."""
+        path = self._path(registry)
+        if path not in self._names:
+            try:
+                stored = json.loads(path.read_text("utf-8"))
+            except (OSError, ValueError):
+                stored = {"names": {}, "inactive": []}
+            self._keep(path, stored["names"], set(stored["inactive"]))
+        return self._names[path]
+
+    def offer(self, column: Column, typed: str) -> dict[str, Any]:
+        """Return the records that a typed text may mean, and whether names were read just now.
+
+        Without a connection those that are known are offered.
+        """
+        registry = column.references or (column.link and column.link.registry)
+        if not registry:
+            return {"records": [], "read": False}
+        path = self._path(registry)
+        is_new = path not in self._read and self._read_names(registry)
+        self.known(registry)
+        records = self._usable[path]
+        is_code = typed in records
+        # A code that is complete may be replaced by any other one.
+        words = [] if is_code else _folded(typed).split()
+        first = {typed: records[typed]} if is_code else {}
+        offered = []
+        for code, name in (first | records).items():
+            text = f" {_folded(f'{code} {name}')}"
+            if all(f" {word}" in text for word in words):
+                # A column of names gets both, which the look-up of links reads.
+                value = code if column.link is None else f"{code} – {name}"
+                offered.append({"value": value, "code": code, "name": name})
+        return {"records": offered[:_MAX_OFFERED], "read": is_new}
+
+    def _read_names(self, registry: str) -> bool:
+        """Read the names of a registry; return whether that was possible."""
+        path = self._path(registry)
+        try:
+            with self._remote.connected(looking_up=True) as (_, client):
+                records = Registries(client).named(REFERENCES[registry])
+        except XlbridgeError:
+            return False
+        by_name = sorted(records, key=lambda one: one.label.casefold())
+        names = {str(one.code): one.label for one in by_name}
+        inactive = {str(one.code) for one in by_name if not one.active}
+        self._keep(path, names, inactive)
+        self._read.add(path)
+        stored = {"names": names, "inactive": sorted(inactive)}
+        write_private(path, json.dumps(stored, ensure_ascii=False))
+        return True
+
+    def _keep(self, path: Path, names: Names, inactive: Set[str]) -> None:
+        self._names[path] = names
+        self._usable[path] = {code: name for code, name in names.items() if code not in inactive}
+
+    def _path(self, registry: str) -> Path:
+        settings = self._remote.settings
+        system = f"{settings.profile} {settings.base_url}"
+        name = hashlib.sha256(system.encode()).hexdigest()[:16]
+        return settings.home / "names" / name / f"{registry}.json"
+
+
+def _folded(text: str) -> str:
+    return strip_accents(text).casefold()
