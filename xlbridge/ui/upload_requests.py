@@ -48,7 +48,7 @@ from xlbridge.ui.sheet_forms import remembered_mapping, sheet_json
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import Resolution, UploadOptions, open_context
 from xlbridge.upload.planning import ApproveAll
-from xlbridge.upload.results import ensure_evidence, job_json, require_unchanged
+from xlbridge.upload.results import ensure_evidence, job_json
 from xlbridge.validation.mapping import read_mapping
 from xlbridge.workbook import CellPosition
 
@@ -94,6 +94,7 @@ class UploadRequests:
             Route("/api/events", self._work.events),
             get_route("/api/jobs", self.jobs),
             get_route("/api/job", self.job, job=str),
+            get_route("/api/job-totals", self.job_totals, job=str),
             post_route("/api/job-workbook", self.open_workbook, job=str),
             post_route("/api/resume", self.resume, job=str),
             post_route("/api/undo-plan", self.undo_plan, job=str),
@@ -148,6 +149,11 @@ class UploadRequests:
         job = request.query_params["job"]
         return await json_response(lambda: self._uploads.job(job))
 
+    async def job_totals(self, request: Request) -> Response:
+        """Return the control totals of a job, which take longer than its details."""
+        job = request.query_params["job"]
+        return await json_response(lambda: self._uploads.totals(job))
+
     async def open_workbook(self, request: Request) -> Response:
         """Open the workbook of a job with its refused rows: the stored edits, else a copy."""
         job = (await request.json())["job"]
@@ -160,7 +166,7 @@ class UploadRequests:
             source = Path(job.spec.file)
             if source.parent.name in {draft["id"] for draft in self._workspace.drafts()}:
                 return self._workspace.continue_draft(source.parent.name)
-            require_unchanged(job, source)
+            job.require_unchanged()
             rejected = job_json(context.journal, job)["rejected"]
         workspace = self._workspace
         path = workspace.new_folder() / source.name

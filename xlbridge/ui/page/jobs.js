@@ -4,6 +4,7 @@ import { button, byId, call, element, fill, labelled, post, replaceChoices, repo
 import { showKnown } from "./begin.js";
 import { showWrongRows } from "./correct.js";
 import { confirmParts, environmentLine, figureItem, followSending, outcomeLinks, startConfirmed } from "./send.js";
+import { totalsParts } from "./totals.js";
 
 async function showJobs() {
   const isNewest = startRequest("jobs");
@@ -48,6 +49,8 @@ async function showJob(id) {
   shown.hidden = false;
   shown.replaceChildren(...parts);
   shown.focus();
+  const answer = job.is_upload && job.plan ? await call("/api/job-totals", { query: { job: id } }) : null;
+  if (answer !== null && isNewest()) shown.append(...totalsParts(answer.totals));
 }
 
 // The button that plans the undo of a job, and the place of the plan.

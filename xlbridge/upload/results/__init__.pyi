@@ -1,3 +1,4 @@
+from .control_totals import ControlTotals as ControlTotals
 from .job_report import job_document as job_document, job_report as job_report
 from .report import (
     history_table as history_table,
@@ -14,7 +15,6 @@ from .row_ledger import (
 from .status_copy import (
     SheetCodes as SheetCodes,
     codes_of_sheet as codes_of_sheet,
-    require_unchanged as require_unchanged,
     write_status_copy as write_status_copy,
 )
 from .verdict import RowOutcome as RowOutcome
