@@ -107,7 +107,9 @@ class Table:
             Bar(
                 value_text(line.values[0]),
                 [max(_amount(value), 0.0) for value in values],
-                " · ".join(map(value_text, values)),
+                value_text(line.values[self.bars[0]])
+                if len(values) == 1
+                else self._parts_text(values),
                 alarming=line.tone is Tone.OPEN and len(values) == 1,
             )
             for line in lines[:_MOST_BARS]
@@ -121,6 +123,12 @@ class Table:
             shares=self.shares,
             more=str(more_text(left)) if left else "",
         )
+
+    def _parts_text(self, values: Sequence[Value]) -> str:
+        """Return the text beside a bar of several parts: the first one and the sum, or that."""
+        numbers = [value for value in values if isinstance(value, int | Decimal)]
+        whole = value_text(sum(numbers, type(numbers[0])(0)) if numbers else None)
+        return f"{value_text(values[0])} / {whole}" if self.shares else whole
 
     @property
     def body(self) -> int:

@@ -59,6 +59,7 @@ def table_json(table: Table) -> dict[str, Any]:
     picture = table.picture
     return {
         "title": str(table.title or table.sheet),
+        "section": str(table.sheet),
         "picture": None if picture is None else _drawing_json(picture),
         "headings": [
             {"title": str(heading.title), "numeric": table.is_numeric(number)}

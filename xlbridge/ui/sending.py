@@ -419,13 +419,13 @@ def _outcome_totals(
     Without its sheet the rows that the journal keeps are read.
     """
     ledger = RowLedger.of(context.journal, job)
-    changes = ledger.rows_of(job)
+    changes = {row: (ledger, change) for row, change in ledger.rows_of(job).items()}
     totals = (
         ControlTotals.of_changes(context, changes)
         if sheet is None
         else ControlTotals.of_sheet(sheet)
     )
-    return list(map(table_json, totals.by_outcome(ledger, changes)))
+    return list(map(table_json, totals.by_outcome(changes)))
 
 
 _LISTING_ORDER = (

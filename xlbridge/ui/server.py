@@ -40,6 +40,7 @@ from xlbridge.report_forms import render_page
 from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, Settings
 from xlbridge.ui.answers import post_route
+from xlbridge.ui.batch_requests import BatchRequests, RunBatch
 from xlbridge.ui.environment import BackgroundWork, PageConnection
 from xlbridge.ui.exports_and_profiles import (
     ExportAndProfileRequests,
@@ -57,7 +58,7 @@ from xlbridge.ui.running import (
 from xlbridge.ui.sending import SheetUploads
 from xlbridge.ui.sheet_requests import SheetRequests
 from xlbridge.ui.texts import page_texts
-from xlbridge.ui.upload_requests import BatchRequests, RunBatch, UploadRequests
+from xlbridge.ui.upload_requests import UploadRequests
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload.processing import KINDS
 

@@ -277,21 +277,52 @@ _TEXTS: Mapping[str, Text] = {
     "complete": Text(pt="A exportação está completa.", en="The export is complete."),
     "no_batches": Text(pt="Nenhum lote ainda.", en="No batch yet."),
     "batches_how": Text(
-        pt="Inicie um lote no terminal: xlbridge batch run PLANO.yaml. Aqui você vê em que etapa "
-        "ele está e o que falta corrigir, e o continua de onde parou.",
-        en="Start a batch in the terminal: xlbridge batch run PLAN.yaml. Here you see its current "
-        "step and what is left to correct, and continue it from where it stopped.",
+        pt="Um lote leva todas as planilhas do mês para o sistema, na ordem certa, uma vez só, e "
+        "grava a prova de fechamento. Aqui você o começa, vê em que etapa está e o que falta "
+        "corrigir, e o continua de onde parou.",
+        en="A batch takes all workbooks of a month into the system, in the right order and only "
+        "once, and writes the closing proof. Here you begin it, see its current step and what is "
+        "left to correct, and continue it from where it stopped.",
+    ),
+    "begin_month": Text(pt="Começar um mês", en="Begin a month"),
+    "begin_month_how": Text(
+        pt="Abra a pasta deste computador com as planilhas do mês, ou com um plano (plan.yaml). "
+        "Nada é enviado antes de você confirmar.",
+        en="Open the folder of this computer with the month's workbooks, or with a plan "
+        "(plan.yaml). Nothing is sent before you confirm it.",
+    ),
+    "folder": Text(pt="Pasta", en="Folder"),
+    "folder_open": Text(pt="Abrir a pasta", en="Open the folder"),
+    "folder_above": Text(pt="↑ pasta acima", en="↑ folder above"),
+    "folder_empty": Text(
+        pt="Esta pasta não tem planilhas nem plano.", en="This folder has no workbooks and no plan."
+    ),
+    "folder_workbooks": Text(pt="Planilhas nesta pasta: {n}", en="Workbooks in this folder: {n}"),
+    "plan_from_folder": Text(
+        pt="Montar o plano com estas planilhas", en="Make a plan of these workbooks"
+    ),
+    "plan_steps": titles.STEPS,
+    "plan_which": Text(
+        pt="Quais planilhas entram no lote?", en="Which workbooks are part of the batch?"
+    ),
+    "plan_name": Text(pt="Nome do lote", en="Name of the batch"),
+    "plan_make": Text(pt="Criar o plano e conferir", en="Create the plan and check"),
+    "month": Text(pt="Mês", en="Month"),
+    "begin_batch": Text(pt="Conferir e começar", en="Check and begin"),
+    "prove_batch": Text(pt="Gravar a prova de agora", en="Write the proof as of now"),
+    "rows": titles.ROWS,
+    "errors": Text(pt="Erros", en="Errors"),
+    "replace_unit": Text(
+        pt="Usar esta planilha corrigida no lote", en="Use this corrected workbook in the batch"
     ),
     "correct_unit": Text(
         pt="Corrigir na grade · erros: {n}", en="Correct in the grid · errors: {n}"
     ),
     "unit_how": Text(
-        pt="Cópia de um arquivo do lote {batch}. Depois de corrigir, baixe a planilha corrigida, "
-        "salve-a no lugar de {path} e continue o lote em Lotes, onde ela é validada de novo. "
-        "Problemas entre vários arquivos só aparecem lá.",
-        en="Copy of a workbook of the batch {batch}. After correcting it, download the corrected "
-        "workbook, replace {path} with it, and continue the batch under Batches, where it is "
-        "validated again. Findings across several workbooks are only shown there.",
+        pt="Cópia de um arquivo do lote {batch}: {path}. Depois de corrigir, use-a no lote; o "
+        "arquivo anterior fica guardado. Em Lotes ela é validada de novo, com as outras.",
+        en="Copy of a workbook of the batch {batch}: {path}. After correcting it, use it in the "
+        "batch; the earlier file is kept. Under Batches it is validated again, with the others.",
     ),
     "run_batch": Text(pt="Conferir e continuar", en="Check and go on"),
     "proof_written": Text(pt="Prova de fechamento: {file}, {at}", en="Closing proof: {file}, {at}"),

@@ -32,6 +32,8 @@ _WRITTEN = Text(pt="No sistema: {title}", en="In the system: {title}")
 _NO_REASON = Text(pt="sem motivo informado", en="no reason given")
 
 Label = str | Text
+LedgerRow = tuple[RowLedger, RowChange]
+"""Row of a sheet's ledger, which has the reasons of its outcome."""
 
 
 class ControlTotals:
@@ -61,7 +63,15 @@ class ControlTotals:
         return cls(sheet.resource, sheet.rows, sheet.frame)
 
     @classmethod
-    def of_changes(cls, context: "UploadContext", changes: Mapping[int, RowChange]) -> Self:
+    def of_frames(cls, resource: Resource, frames: Iterable[pd.DataFrame]) -> Self:
+        """Return the totals of the rows of several frames, numbered from zero."""
+        wanted = {resource.totals.amount, *resource.totals.by}
+        parts = [frame[[name for name in frame if name in wanted]] for frame in frames]
+        frame = pd.concat(parts) if parts else pd.DataFrame()
+        return cls(resource, range(len(frame)), frame)
+
+    @classmethod
+    def of_changes(cls, context: "UploadContext", changes: Mapping[int, LedgerRow]) -> Self:
         """Return the totals of rows that were sent or left out, with the values of the job that
         decided about each.
 
@@ -70,10 +80,10 @@ class ControlTotals:
         """
         from xlbridge.upload.payload import frame_of_payload  # Imported here, as slow to import.
 
-        journal, frames, numbers = context.journal, [], []
+        journal, frames, numbers = context.journal, list[pd.DataFrame](), list[int]()
         by_job: defaultdict[str, dict[int, int]] = defaultdict(dict)
         resource = None
-        for number, change in changes.items():
+        for number, (_, change) in changes.items():
             by_job[change.whole_job][change.row] = number
         for job_id, by_row in by_job.items():
             spec = journal.job(job_id).spec
@@ -81,10 +91,11 @@ class ControlTotals:
             rows = [row.row for row in journal.plan_of(journal.job(job_id))] or list(spec.rows)
             kept = [position for position, row in enumerate(rows) if row in by_row]
             frame = frame_of_payload(context, resource, spec.planned or spec.payload, len(rows))
-            wanted = {resource.totals.amount, *resource.totals.by}
-            frames.append(frame.iloc[kept][[name for name in frame if name in wanted]])
+            frames.append(frame.iloc[kept])
             numbers += [by_row[rows[position]] for position in kept]
-        return cls(resource, numbers, pd.concat(frames) if frames else pd.DataFrame())
+        if resource is None:
+            return cls(None, (), pd.DataFrame())
+        return cls(resource, numbers, cls.of_frames(resource, frames)._frame)
 
     def of_rows(self, rows: Iterable[int]) -> Decimal | None:
         """Return the amount of rows, None if the resource has none."""
@@ -94,7 +105,12 @@ class ControlTotals:
         return sum((self._amounts[position] for position in known), _ZERO)
 
     def by_label(
-        self, title: Text, rows: Iterable[tuple[int, Label]], *, pictured: bool = True
+        self,
+        title: Text,
+        rows: Iterable[tuple[int, Label]],
+        *,
+        sheet: Text | None = None,
+        pictured: bool = True,
     ) -> Table:
         """Return the totals of rows, each with its label, in the order of their first rows."""
         counts: Counter[str] = Counter()
@@ -113,13 +129,16 @@ class ControlTotals:
             ]
         *plain, total = lines
         return Table(
-            sheet=title,
+            sheet=sheet or title,
+            title=title,
             headings=tuple(headings),
             lines=[*map(Line, plain), Line(total, Tone.SUM)],
             bars=[len(headings) - 1] if pictured else (),
         )
 
-    def by_column(self, rows: Iterable[int], about: Text = _ALL) -> Iterator[Table]:
+    def by_column(
+        self, rows: Iterable[int], about: Text = _ALL, sheet: Text | None = None
+    ) -> Iterator[Table]:
         """Yield the totals of rows by branch and by due month, where the sheet has them; titles are
         filled into ``about``."""
         numbers = [row for row in rows if row in self._positions]
@@ -131,24 +150,27 @@ class ControlTotals:
             title = _BY_MONTH.format(title=column.title) if by_month else column.title
             title = about.format(title=title)
             shown = ((row, _shown_month(label) if by_month else label) for row, label in found)
-            yield self.by_label(title, shown)
+            yield self.by_label(title, shown, sheet=sheet)
 
-    def by_outcome(self, ledger: RowLedger, changes: Mapping[int, RowChange]) -> Iterator[Table]:
+    def by_outcome(
+        self, changes: Mapping[int, LedgerRow], sheet: Text | None = None
+    ) -> Iterator[Table]:
         """Yield the totals of rows by their outcome, of those that were not written by reason, and
         of those in the system by their columns."""
-        rows = {row: change for row, change in sorted(changes.items()) if change.is_record}
-        yield self.by_label(_OUTCOMES, ((row, it.outcome.text) for row, it in rows.items()))
+        rows = {row: found for row, found in sorted(changes.items()) if found[1].is_record}
+        outcomes = [(row, change.outcome.text) for row, (_, change) in rows.items()]
+        yield self.by_label(_OUTCOMES, outcomes, sheet=sheet)
         reasons = {
             row: joined([found.message for found in ledger.rejections(change)], " · ")
             if change.planned is None and ledger.rejections(change)
             else ledger.reason(change) or _NO_REASON
-            for row, change in rows.items()
+            for row, (ledger, change) in rows.items()
             if change.is_refused
         }
         if reasons:
-            yield self.by_label(_REASONS, _alike(reasons))
-        written = [row for row, change in rows.items() if change.in_system]
-        yield from self.by_column(written, _WRITTEN)
+            yield self.by_label(_REASONS, _alike(reasons), sheet=sheet)
+        written = [row for row, (_, change) in rows.items() if change.in_system]
+        yield from self.by_column(written, _WRITTEN, sheet)
 
 
 def _alike(reasons: Mapping[int, Text]) -> list[tuple[int, str]]:
