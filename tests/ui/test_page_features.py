@@ -216,6 +216,44 @@ def test_the_environment_is_chosen_tested_and_marked(
     assert empty_sandbox.password not in (home / "profiles.toml").read_text("utf-8")
 
 
+@pytest.mark.programs
+def test_an_environment_is_added_on_the_page(
+    page: Page,
+    tmp_path: Path,
+    home: Path,
+    forks: Zygote,
+    xlbridge: Xlbridge,
+    empty_sandbox: RunningSandbox,
+) -> None:
+    values = {
+        "name": "homolog",
+        "url": empty_sandbox.base_url,
+        "email": empty_sandbox.email,
+        "password": "wrong",
+    }
+    with running_page(forks, tmp_path, home, clean_environment(home)) as ui:
+        tab = page.tab
+        tab.goto(ui.link)
+        tab.locator("[data-view=profiles]").click()
+        tab.locator("#new-profile summary").click()
+        form = tab.locator("#profile-form")
+        for name, value in values.items():
+            form.locator(f"[name={name}]").fill(value)
+        form.locator("[name=production]").select_option("no")
+        form.get_by_role("button").click()
+        tab.locator("#problem", has_text="credential").wait_for()
+        expect(form.locator("[name=password]")).to_have_value("")
+        expect(tab.locator("#profile-table tr", has_text="homolog")).to_have_count(0)
+        form.locator("[name=password]").fill(empty_sandbox.password)
+        form.get_by_role("button").click()
+        tab.locator("#profile-status", has_text="homolog: the credentials are accepted").wait_for()
+        row = tab.locator("#profile-table tr", has_text="homolog")
+        expect(row).to_contain_text(empty_sandbox.base_url)
+        assert empty_sandbox.password not in tab.content()
+    assert xlbridge("whoami", "--profile", "homolog").returncode == 0
+    assert empty_sandbox.password not in (tmp_path / "page.log").read_text("utf-8")
+
+
 def test_a_workbook_of_a_batch_opens_with_the_errors_that_only_the_batch_finds(
     client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
 ) -> None:

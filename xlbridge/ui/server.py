@@ -104,7 +104,7 @@ class PageApplication:
                 {"name": name, "title": str(self._workspace.catalogue[name].title)}
                 for name in sorted(self._workspace.catalogue)
             ],
-            listings=listings_json(),
+            listings=listings_json(self._workspace.catalogue),
             processes=[name for name, kind in KINDS.items() if not kind.within],
             is_open=self._workspace.is_open,
             running=self._remote.state.work if self._remote.state.running else "",

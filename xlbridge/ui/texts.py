@@ -172,6 +172,20 @@ _TEXTS: Mapping[str, Text] = {
     "file": titles.FILE,
     "when": titles.DATE,
     "listing": titles.LISTING,
+    "format": Text(pt="Formato", en="Format"),
+    "format_xlsx": Text(pt="Planilha Excel (.xlsx)", en="Excel workbook (.xlsx)"),
+    "format_csv-br": Text(
+        pt="CSV brasileiro: ponto e vírgula, vírgula decimal, dd/mm/aaaa",
+        en="Brazilian CSV: semicolons, decimal commas, dd/mm/yyyy",
+    ),
+    "format_csv": Text(
+        pt="CSV para programas: vírgula, ponto decimal, aaaa-mm-dd",
+        en="CSV for programs: commas, decimal points, yyyy-mm-dd",
+    ),
+    "format_import": Text(
+        pt="Planilha de importação: para alterar e enviar de volta",
+        en="Import sheet: to be changed and sent back",
+    ),
     "export_run": Text(pt="Exportar", en="Export"),
     "preview": Text(pt="Primeiras linhas", en="First rows"),
     "download_export": Text(pt="Baixar", en="Download"),
@@ -236,6 +250,10 @@ _TEXTS: Mapping[str, Text] = {
         en="A template has the right columns and a sheet of instructions.",
     ),
     "template": Text(pt="Baixar o modelo", en="Download the template"),
+    "template_lists": Text(
+        pt="com as listas do sistema (clientes, filiais…)",
+        en="with the system's lists (clients, branches…)",
+    ),
     "set_aside": Text(pt="Deixar de fora: não é registro", en="Set aside: not a record"),
     "cell": titles.CELL,
     "as_text": Text(pt="texto", en="text"),
@@ -354,13 +372,19 @@ _TEXTS: Mapping[str, Text] = {
     "process_run": Text(pt="Processar · registros: {n}", en="Process · records: {n}"),
     "nothing_to_process": Text(pt="Nada a processar.", en="Nothing to process."),
     "profiles_how": Text(
-        pt="Crie um novo ambiente no terminal, que pede a senha; ela nunca passa por esta página: "
-        "xlbridge login --profile NOME --url ENDEREÇO --email USUÁRIO --no-production. A marca de "
-        "produção só pode ser retirada lá.",
-        en="Create a new environment in the terminal, which asks for the password; it never passes "
-        "through this page: xlbridge login --profile NAME --url ADDRESS --email USER "
-        "--no-production. The production mark can only be removed there.",
+        pt="Um ambiente é um sistema com o seu usuário de integração. A senha fica no chaveiro "
+        "deste computador e nunca é mostrada. A marca de produção só pode ser retirada no "
+        "terminal.",
+        en="An environment is a system with its integration user. The password stays in this "
+        "computer's keyring and is never shown. The production mark can only be removed in the "
+        "terminal.",
     ),
+    "new_profile": Text(pt="Adicionar um ambiente", en="Add an environment"),
+    "profile_name": Text(pt="Nome, como homologacao", en="Name, such as staging"),
+    "email": Text(pt="E-mail do usuário de integração", en="E-mail of the integration user"),
+    "password": Text(pt="Senha", en="Password"),
+    "is_production": Text(pt="É o sistema de produção?", en="Is it the production system?"),
+    "profile_add": Text(pt="Testar o acesso e salvar", en="Test the login and save"),
     "use_profile": Text(pt="Usar este", en="Use this one"),
     "test_login": Text(pt="Testar o acesso", en="Test the login"),
     "testing": Text(pt="Testando o acesso…", en="Testing the login…"),

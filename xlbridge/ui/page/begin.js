@@ -165,11 +165,12 @@ export function setUpBegin() {
   byId("stop-reading").addEventListener("click", () => reading.abort());
   byId("to-mend").addEventListener("click", () => show("mend"));
   byId("known-send").addEventListener("click", () => goToSend());
-  byId("template").addEventListener("change", showTemplate);
+  for (const id of ["template", "template-lists"]) byId(id).addEventListener("change", showTemplate);
   showTemplate();
   whenShown("begin", showDrafts);
 }
 
 function showTemplate() {
-  byId("template-link").href = `/api/template?resource=${encodeURIComponent(byId("template").value)}`;
+  const path = byId("template-lists").checked ? "template-with-lists" : "template";
+  byId("template-link").href = `/api/${path}?resource=${encodeURIComponent(byId("template").value)}`;
 }
