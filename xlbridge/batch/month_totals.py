@@ -3,15 +3,18 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from xlbridge import titles
 from xlbridge.batch.batch import Batch, UnitOverview
 from xlbridge.batch.plan.steps import WorkbookStep
-from xlbridge.batch.status import StepOverview
 from xlbridge.errors import LocalFailure, UsageError
 from xlbridge.i18n import Text, untranslated
 from xlbridge.report_forms import Heading, Line, Table, Tone, Value
 from xlbridge.upload.results import ControlTotals, RowChange, RowLedger, RowOutcome
+
+if TYPE_CHECKING:
+    from xlbridge.batch.status import StepOverview
 
 _MONTH = Text(pt="O mês", en="The month")
 _ROWS = Text(pt="Linhas por etapa", en="Rows by step")
@@ -32,7 +35,7 @@ _GROUP_OF = {
 """Group of a row by its outcome; all others wait to be sent."""
 
 
-def month_tables(batch: Batch, steps: Sequence[StepOverview]) -> list[Table]:
+def month_tables(batch: Batch, steps: "Sequence[StepOverview]") -> list[Table]:
     """Return the rows and the amounts of the steps that send, by what became of them, then for each
     step its totals by outcome, reason, branch and due month.
 

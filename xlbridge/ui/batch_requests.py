@@ -31,7 +31,6 @@ from xlbridge.batch import (
     open_batch,
     open_known_batch,
     open_ledger,
-    prove_batch,
 )
 from xlbridge.batch.plan import FoundWorkbook, find_workbooks, plan_name, with_month, write_plan
 from xlbridge.errors import UsageError, XlbridgeError
@@ -64,9 +63,6 @@ _NEW_PLAN: dict[str, Any] = {"folder": str, "name": str, "month": str, "workbook
 OpenBatch = Callable[[Callable[[Text], None]], AbstractContextManager[Batch]]
 """Opens a batch with a function that shows messages."""
 
-RunBatch = Callable[[Batch, BatchRunOptions], BatchOutcome]
-"""Runs a batch, as ``xlbridge.batch.run_batch`` does."""
-
 
 @dataclass(frozen=True, slots=True)
 class _PhaseProgress:
@@ -76,8 +72,19 @@ class _PhaseProgress:
     advance: Callable[[], None] = field(default=lambda: None)
 
 
+RunBatch = Callable[[Batch, BatchRunOptions], BatchOutcome]
+"""Runs a batch, as ``xlbridge.batch.run_batch`` does."""
+
+OpenPhase = Callable[[Text, int], AbstractContextManager[_PhaseProgress]]
+"""Shows a phase of a run with its title and number of steps."""
+
+ProveBatch = Callable[[Batch, OpenPhase], BatchOutcome]
+"""Writes the closing proof of a batch, as ``xlbridge.batch.prove_batch`` does."""
+
+
 class BatchRequests:
-    """Requests about the batches of the home's ledger; ``run_batch`` runs one."""
+    """Requests about the batches of the home's ledger; ``run_batch`` runs one, ``prove_batch``
+    writes its proof."""
 
     def __init__(
         self,
@@ -85,11 +92,13 @@ class BatchRequests:
         remote: PageConnection,
         work: BackgroundWork,
         run_batch: RunBatch,
+        prove_batch: ProveBatch,
     ) -> None:
         self._workspace = workspace
         self._remote = remote
         self._work = work
         self._run_batch = run_batch
+        self._prove_batch = prove_batch
 
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
@@ -221,7 +230,7 @@ class BatchRequests:
         with remote.track("batch", on_change):
             tell = remote.progress(on_change)
             with self._opened(name, tell) as batch:
-                outcome = prove_batch(batch, partial(_show_phase, tell))
+                outcome = self._prove_batch(batch, partial(_show_phase, tell))
                 problems = list(map(error_json, outcome.errors))
                 remote.state.outcome = {"batch": name, "asked": None, "problems": problems}
 
