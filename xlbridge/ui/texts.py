@@ -380,7 +380,7 @@ _TEXTS: Mapping[str, Text] = {
         "terminal.",
     ),
     "new_profile": Text(pt="Adicionar um ambiente", en="Add an environment"),
-    "profile_name": Text(pt="Nome, como homologacao", en="Name, such as staging"),
+    "profile_name": Text(pt="Nome, como homolog", en="Name, such as staging"),
     "email": Text(pt="E-mail do usuário de integração", en="E-mail of the integration user"),
     "password": Text(pt="Senha", en="Password"),
     "is_production": Text(pt="É o sistema de produção?", en="Is it the production system?"),

@@ -2,13 +2,19 @@
 
 import { element, reportTable } from "./core.js";
 
+const LONG = 14; // lines of a table that scrolls by itself
 const SVG = "http://www.w3.org/2000/svg";
 
 export function totalsParts(totals) {
   const shown = element("div", undefined, "totals");
   for (const one of totals ?? []) {
     const part = element("figure");
-    part.append(reportTable(one));
+    const table = reportTable(one);
+    if (one.lines.length > LONG) {
+      table.classList.add("long");
+      for (const [key, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", one.title]]) table.setAttribute(key, value);
+    }
+    part.append(table);
     if (one.picture) part.append(drawing(one.picture));
     shown.append(part);
   }
