@@ -1,9 +1,9 @@
-"""Exports on the page: formats, import sheets, control totals with pictures, templates with lists."""
+"""Exports on the page: formats, import sheets, totals with pictures, templates with lists."""
 
 import csv
 import io
 import zipfile
-from datetime import date, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ def test_a_listing_is_exported_as_its_import_sheet(
 def test_open_titles_are_summed_by_due_week_and_what_is_overdue(
     client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, demo_sandbox: RunningSandbox
 ) -> None:
-    today = date.today()
+    today = datetime.now().date()
     monday = today + timedelta(days=-today.weekday(), weeks=60)
     days = [today - timedelta(days=40), today - timedelta(days=400), monday + timedelta(days=4)]
     records = [

@@ -22,7 +22,7 @@ def system(demo_sandbox: RunningSandbox) -> RunningSandbox:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Write a month's workbooks: clients of which one has no name, titles, and a list of no kind."""
+    """Write a month's workbooks: clients of which one has no name, titles, and an unknown list."""
     folder = tmp_path / "Mês 2026-11"
     folder.mkdir()
     clients = [{"cnpj": None, "seuCodigo": f"MONTH-{n}"} for n in range(2)]

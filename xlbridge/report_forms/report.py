@@ -169,7 +169,7 @@ class Table:
         return column > 0 and all(value is None for value in values) and self.is_numeric(column - 1)
 
 
-_MOST_BARS = 24
+_MOST_BARS = 36
 
 
 def _amount(value: Value) -> float:

@@ -265,6 +265,7 @@ _TEXTS: Mapping[str, Text] = {
         en="The rejected rows of the upload {job} are sent again; the accepted ones are not.",
     ),
     "to_refused": Text(pt="Ver as linhas rejeitadas", en="Show the rejected rows"),
+    "to_held": Text(pt="Ver as linhas que aguardam você", en="Show the rows that wait for you"),
     "status_copy": Text(
         pt="Baixar a cópia com a situação de cada linha",
         en="Download the copy with each row's status",
@@ -328,8 +329,9 @@ _TEXTS: Mapping[str, Text] = {
     "month": Text(pt="Mês", en="Month"),
     "begin_batch": Text(pt="Conferir e começar", en="Check and begin"),
     "prove_batch": Text(pt="Gravar a prova de agora", en="Write the proof as of now"),
-    "rows": titles.ROWS,
-    "errors": Text(pt="Erros", en="Errors"),
+    "workbook_counts": Text(
+        pt="Linhas: {rows} · erros: {errors}", en="Rows: {rows} · errors: {errors}"
+    ),
     "replace_unit": Text(
         pt="Usar esta planilha corrigida no lote", en="Use this corrected workbook in the batch"
     ),

@@ -1,6 +1,7 @@
 """Requests about uploads and processing."""
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,12 +22,12 @@ from xlbridge.ui.answers import (
     shown_sheet_id,
 )
 from xlbridge.ui.environment import BackgroundWork, PageConnection
-from xlbridge.ui.row_remarks import refusals
+from xlbridge.ui.row_remarks import PlannedAction, refusals
 from xlbridge.ui.sheet_editor import SheetChoice, SheetEditor
 from xlbridge.ui.sheet_forms import remembered_mapping, sheet_json
 from xlbridge.ui.workspace import Workspace
-from xlbridge.upload import Resolution, open_context
-from xlbridge.upload.results import ensure_evidence, job_json
+from xlbridge.upload import Job, Resolution, UploadContext, open_context
+from xlbridge.upload.results import RowLedger, RowOutcome, ensure_evidence, job_json
 
 if TYPE_CHECKING:
     from xlbridge.ui.sending import SheetUploads
@@ -131,7 +132,8 @@ class UploadRequests:
         return await json_response(lambda: self._uploads.totals(job))
 
     async def open_workbook(self, request: Request) -> Response:
-        """Open the workbook of a job with its refused rows: the stored edits, else a copy."""
+        """Open the workbook of a job with its refused and held rows: the stored edits, else a
+        copy."""
         job = (await request.json())["job"]
         return await json_response(lambda: sheet_json(self._open_workbook(job)))
 
@@ -143,7 +145,7 @@ class UploadRequests:
             if source.parent.name in {draft["id"] for draft in self._workspace.drafts()}:
                 return self._workspace.continue_draft(source.parent.name)
             job.require_unchanged()
-            rejected = job_json(context.journal, job)["rejected"]
+            rejected = [*job_json(context.journal, job)["rejected"], *_held_rows(context, job)]
         workspace = self._workspace
         path = workspace.new_folder() / source.name
         shutil.copyfile(source, path)
@@ -198,3 +200,17 @@ class UploadRequests:
         numbers = list(map(int, body["numbers"]))
         work = partial(self._uploads.process, body["listing"], numbers, body["token"])
         return self._work.start(work)
+
+
+def _held_rows(context: UploadContext, job: Job) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a job that wait for a decision, with their reasons, as rejected ones; a row
+    that differs from its record once for each column."""
+    columns = context.catalogue.named(job.spec.resource).by_path
+    for row, change in RowLedger.of(context.journal, job).rows_of(job).items():
+        if change.outcome is not RowOutcome.HELD or change.planned is None or not change.is_record:
+            continue
+        action = PlannedAction.of(change.planned, columns)
+        for name, text in (action.differences or {"": ""}).items():
+            message = " · ".join(filter(None, (action.message, text)))
+            cell = job.spec.cell(row, name) if name else None
+            yield {"row": row, "cell": cell, "column": name or None, "message": message}

@@ -62,10 +62,11 @@ function sections(tables) {
 function toCorrect(batch, step, unit) {
   const target = { batch: batch.batch, step: step.step, unit: unit.name };
   if (unit.state === "invalid") return [button(fill(texts.correct_unit, { n: unit.errors }), () => openUnit(target))];
-  if (!unit.rows.rejected || !unit.jobs.length) return [];
+  const { rejected, held } = unit.rows;
+  if (!(rejected || held) || !unit.jobs.length) return [];
   const job = unit.jobs.at(-1);
   const file = link(texts.rejects, "/api/rejects", { job }, "download-rejects");
-  return [button(texts.to_refused, () => openWorkbook(job)), " ", file];
+  return [button(rejected ? texts.to_refused : texts.to_held, () => openWorkbook(job)), " ", file];
 }
 
 // Opens a copy of the workbook: the plan's own file is only written when it is replaced.

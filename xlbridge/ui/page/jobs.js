@@ -42,7 +42,9 @@ async function showJob(id) {
   history.append(...changes.map((one) => tableLine(one)));
   const lines = job.lines.map((line) => element("p", line));
   const links = job.is_upload ? outcomeLinks(job) : [];
-  if (job.is_upload && job.rows.rejected) links.push(" ", button(texts.to_refused, () => openWorkbook(job.job)));
+  const { rejected, held } = job.rows;
+  const open = rejected ? texts.to_refused : texts.to_held;
+  if (job.is_upload && (rejected || held)) links.push(" ", button(open, () => openWorkbook(job.job)));
   const undo = job.can_undo ? undoParts(job.job) : [];
   const parts = [element("h2", job.job), ...lines, ...links, ...undo, element("h3", texts.history), history];
   if (job.doubtful) parts.push(...doubtParts(job));

@@ -48,7 +48,7 @@ async function findWorkbooks({ path, month }) {
   const boxes = new Map();
   const lines = answer.workbooks.map((book) => tableLine(workbookCells(book, boxes)));
   const table = element("table", undefined, "stacked");
-  table.append(tableLine(["", texts.file, texts.resource, texts.rows, texts.errors], "th"), ...lines);
+  table.append(tableLine(["", texts.file, texts.resource, ""], "th"), ...lines);
   const [name, when] = [element("input"), monthField(month)];
   name.type = "text";
   name.value = answer.name;
@@ -74,8 +74,7 @@ function workbookCells(book, boxes) {
   const name = book.sheet ? `${book.file} · ${book.sheet}` : book.file;
   box.setAttribute("aria-label", name);
   boxes.set(book.key, box);
-  const figures = book.problem ? ["", ""] : [String(book.rows), String(book.errors)];
-  return [[box], name, book.title ?? book.problem, ...figures];
+  return [[box], name, book.title ?? book.problem, book.problem ? "" : fill(texts.workbook_counts, book)];
 }
 
 export function setUpMonth(startBatch) {
