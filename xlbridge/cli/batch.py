@@ -159,7 +159,7 @@ def plan_command(
 )
 @click.argument("batch_id", metavar="[BATCH]", required=False, shell_complete=complete_batches)
 @schemas_option
-@result_options
+@page_result_options
 def status_command(batch_id: str | None, form: str) -> ExitCode:
     if batch_id is not None:
         with _open_batch_named(batch_id) as batch:
