@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge import titles
 from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
-from xlbridge.batch.month_totals import month_tables
 from xlbridge.batch.plan.steps import AnyStep, CompareStep, ExportStep, ProcessStep, WorkbookStep
 from xlbridge.batch.proof.model import proof_json, proof_line
 from xlbridge.batch.status import StepOverview
@@ -40,6 +39,9 @@ def batch_report(batch: Batch, outcome: "BatchOutcome") -> ReportForms:
     """
 
     def with_totals() -> Report:
+        # Imported late, as it loads pandas.
+        from xlbridge.batch.month_totals import month_tables
+
         status = _content(batch, outcome)
         return replace(status, tables=[*status.tables, *month_tables(batch, outcome.steps)])
 
