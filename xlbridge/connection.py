@@ -1,12 +1,13 @@
 """A client for the chosen profile, or for the embedded sandbox if nothing is configured."""
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from xlbridge.client import Client, RetryPolicy, Target, TokenFile
+from xlbridge.client import Client, RetryPolicy, Target, TokenFile, parse_base_url
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
 from xlbridge.profiles import (
@@ -14,6 +15,7 @@ from xlbridge.profiles import (
     PasswordSource,
     Profile,
     ProfileSource,
+    check_profile,
     choose_profile,
     find_password,
     read_profile_file,
@@ -72,6 +74,24 @@ def connect(
         )
         with Client(target, retry_policy=retry_policy) as client:
             yield client
+
+
+def new_profile(settings: Settings, wanted: Profile) -> Profile:
+    """Return a profile as it is saved: with its whole address, and what an earlier one of its name
+    has beside address and user.
+
+    Raises ``UsageError`` for an invalid address, ``ConfigError`` if saving it would be refused.
+    """
+    bundle = None if settings.ca_bundle is None else Path(settings.ca_bundle).absolute()
+    address = str(parse_base_url(wanted.base_url)).rstrip("/")
+    profile = dataclasses.replace(wanted, base_url=address, ca_bundle=bundle)
+    old = read_profile_file(settings.home).profiles.get(profile.name)
+    if old is not None:
+        profile = dataclasses.replace(
+            profile, settle_seconds=old.settle_seconds, ca_bundle=bundle or old.ca_bundle
+        )
+    check_profile(settings.home, profile)
+    return profile
 
 
 def target_of(settings: Settings, profile: Profile) -> Target:

@@ -147,6 +147,14 @@ def group_thousands(grouped: bool) -> None:
     _groups_thousands = grouped
 
 
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+def without_numbers(text: str) -> str:
+    """Return a message without its numbers; messages that differ only in these say the same."""
+    return _NUMBER.sub("…", text)
+
+
 def count_text(number: int) -> Text:
     """Return a count for a message, with its thousands grouped if ``group_thousands`` was set."""
     if not _groups_thousands:

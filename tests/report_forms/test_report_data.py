@@ -73,6 +73,36 @@ def test_the_header_of_an_empty_column_of_reasons_is_left_aligned() -> None:
     assert (some.is_numeric(0), some.is_numeric(1)) == (True, False)
 
 
+def bars(*lines: tuple[object, ...], shares: bool = False) -> Table:
+    """Return a table whose numbers are a picture, too."""
+    headings = tuple(Heading(untranslated(f"<{n}>")) for n in range(len(lines[0])))
+    filled = [Line((str(label), *map(Decimal, map(str, values)))) for label, *values in lines]
+    total = Line(("Total", *(Decimal(0) for _ in lines[0][1:])), Tone.SUM)
+    columns = range(1, len(lines[0]))
+    return Table(
+        sheet=SHEET, headings=headings, lines=[*filled, total], bars=columns, shares=shares
+    )
+
+
+def widths(some: Table) -> list[float]:
+    picture = some.picture
+    assert picture is not None
+    return [float(box.attrib["width"]) for box in picture.iterfind("g/rect")]
+
+
+def test_a_picture_has_a_bar_for_each_line_and_its_numbers_as_text() -> None:
+    small, large = widths(bars(("a", 1), ("b", 3)))
+    assert large == pytest.approx(3 * small, rel=0.01)
+    parts = widths(bars(("a", 1, 3), ("b", 2, 0), shares=True))
+    assert parts[1] == pytest.approx(3 * parts[0], rel=0.01)
+    assert parts[2] == pytest.approx(parts[0] + parts[1], rel=0.01)
+    assert bars(("only", 1)).picture is None
+    with override_language("en"):
+        page = ReportForms.of_report(lambda: Report(tables=[bars(("<a>", 1), ("b", 3))])).page()
+    assert 'role="img" aria-label="Rows: &lt;a&gt; 1.00; b 3.00"' in page
+    assert "<a>" not in page
+
+
 REPORT = Report(
     title=Text(pt="Envio de <clientes>", en="Upload of <clients>"),
     verdict=Text(pt="Faltam 2 linhas.", en="2 rows are left."),

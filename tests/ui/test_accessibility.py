@@ -84,6 +84,7 @@ def test_every_screen_keeps_the_rules_of_accessibility(
     tab.get_by_role("button", name="Undo this upload").click()
     tab.locator("#undo-plan .figures").wait_for()
     expect(tab.locator("#undo-plan")).to_contain_text("becomes Unit price: 2 again")
+    tab.locator("#job-shown .totals table").first.wait_for()
     found += violations(tab, "jobs")
     tab.locator("[data-view=exports]").click()
     tab.locator("#listing").select_option("clientes")
@@ -97,5 +98,10 @@ def test_every_screen_keeps_the_rules_of_accessibility(
     ):
         tab.locator(f"[data-view={view}]").click()
         tab.locator(shown).first.wait_for()
+        for part in tab.locator(f"#{view} details:not([open]) > summary").all():
+            part.click()
+        if view == "batches":
+            tab.locator("#folder-shown button").first.wait_for()
+            tab.locator("#batch-list .bars").first.wait_for()
         found += violations(tab, view)
     assert found == [], "\n".join(map(str, found))

@@ -75,6 +75,8 @@ def test_batch_shows_the_corrections_left_to_make(
     step = batch["table"]["lines"][0]
     assert [step["cells"][0], step["tone"]] == ["clients", "open"]
     assert all(text in status for text in [*step["cells"], *step["below"], batch["verdict"]])
+    page = xlbridge("batch", "status", "month", "--format", "html", **credentials(empty_sandbox))
+    assert 'aria-label="Rows by step: clients 0 / 1"' in page.stdout
     proof = client.get("/api/proof", params={"batch": batch["batch"], "kind": ".pdf"})
     assert "no file" in proof.json()["error"]["message"]
 
@@ -216,13 +218,62 @@ def test_the_environment_is_chosen_tested_and_marked(
     assert empty_sandbox.password not in (home / "profiles.toml").read_text("utf-8")
 
 
+@pytest.mark.programs
+def test_an_environment_is_added_on_the_page(
+    page: Page,
+    tmp_path: Path,
+    home: Path,
+    forks: Zygote,
+    xlbridge: Xlbridge,
+    empty_sandbox: RunningSandbox,
+) -> None:
+    values = {
+        "name": "homolog",
+        "url": empty_sandbox.base_url,
+        "email": empty_sandbox.email,
+        "password": "wrong",
+    }
+    with running_page(forks, tmp_path, home, clean_environment(home)) as ui:
+        tab = page.tab
+        tab.goto(ui.link)
+        tab.locator("[data-view=profiles]").click()
+        tab.locator("#new-profile summary").click()
+        form = tab.locator("#profile-form")
+        for name, value in values.items():
+            form.locator(f"[name={name}]").fill(value)
+        form.locator("[name=production]").select_option("no")
+        form.get_by_role("button").click()
+        tab.locator("#problem", has_text="credential").wait_for()
+        expect(form.locator("[name=password]")).to_have_value("")
+        expect(tab.locator("#profile-table tr", has_text="homolog")).to_have_count(0)
+        form.locator("[name=password]").fill(empty_sandbox.password)
+        form.get_by_role("button").click()
+        tab.locator("#profile-status", has_text="homolog: the credentials are accepted").wait_for()
+        row = tab.locator("#profile-table tr", has_text="homolog")
+        expect(row).to_contain_text(empty_sandbox.base_url)
+        assert empty_sandbox.password not in tab.content()
+    assert xlbridge("whoami", "--profile", "homolog").returncode == 0
+    assert empty_sandbox.password not in (tmp_path / "page.log").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("client_of_title", "links"),
+    [(987654, ""), ("Padaria que não existe", ", links: {codigoDoCliente: cliente}")],
+)
 def test_a_workbook_of_a_batch_opens_with_the_errors_that_only_the_batch_finds(
-    client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+    client: httpx.Client,
+    tmp_path: Path,
+    xlbridge: Xlbridge,
+    empty_sandbox: RunningSandbox,
+    client_of_title: int | str,
+    links: str,
 ) -> None:
     """The client of a title is not in the system: the workbook alone has no error."""
-    plan = "name: month\nsteps: {titles: {upload: titulos.xlsx, resource: contasreceber}}\n"
+    step = f"{{upload: titulos.xlsx, resource: contasreceber{links}}}"
+    plan = f"name: month\nsteps: {{titles: {step}}}\n"
     (tmp_path / "plan.yaml").write_text(plan, encoding="utf-8")
-    write_records(tmp_path / "titulos.xlsx", "contasreceber", [{"codigoDoCliente": 987654}])
+    records = [{"codigoDoCliente": client_of_title}]
+    write_records(tmp_path / "titulos.xlsx", "contasreceber", records)
     run = xlbridge("batch", "run", tmp_path / "plan.yaml", "--yes", **credentials(empty_sandbox))
     assert run.returncode == 1, run.stderr
     (batch,) = client.get("/api/batches").json()["batches"]
@@ -236,6 +287,33 @@ def test_a_workbook_of_a_batch_opens_with_the_errors_that_only_the_batch_finds(
     place = str([column["name"] for column in sheet["columns"]].index("codigoDoCliente"))
     (mark,) = shown[0]["marks"][place]
     assert mark["message"] in unit["findings"][0]
+
+
+def test_rows_that_a_batch_holds_open_with_their_reasons(
+    client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+) -> None:
+    own = credentials(empty_sandbox)
+    record = {"codigoInterno": "HELD-1", "valorUnitario": 2}
+    first = write_records(tmp_path / "primeiro.xlsx", "produto", [record])
+    assert xlbridge("upload", first, "--yes", **own).returncode == 0
+    plan = "name: month\nsteps: {products: {upload: produtos.xlsx, resource: produto}}\n"
+    (tmp_path / "plan.yaml").write_text(plan, encoding="utf-8")
+    changed = {"codigoInterno": "HELD-1", "valorUnitario": 3}
+    new = {"codigoInterno": "HELD-2", "valorUnitario": 3}
+    write_records(tmp_path / "produtos.xlsx", "produto", [changed, new])
+    assert xlbridge("batch", "run", tmp_path / "plan.yaml", "--yes", **own).returncode == 1
+    (batch,) = client.get("/api/batches").json()["batches"]
+    (unit,) = batch["steps"][0]["units"]
+    assert (unit["rows"]["held"], unit["rows"]["rejected"]) == (1, 0)
+    sheet = client.post("/api/job-workbook", json={"job": unit["jobs"][-1]}).json()
+    assert sheet["refused"] == 1
+    (rule,) = [rule for rule in sheet["rules"] if rule["severity"] == "refused"]
+    assert "in the system: 2" in rule["message"]
+    shown = client.get("/api/rows", params={"view": "wrong", "renew": 1}).json()["rows"]
+    assert [row["row"] for row in shown] == [2]
+    tables = client.get("/api/batch-totals", params={"batch": "month"}).json()["totals"]
+    reasons = next(one for one in tables if one["title"] == "Why they were not written")
+    assert reasons["lines"][0]["cells"][1] == "1"
 
 
 @pytest.mark.programs

@@ -46,13 +46,13 @@ def test_control_totals_before_and_after_sending(client: httpx.Client, tmp_path:
     assert cells(by_action) == [["to create", "3", "1,005.30"], ["Total", "3", "1,005.30"]]
     assert by_month["title"] == "Due date, by month"
     assert cells(by_month)[:2] == [["01/2027", "1", "0.20"], ["02/2027", "2", "1,005.10"]]
-    assert [bar["value"] for bar in by_month["bars"]] == [0.2, 1005.1]
+    assert by_month["picture"][1]["aria-label"].endswith("01/2027 0.20; 02/2027 1,005.10")
     assert cells(by_branch)[:2] == [["1", "2", "1,005.10"], ["2", "1", "0.20"]]
     client.post("/api/send", json={"token": planned["token"], "options": {}})
     outcome = wait_for_end(client)["outcome"]
     (rule,) = [line for line in outcome["lines"] if line.startswith("1 ×")]
     assert rule.startswith("1 × Client code: ")
-    by_outcome, reasons = outcome["totals"]
+    by_outcome, reasons, written_by_month, written_by_branch = outcome["totals"]
     assert cells(by_outcome) == [
         ["accepted", "2", "1,000.30"],
         ["rejected", "1", "5.00"],
@@ -61,6 +61,12 @@ def test_control_totals_before_and_after_sending(client: httpx.Client, tmp_path:
     assert cells(reasons)[0][1:] == ["1", "5.00"]
     assert "987654" in cells(reasons)[0][0]
     assert "codigoDoCliente" not in cells(reasons)[0][0]
+    assert written_by_month["title"] == "In the system: Due date, by month"
+    assert cells(written_by_month)[1][:2] == ["02/2027", "1"]
+    assert cells(written_by_branch)[-1] == ["Total", "2", "1,000.30"]
+    # The details of the job say the same.
+    details = client.get("/api/job-totals", params={"job": outcome["job"]}).json()
+    assert details["totals"] == outcome["totals"]
 
 
 @pytest.mark.programs

@@ -3,6 +3,7 @@ from .batch import (
     UnitStatus as UnitStatus,
 )
 from .ledger import open_ledger as open_ledger
+from .month_totals import month_tables as month_tables
 from .report import (
     batch_report as batch_report,
     consent_report as consent_report,
@@ -19,7 +20,4 @@ from .run_options import (
     open_batch as open_batch,
     open_known_batch as open_known_batch,
 )
-from .status import (
-    is_settled as is_settled,
-    overview as overview,
-)
+from .status import is_settled as is_settled

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -82,7 +83,8 @@ class CheckRecord:
     """Result of the checks of a workbook.
 
     ``problem`` is why it could not be validated, None if it was. ``first_findings`` are the first
-    of its errors, ``batch_errors`` the first that the workbook alone does not show.
+    of its errors, ``batch_errors`` the first that the workbook alone does not show. ``amount`` is
+    the sum of its rows' control amounts.
     """
 
     sha256: str
@@ -93,6 +95,7 @@ class CheckRecord:
     refused: bool = False
     first_findings: tuple[Text, ...] = ()
     batch_errors: tuple[BatchError, ...] = ()
+    amount: Decimal | None = None
 
     @property
     def ok(self) -> bool:

@@ -1,7 +1,7 @@
 """Report of a batch: its status as JSON and as text, its proofs, and what to do next."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,15 +33,28 @@ WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
 
 
 def batch_report(batch: Batch, outcome: "BatchOutcome") -> ReportForms:
-    """Return the report of a batch: its status, and the files with the details."""
-    return ReportForms.of_report(
-        lambda: _content(batch, outcome), lambda: _document(batch, outcome)
+    """Return the report of a batch: its status, and the files with the details.
+
+    Its page also has the control totals of the steps, with pictures.
+    """
+
+    def with_totals() -> Report:
+        # Imported late, as it loads pandas.
+        from xlbridge.batch.month_totals import month_tables
+
+        status = _content(batch, outcome)
+        return replace(status, tables=[*status.tables, *month_tables(batch, outcome.steps)])
+
+    return replace(
+        ReportForms.of_report(lambda: _content(batch, outcome), lambda: _document(batch, outcome)),
+        page=ReportForms.of_report(with_totals).page,
     )
 
 
 def consent_report(batch: Batch, request: "BatchConsentRequest") -> Report:
     """Return what a run of a batch would write, ending with the token."""
     lines = []
+    has_amounts = any(writes.amount is not None for writes in request.steps)
     for writes in request.steps:
         step, counts = writes.step, list(writes.texts())
         profile = batch.environments.name(step.profile)
@@ -52,19 +65,23 @@ def consent_report(batch: Batch, request: "BatchConsentRequest") -> Report:
             files=writes.files,
             counts="".join(f" · {count}" for count in counts),
         )
-        values = (step.name, step.resource, profile, writes.files, joined(counts, " · "))
         resource = batch.environments.context(step.profile).catalogue.get(step.resource or "")
+        title = step.resource if resource is None else resource.title
+        amount = [writes.amount] if has_amounts else []
+        values = (step.name, title, profile, writes.files, *amount, joined(counts, " · "))
         read_back = None if resource is None else resource.read_back
         has_key = resource is None or (read_back is not None and read_back.lookups)
         lines.append(Line(values, text=text, below=[] if has_key else [_WITHOUT_KEY]))
-    headings = (titles.STEP, titles.RESOURCE, titles.ENVIRONMENT, titles.WORKBOOKS)
+    headings = [titles.STEP, titles.RESOURCE, titles.ENVIRONMENT, titles.WORKBOOKS]
+    if has_amounts:
+        headings.append(titles.VALUE)
     return Report(
         tables=[
             Table(
                 sheet=titles.STEPS,
                 headings=(*map(Heading, headings), Heading(_WRITES, words=True)),
                 lines=lines,
-            )
+            ),
         ],
         remarks=[_NOT_SENT.format(n=request.failed)] if request.failed else [],
         next_steps=[token_line(request.token)],

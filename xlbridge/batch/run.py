@@ -421,7 +421,7 @@ def prove_batch(batch: Batch, progress: OpenProgress) -> BatchOutcome:
 
     If a system cannot be reached, earlier proofs are kept, and ``proof_error`` has the reason.
     """
-    outcome = BatchOutcome(overview(batch))
+    outcome = BatchOutcome.of(batch)
     _write_proofs(batch, outcome, progress)
     return outcome
 

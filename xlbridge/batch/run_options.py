@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -11,11 +12,12 @@ from xlbridge.batch.batch import Batch, Environments
 from xlbridge.batch.ledger import open_ledger
 from xlbridge.batch.plan.reader import local_date, read_plan
 from xlbridge.batch.plan.steps import WorkbookStep
-from xlbridge.batch.status import StepOverview
+from xlbridge.batch.status import StepOverview, overview
 from xlbridge.errors import LocalFailure, UsageError, XlbridgeError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor
+from xlbridge.report_forms import Table
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.upload import UploadOptions
@@ -119,7 +121,8 @@ class StepWrites:
     """Rows of a step that a run would write: its workbooks, and the rows by planned action.
 
     ``later`` counts the rows of a step that waits for others: they are planned after these, and not
-    more are written. ``undone`` counts rows that were reversed, and would be sent again.
+    more are written. ``undone`` counts rows that were reversed, and would be sent again. ``amount``
+    is that of the planned rows, ``totals`` are theirs by branch and due month.
     """
 
     step: WorkbookStep
@@ -127,6 +130,8 @@ class StepWrites:
     actions: Mapping[str, int]
     later: int = 0
     undone: int = 0
+    amount: Decimal | None = None
+    totals: Sequence[Table] = ()
 
     def texts(self) -> Iterator[Text]:
         """Yield what is written, in words."""
@@ -229,6 +234,11 @@ class BatchOutcome:
     failure: LocalFailure | None = None
     idle: bool = False
     confirm: str | None = None
+
+    @classmethod
+    def of(cls, batch: Batch) -> "BatchOutcome":
+        """Return the status of a batch as it is now, without a run."""
+        return cls(overview(batch))
 
     @property
     def errors(self) -> tuple[XlbridgeError, ...]:

@@ -34,7 +34,7 @@ from xlbridge.batch.workbook_checks import (
     validate_workbook,
 )
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.upload import (
     Job,
     State,
@@ -59,6 +59,7 @@ from xlbridge.upload.processing import (
     find_kind,
     numbers_in_sheet,
 )
+from xlbridge.upload.results import ControlTotals
 from xlbridge.validation import ValidatedSheet
 
 _RETRIABLE = frozenset({State.PARTIAL, State.REJECTED})
@@ -392,19 +393,32 @@ def consent_request(plans: Sequence[WorkbookPlan], failed: int) -> BatchConsentR
     for plan in plans:
         if plan.later or plan.sends:
             by_step.setdefault(plan.book.step.name, []).append(plan)
-    steps = tuple(
-        StepWrites(
-            of_step[0].book.step,
-            len(of_step),
-            sum((plan.actions for plan in of_step), Counter()),
-            sum(plan.later for plan in of_step),
-            sum(plan.undone for plan in of_step),
-        )
-        for of_step in by_step.values()
-    )
+    steps = tuple(map(_step_writes, by_step.values()))
     identity = [plan.identity for of_step in by_step.values() for plan in of_step]
     digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
     return BatchConsentRequest(steps, failed, digest)
+
+
+def _step_writes(plans: Sequence[WorkbookPlan]) -> StepWrites:
+    """Return what the plans of a step's workbooks write."""
+    step = plans[0].book.step
+    planned = [send.planned for plan in plans for send in plan.sends]
+    totals = None
+    if planned:
+        frames = [one.source.frame.iloc[one.plan.positions] for one in planned]
+        totals = ControlTotals.of_frames(planned[0].source.resource, frames)
+    rows = range(sum(len(one.plan.positions) for one in planned))
+    return StepWrites(
+        step,
+        len(plans),
+        sum((plan.actions for plan in plans), Counter()),
+        sum(plan.later for plan in plans),
+        sum(plan.undone for plan in plans),
+        amount=None if totals is None else totals.of_rows(rows),
+        totals=()
+        if totals is None
+        else tuple(totals.by_column(rows, sheet=untranslated(step.name))),
+    )
 
 
 def run_processing(batch: Batch, step: ProcessStep, options: UploadOptions) -> None:

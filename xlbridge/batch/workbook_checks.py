@@ -6,6 +6,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from xlbridge.resources.references import (
 )
 from xlbridge.upload.lookup import LinkResolver, Registries
 from xlbridge.upload.planning import may_be_sent
+from xlbridge.upload.results import ControlTotals
 from xlbridge.validation import (
     AcceptedFindings,
     RefusedFile,
@@ -276,7 +278,7 @@ def check_all(
     missing.
     """
     by_environment: dict[tuple[str | None, bool], CrossWorkbookChecks] = {}
-    checked: list[tuple[WorkbookFile, FileResult]] = []
+    checked: list[tuple[WorkbookFile, FileResult, Decimal | None]] = []
 
     def checks_for(step: WorkbookStep) -> CrossWorkbookChecks:
         key = _environment_of(step)
@@ -292,8 +294,10 @@ def check_all(
     for book in unsettled:
         add_unsettled(book)
     for book, result in results:
+        amount = None
         if isinstance(result, ValidatedSheet):
             checks_for(book.step).add(book.step.name, result)
+            amount = ControlTotals.of_sheet(result).of_rows(result.rows)
             # Of its cells only those that name records are kept: reports need them.
             result = without_cells(result)
             result.children = {
@@ -301,7 +305,7 @@ def check_all(
             }
         else:
             add_unsettled(book)
-        checked.append((book, result))
+        checked.append((book, result, amount))
         advance()
     found: dict[tuple[str | None, bool], SheetFindings | ApiError] = {}
     for key, checks in by_environment.items():
@@ -310,12 +314,12 @@ def check_all(
         except ApiError as error:
             found[key] = error
     failed, unchecked = [], []
-    for book, result in checked:
+    for book, result, amount in checked:
         findings = found[_environment_of(book.step)]
         if isinstance(findings, ApiError):
             unchecked.append((book, findings))
             continue
-        check = _add_findings(book, result, findings)
+        check = replace(_add_findings(book, result, findings), amount=amount)
         batch.ledger.store(batch.key(book.step), book.name, check)
         if not check.ok:
             failed.append(result)

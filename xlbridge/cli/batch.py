@@ -21,7 +21,6 @@ from xlbridge.batch import (
     open_batch,
     open_known_batch,
     open_ledger,
-    overview,
 )
 from xlbridge.batch.plan import local_date, plan_format, read_plan, with_month
 from xlbridge.cli.completion import complete_batches
@@ -161,11 +160,11 @@ def plan_command(
 )
 @click.argument("batch_id", metavar="[BATCH]", required=False, shell_complete=complete_batches)
 @schemas_option
-@result_options
+@page_result_options
 def status_command(batch_id: str | None, form: str) -> ExitCode:
     if batch_id is not None:
         with _open_batch_named(batch_id) as batch:
-            outcome = BatchOutcome(overview(batch))
+            outcome = BatchOutcome.of(batch)
             print_report(batch_report(batch, outcome), form)
             return _exit_code_of_batch(outcome)
     with open_ledger(settings_without_profile()) as ledger:

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import click
 
@@ -17,8 +16,8 @@ from xlbridge.cli.output import (
     print_report,
     print_result,
 )
-from xlbridge.client import Client, RetryPolicy, TokenFile, parse_base_url, read_system_info
-from xlbridge.connection import connect, target_of
+from xlbridge.client import Client, RetryPolicy, TokenFile, read_system_info
+from xlbridge.connection import connect, new_profile, target_of
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.extras import install_hint
 from xlbridge.files import as_arguments
@@ -27,10 +26,8 @@ from xlbridge.profiles import (
     PasswordSource,
     Profile,
     ProfileSource,
-    check_profile,
     choose_profile,
     find_password,
-    read_profile_file,
     save_profile,
     store_password,
 )
@@ -175,15 +172,7 @@ def _new_profile(url: str, email: str | None, production: bool | None) -> tuple[
                 en="A new profile needs --profile, --email, and --production or --no-production.",
             )
         )
-    bundle = None if settings.ca_bundle is None else Path(settings.ca_bundle).absolute()
-    address = str(parse_base_url(url)).rstrip("/")
-    profile = Profile(settings.profile, address, email, production, ca_bundle=bundle)
-    old = read_profile_file(settings.home).profiles.get(profile.name)
-    if old is not None:
-        profile = replace(
-            profile, settle_seconds=old.settle_seconds, ca_bundle=bundle or old.ca_bundle
-        )
-    check_profile(settings.home, profile)
+    profile = new_profile(settings, Profile(settings.profile, url, email, production))
     if settings.credentials_profile is None:
         # The command names their address.
         settings = replace(settings, credentials_profile=profile.name)

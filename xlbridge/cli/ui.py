@@ -36,11 +36,11 @@ from xlbridge.i18n import Text
 def command(port: int, no_browser: bool, ready_file: Path | None) -> None:
     require_extra("ui")
     with heavy_imports():
-        from xlbridge.batch import run_batch
+        from xlbridge.batch import prove_batch, run_batch
         from xlbridge.ui import PageOptions, serve_page
 
     options = PageOptions(port, not no_browser, ready_file)
-    serve_page(options, settings_without_profile(), run_batch, _announce)
+    serve_page(options, settings_without_profile(), run_batch, prove_batch, _announce)
 
 
 def _announce(link: str) -> None:

@@ -29,7 +29,7 @@ _TITLE_KEY = (
     "numeroDaTransacao",
     "sequenciaDaTransacao",
 )
-_OPEN_TITLES = TotalsSpec(amount="valorDoLancamento", due="dataDeVencimento")
+_OPEN_TITLES = TotalsSpec(amount="valorDoLancamento", due="dataDeVencimento", is_open=True)
 _SETTLED_TITLES = TotalsSpec(amount="valorBaixado", due="dataDeVencimento")
 _TITLE_FILTERS = frozenset({Filter.BRANCH, Filter.ACCOUNT, Filter.COST_CENTRE, Filter.CATEGORY})
 """Filters that the interface lacks for titles, and that are applied here."""

@@ -294,7 +294,9 @@ class PreparedExport:
             ends=fetcher.ends,
             reused=fetcher.reused,
             last_update=fetcher.last_update,
-            totals=total_tables(self.listing.totals, store.blocks(spec.totals_index)),
+            totals=total_tables(
+                self.listing.totals, store.blocks(spec.totals_index), fetcher.started.date()
+            ),
             started=fetcher.started,
             excess=dict(fetcher.excess),
             inferred_values=fetcher.inferred_values,

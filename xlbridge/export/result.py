@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,10 @@ from xlbridge import titles
 from xlbridge.client.listings import WindowEnds
 from xlbridge.export.filters import Filters
 from xlbridge.export.listing_model import FetchedWindow, InferredValues
-from xlbridge.export.sheets import TotalTable
+from xlbridge.export.sheets import OVERDUE, TotalTable
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text, joined, untranslated
-from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, list_first
+from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, Value, list_first
 from xlbridge.wire import format_moment
 from xlbridge.workbook import COVER_SHEET, COVER_TITLE
 
@@ -244,8 +244,13 @@ def _total_table(totals: TotalTable, amount: str) -> Table:
     for total in totals.totals:
         # The label of an amount without a date is a dash.
         year, hyphen, month = total.label.partition("-")
-        label = f"{month}/{year}" if totals.by_month and hyphen else total.label
-        lines.append(Line((label, total.rows, total.amount)))
+        label: Value = f"{month}/{year}" if totals.by_month and hyphen else total.label
+        tone = Tone.PLAIN
+        if totals.by_week and hyphen:
+            is_overdue = total.label in OVERDUE
+            tone = Tone.OPEN if is_overdue else Tone.PLAIN
+            label = OVERDUE[total.label] if is_overdue else _week_text(total.label)
+        lines.append(Line((label, total.rows, total.amount), tone))
     rows = sum(total.rows for total in totals.totals)
     sums = Decimal(sum(total.amount for total in totals.totals))
     return Table(
@@ -256,7 +261,15 @@ def _total_table(totals: TotalTable, amount: str) -> Table:
             Heading(untranslated(amount), _NUMBER_WIDTH),
         ),
         lines=[*lines, Line((titles.TOTAL, rows, sums), Tone.SUM)],
+        bars=[2],
     )
+
+
+def _week_text(monday: str) -> Text:
+    return _WEEK.format(day=f"{date.fromisoformat(monday):%d/%m/%Y}")
+
+
+_WEEK = Text(pt="semana de {day}", en="week of {day}")
 
 
 _WRITTEN = Text(

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain
@@ -105,7 +105,7 @@ def join_child_sheet(sheets: tuple[Sheet, ...], child: str) -> tuple[Sheet, ...]
     )
 
 
-_MONTH = slice(0, 7)
+_DAY, _MONTH = slice(0, 10), slice(0, 7)
 _MONTH_START = re.compile(r"[0-9]{4}-[0-9]{2}").match
 
 _NO_NUMBER = "?"
@@ -117,7 +117,8 @@ class TotalsSpec:
     """Control totals of a listing: sums of ``amount`` in one of its sheets.
 
     Totals are by month of ``due``, by ``branch``, and by the first of ``situations`` that is true;
-    the record provides the branch that the sheet's rows lack.
+    the record provides the branch that the sheet's rows lack. With ``is_open`` amounts are to be
+    paid when due: totals are also by week, and by the days for which they are overdue.
     """
 
     amount: str
@@ -125,11 +126,12 @@ class TotalsSpec:
     due: str | None = None
     branch: str | None = "codigoDaFilial"
     situations: tuple[str, ...] = ()
+    is_open: bool = False
 
     def lines(self, record: Record) -> list[str]:
         """Return a record's lines for ``total_tables``.
 
-        Each is a JSON list of month, branch and situation, a tab, and the amount.
+        Each is a JSON list of day, branch and situation, a tab, and the amount.
         """
         parts = [record] if self.sheet is None else record.get(self.sheet) or ()
         situation = next((name for name in self.situations if record.get(name) is True), None)
@@ -138,8 +140,8 @@ class TotalsSpec:
             branch = part.get(self.branch or "")
             branch = record.get(self.branch or "") if branch is None else branch
             day = part.get(self.due or "")
-            month = day[_MONTH] if isinstance(day, str) and _MONTH_START(day) else None
-            labels = _encode_labels(month, None if branch is None else str(branch), situation)
+            day = day[_DAY] if isinstance(day, str) and _MONTH_START(day) else None
+            labels = _encode_labels(day, None if branch is None else str(branch), situation)
             amount: object = part.get(self.amount) or 0
             if not isinstance(amount, str) or not _DECIMAL(amount):
                 try:
@@ -161,18 +163,43 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class TotalTable:
-    """Control totals by month, branch or situation.
+    """Control totals by month, branch, situation or due week.
 
-    With ``by_month`` the labels are months, such as ``2026-10``.
+    With ``by_month`` the labels are months, such as ``2026-10``; with ``by_week`` keys of
+    ``OVERDUE`` and the Mondays of weeks.
     """
 
     title: Text
     totals: tuple[Total, ...]
     by_month: bool
+    by_week: bool = False
 
 
-def total_tables(totals: TotalsSpec | None, blocks: Iterable[bytes]) -> tuple[TotalTable, ...]:
-    """Sum the lines of ``TotalsSpec.lines`` by month, branch and situation, as far as known.
+_OVERDUE_SINCE = Text(pt="vencidas há {days} dias", en="overdue {days} days")
+OVERDUE: Mapping[str, Text] = {
+    f"overdue-{days}": _OVERDUE_SINCE.format(days=days.replace("-", "–"))
+    for days in ("91+", "61-90", "31-60", "1-30")
+}
+"""Titles of the totals that are overdue, the longest first."""
+
+
+def _due_label(day: str | None, today: date) -> str | None:
+    """Return the key of ``OVERDUE`` or the Monday of the week for a due day, None without one."""
+    try:
+        due = date.fromisoformat(day or "")
+    except ValueError:
+        return None
+    days = (today - due).days
+    if days <= 0:
+        return (due - timedelta(days=due.weekday())).isoformat()
+    return [*OVERDUE][-min((days - 1) // 30 + 1, len(OVERDUE))]
+
+
+def total_tables(
+    totals: TotalsSpec | None, blocks: Iterable[bytes], today: date
+) -> tuple[TotalTable, ...]:
+    """Sum the lines of ``TotalsSpec.lines`` by month, branch and situation, as far as known, and
+    open ones by due week as of ``today``.
 
     There are no totals if an amount is not a number.
     """
@@ -182,6 +209,7 @@ def total_tables(totals: TotalsSpec | None, blocks: Iterable[bytes]) -> tuple[To
         Text(pt="Por mês de {field}", en="By month of {field}").format(field=totals.due),
         Text(pt="Por filial", en="By branch"),
         Text(pt="Por situação", en="By situation"),
+        Text(pt="Por semana de vencimento", en="By due week"),
     )
     sums: list[dict[str, tuple[int, Decimal]]] = [
         defaultdict(lambda: (0, Decimal(0))) for _ in titles
@@ -193,25 +221,32 @@ def total_tables(totals: TotalsSpec | None, blocks: Iterable[bytes]) -> tuple[To
             return ()
         count, so_far = by_labels[labels]
         by_labels[labels] = (count + 1, so_far + Decimal(digits.decode()))
-    for labels, (count, amount) in by_labels.items():
-        for table, label in zip(sums, json.loads(labels), strict=True):
+    for encoded, (count, amount) in by_labels.items():
+        day, branch, situation = json.loads(encoded)
+        month = None if day is None else day[_MONTH]
+        due = _due_label(day, today) if totals.is_open else None
+        for table, label in zip(sums, (month, branch, situation, due), strict=True):
             rows, so_far = table[label or "–"]
             table[label or "–"] = (rows + count, so_far + amount)
     return tuple(
         TotalTable(
             title,
-            tuple(
-                Total(label, *table[label])
-                for label in sorted(table, key=lambda n: (int(n), "") if n.isdecimal() else (0, n))
-            ),
+            tuple(Total(label, *table[label]) for label in sorted(table, key=_label_order)),
             by_month=table is sums[0],
+            by_week=table is sums[-1],
         )
         for title, table in zip(titles, sums, strict=True)
         if set(table) - {"–"}
     )
 
 
-@lru_cache(maxsize=1_000)
+def _label_order(label: str) -> tuple[int, str]:
+    if label in OVERDUE:
+        return [*OVERDUE].index(label) - len(OVERDUE), ""
+    return (int(label), "") if label.isdecimal() else (0, label)
+
+
+@lru_cache(maxsize=10_000)
 def _encode_labels(*labels: str | None) -> str:
     return json.dumps(labels, separators=(",", ":"))
 

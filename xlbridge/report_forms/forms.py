@@ -272,7 +272,10 @@ def render_page(
 @cache
 def _environment() -> "Environment":
     # Imported late, for the sake of commands that write no page.
+    from xml.etree.ElementTree import tostring
+
     from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
 
     environment = Environment(
         loader=FunctionLoader(_source),
@@ -283,6 +286,8 @@ def _environment() -> "Environment":
     )
     environment.filters["csp_hash"] = _csp_hash
     environment.filters["value_text"] = value_text
+    # Serialising escapes the texts of a picture.
+    environment.filters["svg"] = lambda picture: Markup(tostring(picture, "unicode"))  # noqa: S704
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     return environment
 

@@ -8,9 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from xlbridge.i18n import Text, count_text, joined, untranslated
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 Value = str | int | Decimal | date | Text | None
 """Content of a cell: ``int`` is a count, ``Decimal`` money, None an empty cell."""
@@ -74,7 +77,8 @@ class Table:
     ``none`` is the text of an empty table; text leaves such a table out. Without ``title`` the
     sheet's name is the title, and in text there is none. Text shows at most ``most`` lines, and
     a table that is ``aligned`` in columns below its headings. ``omitted`` counts the lines that
-    ``cut`` has left out.
+    ``cut`` has left out. On pages the columns ``bars`` are a picture too: a bar for each line, with
+    a part for each column, or with ``shares`` its share of the line.
     """
 
     sheet: Text
@@ -86,6 +90,45 @@ class Table:
     most: int | None = None
     aligned: bool = False
     omitted: int = 0
+    bars: Sequence[int] = ()
+    shares: bool = False
+
+    @property
+    def picture(self) -> "Element | None":
+        """Picture of the table as SVG; None if it has none, or there is nothing to compare."""
+        # Imported late, for the sake of commands that write no page.
+        from xlbridge.report_forms.pictures import Bar, draw_bars
+
+        lines = [line for line in self.lines if line.tone is not Tone.SUM] if self.bars else []
+        if not lines or max(len(lines), len(self.bars)) < 2:
+            return None
+        headings = [str(self.headings[column].title) for column in self.bars]
+        bars = [
+            Bar(
+                value_text(line.values[0]),
+                [max(_amount(value), 0.0) for value in values],
+                value_text(line.values[self.bars[0]])
+                if len(values) == 1
+                else self._parts_text(values),
+                alarming=line.tone is Tone.OPEN and len(values) == 1,
+            )
+            for line in lines[:_MOST_BARS]
+            for values in [[line.values[column] for column in self.bars]]
+        ]
+        left = len(lines) - len(bars)
+        return draw_bars(
+            str(self.title or self.sheet),
+            headings,
+            bars,
+            shares=self.shares,
+            more=str(more_text(left)) if left else "",
+        )
+
+    def _parts_text(self, values: Sequence[Value]) -> str:
+        """Return the text beside a bar of several parts: the first one and the sum, or that."""
+        numbers = [value for value in values if isinstance(value, int | Decimal)]
+        whole = value_text(sum(numbers, type(numbers[0])(0)) if numbers else None)
+        return f"{value_text(values[0])} / {whole}" if self.shares else whole
 
     @property
     def body(self) -> int:
@@ -124,6 +167,13 @@ class Table:
         if any(isinstance(value, int | Decimal) for value in values):
             return True
         return column > 0 and all(value is None for value in values) and self.is_numeric(column - 1)
+
+
+_MOST_BARS = 36
+
+
+def _amount(value: Value) -> float:
+    return float(value) if isinstance(value, int | Decimal) else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -62,8 +63,12 @@ def error_json(error: XlbridgeError) -> dict[str, Any]:
 
 def table_json(table: Table) -> dict[str, Any]:
     """Return a table of a report for the page: cells of the values of each line, or its sentence as
-    one cell."""
+    one cell, and its picture."""
+    picture = table.picture
     return {
+        "title": str(table.title or table.sheet),
+        "section": str(table.sheet),
+        "picture": None if picture is None else _drawing_json(picture),
         "headings": [
             {"title": str(heading.title), "numeric": table.is_numeric(number)}
             for number, heading in enumerate(table.headings)
@@ -78,6 +83,11 @@ def table_json(table: Table) -> dict[str, Any]:
             for line in table.lines
         ],
     }
+
+
+def _drawing_json(element: Element) -> list[Any]:
+    """Return an element of SVG as its name, attributes, text and the elements in it."""
+    return [element.tag, element.attrib, element.text or "", list(map(_drawing_json, element))]
 
 
 def filter_label(name: Filter) -> str:

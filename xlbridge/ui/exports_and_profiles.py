@@ -1,15 +1,19 @@
 """Requests about exports and profiles."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from zipfile import ZIP_DEFLATED, ZipFile
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from xlbridge.connection import connect
+from xlbridge.client import Client, RetryPolicy
+from xlbridge.connection import connect, new_profile, target_of
 from xlbridge.errors import UsageError
 from xlbridge.export import (
     LISTINGS,
@@ -20,22 +24,35 @@ from xlbridge.export import (
     OutputFile,
     find_listing,
 )
-from xlbridge.i18n import Text, count_text
+from xlbridge.i18n import Text, count_text, joined
 from xlbridge.profiles import (
     EMBEDDED_NAME,
+    PasswordSource,
     Profile,
     ProfileSource,
     choose_profile,
     read_profile_file,
     save_profile,
+    store_password,
 )
 from xlbridge.report_forms import ReportForms
-from xlbridge.ui.answers import download, filter_label, get_route, json_response, post_route
+from xlbridge.resources import Catalogue
+from xlbridge.resources.references import listing_resource
+from xlbridge.ui.answers import (
+    download,
+    filter_label,
+    get_route,
+    json_response,
+    post_route,
+    table_json,
+)
 from xlbridge.ui.cell_edits import displayed_text
 from xlbridge.ui.environment import BackgroundWork, OnChange, PageConnection
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import known_numbers
+from xlbridge.upload.lookup import registry_lists
 from xlbridge.workbook.read import read_workbook
+from xlbridge.workbook.write import write_template
 
 _PREVIEWED = 10
 _ACCEPTED = Text(
@@ -53,12 +70,22 @@ _FETCHED = Text(
 )
 
 
-def listings_json() -> list[dict[str, Any]]:
-    """Return the listings with their filters."""
+_FORMATS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "xlsx": ("xlsx", {}),
+    "csv-br": ("csv", {"csv_dialect": "pt-br"}),
+    "csv": ("csv", {}),
+    "import": ("xlsx", {}),
+}
+"""Formats of exports on the page: the extension, and options of the file."""
+
+
+def listings_json(catalogue: Catalogue) -> list[dict[str, Any]]:
+    """Return the listings with their filters, and whether they have an import sheet."""
     return [
         {
             "name": listing.name,
             "title": str(listing.title),
+            "importable": _is_importable(listing.name, catalogue),
             "filters": [
                 {
                     "name": name.value,
@@ -72,7 +99,30 @@ def listings_json() -> list[dict[str, Any]]:
     ]
 
 
+def _is_importable(listing: str, catalogue: Catalogue) -> bool:
+    request = ExportRequest(listing=listing, as_template="", known_ids=())
+    try:
+        request.prepare(OutputFile(Path("import.xlsx")), lambda: catalogue)
+    except UsageError:
+        return False
+    return True
+
+
+_PROFILE: dict[str, Any] = {
+    **dict.fromkeys(("name", "url", "email", "password"), str),
+    "production": bool,
+}
+_STORED: Mapping[PasswordSource, Text] = {
+    PasswordSource.KEYRING: Text(
+        pt="A senha está no chaveiro do sistema.", en="The password is in the system's keyring."
+    ),
+    PasswordSource.FILE: Text(
+        pt="A senha está num arquivo que só você pode ler, sem criptografia.",
+        en="The password is in a file that only you can read, not encrypted.",
+    ),
+}
 _FILTERS = dict[Filter, str | bool | None] | None
+_FORMAT = Literal["xlsx", "csv-br", "csv", "import"] | None
 
 
 class ExportAndProfileRequests:
@@ -87,16 +137,18 @@ class ExportAndProfileRequests:
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
         return [
-            post_route("/api/export", self.export, listing=str, filters=_FILTERS),
+            post_route("/api/export", self.export, listing=str, filters=_FILTERS, format=_FORMAT),
             get_route("/api/exported", self.exported, listing=str),
+            get_route("/api/template-with-lists", self.template, resource=str),
             get_route("/api/profiles", self.profiles),
+            post_route("/api/new-profile", self.new_profile, **_PROFILE),
             post_route("/api/use-profile", self.use_profile, name=str),
             post_route("/api/login", self.login, name=str),
             post_route("/api/production", self.production, name=str),
         ]
 
     async def export(self, request: Request) -> Response:
-        """Start an export of a listing to a workbook."""
+        """Start an export of a listing to a workbook, .csv files or its import sheet."""
         body = await request.json()
         listing = find_listing(body["listing"]).name
         options: dict[Filter, object] = {}
@@ -109,27 +161,38 @@ class ExportAndProfileRequests:
             elif text:
                 options[wanted] = text
         filters = Filters.parse(options)
-        export = ExportRequest(listing=listing, filters=filters, known_ids=())
-        return self._work.start(partial(self._export, export))
+        name = body.get("format") or "xlsx"
+        export = ExportRequest(
+            listing=listing,
+            filters=filters,
+            as_template="" if name == "import" else None,
+            known_ids=(),
+        )
+        return self._work.start(partial(self._export, export, name))
 
-    def _export(self, request: ExportRequest, on_change: OnChange) -> None:
+    def _export(self, request: ExportRequest, form: str, on_change: OnChange) -> None:
         """Export a listing; the outcome includes its first rows."""
         remote = self._remote
         with remote.track("export", on_change):
-            path = self._workspace.new_folder() / f"{request.listing}.xlsx"
+            extension, options = _FORMATS[form]
+            path = self._workspace.new_folder() / f"{request.listing}.{extension}"
             progress = remote.progress(on_change)
 
             def on_progress(done: ExportProgress) -> None:
                 counts = {"n": count_text(done.records), "windows": count_text(done.windows)}
                 progress(_FETCHED.format(**counts) if done.records or done.windows else _READING)
 
-            export = request.prepare(OutputFile(path), lambda: self._workspace.catalogue)
+            output = OutputFile(path, **options)
+            export = request.prepare(output, lambda: self._workspace.catalogue)
             with remote.connected() as (_, client):
                 if export.accepts_known_ids:
                     known = known_numbers(remote.settings, request.listing, client)
                     export = export.with_known_ids(known)
                 result = export.run(client, on_progress=on_progress)
-            self._exported[request.listing] = path
+            self._exported[request.listing] = _one_file(path, export.files)
+            totals = export.listing.totals
+            amount = "" if totals is None else totals.amount
+            cover = result.cover(path.name, export.listing.title, request.filters, amount)
             report = result.report(Path(path.name))
             below = ReportForms.of_report(lambda: replace(report, verdict=None)).lines()
             cells = read_workbook(path, self._workspace.settings.limits).sheets[0]
@@ -138,6 +201,10 @@ class ExportAndProfileRequests:
                 "listing": request.listing,
                 "complete": result.complete,
                 "lines": list(map(str, (report.verdict, *below))),
+                "totals": [
+                    table_json(replace(table, title=table.headings[0].title))
+                    for table in cover.tables[1:]
+                ],
                 "preview": [
                     [displayed_text(cells, (row, column)) for column in columns]
                     for row in range(1, min(cells.height, _PREVIEWED + 1) + 1)
@@ -146,7 +213,47 @@ class ExportAndProfileRequests:
 
     async def exported(self, request: Request) -> Response:
         """Return the workbook of an export."""
-        return download(self._exported.get(request.query_params["listing"]))
+        path = self._exported.get(request.query_params["listing"])
+        media_type = _TYPES.get("" if path is None else path.suffix)
+        return download(path) if media_type is None else download(path, media_type)
+
+    async def template(self, request: Request) -> Response:
+        """Return the blank workbook of a resource, with lists of the system's records."""
+        catalogue = self._workspace.catalogue
+        resource = catalogue.named(request.query_params["resource"])
+        path = self._workspace.new_folder() / f"{resource.name}.xlsx"
+
+        def write() -> None:
+            form = listing_resource(resource, catalogue)
+            if form is resource:
+                write_template(path, form)
+                return
+            with self._remote.connected() as (_, client):
+                write_template(path, form, registry_lists(client, form, lambda _text: None))
+
+        await run_in_threadpool(write)
+        return download(path)
+
+    async def new_profile(self, request: Request) -> Response:
+        """Create an environment once its credentials are accepted, and store its password."""
+        body = await request.json()
+
+        def create() -> dict[str, Any]:
+            base = self._remote.base
+            name, url, email = (body[field].strip() for field in ("name", "url", "email"))
+            profile = new_profile(base, Profile(name, url, email, body["production"]))
+            settings = replace(base, password=body["password"], base_url=profile.base_url)
+            target = target_of(settings, profile)
+            with Client(target, retry_policy=RetryPolicy.quick()) as client:
+                expiration = client.login().expiration_text
+            save_profile(base.home, profile)
+            stored = store_password(base.home, profile, body["password"], None)
+            if name == choose_profile(base).name:
+                self._remote.use(name)
+            message = _ACCEPTED.format(name=profile.name, expiration=expiration)
+            return {"message": str(joined([message, _STORED[stored]], " "))}
+
+        return await json_response(create)
 
     async def profiles(self, _request: Request) -> Response:
         """Return the environments, the page's first, without passwords."""
@@ -197,6 +304,20 @@ class ExportAndProfileRequests:
             return {}
 
         return await json_response(mark)
+
+
+_TYPES = {".csv": "text/csv", ".zip": "application/zip"}
+
+
+def _one_file(path: Path, files: Sequence[Path]) -> Path:
+    """Return the file of an export, or an archive if it has several."""
+    if len(files) == 1:
+        return path
+    archive = path.with_suffix(".zip")
+    with ZipFile(archive, "w", ZIP_DEFLATED) as content:
+        for file in files:
+            content.write(file, file.name)
+    return archive
 
 
 def environments_json(remote: PageConnection) -> list[dict[str, Any]]:

@@ -3,7 +3,6 @@
 Remarks are the reasons for which the system rejected rows, and the actions of the last plan.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, without_numbers
 from xlbridge.report_forms import group_by_reason
 from xlbridge.resources import Column
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
@@ -197,7 +196,6 @@ Refusals = Mapping[str, Mapping[CellPosition, str]]
 REFUSED = "refused:"
 """Prefix of the keys of rules for refusals."""
 
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _MAX_REASONS = 100
 
 _DIFFERS = Text(pt="no sistema: {theirs}", en="in the system: {theirs}")
@@ -372,11 +370,6 @@ class RowRemarks:
         if plan is not None:
             for name, text in (plan.differences or {"": plan.message}).items():
                 yield columns.get(name, first), make_mark("planned", text)
-
-
-def without_numbers(text: str) -> str:
-    """Return a reason without its numbers; reasons that differ only in these count as one."""
-    return _NUMBER.sub("…", text)
 
 
 def _reason_key(text: str) -> str:

@@ -13,7 +13,6 @@ from xlbridge.parallel import validate_single_sheet
 from xlbridge.report_forms import Report, ReportForms, group_by_reason
 from xlbridge.resources import Column, Mode
 from xlbridge.ui.answers import ErrorsInGrid, table_json
-from xlbridge.ui.control_totals import SheetTotals, outcome_totals
 from xlbridge.ui.environment import OnChange, PageConnection
 from xlbridge.ui.row_remarks import PAGE_REMEDIES, PlannedAction, planned_view, refusals
 from xlbridge.ui.sheet_editor import SheetEditor
@@ -49,6 +48,7 @@ from xlbridge.upload.processing import (
     process_plan_report,
 )
 from xlbridge.upload.results import (
+    ControlTotals,
     RowLedger,
     ensure_evidence,
     history_table,
@@ -136,11 +136,9 @@ class SheetUploads:
                 job = uploads.submit(rows, upload_options, on_created=show)
                 self._finish(context, job)
                 sent = rows.sheet if isinstance(rows, CorrectedRows) else rows
-                ledger = RowLedger.of(context.journal, job)
-                totals = outcome_totals(sent, ledger, ledger.rows_of(job))
                 self._remote.state.outcome = {
                     **(self._remote.state.outcome or {}),
-                    "totals": totals,
+                    "totals": _outcome_totals(context, job, sent),
                 }
                 self._show_refusals(job, editor, sent, is_whole=editor.version == version)
 
@@ -211,6 +209,12 @@ class SheetUploads:
             job = ensure_evidence(context, context.journal.job(job_id))
             history = [list(map(str, line.values[:2])) for line in history_table(job).lines]
             return _listed_job(context, job) | {"history": history, "lines": _lines(context, job)}
+
+    def totals(self, job_id: str) -> dict[str, Any]:
+        """Return the control totals of a job's rows as they are now, none if it has no rows."""
+        with open_context(self._remote.settings) as context:
+            job = context.journal.job(job_id)
+            return {"totals": [] if job.is_task else _outcome_totals(context, job)}
 
     def resolve(self, job_id: str, seen: str, reason: str) -> None:
         """Record what the user saw in the system about a job in doubt.
@@ -399,11 +403,29 @@ def _unread_text(sheet: ValidatedSheet, planned: PlannedSheet) -> str:
 
 def _plan_totals(sheet: ValidatedSheet, planned: PlannedSheet) -> list[dict[str, Any]]:
     """Return the totals of a plan by action, and those of the rows to send by their columns."""
-    totals = SheetTotals(sheet)
+    totals = ControlTotals.of_sheet(sheet)
     records = [row for row in planned.plan.rows if row.reason is not RowReason.NO_RECORD]
     labels = ((row.row, action_text(row.action)) for row in records)
     sent = [row.row for row in records if row.action.writes]
-    return [totals.of_labels(titles.PLAN, labels), *totals.of_columns(sent)]
+    by_action = totals.by_label(titles.PLAN, labels, pictured=False)
+    return list(map(table_json, (by_action, *totals.by_column(sent))))
+
+
+def _outcome_totals(
+    context: UploadContext, job: Job, sheet: ValidatedSheet | None = None
+) -> list[dict[str, Any]]:
+    """Return the totals of a job's rows as they are now: by outcome, reason, branch and month.
+
+    Without its sheet the rows that the journal keeps are read.
+    """
+    ledger = RowLedger.of(context.journal, job)
+    changes = {row: (ledger, change) for row, change in ledger.rows_of(job).items()}
+    totals = (
+        ControlTotals.of_changes(context, changes)
+        if sheet is None
+        else ControlTotals.of_sheet(sheet)
+    )
+    return list(map(table_json, totals.by_outcome(changes)))
 
 
 _LISTING_ORDER = (

@@ -40,6 +40,7 @@ from xlbridge.report_forms import render_page
 from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, Settings
 from xlbridge.ui.answers import post_route
+from xlbridge.ui.batch_requests import BatchRequests, ProveBatch, RunBatch
 from xlbridge.ui.environment import BackgroundWork, PageConnection
 from xlbridge.ui.exports_and_profiles import (
     ExportAndProfileRequests,
@@ -61,7 +62,7 @@ from xlbridge.ui.running import (
 from xlbridge.ui.sending import SheetUploads
 from xlbridge.ui.sheet_requests import SheetRequests
 from xlbridge.ui.texts import page_texts
-from xlbridge.ui.upload_requests import BatchRequests, RunBatch, UploadRequests
+from xlbridge.ui.upload_requests import UploadRequests
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload.processing import KINDS
 
@@ -72,10 +73,14 @@ class PageApplication:
     """Application of one page: its workspace, connection and routes."""
 
     def __init__(
-        self, remote: PageConnection, run_batch: RunBatch, stop: Callable[[], None]
+        self,
+        remote: PageConnection,
+        run_batch: RunBatch,
+        prove_batch: ProveBatch,
+        stop: Callable[[], None],
     ) -> None:
         self._remote = remote
-        self._run_batch = run_batch
+        self._run_batch, self._prove_batch = run_batch, prove_batch
         self._stop = stop
         self._workspace = Workspace(remote.settings)
         self._home = remote.settings.home
@@ -92,7 +97,9 @@ class PageApplication:
             *RowRequests(self._workspace, RegistryNames(self._remote)).routes(),
             *UploadRequests(self._workspace, self._remote, work, uploads).routes(),
             *ExportAndProfileRequests(self._workspace, self._remote, work).routes(),
-            *BatchRequests(self._workspace, self._remote, work, self._run_batch).routes(),
+            *BatchRequests(
+                self._workspace, self._remote, work, self._run_batch, self._prove_batch
+            ).routes(),
             post_route("/api/preferences", self.prefer, language=Language, theme=Theme),
             post_route("/api/stop", self.stop),
         ]
@@ -110,7 +117,7 @@ class PageApplication:
                 {"name": name, "title": str(self._workspace.catalogue[name].title)}
                 for name in sorted(self._workspace.catalogue)
             ],
-            listings=listings_json(),
+            listings=listings_json(self._workspace.catalogue),
             processes=[name for name, kind in KINDS.items() if not kind.within],
             is_open=self._workspace.is_open,
             running=self._remote.state.work if self._remote.state.running else "",
@@ -303,16 +310,20 @@ class PageOptions:
 
 
 def serve_page(
-    options: PageOptions, settings: Settings, run_batch: RunBatch, announce: Callable[[str], None]
+    options: PageOptions,
+    settings: Settings,
+    run_batch: RunBatch,
+    prove_batch: ProveBatch,
+    announce: Callable[[str], None],
 ) -> None:
     """Serve the page until SIGINT, SIGTERM or its button; ``announce`` receives the launch link.
 
     If a page runs for this home, it is opened again instead, unless the options name a port or a
     ready file.
 
-    ``run_batch`` runs a batch. ``settings`` must not include a profile's values, as the page may
-    switch environments. Raises ``UsageError`` if the port is in use, ``ConfigError`` if the server
-    does not start.
+    ``run_batch`` runs a batch, ``prove_batch`` proves one. ``settings`` must not include a
+    profile's values, as the page may switch environments. Raises ``UsageError`` if the port is in
+    use, ``ConfigError`` if the server does not start.
     """
     if not options.port and options.ready_file is None:
         link = ask_running(settings, browser=options.browser)
@@ -327,7 +338,7 @@ def serve_page(
         listener = stack.enter_context(listen(LOOPBACK, options.port))
         remote = PageConnection(settings)
         stack.callback(remote.close)
-        application = PageApplication(remote, run_batch, lambda: server.stop())
+        application = PageApplication(remote, run_batch, prove_batch, lambda: server.stop())
         stack.callback(application.close)
         port = listener.getsockname()[1]
 

@@ -66,11 +66,12 @@ MAX_ROWS = 1_048_576
 
 @dataclass(frozen=True, slots=True)
 class BatchUnit:
-    """Workbook of a batch: the batch, the step, and the file of the plan."""
+    """Workbook of a batch: the batch, the step, and the plan's file with its digest."""
 
     batch: str
     step: str
     path: str
+    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -363,6 +363,20 @@ _TEXTS: Mapping[str, Text] = {
     "file": titles.FILE,
     "when": titles.DATE,
     "listing": titles.LISTING,
+    "format": Text(pt="Formato", en="Format"),
+    "format_xlsx": Text(pt="Planilha Excel (.xlsx)", en="Excel workbook (.xlsx)"),
+    "format_csv-br": Text(
+        pt="CSV brasileiro: ponto e vírgula, vírgula decimal, dd/mm/aaaa",
+        en="Brazilian CSV: semicolons, decimal commas, dd/mm/yyyy",
+    ),
+    "format_csv": Text(
+        pt="CSV para programas: vírgula, ponto decimal, aaaa-mm-dd",
+        en="CSV for programs: commas, decimal points, yyyy-mm-dd",
+    ),
+    "format_import": Text(
+        pt="Planilha de importação: para alterar e enviar de volta",
+        en="Import sheet: to be changed and sent back",
+    ),
     "export_run": Text(pt="Exportar", en="Export"),
     "preview": Text(pt="Primeiras linhas", en="First rows"),
     "download_export": Text(pt="Baixar", en="Download"),
@@ -431,6 +445,10 @@ _TEXTS: Mapping[str, Text] = {
         en="A template has the right columns and a sheet of instructions.",
     ),
     "template": Text(pt="Baixar o modelo", en="Download the template"),
+    "template_lists": Text(
+        pt="com as listas do sistema (clientes, filiais…)",
+        en="with the system's lists (clients, branches…)",
+    ),
     "set_aside": Text(pt="Deixar de fora: não é registro", en="Set aside: not a record"),
     "cell": titles.CELL,
     "as_text": Text(pt="texto", en="text"),
@@ -442,6 +460,7 @@ _TEXTS: Mapping[str, Text] = {
         en="The rejected rows of the upload {job} are sent again; the accepted ones are not.",
     ),
     "to_refused": Text(pt="Ver as linhas rejeitadas", en="Show the rejected rows"),
+    "to_held": Text(pt="Ver as linhas que aguardam você", en="Show the rows that wait for you"),
     "status_copy": Text(
         pt="Baixar a cópia com a situação de cada linha",
         en="Download the copy with each row's status",
@@ -472,21 +491,53 @@ _TEXTS: Mapping[str, Text] = {
     "complete": Text(pt="A exportação está completa.", en="The export is complete."),
     "no_batches": Text(pt="Nenhum lote ainda.", en="No batch yet."),
     "batches_how": Text(
-        pt="Inicie um lote no terminal: xlbridge batch run PLANO.yaml. Aqui você vê em que etapa "
-        "ele está e o que falta corrigir, e o continua de onde parou.",
-        en="Start a batch in the terminal: xlbridge batch run PLAN.yaml. Here you see its current "
-        "step and what is left to correct, and continue it from where it stopped.",
+        pt="Um lote leva todas as planilhas do mês para o sistema, na ordem certa, uma vez só, e "
+        "grava a prova de fechamento. Aqui você o começa, vê em que etapa está e o que falta "
+        "corrigir, e o continua de onde parou.",
+        en="A batch takes all workbooks of a month into the system, in the right order and only "
+        "once, and writes the closing proof. Here you begin it, see its current step and what is "
+        "left to correct, and continue it from where it stopped.",
+    ),
+    "begin_month": Text(pt="Começar um mês", en="Begin a month"),
+    "begin_month_how": Text(
+        pt="Abra a pasta deste computador com as planilhas do mês, ou com um plano (plan.yaml). "
+        "Nada é enviado antes de você confirmar.",
+        en="Open the folder of this computer with the month's workbooks, or with a plan "
+        "(plan.yaml). Nothing is sent before you confirm it.",
+    ),
+    "folder": Text(pt="Pasta", en="Folder"),
+    "folder_open": Text(pt="Abrir a pasta", en="Open the folder"),
+    "folder_above": Text(pt="↑ pasta acima", en="↑ folder above"),
+    "folder_empty": Text(
+        pt="Esta pasta não tem planilhas nem plano.", en="This folder has no workbooks and no plan."
+    ),
+    "folder_workbooks": Text(pt="Planilhas nesta pasta: {n}", en="Workbooks in this folder: {n}"),
+    "plan_from_folder": Text(
+        pt="Montar o plano com estas planilhas", en="Make a plan of these workbooks"
+    ),
+    "plan_steps": titles.STEPS,
+    "plan_which": Text(
+        pt="Quais planilhas entram no lote?", en="Which workbooks are part of the batch?"
+    ),
+    "plan_name": Text(pt="Nome do lote", en="Name of the batch"),
+    "plan_make": Text(pt="Criar o plano e conferir", en="Create the plan and check"),
+    "month": Text(pt="Mês", en="Month"),
+    "begin_batch": Text(pt="Conferir e começar", en="Check and begin"),
+    "prove_batch": Text(pt="Gravar a prova de agora", en="Write the proof as of now"),
+    "workbook_counts": Text(
+        pt="Linhas: {rows} · erros: {errors}", en="Rows: {rows} · errors: {errors}"
+    ),
+    "replace_unit": Text(
+        pt="Usar esta planilha corrigida no lote", en="Use this corrected workbook in the batch"
     ),
     "correct_unit": Text(
         pt="Corrigir na grade · erros: {n}", en="Correct in the grid · errors: {n}"
     ),
     "unit_how": Text(
-        pt="Cópia de um arquivo do lote {batch}. Depois de corrigir, baixe a planilha corrigida, "
-        "salve-a no lugar de {path} e continue o lote em Lotes, onde ela é validada de novo. "
-        "Problemas entre vários arquivos só aparecem lá.",
-        en="Copy of a workbook of the batch {batch}. After correcting it, download the corrected "
-        "workbook, replace {path} with it, and continue the batch under Batches, where it is "
-        "validated again. Findings across several workbooks are only shown there.",
+        pt="Cópia de um arquivo do lote {batch}: {path}. Depois de corrigir, use-a no lote; o "
+        "arquivo anterior fica guardado. Em Lotes ela é validada de novo, com as outras.",
+        en="Copy of a workbook of the batch {batch}: {path}. After correcting it, use it in the "
+        "batch; the earlier file is kept. Under Batches it is validated again, with the others.",
     ),
     "run_batch": Text(pt="Conferir e continuar", en="Check and go on"),
     "proof_written": Text(pt="Prova de fechamento: {file}, {at}", en="Closing proof: {file}, {at}"),
@@ -518,13 +569,19 @@ _TEXTS: Mapping[str, Text] = {
     "process_run": Text(pt="Processar · registros: {n}", en="Process · records: {n}"),
     "nothing_to_process": Text(pt="Nada a processar.", en="Nothing to process."),
     "profiles_how": Text(
-        pt="Crie um novo ambiente no terminal, que pede a senha; ela nunca passa por esta página: "
-        "xlbridge login --profile NOME --url ENDEREÇO --email USUÁRIO --no-production. A marca de "
-        "produção só pode ser retirada lá.",
-        en="Create a new environment in the terminal, which asks for the password; it never passes "
-        "through this page: xlbridge login --profile NAME --url ADDRESS --email USER "
-        "--no-production. The production mark can only be removed there.",
+        pt="Um ambiente é um sistema com o seu usuário de integração. A senha fica no chaveiro "
+        "deste computador e nunca é mostrada. A marca de produção só pode ser retirada no "
+        "terminal.",
+        en="An environment is a system with its integration user. The password stays in this "
+        "computer's keyring and is never shown. The production mark can only be removed in the "
+        "terminal.",
     ),
+    "new_profile": Text(pt="Adicionar um ambiente", en="Add an environment"),
+    "profile_name": Text(pt="Nome, como homolog", en="Name, such as staging"),
+    "email": Text(pt="E-mail do usuário de integração", en="E-mail of the integration user"),
+    "password": Text(pt="Senha", en="Password"),
+    "is_production": Text(pt="É o sistema de produção?", en="Is it the production system?"),
+    "profile_add": Text(pt="Testar o acesso e salvar", en="Test the login and save"),
     "use_profile": Text(pt="Usar este", en="Use this one"),
     "test_login": Text(pt="Testar o acesso", en="Test the login"),
     "testing": Text(pt="Testando o acesso…", en="Testing the login…"),

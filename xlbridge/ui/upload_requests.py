@@ -1,14 +1,8 @@
-"""Requests about uploads, processing and batches.
-
-A workbook of a batch is opened as a copy, and validated as its step does. The plan's own file is
-never written: the user replaces it with the corrected copy, which the next run validates again.
-"""
+"""Requests about uploads and processing."""
 
 import shutil
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,39 +12,22 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from xlbridge.batch import (
-    Batch,
-    BatchConsentRequest,
-    BatchOutcome,
-    BatchRunOptions,
-    batch_report,
-    consent_report,
-    open_known_batch,
-    open_ledger,
-    overview,
-)
-from xlbridge.errors import UsageError, XlbridgeError
+from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import load_catalogue
 from xlbridge.ui.answers import (
     download,
-    error_json,
     get_route,
     json_response,
     post_route,
     shown_sheet_id,
-    table_json,
 )
-from xlbridge.ui.environment import BackgroundWork, OnChange, PageConnection
-from xlbridge.ui.row_remarks import refusals
-from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
+from xlbridge.ui.environment import BackgroundWork, PageConnection
+from xlbridge.ui.row_remarks import PlannedAction, refusals
+from xlbridge.ui.sheet_editor import SheetChoice, SheetEditor
 from xlbridge.ui.sheet_forms import remembered_mapping, sheet_json
 from xlbridge.ui.workspace import Workspace
-from xlbridge.upload import Resolution, UploadOptions, open_context
-from xlbridge.upload.planning import ApproveAll
-from xlbridge.upload.results import ensure_evidence, job_json, require_unchanged
-from xlbridge.validation.mapping import read_mapping
-from xlbridge.workbook import CellPosition
+from xlbridge.upload import Job, Resolution, UploadContext, open_context
+from xlbridge.upload.results import RowLedger, RowOutcome, ensure_evidence, job_json
 
 if TYPE_CHECKING:
     from xlbridge.ui.sending import SheetUploads
@@ -94,6 +71,7 @@ class UploadRequests:
             Route("/api/events", self._work.events),
             get_route("/api/jobs", self.jobs),
             get_route("/api/job", self.job, job=str),
+            get_route("/api/job-totals", self.job_totals, job=str),
             post_route("/api/job-workbook", self.open_workbook, job=str),
             post_route("/api/resume", self.resume, job=str),
             post_route("/api/undo-plan", self.undo_plan, job=str),
@@ -148,8 +126,14 @@ class UploadRequests:
         job = request.query_params["job"]
         return await json_response(lambda: self._uploads.job(job))
 
+    async def job_totals(self, request: Request) -> Response:
+        """Return the control totals of a job, which take longer than its details."""
+        job = request.query_params["job"]
+        return await json_response(lambda: self._uploads.totals(job))
+
     async def open_workbook(self, request: Request) -> Response:
-        """Open the workbook of a job with its refused rows: the stored edits, else a copy."""
+        """Open the workbook of a job with its refused and held rows: the stored edits, else a
+        copy."""
         job = (await request.json())["job"]
         return await json_response(lambda: sheet_json(self._open_workbook(job)))
 
@@ -160,8 +144,8 @@ class UploadRequests:
             source = Path(job.spec.file)
             if source.parent.name in {draft["id"] for draft in self._workspace.drafts()}:
                 return self._workspace.continue_draft(source.parent.name)
-            require_unchanged(job, source)
-            rejected = job_json(context.journal, job)["rejected"]
+            job.require_unchanged()
+            rejected = [*job_json(context.journal, job)["rejected"], *_held_rows(context, job)]
         workspace = self._workspace
         path = workspace.new_folder() / source.name
         shutil.copyfile(source, path)
@@ -218,174 +202,15 @@ class UploadRequests:
         return self._work.start(work)
 
 
-_MAX_BATCHES = 12
-
-RunBatch = Callable[[Batch, BatchRunOptions], BatchOutcome]
-"""Runs a batch, as ``xlbridge.batch.run_batch`` does."""
-
-
-@dataclass(frozen=True, slots=True)
-class _PhaseProgress:
-    """Progress of a phase of a run, shown on the page."""
-
-    show: Callable[[Text], None]
-    advance: Callable[[], None] = field(default=lambda: None)
-
-
-class BatchRequests:
-    """Requests about the batches of the home's ledger; ``run_batch`` runs one."""
-
-    def __init__(
-        self,
-        workspace: Workspace,
-        remote: PageConnection,
-        work: BackgroundWork,
-        run_batch: RunBatch,
-    ) -> None:
-        self._workspace = workspace
-        self._remote = remote
-        self._work = work
-        self._run_batch = run_batch
-
-    def routes(self) -> list[Route]:
-        """Return the routes of the requests."""
-        return [
-            get_route("/api/batches", self.batches),
-            get_route("/api/proof", self.proof, batch=str, kind=str),
-            post_route("/api/batch-unit", self.open_unit, batch=str, step=str, unit=str),
-            post_route("/api/batch-run", self.run, batch=str, token=str | None),
-        ]
-
-    async def batches(self, _request: Request) -> Response:
-        """Return the batches with the current state of their steps, without calling a system."""
-        return await json_response(lambda: {"batches": self._batches()})
-
-    def _batches(self) -> list[dict[str, Any]]:
-        batches = []
-        with open_ledger(self._remote.base) as ledger:
-            latest = ledger.batches()[:_MAX_BATCHES]
-        for record in latest:
-            document: dict[str, Any] = {"batch": record.id, "plan": str(record.plan)}
-            try:
-                with self._opened(record.id) as batch:
-                    outcome = BatchOutcome(overview(batch))
-                    forms = batch_report(batch, outcome)
-                    report, shown = forms.report(), forms.document()
-                    document |= shown | {
-                        "verdict": str(report.verdict),
-                        "table": table_json(report.tables[0]),
-                    }
-                    document["proofs"] = [_proof_json(path) for path in _proof_files(batch)]
-            except XlbridgeError as error:
-                document |= {"steps": [], "error": error_json(error)}
-            batches.append({**document, "created_at": f"{record.created_at:%d/%m/%Y %H:%M}"})
-        return batches
-
-    async def proof(self, request: Request) -> Response:
-        """Return the closing proof of a batch, as a page or a workbook."""
-        name, suffix = request.query_params["batch"], request.query_params["kind"]
-        with self._opened(name) as batch:
-            files = _proof_files(batch)
-        return download(next((path for path in files if path.suffix == suffix), None))
-
-    async def open_unit(self, request: Request) -> Response:
-        """Open a copy of a batch's workbook, validated as its step does."""
-        body = await request.json()
-        return await json_response(
-            lambda: sheet_json(self._open_unit(body["batch"], body["step"], body["unit"]))
-        )
-
-    def _open_unit(self, name: str, step_name: str, unit: str) -> SheetEditor:
-        with self._opened(name) as batch:
-            book = batch.plan.find_workbook(step_name, unit)
-            step, errors = book.step, batch.batch_errors(book)
-            settings = batch.environments.settings
-        folder = self._workspace.new_folder()
-        path = folder / book.path.name
-        shutil.copyfile(book.path, path)
-        mapping = None
-        if step.mapping is not None:
-            shutil.copyfile(step.mapping.path, folder / MAPPING)
-            mapping = read_mapping(folder / MAPPING)
-        limits = settings.limits.with_csv(step.csv)
-        if mapping is not None:
-            limits = limits.with_headers([mapping])
-        catalogue = load_catalogue(settings.schemas)
-        editor = self._workspace.read_file(path, catalogue, limits)
-        resource = None if mapping is not None else step.resource
-        editor.choose(SheetChoice(resource, step.sheet, mapping, step.reading, step.links))
-        editor.unit = BatchUnit(name, step_name, str(book.path))
-        marks: dict[str, dict[CellPosition, str]] = {}
-        for error in errors:
-            marks.setdefault(error.sheet, {})[error.row, error.column] = str(error.message)
-        editor.set_refusals(marks)
-        self._workspace.show(editor)
-        return editor
-
-    async def run(self, request: Request) -> Response:
-        """Start a run of the open steps of a batch.
-
-        A run without a token sends nothing; its outcome includes the token to confirm.
-        """
-        body = await request.json()
-        work = partial(self._run, body["batch"], body.get("token", ""))
-        return self._work.start(work)
-
-    def _run(self, name: str, token: str, on_change: OnChange) -> None:
-        remote = self._remote
-        unconfirmed: list[BatchConsentRequest] = []
-
-        def consent(request: BatchConsentRequest) -> bool:
-            if request.token != token:
-                unconfirmed.append(request)
-            return request.token == token
-
-        with remote.track("batch", on_change, name):
-            tell = remote.progress(on_change)
-
-            def progress(title: Text, _total: int) -> AbstractContextManager[_PhaseProgress]:
-                tell(title)
-                return nullcontext(_PhaseProgress(tell))
-
-            options = BatchRunOptions(
-                consent, UploadOptions(consent=ApproveAll(), progress=tell), progress=progress
-            )
-            with self._opened(name, tell) as batch:
-                outcome = self._run_batch(batch, options)
-                errors = (outcome.findings_error, outcome.proof_error, outcome.failure)
-                remote.state.outcome = {
-                    "batch": name,
-                    "asked": _consent_json(batch, unconfirmed[0]) if unconfirmed else None,
-                    "problems": [error_json(error) for error in errors if error is not None],
-                }
-
-    def _opened(
-        self, name: str, announce: Callable[[Text], None] = lambda _text: None
-    ) -> AbstractContextManager[Batch]:
-        return open_known_batch(name, self._remote.base, announce)
-
-
-def _consent_json(batch: Batch, request: BatchConsentRequest) -> dict[str, Any]:
-    """Return what a run would send, for confirmation."""
-    report = consent_report(batch, request)
-    profiles = dict.fromkeys(writes.step.profile for writes in request.steps)
-    targets = [batch.environments.client(profile).target for profile in profiles]
-    return {
-        "token": request.token,
-        "writes": request.total,
-        "remarks": list(map(str.strip, map(str, report.remarks))),
-        "targets": list({target.profile: target.to_json() for target in targets}.values()),
-        "table": table_json(report.tables[0]),
-    }
-
-
-def _proof_files(batch: Batch) -> list[Path]:
-    """Return the existing files of a batch's closing proof."""
-    target = batch.plan.folder / batch.plan.proof
-    files = [target.with_name(f"{target.name}{suffix}") for suffix in (".html", ".xlsx")]
-    return [path for path in files if path.is_file()]
-
-
-def _proof_json(path: Path) -> dict[str, str]:
-    written = datetime.fromtimestamp(path.stat().st_mtime, UTC).astimezone()
-    return {"kind": path.suffix, "file": path.name, "written_at": f"{written:%d/%m/%Y %H:%M}"}
+def _held_rows(context: UploadContext, job: Job) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a job that wait for a decision, with their reasons, as rejected ones; a row
+    that differs from its record once for each column."""
+    columns = context.catalogue.named(job.spec.resource).by_path
+    for row, change in RowLedger.of(context.journal, job).rows_of(job).items():
+        if change.outcome is not RowOutcome.HELD or change.planned is None or not change.is_record:
+            continue
+        action = PlannedAction.of(change.planned, columns)
+        for name, text in (action.differences or {"": ""}).items():
+            message = " · ".join(filter(None, (action.message, text)))
+            cell = job.spec.cell(row, name) if name else None
+            yield {"row": row, "cell": cell, "column": name or None, "message": message}

@@ -3,6 +3,7 @@
 States: see the upload protocol (``docs/upload-protocol.md``).
 """
 
+import hashlib
 import os
 import re
 import secrets
@@ -196,6 +197,11 @@ class JobSpec:
         return None if position == NO_POSITION else cell_address(row, position)
 
 
+def file_hash(path: Path) -> str:
+    """Return the hash by which an analyst's file is recognised later."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """Event in a job's history."""
@@ -354,6 +360,22 @@ class Job:
                     en="To process what is left: xlbridge process {listing}",
                 ).format(listing=self.arguments(self.spec.resource)),
             )
+
+    def require_unchanged(self) -> None:
+        """Raise ``UsageError`` if the file is missing or was changed since it was sent."""
+        source = Path(self.spec.file)
+        if source.is_file() and file_hash(source) == self.file_hash:
+            return
+        raise UsageError(
+            Text(
+                pt="{file} não é mais o arquivo que foi enviado; as linhas podem ser outras.",
+                en="{file} is no longer the file that was sent; its rows may differ.",
+            ).format(file=source),
+            Text(
+                pt="Para ver a situação de cada linha: xlbridge jobs {job}",
+                en="To see the status of each row: xlbridge jobs {job}",
+            ).format(job=self.arguments()),
+        )
 
     def require_rejected(self) -> None:
         """Raise ``UsageError`` unless the job is a whole upload with rejected or held rows."""

@@ -238,11 +238,6 @@ def sent_rows(context: UploadContext, job: Job, *, with_unsent: bool = False) ->
     return RowTable.of(sheet.frame, lists=_lists_of(sheet))
 
 
-def file_hash(path: Path) -> str:
-    """Return the hash by which an analyst's file is recognised later."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 ListItem = Mapping[str, Any]
 """Item of a list: its filled columns with their typed values."""
 

@@ -28,10 +28,10 @@ from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Catalogue, Mode, Resource
 from xlbridge.upload.claims import ClaimScope, Patience, repeat_while_outdated
 from xlbridge.upload.context import UploadContext, job_lock
-from xlbridge.upload.job import Job, JobSpec, State
+from xlbridge.upload.job import Job, JobSpec, State, file_hash
 from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.options import UploadOptions
-from xlbridge.upload.payload import file_hash, has_lists, sheet_digest, store_payload
+from xlbridge.upload.payload import has_lists, sheet_digest, store_payload
 from xlbridge.upload.planning.corrected_rows import (
     CorrectedRows,
     corrected_rows,

@@ -2,4 +2,10 @@ from .format import (
     plan_format as plan_format,
     with_month as with_month,
 )
+from .proposal import (
+    FoundWorkbook as FoundWorkbook,
+    find_workbooks as find_workbooks,
+    plan_name as plan_name,
+    write_plan as write_plan,
+)
 from .reader import local_date as local_date, read_plan as read_plan

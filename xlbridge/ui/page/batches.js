@@ -1,9 +1,11 @@
-// Batches: their steps with the workbooks to correct, runs, closing proofs.
+// Batches: their steps with the workbooks to correct, runs, control totals, closing proofs.
 
-import { button, byId, call, element, errorText, fill, follow, link, post, replaceChoices, reportTable, show, showLines, startRequest, texts, whenShown } from "./core.js";
+import { button, byId, call, callSheet, element, errorText, fill, follow, link, post, replaceChoices, reportTable, settled, show, showLines, startRequest, texts, whenShown } from "./core.js";
 import { showKnown } from "./begin.js";
 import { openWorkbook } from "./jobs.js";
+import { setUpMonth } from "./month.js";
 import { confirmParts, environmentLine } from "./send.js";
+import { totalsParts } from "./totals.js";
 
 let opened = null; // batch whose steps are shown
 
@@ -19,18 +21,40 @@ async function showBatches() {
 function batchPart(batch) {
   const part = element("details");
   part.open = batch.batch === opened;
-  part.addEventListener("toggle", () => {
-    if (part.open) opened = batch.batch;
-  });
   part.append(element("summary", `${batch.batch} · ${batch.created_at}`));
   if (batch.error) {
     part.append(element("p", errorText(batch.error), "problem"));
     return part;
   }
   const addition = (at) => (batch.steps[at]?.units ?? []).flatMap((unit) => toCorrect(batch, batch.steps[at], unit));
-  part.append(element("p", batch.verdict), reportTable(batch.table, { addition }), ...proofParts(batch));
-  if (!batch.done) part.append(runButton(batch.batch));
+  const steps = reportTable(batch.table, { addition });
+  steps.firstChild.classList.add("stacked");
+  part.append(element("p", batch.verdict), steps, ...proofParts(batch));
+  const buttons = [];
+  if (!batch.done) buttons.push(runButton(batch.batch), " ");
+  if (batch.steps.some((step) => step.units.some((unit) => unit.jobs.length))) buttons.push(proveButton(batch.batch));
+  const totals = element("div");
+  part.append(...buttons, totals);
+  // The rows of a month take a while to be read.
+  part.addEventListener("toggle", async () => {
+    if (!part.open) return;
+    opened = batch.batch;
+    if (totals.childElementCount) return;
+    const answer = await call("/api/batch-totals", { query: { batch: batch.batch }, silent: true });
+    if (answer !== null) totals.replaceChildren(...sections(answer.totals));
+  });
   return part;
+}
+
+// Tables of one section stand together: those of the month in view, those of a step on request.
+function sections(tables) {
+  const bySection = Map.groupBy(tables, (one) => one.section);
+  return [...bySection].map(([name, own], at) => {
+    const part = element("details");
+    part.open = at === 0;
+    part.append(element("summary", name), ...totalsParts(own));
+    return part;
+  });
 }
 
 // The button that opens a workbook with errors or rejected rows, and the file of these; the table names
@@ -38,13 +62,14 @@ function batchPart(batch) {
 function toCorrect(batch, step, unit) {
   const target = { batch: batch.batch, step: step.step, unit: unit.name };
   if (unit.state === "invalid") return [button(fill(texts.correct_unit, { n: unit.errors }), () => openUnit(target))];
-  if (!unit.rows.rejected || !unit.jobs.length) return [];
+  const { rejected, held } = unit.rows;
+  if (!(rejected || held) || !unit.jobs.length) return [];
   const job = unit.jobs.at(-1);
   const file = link(texts.rejects, "/api/rejects", { job }, "download-rejects");
-  return [button(texts.to_refused, () => openWorkbook(job)), " ", file];
+  return [button(rejected ? texts.to_refused : texts.to_held, () => openWorkbook(job)), " ", file];
 }
 
-// Opens a copy of the workbook: the plan's own file is never written.
+// Opens a copy of the workbook: the plan's own file is only written when it is replaced.
 function openUnit(target) {
   return replaceChoices(
     () => post("/api/batch-unit", target),
@@ -53,6 +78,19 @@ function openUnit(target) {
       show("mend");
     },
   );
+}
+
+async function replaceUnit() {
+  await settled();
+  const answer = await callSheet("/api/replace-unit", { content: {} });
+  if (answer === null) return;
+  show("batches");
+  showMessage(answer.message);
+}
+
+function showMessage(text) {
+  byId("batch-message").textContent = text;
+  byId("batch-message").hidden = !text;
 }
 
 function proofParts(batch) {
@@ -65,16 +103,33 @@ function proofParts(batch) {
 }
 
 function runButton(batch) {
-  const run = button(texts.run_batch, async () => {
-    run.disabled = true;
-    if (!(await runBatch(batch))) run.disabled = false;
-  });
-  return run;
+  return startButton(texts.run_batch, () => runBatch(batch), "main");
 }
 
-async function runBatch(batch, token = "") {
+function proveButton(batch) {
+  return startButton(texts.prove_batch, () => startBatch("/api/batch-proof", { batch }));
+}
+
+function startButton(text, start, classes) {
+  const one = button(
+    text,
+    async () => {
+      one.disabled = true;
+      if (!(await start())) one.disabled = false;
+    },
+    classes,
+  );
+  return one;
+}
+
+const runBatch = (batch, token = "") => startBatch("/api/batch-run", { batch, token });
+
+// Starts work on a batch, and follows it.
+export async function startBatch(path, content) {
   byId("batch-asked").hidden = true;
-  const started = await post("/api/batch-run", { batch, token });
+  byId("begin-batch").open = false;
+  showMessage("");
+  const started = await post(path, content);
   if (started) followBatch();
   return started;
 }
@@ -85,26 +140,30 @@ export function followBatch() {
     showLines(byId("batch-progress"), work.lines, texts.reading);
     byId("batch-cancel").hidden = !work.running;
     if (work.running) return;
+    if (work.outcome) opened = work.outcome.batch;
     const problems = work.error ? [work.error] : [];
     showAsked(work.outcome || { asked: null, problems });
     showBatches();
   });
 }
 
-// Shows what a run would send, with a button to confirm it.
+// Shows what a run would send or process, with a button to confirm it.
 function showAsked({ batch, asked: request, problems }) {
   const shown = byId("batch-asked");
   const parts = problems.map((error) => element("p", errorText(error), "problem"));
   if (request) {
     const remarks = request.remarks.map((text) => element("p", text, "cut"));
-    parts.push(environmentLine(request), reportTable(request.table), ...remarks);
-    const text = fill(texts.send_rows, { n: request.writes });
-    parts.push(...confirmParts(request, text, (token) => runBatch(batch, token)));
+    parts.push(environmentLine(request), ...(request.table ? [reportTable(request.table)] : []), ...remarks);
+    const text = fill(request.table ? texts.send_rows : texts.process_run, { n: request.writes });
+    parts.push(...confirmParts(request, text, (token) => runBatch(batch, token)), ...sections(request.totals));
   }
   shown.replaceChildren(...parts);
   shown.hidden = parts.length === 0;
+  if (request) shown.scrollIntoView({ block: "nearest" });
 }
 
 export function setUpBatches() {
   whenShown("batches", showBatches);
+  byId("unit-replace").addEventListener("click", replaceUnit);
+  setUpMonth(startBatch);
 }

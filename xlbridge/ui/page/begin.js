@@ -175,11 +175,12 @@ export function setUpBegin() {
   byId("to-mend").addEventListener("click", () => show("mend"));
   byId("known-send").addEventListener("click", () => goToSend());
   byId("sample")?.addEventListener("click", openSample);
-  byId("template").addEventListener("change", showTemplate);
+  for (const id of ["template", "template-lists"]) byId(id).addEventListener("change", showTemplate);
   showTemplate();
   whenShown("begin", showDrafts);
 }
 
 function showTemplate() {
-  byId("template-link").href = `/api/template?resource=${encodeURIComponent(byId("template").value)}`;
+  const path = byId("template-lists").checked ? "template-with-lists" : "template";
+  byId("template-link").href = `/api/${path}?resource=${encodeURIComponent(byId("template").value)}`;
 }

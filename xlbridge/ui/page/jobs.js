@@ -4,6 +4,7 @@ import { button, byId, call, element, fill, labelled, post, replaceChoices, repo
 import { showKnown } from "./begin.js";
 import { showWrongRows } from "./correct.js";
 import { confirmParts, environmentLine, figureItem, followSending, outcomeLinks, startConfirmed } from "./send.js";
+import { totalsParts } from "./totals.js";
 
 async function showJobs() {
   const isNewest = startRequest("jobs");
@@ -41,13 +42,17 @@ async function showJob(id) {
   history.append(...changes.map((one) => tableLine(one)));
   const lines = job.lines.map((line) => element("p", line));
   const links = job.is_upload ? outcomeLinks(job) : [];
-  if (job.is_upload && job.rows.rejected) links.push(" ", button(texts.to_refused, () => openWorkbook(job.job)));
+  const { rejected, held } = job.rows;
+  const open = rejected ? texts.to_refused : texts.to_held;
+  if (job.is_upload && (rejected || held)) links.push(" ", button(open, () => openWorkbook(job.job)));
   const undo = job.can_undo ? undoParts(job.job) : [];
   const parts = [element("h2", job.job), ...lines, ...links, ...undo, element("h3", texts.history), history];
   if (job.doubtful) parts.push(...doubtParts(job));
   shown.hidden = false;
   shown.replaceChildren(...parts);
   shown.focus();
+  const answer = job.is_upload && job.plan ? await call("/api/job-totals", { query: { job: id } }) : null;
+  if (answer !== null && isNewest()) shown.append(...totalsParts(answer.totals));
 }
 
 // The button that plans the undo of a job, and the place of the plan.

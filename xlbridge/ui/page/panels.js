@@ -2,12 +2,16 @@
 
 import { button, byId, call, element, fill, follow, labelled, link, listings, option, post, reportTable, showFieldProblem, showProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
 import { confirmParts, environmentLine, startConfirmed } from "./send.js";
+import { totalsParts } from "./totals.js";
 
 // Exports
 
 function showFilters() {
   const listing = listings.find((one) => one.name === byId("listing").value);
   byId("filters").replaceChildren(...listing.filters.map(filterField));
+  const sheet = byId("format").querySelector("[value=import]");
+  sheet.disabled = !listing.importable;
+  if (sheet.disabled && sheet.selected) byId("format").value = "xlsx";
 }
 
 function filterField(one) {
@@ -25,9 +29,11 @@ async function exportListing() {
     if (one.value) filters[one.dataset.filter] = one.value;
   }
   byId("exported").replaceChildren();
+  byId("export-totals").replaceChildren();
   byId("preview").replaceChildren();
   byId("export").disabled = true;
-  const started = await post("/api/export", { listing: byId("listing").value, filters }, { showBeside: showFilterProblem });
+  const content = { listing: byId("listing").value, filters, format: byId("format").value };
+  const started = await post("/api/export", content, { showBeside: showFilterProblem });
   if (started) followExport();
   else byId("export").disabled = false;
 }
@@ -52,10 +58,11 @@ function showExport(work) {
   byId("export-cancel").hidden = !work.running;
   byId("export-progress").textContent = work.running ? work.lines.at(-1) || texts.reading_records : "";
   if (work.running || !work.outcome) return;
-  const { listing, complete, lines, preview } = work.outcome;
+  const { listing, complete, lines, preview, totals } = work.outcome;
   const parts = [...lines, ...(complete ? [texts.complete] : [])].map((text) => element("p", text));
   parts.push(link(texts.download_export, "/api/exported", { listing }));
   byId("exported").replaceChildren(...parts);
+  byId("export-totals").replaceChildren(...totalsParts(totals));
   const [head, ...rows] = preview;
   byId("preview").replaceChildren(tableLine(head, "th"), ...rows.map((row) => tableLine(row)));
 }
@@ -115,6 +122,22 @@ function profileButtons(one) {
   return parts;
 }
 
+// Adds an environment once its credentials are accepted. The password leaves the form at once.
+async function addProfile(event) {
+  event.preventDefault();
+  const form = byId("profile-form");
+  const content = Object.fromEntries(new FormData(form));
+  form.elements.password.value = "";
+  byId("profile-status").textContent = texts.testing;
+  const answer = await post("/api/new-profile", { ...content, production: content.production === "yes" });
+  if (answer !== null) {
+    form.reset();
+    byId("new-profile").open = false;
+    await showProfiles();
+  }
+  byId("profile-status").textContent = answer === null ? "" : answer.message;
+}
+
 async function useProfile(profile) {
   if (await post("/api/use-profile", profile)) window.location.reload();
 }
@@ -134,5 +157,6 @@ export function setUpPanels() {
   showFilters();
   byId("export").addEventListener("click", exportListing);
   byId("process-plan").addEventListener("click", planProcess);
+  byId("profile-form").addEventListener("submit", addProfile);
   whenShown("profiles", showProfiles);
 }

@@ -21,7 +21,7 @@ from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, Patience, RowClaims
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import MAX_PLAN_SECONDS, NO_POSITION, Job
+from xlbridge.upload.job import MAX_PLAN_SECONDS, NO_POSITION, Job, file_hash
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.comparison import select_rows
 from xlbridge.upload.lookup.row_lookup import business_keys
@@ -30,7 +30,6 @@ from xlbridge.upload.lookup.snapshot import LookupResult, Moment, Snapshot
 from xlbridge.upload.options import PlanOptions
 from xlbridge.upload.payload import (
     PendingPayload,
-    file_hash,
     frame_of_payload,
     frame_with_lists,
     item_addresses,

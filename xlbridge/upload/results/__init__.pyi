@@ -1,3 +1,4 @@
+from .control_totals import ControlTotals as ControlTotals
 from .report import (
     history_table as history_table,
     job_json as job_json,
@@ -17,7 +18,6 @@ from .row_ledger import (
 from .status_copy import (
     SheetCodes as SheetCodes,
     codes_of_sheet as codes_of_sheet,
-    require_unchanged as require_unchanged,
     write_status_copy as write_status_copy,
 )
 from .verdict import RowOutcome as RowOutcome

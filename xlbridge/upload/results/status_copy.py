@@ -17,10 +17,10 @@ from xlbridge.resources.references import SheetLink, registry_named
 from xlbridge.settings import WorkbookLimits
 from xlbridge.upload.claims import ClaimScope, Patience
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import NO_POSITION, Job, State
+from xlbridge.upload.job import NO_POSITION, Job, State, file_hash
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.snapshot import Moment, RecordMatching, Snapshot
-from xlbridge.upload.payload import file_hash, sent_rows
+from xlbridge.upload.payload import sent_rows
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.verdict import RowOutcome
 from xlbridge.validation.cells import display
@@ -64,7 +64,7 @@ def write_status_copy(
     if client is not None:
         store_remote_codes(context, client, job)
     source = Path(job.spec.file)
-    require_unchanged(job, source)
+    job.require_unchanged()
     resource = context.catalogue.named(job.spec.resource)
     from xlbridge.workbook.edit import write_remark_columns  # Imported here, as it loads lxml.
 
@@ -248,22 +248,6 @@ def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
         if records:
             codes[row] = (matching.record(row) or records[0]).code
     return codes
-
-
-def require_unchanged(job: Job, source: Path) -> None:
-    """Raise ``UsageError`` if the file of a job is missing or was changed since it was sent."""
-    if job.file_hash is not None and source.is_file() and file_hash(source) == job.file_hash:
-        return
-    raise UsageError(
-        Text(
-            pt="{file} não é mais o arquivo que foi enviado; as linhas podem ser outras.",
-            en="{file} is no longer the file that was sent; its rows may differ.",
-        ).format(file=source),
-        Text(
-            pt="Para ver a situação de cada linha: xlbridge jobs {job}",
-            en="To see the status of each row: xlbridge jobs {job}",
-        ).format(job=job.arguments()),
-    )
 
 
 _MAX_HEADER_ROW = 50

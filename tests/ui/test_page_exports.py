@@ -1,0 +1,102 @@
+"""Exports on the page: formats, import sheets, totals with pictures, templates with lists."""
+
+import csv
+import io
+import zipfile
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import openpyxl
+import pytest
+from environment import Xlbridge, credentials
+from running_page import wait_for_end
+from sheets import write_records
+
+from xlbridge.sandbox import RunningSandbox
+
+
+@pytest.fixture
+def system(demo_sandbox: RunningSandbox) -> RunningSandbox:
+    """The system that the page asks: a company with clients and orders."""
+    return demo_sandbox
+
+
+def export(client: httpx.Client, listing: str, form: str, **filters: str) -> dict[str, Any]:
+    """Export a listing; return the outcome."""
+    body = {"listing": listing, "filters": filters, "format": form}
+    assert client.post("/api/export", json=body).status_code == 200
+    ended = wait_for_end(client)
+    assert ended["error"] is None, ended
+    outcome: dict[str, Any] = ended["outcome"]
+    return outcome
+
+
+def exported(client: httpx.Client, listing: str) -> bytes:
+    return client.get("/api/exported", params={"listing": listing}).content
+
+
+def test_a_listing_is_exported_as_csv(client: httpx.Client) -> None:
+    outcome = export(client, "fornecedores", "csv-br")
+    text = exported(client, "fornecedores").decode("utf-8-sig")
+    rows = list(csv.reader(io.StringIO(text), delimiter=";"))
+    assert rows[0] == outcome["preview"][0]
+    assert len(rows) > 1
+
+
+def test_lists_of_a_csv_export_are_one_archive(client: httpx.Client) -> None:
+    export(client, "pedidos", "csv", **{"from": "2026-11-01"})
+    with zipfile.ZipFile(io.BytesIO(exported(client, "pedidos"))) as archive:
+        assert len(archive.namelist()) == 3
+        assert all(name.endswith(".csv") for name in archive.namelist())
+
+
+def test_a_listing_is_exported_as_its_import_sheet(
+    client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    export(client, "clientes", "import")
+    path = tmp_path / "clientes.xlsx"
+    path.write_bytes(exported(client, "clientes"))
+    checked = xlbridge("validate", path, "--format", "json")
+    assert '"resource": "cliente"' in checked.stdout
+
+
+def test_open_titles_are_summed_by_due_week_and_what_is_overdue(
+    client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, demo_sandbox: RunningSandbox
+) -> None:
+    today = datetime.now().date()
+    monday = today + timedelta(days=-today.weekday(), weeks=60)
+    days = [today - timedelta(days=40), today - timedelta(days=400), monday + timedelta(days=4)]
+    records = [
+        {
+            "codigoDaFilial": 3,
+            "numeroDoDocumento": f"WEEK-{number}",
+            "valorDoLancamento": 10.5 + number,
+            "dataDeVencimento": day,
+            "dataDeEmissao": day,
+        }
+        for number, day in enumerate(days)
+    ]
+    path = write_records(tmp_path / "titulos.xlsx", "contasreceber", records)
+    sent = xlbridge("upload", path, "--yes", **credentials(demo_sandbox))
+    assert sent.returncode == 0, sent.stderr
+    totals = export(client, "contasreceber", "xlsx")["totals"]
+    by_week = next(table for table in totals if table["title"] == "By due week")
+    labels = [line["cells"][0] for line in by_week["lines"]]
+    tones = {line["cells"][0]: line["tone"] for line in by_week["lines"]}
+    overdue = [label for label in labels if label.startswith("overdue")]
+    assert labels[: len(overdue)] == overdue
+    assert {"overdue 91+ days", "overdue 31–60 days"} <= {*overdue}
+    assert tones["overdue 31–60 days"] == "open"
+    assert tones[f"week of {monday:%d/%m/%Y}"] == "plain"
+    assert by_week["picture"][0] == "svg"
+    assert {table["title"] for table in totals} >= {"By branch", "By month of dataDeVencimento"}
+
+
+def test_a_template_has_the_lists_of_the_system(client: httpx.Client) -> None:
+    with_lists = client.get("/api/template-with-lists", params={"resource": "contasreceber"})
+    book = openpyxl.load_workbook(io.BytesIO(with_lists.content))
+    plain = client.get("/api/template", params={"resource": "contasreceber"})
+    without = openpyxl.load_workbook(io.BytesIO(plain.content))
+    assert len(book.sheetnames) > len(without.sheetnames)

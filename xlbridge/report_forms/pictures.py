@@ -1,0 +1,92 @@
+"""Pictures of tables: bars as SVG, for pages of reports and for the page in the browser.
+
+Colours are those of ``base.css``, in both themes and in print. The text alternative has the title
+and each bar's label with its numbers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element, SubElement
+
+_WIDTH, _HEIGHT, _FONT = 380.0, 20.0, 11.0
+"""Width of a picture, height of a line and size of its texts, in the picture's own units."""
+_CHARACTER = 7.0
+_MOST_LABEL, _LEAST_BARS = 22, 110.0
+_GAP, _INSET, _SWATCH = 6.0, 3.0, 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Bar of a line: a value for each series, not negative, and the text beside it.
+
+    An ``alarming`` bar of a single series has the colour of an error.
+    """
+
+    label: str
+    values: Sequence[float]
+    text: str
+    alarming: bool = False
+
+
+def draw_bars(
+    title: str, series: Sequence[str], bars: Sequence[Bar], *, shares: bool, more: str = ""
+) -> Element:
+    """Return a picture of horizontal bars, with a legend if they have several ``series``.
+
+    With ``shares`` each bar is as wide as any other and shows the parts of its sum. ``more`` stands
+    below the bars for those that are not shown.
+    """
+    texts = "; ".join(f"{bar.label} {bar.text}" for bar in bars)
+    label = min(max(len(bar.label) for bar in bars), _MOST_LABEL) * _CHARACTER + _GAP
+    beside = max(len(bar.text) for bar in bars) * _CHARACTER + _GAP
+    wide = max(_WIDTH - label - beside, _LEAST_BARS)
+    most = max(max(sum(bar.values) for bar in bars), 1e-9)
+    picture = Element("svg", {"class": "bars", "role": "img", "aria-label": f"{title}: {texts}"})
+    top = _add_legend(picture, series) if len(series) > 1 else 0.0
+    for number, bar in enumerate(bars):
+        middle = top + number * _HEIGHT + _HEIGHT / 2
+        row = SubElement(picture, "g")
+        SubElement(row, "title").text = f"{bar.label}: {bar.text}"
+        _add_text(row, label - _GAP, middle, _shortened(bar.label), "label")
+        at, whole = label, (sum(bar.values) or 1.0) if shares else most
+        for place, value in enumerate(bar.values, 1):
+            # A bar of something is seen, however small it is.
+            width = max(value / whole * wide, 1.0) if value > 0 else 0.0
+            name = "alarming" if bar.alarming else f"series-{place}"
+            if width or len(bar.values) == 1:
+                _add_box(row, at, middle - _HEIGHT / 2 + _INSET, width, _HEIGHT - 2 * _INSET, name)
+            at += width
+        _add_text(row, (label + wide if shares else at) + _GAP, middle, bar.text)
+    bottom = top + len(bars) * _HEIGHT
+    if more:
+        _add_text(picture, label, bottom + _HEIGHT / 2, more, "quiet")
+        bottom += _HEIGHT
+    picture.set("viewBox", f"0 0 {label + wide + beside:g} {bottom:g}")
+    return picture
+
+
+def _add_legend(picture: Element, series: Sequence[str]) -> float:
+    """Add the names of the series with their colours; return the height that they take."""
+    at, top = 0.0, 0.0
+    for place, name in enumerate(series, 1):
+        width = _SWATCH + _GAP + (len(name) + 2) * _CHARACTER
+        if at and at + width > _WIDTH:
+            at, top = 0.0, top + _HEIGHT
+        _add_box(picture, at, top + _INSET, _SWATCH, _SWATCH, f"series-{place}")
+        _add_text(picture, at + _SWATCH + _GAP, top + _INSET + _SWATCH / 2, name)
+        at += width
+    return top + _HEIGHT + _GAP
+
+
+def _add_box(parent: Element, x: float, y: float, width: float, height: float, name: str) -> None:
+    numbers = {"x": x, "y": y, "width": width, "height": height}
+    SubElement(parent, "rect", {"class": name} | {key: f"{n:g}" for key, n in numbers.items()})
+
+
+def _add_text(parent: Element, x: float, y: float, text: str, name: str = "text") -> None:
+    place = {"class": name, "x": f"{x:g}", "y": f"{y:g}", "font-size": f"{_FONT:g}"}
+    SubElement(parent, "text", place).text = text
+
+
+def _shortened(label: str) -> str:
+    return label if len(label) <= _MOST_LABEL else f"{label[: _MOST_LABEL - 1].rstrip()}…"

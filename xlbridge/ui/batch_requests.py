@@ -1,0 +1,448 @@
+"""Requests about batches: the workbooks of a month, their plan, runs, corrections and proof.
+
+A workbook of a batch is opened as a copy, and validated as its step does. The plan's own file is
+only written when the user puts the corrected copy in its place; the earlier one is kept.
+"""
+
+import hashlib
+import re
+import shutil
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from xlbridge.batch import (
+    Batch,
+    BatchConsentRequest,
+    BatchOutcome,
+    BatchRunOptions,
+    batch_report,
+    consent_report,
+    month_tables,
+    open_batch,
+    open_known_batch,
+    open_ledger,
+)
+from xlbridge.batch.plan import FoundWorkbook, find_workbooks, plan_name, with_month, write_plan
+from xlbridge.errors import UsageError, XlbridgeError
+from xlbridge.files import make_private_folder, replace_atomically, report_write_errors
+from xlbridge.i18n import Text
+from xlbridge.resources import Catalogue, load_catalogue
+from xlbridge.resources.yaml_files import read_document
+from xlbridge.ui.answers import (
+    download,
+    error_json,
+    get_route,
+    json_response,
+    post_route,
+    shown_sheet_id,
+    table_json,
+)
+from xlbridge.ui.environment import BackgroundWork, OnChange, PageConnection
+from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
+from xlbridge.ui.sheet_forms import sheet_json
+from xlbridge.ui.workspace import Workspace
+from xlbridge.upload import UploadOptions
+from xlbridge.upload.planning import ApproveAll, ConsentRequest
+from xlbridge.validation.mapping import read_mapping
+from xlbridge.workbook import CellPosition
+
+_MAX_BATCHES = 12
+
+_NEW_PLAN: dict[str, Any] = {"folder": str, "name": str, "month": str, "workbooks": list[str]}
+
+OpenBatch = Callable[[Callable[[Text], None]], AbstractContextManager[Batch]]
+"""Opens a batch with a function that shows messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PhaseProgress:
+    """Progress of a phase of a run, shown on the page."""
+
+    show: Callable[[Text], None]
+    advance: Callable[[], None] = field(default=lambda: None)
+
+
+RunBatch = Callable[[Batch, BatchRunOptions], BatchOutcome]
+"""Runs a batch, as ``xlbridge.batch.run_batch`` does."""
+
+OpenPhase = Callable[[Text, int], AbstractContextManager[_PhaseProgress]]
+"""Shows a phase of a run with its title and number of steps."""
+
+ProveBatch = Callable[[Batch, OpenPhase], BatchOutcome]
+"""Writes the closing proof of a batch, as ``xlbridge.batch.prove_batch`` does."""
+
+
+class BatchRequests:
+    """Requests about the batches of the home's ledger; ``run_batch`` runs one, ``prove_batch``
+    writes its proof."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        remote: PageConnection,
+        work: BackgroundWork,
+        run_batch: RunBatch,
+        prove_batch: ProveBatch,
+    ) -> None:
+        self._workspace = workspace
+        self._remote = remote
+        self._work = work
+        self._run_batch = run_batch
+        self._prove_batch = prove_batch
+
+    def routes(self) -> list[Route]:
+        """Return the routes of the requests."""
+        return [
+            get_route("/api/batches", self.batches),
+            get_route("/api/batch-totals", self.totals, batch=str),
+            get_route("/api/folder", self.folder, folder=str | None),
+            post_route("/api/workbooks", self.workbooks, folder=str),
+            post_route("/api/new-plan", self.new_plan, **_NEW_PLAN),
+            post_route("/api/begin-batch", self.begin, plan=str, month=str | None),
+            post_route("/api/batch-unit", self.open_unit, batch=str, step=str, unit=str),
+            post_route("/api/replace-unit", self.replace_unit),
+            post_route("/api/batch-run", self.run, batch=str, token=str | None),
+            post_route("/api/batch-proof", self.prove, batch=str),
+            get_route("/api/proof", self.proof, batch=str, kind=str),
+        ]
+
+    async def batches(self, _request: Request) -> Response:
+        """Return the batches with the current state of their steps, without calling a system."""
+        return await json_response(lambda: {"batches": self._batches()})
+
+    def _batches(self) -> list[dict[str, Any]]:
+        batches = []
+        with open_ledger(self._remote.base) as ledger:
+            latest = ledger.batches()[:_MAX_BATCHES]
+        for record in latest:
+            document: dict[str, Any] = {"batch": record.id, "plan": str(record.plan)}
+            try:
+                with self._opened(record.id) as batch:
+                    outcome = BatchOutcome.of(batch)
+                    forms = batch_report(batch, outcome)
+                    report, shown = forms.report(), forms.document()
+                    document |= shown | {
+                        "verdict": str(report.verdict),
+                        "table": table_json(report.tables[0]),
+                    }
+                    document["proofs"] = [_proof_json(path) for path in _proof_files(batch)]
+            except XlbridgeError as error:
+                document |= {"steps": [], "error": error_json(error)}
+            batches.append({**document, "created_at": f"{record.created_at:%d/%m/%Y %H:%M}"})
+        return batches
+
+    async def totals(self, request: Request) -> Response:
+        """Return the control totals of a batch: of the month, then of each step."""
+
+        def build() -> dict[str, Any]:
+            with self._opened(request.query_params["batch"]) as batch:
+                tables = month_tables(batch, BatchOutcome.of(batch).steps)
+            return {"totals": [table_json(table) for table in tables]}
+
+        return await json_response(build)
+
+    async def folder(self, request: Request) -> Response:
+        """Return the folders, plans and the number of workbooks in a folder of this computer."""
+        path = request.query_params.get("folder", "").strip()
+        return await json_response(lambda: _folder_json(Path(path) if path else Path.home()))
+
+    async def workbooks(self, request: Request) -> Response:
+        """Return what the workbooks of a folder are, to make a plan of them."""
+        folder = Path((await request.json())["folder"])
+
+        def build() -> dict[str, Any]:
+            catalogue = self._workspace.catalogue
+            found = find_workbooks(folder, self._remote.settings)
+            return {
+                "name": plan_name(_MONTH.sub("", folder.name)) or str(_PLAN_NAME),
+                "workbooks": [_workbook_json(book, catalogue) for book in found],
+            }
+
+        return await json_response(build)
+
+    async def new_plan(self, request: Request) -> Response:
+        """Write the plan of a month for the chosen workbooks of a folder."""
+        body = await request.json()
+        folder, chosen = Path(body["folder"]), set(body["workbooks"])
+
+        def build() -> dict[str, Any]:
+            found = find_workbooks(folder, self._remote.settings)
+            books = [book for book in found if _key(book) in chosen]
+            catalogue = self._workspace.catalogue
+            written = write_plan(folder, body["name"], body["month"], books, catalogue)
+            return {"plan": str(written)}
+
+        return await json_response(build)
+
+    async def begin(self, request: Request) -> Response:
+        """Start the batch of a plan: check its workbooks, and ask for consent to send them."""
+        body = await request.json()
+        month = body.get("month")
+        parameters = with_month({}, month) if month else {}
+
+        def opened(tell: Callable[[Text], None]) -> AbstractContextManager[Batch]:
+            return open_batch(Path(body["plan"]), parameters, self._remote.base, tell)
+
+        return self._work.start(partial(self._run, opened, ""))
+
+    async def replace_unit(self, request: Request) -> Response:
+        """Put the corrected copy of a batch's workbook in its place, and keep the earlier one."""
+        editor = self._workspace.editor_for(shown_sheet_id(request))
+        return await json_response(lambda: self._replace_unit(editor))
+
+    def _replace_unit(self, editor: SheetEditor) -> dict[str, Any]:
+        unit = editor.unit
+        if unit is None:
+            raise UsageError(_NO_UNIT)
+        target = Path(unit.path)
+        with editor.lock:
+            if _digest(target) != unit.sha256:
+                raise UsageError(_CHANGED.format(file=target))
+            if editor.corrected_path.suffix != target.suffix:
+                raise UsageError(_OTHER_KIND.format(file=target.name))
+            editor.save_corrected(editor.corrected_path)
+            kept = self._workspace.settings.home / "replaced"
+            make_private_folder(kept)
+            backup = kept / f"{datetime.now():%Y%m%d-%H%M%S}-{target.name}"
+            shutil.copyfile(target, backup)
+            with replace_atomically(target, shared=True) as temporary:
+                shutil.copyfile(editor.corrected_path, temporary)
+            editor.unit = replace(unit, sha256=_digest(target))
+            self._workspace.drop_edits(editor)
+        return {"message": str(_REPLACED.format(file=target.name, kept=backup))}
+
+    async def prove(self, request: Request) -> Response:
+        """Start writing the closing proof of a batch as it is now."""
+        return self._work.start(partial(self._prove, (await request.json())["batch"]))
+
+    def _prove(self, name: str, on_change: OnChange) -> None:
+        remote = self._remote
+        with remote.track("batch", on_change):
+            tell = remote.progress(on_change)
+            with self._opened(name, tell) as batch:
+                outcome = self._prove_batch(batch, partial(_show_phase, tell))
+                problems = list(map(error_json, outcome.errors))
+                remote.state.outcome = {"batch": name, "asked": None, "problems": problems}
+
+    async def proof(self, request: Request) -> Response:
+        """Return the closing proof of a batch, as a page or a workbook."""
+        name, suffix = request.query_params["batch"], request.query_params["kind"]
+        with self._opened(name) as batch:
+            files = _proof_files(batch)
+        return download(next((path for path in files if path.suffix == suffix), None))
+
+    async def open_unit(self, request: Request) -> Response:
+        """Open a copy of a batch's workbook, validated as its step does."""
+        body = await request.json()
+        return await json_response(
+            lambda: sheet_json(self._open_unit(body["batch"], body["step"], body["unit"]))
+        )
+
+    def _open_unit(self, name: str, step_name: str, unit: str) -> SheetEditor:
+        with self._opened(name) as batch:
+            book = batch.plan.find_workbook(step_name, unit)
+            step, errors = book.step, batch.batch_errors(book)
+            settings = batch.environments.settings
+        folder = self._workspace.new_folder()
+        path = folder / book.path.name
+        shutil.copyfile(book.path, path)
+        mapping = None
+        if step.mapping is not None:
+            shutil.copyfile(step.mapping.path, folder / MAPPING)
+            mapping = read_mapping(folder / MAPPING)
+        limits = settings.limits.with_csv(step.csv)
+        if mapping is not None:
+            limits = limits.with_headers([mapping])
+        catalogue = load_catalogue(settings.schemas)
+        editor = self._workspace.read_file(path, catalogue, limits)
+        resource = None if mapping is not None else step.resource
+        editor.choose(SheetChoice(resource, step.sheet, mapping, step.reading, step.links))
+        editor.unit = BatchUnit(name, step_name, str(book.path), book.sha256)
+        marks: dict[str, dict[CellPosition, str]] = {}
+        for error in errors:
+            marks.setdefault(error.sheet, {})[error.row, error.column] = str(error.message)
+        editor.set_refusals(marks)
+        self._workspace.show(editor)
+        return editor
+
+    async def run(self, request: Request) -> Response:
+        """Start a run of the open steps of a batch.
+
+        A run without a token sends nothing; its outcome includes the token to confirm.
+        """
+        body = await request.json()
+        opened = partial(self._opened, body["batch"])
+        return self._work.start(partial(self._run, opened, body.get("token", "")))
+
+    def _run(self, opened: OpenBatch, token: str, on_change: OnChange) -> None:
+        remote = self._remote
+        unconfirmed: list[BatchConsentRequest | ConsentRequest] = []
+
+        def consent(request: BatchConsentRequest | ConsentRequest) -> bool:
+            if request.token != token:
+                unconfirmed.append(request)
+            return request.token == token
+
+        with remote.track("batch", on_change):
+            tell = remote.progress(on_change)
+            options = BatchRunOptions(
+                consent,
+                UploadOptions(consent=ApproveAll(), progress=tell),
+                consent_to_processing=consent,
+                progress=partial(_show_phase, tell),
+            )
+            with opened(tell) as batch:
+                outcome = self._run_batch(batch, options)
+                remote.state.outcome = {
+                    "batch": batch.id,
+                    "asked": _consent_json(batch, unconfirmed[0]) if unconfirmed else None,
+                    "problems": list(map(error_json, outcome.errors)),
+                }
+
+    def _opened(
+        self, name: str, announce: Callable[[Text], None] = lambda _text: None
+    ) -> AbstractContextManager[Batch]:
+        return open_known_batch(name, self._remote.base, announce)
+
+
+def _show_phase(
+    tell: Callable[[Text], None], title: Text, total: int
+) -> AbstractContextManager[_PhaseProgress]:
+    """Show a phase of a run, and how many of its steps are done."""
+    done = count(1)
+
+    def advance() -> None:
+        if total > 1:
+            tell(_OF_ALL.format(title=title, n=next(done), all=total))
+
+    tell(title)
+    return nullcontext(_PhaseProgress(tell, advance))
+
+
+_OF_ALL = Text(pt="{title}: {n} de {all}", en="{title}: {n} of {all}")
+_PLAN_NAME = Text(pt="fechamento", en="closing")
+_MONTH = re.compile(r"((?:19|20)\d\d-(?:0[1-9]|1[0-2]))")
+_NO_UNIT = Text(
+    pt="Esta planilha não é de um lote.", en="This workbook does not belong to a batch."
+)
+_CHANGED = Text(
+    pt="{file} mudou desde que foi aberto aqui; abra-o de novo em Lotes.",
+    en="{file} was changed since it was opened here; open it again under Batches.",
+)
+_OTHER_KIND = Text(
+    pt="{file} não é .xlsx: baixe a planilha corrigida, salve-a na pasta do lote e tire dali o "
+    "arquivo anterior.",
+    en="{file} is no .xlsx: download the corrected workbook, save it in the batch's folder, and "
+    "remove the earlier file there.",
+)
+_REPLACED = Text(
+    pt="{file} está corrigido no lote; o anterior ficou em {kept}. Em Lotes, confira e continue.",
+    en="{file} is corrected in the batch; the earlier one is kept in {kept}. Under Batches, check "
+    "and go on.",
+)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
+def _folder_json(path: Path) -> dict[str, Any]:
+    """Return the visible folders and the plans in a folder, and how many workbooks it has."""
+    path = path.expanduser()
+    folder = path.parent if path.is_file() else path
+    if not folder.is_dir():
+        raise UsageError(_NO_FOLDER.format(path=path))
+    with report_write_errors(folder):
+        inside = sorted(folder.iterdir(), key=lambda one: one.name.casefold())
+    shown = [one for one in inside if not one.name.startswith((".", "~"))]
+    return {
+        "path": str(folder),
+        "parent": None if folder.parent == folder else str(folder.parent),
+        "folders": [{"name": one.name, "path": str(one)} for one in shown if one.is_dir()],
+        "plans": [plan for one in shown if (plan := _plan_json(one)) is not None],
+        "workbooks": sum(one.suffix.lower() in _WORKBOOKS for one in shown),
+        "month": found[1] if (found := _MONTH.search(folder.name)) else f"{datetime.now():%Y-%m}",
+    }
+
+
+_NO_FOLDER = Text(pt="A pasta {path} não existe.", en="The folder {path} does not exist.")
+_WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".csv"})
+
+
+def _plan_json(path: Path) -> dict[str, Any] | None:
+    """Return a plan for the list of a folder, None if a file is none."""
+    if path.suffix not in {".yaml", ".yml"}:
+        return None
+    content = getattr(read_document(path, dates=False), "content", None)
+    if not isinstance(content, dict) or not isinstance(content.get("steps"), dict):
+        return None
+    return {
+        "file": path.name,
+        "path": str(path),
+        "name": str(content.get("name", "")),
+        "month": "month" in (content.get("parameters") or {}),
+        "steps": ", ".join(map(str, content["steps"])),
+    }
+
+
+def _key(book: FoundWorkbook) -> str:
+    return f"{book.file}|{book.sheet or ''}"
+
+
+def _workbook_json(book: FoundWorkbook, catalogue: Catalogue) -> dict[str, Any]:
+    known = catalogue.get(book.resource or "")
+    return {
+        "key": _key(book),
+        "file": book.file,
+        "sheet": book.sheet,
+        "title": None if known is None else str(known.title),
+        "rows": book.rows,
+        "errors": book.errors,
+        "problem": None if book.problem is None else str(book.problem),
+    }
+
+
+def _consent_json(batch: Batch, request: BatchConsentRequest | ConsentRequest) -> dict[str, Any]:
+    """Return what a run would send or process, for confirmation."""
+    if isinstance(request, ConsentRequest):
+        return {
+            "token": request.token,
+            "writes": len(request.records),
+            "remarks": [str(line).strip() for line in request.lines()],
+            "targets": [request.target.to_json()],
+            "table": None,
+            "totals": [],
+        }
+    report = consent_report(batch, request)
+    profiles = dict.fromkeys(writes.step.profile for writes in request.steps)
+    targets = [batch.environments.client(profile).target for profile in profiles]
+    return {
+        "token": request.token,
+        "writes": request.total,
+        "remarks": list(map(str.strip, map(str, report.remarks))),
+        "targets": list({target.profile: target.to_json() for target in targets}.values()),
+        "table": table_json(report.tables[0]),
+        "totals": [table_json(table) for writes in request.steps for table in writes.totals],
+    }
+
+
+def _proof_files(batch: Batch) -> list[Path]:
+    """Return the existing files of a batch's closing proof."""
+    target = batch.plan.folder / batch.plan.proof
+    files = [target.with_name(f"{target.name}{suffix}") for suffix in (".html", ".xlsx")]
+    return [path for path in files if path.is_file()]
+
+
+def _proof_json(path: Path) -> dict[str, str]:
+    written = datetime.fromtimestamp(path.stat().st_mtime, UTC).astimezone()
+    return {"kind": path.suffix, "file": path.name, "written_at": f"{written:%d/%m/%Y %H:%M}"}

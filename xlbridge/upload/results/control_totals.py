@@ -1,0 +1,196 @@
+"""Control totals of the rows of a sheet: their numbers and amounts, before and after sending.
+
+The amount and the columns are those of the resource's control totals, as in the closing proof.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Self
+
+import pandas as pd
+
+from xlbridge import titles
+from xlbridge.i18n import Text, joined, untranslated, without_numbers
+from xlbridge.report_forms import Heading, Line, Table, Tone, Value
+from xlbridge.resources import Column, Kind, Resource
+from xlbridge.upload.results.row_ledger import RowChange, RowLedger
+
+if TYPE_CHECKING:
+    from xlbridge.upload.context import UploadContext
+    from xlbridge.validation import ValidatedSheet
+
+_BRANCH = "filial"
+_DUE = "dataDeVencimento"
+_ZERO = Decimal(0)
+_OUTCOMES = Text(pt="Situação das linhas", en="Status of the rows")
+_REASONS = Text(pt="Por que não foram gravadas", en="Why they were not written")
+_BY_MONTH = Text(pt="{title}, por mês", en="{title}, by month")
+_ALL = untranslated("{title}")
+_WRITTEN = Text(pt="No sistema: {title}", en="In the system: {title}")
+_NO_REASON = Text(pt="sem motivo informado", en="no reason given")
+
+Label = str | Text
+LedgerRow = tuple[RowLedger, RowChange]
+"""Row of a sheet's ledger, which has the reasons of its outcome."""
+
+
+class ControlTotals:
+    """Control totals of rows of one resource, by their numbers; ``frame`` has these in order."""
+
+    def __init__(self, resource: Resource | None, numbers: Iterable[int], frame: Any) -> None:
+        self._frame = frame
+        self._positions = {number: position for position, number in enumerate(numbers)}
+        self._columns: Sequence[Column] = ()
+        self._amounts: list[Decimal] | None = None
+        self.amount: Text | None = None
+        if resource is None:
+            return
+        name = resource.totals.amount
+        if name is not None and name in frame:
+            self._amounts = [Decimal(str(value)) for value in frame[name].fillna(0).tolist()]
+            self.amount = resource.by_name[name].title
+        self._columns = [
+            column
+            for column in map(resource.by_name.__getitem__, resource.totals.by)
+            if column.name in frame and (column.references == _BRANCH or column.name == _DUE)
+        ]
+
+    @classmethod
+    def of_sheet(cls, sheet: "ValidatedSheet") -> Self:
+        """Return the totals of a sheet, by Excel's row numbers."""
+        return cls(sheet.resource, sheet.rows, sheet.frame)
+
+    @classmethod
+    def of_frames(cls, resource: Resource, frames: Iterable[pd.DataFrame]) -> Self:
+        """Return the totals of the rows of several frames, numbered from zero."""
+        wanted = {resource.totals.amount, *resource.totals.by}
+        parts = [frame[[name for name in frame if name in wanted]] for frame in frames]
+        frame = pd.concat(parts) if parts else pd.DataFrame()
+        return cls(resource, range(len(frame)), frame)
+
+    @classmethod
+    def of_changes(cls, context: "UploadContext", changes: Mapping[int, LedgerRow]) -> Self:
+        """Return the totals of rows that were sent or left out, with the values of the job that
+        decided about each.
+
+        Raises ``LocalFailure`` if the stored rows of a job are gone, ``UsageError`` if its resource
+        is not known any more.
+        """
+        from xlbridge.upload.payload import frame_of_payload  # Imported here, as slow to import.
+
+        journal, frames, numbers = context.journal, list[pd.DataFrame](), list[int]()
+        by_job: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        resource = None
+        for number, (_, change) in changes.items():
+            by_job[change.whole_job][change.row] = number
+        for job_id, by_row in by_job.items():
+            spec = journal.job(job_id).spec
+            resource = context.catalogue.named(spec.resource)
+            rows = [row.row for row in journal.plan_of(journal.job(job_id))] or list(spec.rows)
+            kept = [position for position, row in enumerate(rows) if row in by_row]
+            frame = frame_of_payload(context, resource, spec.planned or spec.payload, len(rows))
+            frames.append(frame.iloc[kept])
+            numbers += [by_row[rows[position]] for position in kept]
+        if resource is None:
+            return cls(None, (), pd.DataFrame())
+        return cls(resource, numbers, cls.of_frames(resource, frames)._frame)
+
+    def of_rows(self, rows: Iterable[int]) -> Decimal | None:
+        """Return the amount of rows, None if the resource has none."""
+        if self._amounts is None:
+            return None
+        known = (self._positions[row] for row in rows if row in self._positions)
+        return sum((self._amounts[position] for position in known), _ZERO)
+
+    def by_label(
+        self,
+        title: Text,
+        rows: Iterable[tuple[int, Label]],
+        *,
+        sheet: Text | None = None,
+        pictured: bool = True,
+    ) -> Table:
+        """Return the totals of rows, each with its label, in the order of their first rows."""
+        counts: Counter[str] = Counter()
+        amounts: defaultdict[str, Decimal] = defaultdict(Decimal)
+        for row, label in rows:
+            counts[str(label)] += 1
+            amounts[str(label)] += self.of_rows([row]) or _ZERO
+        lines: list[tuple[Value, ...]] = [*counts.items(), (titles.TOTAL, counts.total())]
+        headings = [Heading(title, words=True), Heading(titles.ROWS)]
+        if self.amount is not None:
+            headings.append(Heading(self.amount))
+            sums = [amounts[label] for label in counts]
+            lines = [
+                (*line, amount)
+                for line, amount in zip(lines, [*sums, sum(sums, _ZERO)], strict=True)
+            ]
+        *plain, total = lines
+        return Table(
+            sheet=sheet or title,
+            title=title,
+            headings=tuple(headings),
+            lines=[*map(Line, plain), Line(total, Tone.SUM)],
+            bars=[len(headings) - 1] if pictured else (),
+        )
+
+    def by_column(
+        self, rows: Iterable[int], about: Text = _ALL, sheet: Text | None = None
+    ) -> Iterator[Table]:
+        """Yield the totals of rows by branch and by due month, where the sheet has them; titles are
+        filled into ``about``."""
+        numbers = [row for row in rows if row in self._positions]
+        for column in self._columns:
+            by_month = column.kind is Kind.DATE
+            labels = [_label(value) for value in self._frame[column.name].tolist()]
+            found = [(row, labels[self._positions[row]]) for row in numbers]
+            found.sort(key=lambda item: _order(item[1]))
+            title = _BY_MONTH.format(title=column.title) if by_month else column.title
+            title = about.format(title=title)
+            shown = ((row, _shown_month(label) if by_month else label) for row, label in found)
+            yield self.by_label(title, shown, sheet=sheet)
+
+    def by_outcome(
+        self, changes: Mapping[int, LedgerRow], sheet: Text | None = None
+    ) -> Iterator[Table]:
+        """Yield the totals of rows by their outcome, of those that were not written by reason, and
+        of those in the system by their columns."""
+        rows = {row: found for row, found in sorted(changes.items()) if found[1].is_record}
+        outcomes = [(row, change.outcome.text) for row, (_, change) in rows.items()]
+        yield self.by_label(_OUTCOMES, outcomes, sheet=sheet)
+        reasons = {
+            row: joined([found.message for found in ledger.rejections(change)], " · ")
+            if change.planned is None and ledger.rejections(change)
+            else ledger.reason(change) or _NO_REASON
+            for row, (ledger, change) in rows.items()
+            if change.is_refused
+        }
+        if reasons:
+            yield self.by_label(_REASONS, _alike(reasons), sheet=sheet)
+        written = [row for row, (_, change) in rows.items() if change.in_system]
+        yield from self.by_column(written, _WRITTEN, sheet)
+
+
+def _alike(reasons: Mapping[int, Text]) -> list[tuple[int, str]]:
+    """Return the reasons of rows, those that differ only in numbers as one."""
+    texts: defaultdict[str, set[str]] = defaultdict(set)
+    for text in map(str, reasons.values()):
+        texts[without_numbers(text)].add(text)
+    keys = [(row, str(text), without_numbers(str(text))) for row, text in reasons.items()]
+    return [(row, text if len(texts[key]) == 1 else key) for row, text, key in keys]
+
+
+def _label(value: Any) -> str:
+    if pd.isna(value):
+        return ""
+    return f"{value:%Y-%m}" if isinstance(value, date) else str(value)
+
+
+def _order(label: str) -> tuple[bool, int, str]:
+    return not label, int(label) if label.isdecimal() else 0, label
+
+
+def _shown_month(label: str) -> Label:
+    return untranslated(f"{label[5:]}/{label[:4]}") if label else untranslated("–")
