@@ -10,6 +10,7 @@ from xlbridge.cli.options import (
     WORKBOOK_OUTPUT,
     described_command,
     force_option,
+    headers_option,
     option,
     schemas_option,
 )
@@ -19,7 +20,7 @@ from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments, report_write_errors, require_distinct, require_new
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Catalogue, Resource, load_catalogue
-from xlbridge.settings import Settings, WorkbookLimits
+from xlbridge.settings import Headers, Settings, WorkbookLimits
 from xlbridge.workbook.write import write_template
 
 
@@ -62,6 +63,7 @@ from xlbridge.workbook.write import write_template
     pt="Inclui listas de escolha: clientes, fornecedores, produtos, filiais … do sistema.",
     en="Includes lists to choose from: the system's clients, suppliers, products, branches …",
 )
+@headers_option
 @schemas_option
 @force_option
 def command(
@@ -71,6 +73,7 @@ def command(
     old: Path | None,
     sheet: str | None,
     with_lists: bool,
+    headers: Headers | None,
     force: bool,
 ) -> None:
     if with_lists and (folder is not None or old is not None):
@@ -87,7 +90,7 @@ def command(
         for path in () if force else shipped:
             require_new(path)
         for path, one in shipped.items():
-            write_template(path, one)
+            write_template(path, one, headers=headers or "titles")
             print_message(_WRITTEN.format(path=path))
         return
     settings = settings_without_profile()
@@ -103,19 +106,19 @@ def command(
     if not force:
         require_new(path)
     if old is not None:
-        _migrate(old, path, chosen, settings.limits, sheet)
+        _migrate(old, path, chosen, settings.limits, sheet, headers or "titles")
     else:
         if with_lists:
-            _write_with_lists(path, chosen, catalogue, settings)
+            _write_with_lists(path, chosen, catalogue, settings, headers or "titles")
         else:
-            write_template(path, chosen)
+            write_template(path, chosen, headers=headers or "titles")
         print_message(_WRITTEN.format(path=path))
     following = _NEXT if old is None else _CHECK
     print_message(following.format(path=as_arguments(path)))
 
 
 def _write_with_lists(
-    path: Path, resource: Resource, catalogue: Catalogue, settings: Settings
+    path: Path, resource: Resource, catalogue: Catalogue, settings: Settings, headers: Headers
 ) -> None:
     # Slow to import, and only needed here.
     from xlbridge.connection import connect
@@ -130,19 +133,24 @@ def _write_with_lists(
         show_progress(Text(pt="Lendo os cadastros", en="Reading the registries")) as activity,
     ):
         lists = registry_lists(client, form, print_message, activity.show)
-    write_template(path, form, lists)
+    write_template(path, form, lists, headers)
     for registry in lists.lists:
         title = REFERENCES[registry.registry].title
         print_message(_LISTED.format(title=title, n=len(registry.records)))
 
 
 def _migrate(
-    old: Path, path: Path, resource: Resource, limits: WorkbookLimits, sheet: str | None
+    old: Path,
+    path: Path,
+    resource: Resource,
+    limits: WorkbookLimits,
+    sheet: str | None,
+    headers: Headers,
 ) -> None:
     # Slow to import, and only needed here.
     from xlbridge.validation import migrate
 
-    migration = migrate(old, path, resource, limits, sheet)
+    migration = migrate(old, path, resource, limits, sheet, headers)
     print_message(_MIGRATED.format(path=path, rows=migration.rows))
     for header, name in migration.moved.items():
         if header != name:
