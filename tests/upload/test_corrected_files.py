@@ -7,7 +7,7 @@ import pytest
 from environment import Xlbridge
 from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
-from sheets import write_records
+from sheets import data_sheet, header_of, write_records
 from update_parts import Run, edit, titles, writes
 from upload_parts import MakeClients
 
@@ -28,8 +28,8 @@ def payables(name: str, count: int, *, wrong: tuple[int, ...] = ()) -> list[dict
 
 def column(path: Path, name: str) -> list[object]:
     """Return the values of a column of the first sheet."""
-    sheet = load_workbook(path).worksheets[0]
-    header = [cell.value for cell in sheet[1]]
+    sheet = data_sheet(load_workbook(path))
+    header = header_of(sheet)
     at = header.index(name) + 1
     return [sheet.cell(row, at).value for row in range(2, sheet.max_row + 1)]
 
@@ -115,8 +115,8 @@ def test_a_rejected_row_may_become_two(run: Run, rejected: Rejected, client: Cli
     before = len(titles(client))
     _, rejects = rejected("METADE", 1, 3)
     book = load_workbook(rejects)
-    sheet = book.worksheets[0]
-    header = [cell.value for cell in sheet[1]]
+    sheet = data_sheet(book)
+    header = header_of(sheet)
     values = [sheet.cell(2, at + 1).value for at in range(len(header))]
     sheet.insert_rows(3)
     for at, value in enumerate(values):
@@ -134,15 +134,15 @@ def test_the_original_row_is_named_in_every_round(
     run: Run, rejected: Rejected, make_clients: MakeClients, client: Client
 ) -> None:
     job, rejects = rejected("VOLTA", 0, 2, 4)
-    assert column(rejects, "linha original") == [2, 4, 6]
+    assert column(rejects, "Original row") == [2, 4, 6]
     edit(rejects, "codigoDaContaCorrente", 2, 1)
     code, report = run("retry", rejects, "--yes")
     assert (code, report["rows"]["created"]) == (1, 1)
     second = Path(report["rejects_file"])
-    assert column(second, "linha original") == [4, 6]
+    assert column(second, "Original row") == [4, 6]
     edit(second, "codigoDaContaCorrente", 3, 1)
     code, report = run("retry", second, "--yes")
-    assert column(Path(report["rejects_file"]), "linha original") == [4]
+    assert column(Path(report["rejects_file"]), "Original row") == [4]
     assert run("jobs", job)[1]["rows"]["rejected"] == 1
 
 

@@ -155,7 +155,7 @@ def test_a_status_copy_of_a_foreign_sheet_has_the_states_of_titles_and_splits(
         [row[-3:] for row in book[sheet].iter_rows(values_only=True)]
         for sheet in ("contaspagar", "rateio")
     )
-    assert titles[0] == splits[0] == STATUS_COLUMNS
+    assert titles[0] == splits[0] == tuple(column.en for column in STATUS_COLUMNS)
     codes = [code for _, _, code in titles[1:]]
     assert titles[1:] == [("accepted", None, code) for code in codes]
     assert splits[1:] == [("accepted", None, code) for code in codes for _ in HALVES]

@@ -415,8 +415,8 @@ def are_fields_of_others(names: Set[str], columns: Set[str], operations: Iterabl
 def exported_fields(header: Iterable[str]) -> Mapping[str, str]:
     """Return the fields that the header of an exported sheet names by their titles, by header.
 
-    A title of several fields is that of the kind of record with most of the others; nothing if
-    other texts are as many as titles.
+    A title of several fields is that of the kind of record with most of the titles and fewest other
+    fields; nothing if other texts are as many as titles.
     """
     texts = list(header)
     named = {text: names for text in texts if (names := fields_called(text))}
@@ -430,7 +430,10 @@ def exported_fields(header: Iterable[str]) -> Mapping[str, str]:
         return {}
     fields: frozenset[str] = max(
         _all_field_sets(),
-        key=lambda fields: sum(not fields.isdisjoint(names) for names in named.values()),
+        key=lambda fields: (
+            sum(not fields.isdisjoint(names) for names in named.values()),
+            -len(fields),
+        ),
     )
     return joined_fields | {text: min(names & fields or names) for text, names in named.items()}
 
