@@ -42,7 +42,7 @@ def test_rows_of_the_queue_have_the_codes_of_their_records(
     assert (code, report["rows"]["accepted"]) == (0, 3)
     copy = tmp_path / "copia.xlsx"
     assert xlbridge("jobs", report["job"], "--annotate", copy, **proxy_environment).returncode == 0
-    codes = column(copy, "código no sistema")
+    codes = column(copy, "Code in the system")
     known = {"/".join(map(str, key)) for key in titles(client)}
     assert len({*codes}) == 3
     assert known.issuperset(codes)

@@ -259,7 +259,7 @@ def test_the_status_copy_has_the_numbers_of_the_orders(
     numbers = {
         str(order["observacao"]): str(order["numeroDoPedido"]) for order in orders_of(client, known)
     }
-    codes = [(cell(copy, "chave", n), cell(copy, "código no sistema", n)) for n in (2, 3)]
+    codes = [(cell(copy, "chave", n), cell(copy, "Code in the system", n)) for n in (2, 3)]
     assert dict(codes) == numbers
     items = load_workbook(copy)["produtos"]
     assert items.max_row == 5

@@ -155,7 +155,7 @@ def test_workbooks_say_what_they_belong_to(
     fingerprint = catalogue["produto"].fingerprint
     path = first.export(tmp_path / "import.xlsx", "--as-template")
     origin = WorkbookOrigin(
-        resource="produto", language="pt-BR", system=first.identity, template=fingerprint
+        resource="produto", language="en", system=first.identity, template=fingerprint
     )
     assert WorkbookOrigin.of(path) == origin
     migrated = tmp_path / "migrated.xlsx"
@@ -168,7 +168,7 @@ def test_workbooks_say_what_they_belong_to(
     assert WorkbookOrigin.of(first.export(tmp_path / "listing.csv")) is None
     blank = tmp_path / "blank.xlsx"
     assert first.command("template", "produto", "-o", blank).returncode == 0
-    origin = WorkbookOrigin(resource="produto", language="pt-BR", template=fingerprint)
+    origin = WorkbookOrigin(resource="produto", language="en", template=fingerprint)
     assert WorkbookOrigin.of(blank) == origin
 
 

@@ -75,7 +75,7 @@ def test_codes_assigned_by_the_system_are_in_the_status_copy(
     path = make_types(tmp_path / "tipos.xlsx", names)
     copy = tmp_path / "situacao.xlsx"
     assert run("upload", path, "--yes", "--annotate", copy)[0] == 0
-    codes = [cell(copy, "código no sistema", row) for row in (2, 3, 4)]
+    codes = [cell(copy, "Code in the system", row) for row in (2, 3, 4)]
     assert sorted(map(str, codes)) == sorted(codes_of(client, names))
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from environment import Xlbridge
 from openpyxl import load_workbook
-from sheets import GOOD, write_workbook
+from sheets import GOOD, rows_of, write_workbook
 from update_parts import Run
 
 from xlbridge.client import Client
@@ -96,7 +96,7 @@ def test_a_title_whose_splits_were_removed_from_its_export_is_held(
     form = ("--as-template", "contaspagar", "-o", path)
     xlbridge("export", "contaspagar", *own, *form, **proxy_environment)
     book = load_workbook(path)
-    names, *titles = book["contaspagar"].iter_rows(values_only=True)
+    names, *titles = rows_of(book["contaspagar"])
     keys = {row[names.index("numeroDoDocumento")]: row[names.index("chave")] for row in titles}
     items = book["rateio"]
     for row in range(items.max_row, 1, -1):

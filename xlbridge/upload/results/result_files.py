@@ -1,5 +1,6 @@
 """Evidence of an upload: the rejects workbook, and the page on an upload in doubt."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
@@ -207,7 +208,8 @@ def _reasons(
             remedy = None if row.reason is None else row.reason.remedy
             coloured = _CORRECT_CELLS if wrong.get(row.row) else _CORRECT_ROW
             text = (remedy or coloured).format(job=row.job or "–")
-            reasons[row.row] = row.full_text(resource.by_path, _NO_REMEDIES), _sentence(text)
+            reason = _titled(resource, row.full_text(resource.by_path, _NO_REMEDIES))
+            reasons[row.row] = _sentence(reason), _sentence(str(text))
     found: defaultdict[int, list[str]] = defaultdict(list)
     for rejected in rejections:
         if rejected.row is not None:
@@ -237,9 +239,18 @@ _CORRECT_OTHERS = Text(
 )
 
 
-def _sentence(text: Text) -> str:
-    shown = str(text)
-    return shown[:1].upper() + shown[1:]
+_NAME = re.compile(r"\b\w*[a-z][A-Z]\w*|\b\w+(?=:)")
+"""Name of a column: a word with a hump, or one before a colon."""
+
+
+def _titled(resource: Resource, text: str) -> str:
+    """Return a text with titles for the names of columns."""
+    titles_of = {column.name: str(column.title) for column in resource.by_path.values()}
+    return _NAME.sub(lambda name: titles_of.get(name[0], name[0]), text)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _amounts(

@@ -307,10 +307,9 @@ def assemble_workbook(
                 adjacent = [columns.get(index, CellColumn()) for index in range(first, last + 1)]
                 for column in adjacent:
                     column.pad_to(height)
-                cells = SheetCells(name, first, adjacent, message.raw)
+                sheets.append(SheetCells(name, first, adjacent, message.raw))
                 if header.exported:
-                    _name_fields(cells)
-                sheets.append(cells)
+                    _name_fields(sheets[-1])
     return WorkbookCells(header.fingerprint, sheets, header.hidden, header.read_as)
 
 

@@ -43,7 +43,8 @@ from xlbridge.workbook.write.template import AddedColumn, SheetLayout, template_
 
 _REMARK_WIDTHS = (10, 50, 36)
 _NUMBER_WIDTH = 24
-_REMARK = {"italic": True, "font_color": style.QUIET, "valign": "top"}
+_TOP = {"valign": "top"}
+_REMARK = {"italic": True, "font_color": style.QUIET, **_TOP}
 _WRONG = {
     "bg_color": f"#{style.SEVERITY_FILLS[Severity.ERROR]}",
     "font_color": f"#{style.SEVERITY_FONTS[Severity.ERROR]}",
@@ -133,7 +134,7 @@ class RejectedRows:
                         sheet.set_row(position + 1, height if lines > 1 else None)
                     for index, column in enumerate(columns, first):
                         value = contents.get(column.name, values[index - first][position])
-                        properties = {"num_format": style.NUMBER_FORMATS[column.kind]}
+                        properties = {"num_format": style.NUMBER_FORMATS[column.kind], **_TOP}
                         if column.name in wrong:
                             properties |= _WRONG
                             note = "\n".join(filter(None, (reason, what_to_do)))
