@@ -111,6 +111,24 @@ def test_a_rejects_workbook_needs_no_job_and_belongs_to_one(
     assert run("jobs", second)[1]["rows"]["rejected"] == 1
 
 
+def test_a_rejects_workbook_begins_with_what_became_of_the_rows(rejected: Rejected) -> None:
+    _, rejects = rejected("RESUMO", 1, 3)
+    book = load_workbook(rejects)
+    summary, sheet = book.worksheets[:2]
+    shown = [row for row in summary.iter_rows(values_only=True) if any(row)]
+    assert {row[0]: row[1:3] for row in shown if row[0] in {"Accepted", "Rejected"}} == {
+        "Accepted": (3, 285.0),
+        "Rejected": (2, 190.0),
+    }
+    assert [row[1:3] for row in shown if row[0] == "Total"] == [(5, 475.0), (2, 190.0)]
+    assert f"xlbridge retry {rejects.name}" in str(shown)
+    wrong = sheet.cell(2, header_of(sheet).index("codigoDaContaCorrente") + 1)
+    reason = sheet["B2"].value
+    assert reason.startswith("Current account code: ")
+    assert sheet["C2"].value == "Correct the coloured cells."
+    assert wrong.comment.text == f"{reason}\n{sheet['C2'].value}"
+
+
 def test_a_rejected_row_may_become_two(run: Run, rejected: Rejected, client: Client) -> None:
     before = len(titles(client))
     _, rejects = rejected("METADE", 1, 3)
