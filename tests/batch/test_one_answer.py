@@ -12,6 +12,7 @@ from openpyxl import load_workbook
 from sheets import GOOD, data_sheet, header_of, write_records
 
 from xlbridge.sandbox import RunningSandbox
+from xlbridge.workbook import STATUS_COLUMNS
 
 PLAN = """\
 name: {name}
@@ -49,7 +50,8 @@ def statuses(path: Path) -> list[str]:
     """Return the states in the status column of a copy."""
     sheet = data_sheet(load_workbook(path))
     header = header_of(sheet)
-    column = header.index("State in the upload") + 1
+    title = next(one for one in STATUS_COLUMNS[0].to_json().values() if one in header)
+    column = header.index(title) + 1
     return [str(sheet.cell(row, column).value) for row in range(2, sheet.max_row + 1)]
 
 

@@ -19,7 +19,7 @@ from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments, report_write_errors, require_distinct, require_new
 from xlbridge.i18n import Text, untranslated
-from xlbridge.resources import Catalogue, Resource, load_catalogue
+from xlbridge.resources import Catalogue, Resource, load_catalogue, normalize_header
 from xlbridge.settings import Headers, Settings, WorkbookLimits
 from xlbridge.workbook.write import write_template
 
@@ -153,7 +153,7 @@ def _migrate(
     migration = migrate(old, path, resource, limits, sheet, headers)
     print_message(_MIGRATED.format(path=path, rows=migration.rows))
     for header, name in migration.moved.items():
-        if header != name:
+        if resource.headers.get(normalize_header(header)) != name:
             print_message(untranslated("  {old} → {new}").format(old=header, new=name))
     for text, names in (
         (Text(pt="  novas, vazias: {names}", en="  new, empty: {names}"), migration.new),
