@@ -462,7 +462,8 @@ _ABOUT_TOTALS = Text(
     "data, cliente ou filial mudou é somado onde está no sistema.",
     en="Sums of the accepted rows, exact to the cent, as they were sent and as the system has "
     "them; by day only where they differ. The difference is the amount read back minus the amount "
-    "sent that can be read back. A record whose date, client or branch has changed is counted where the system has it.",
+    "sent that can be read back. A record whose date, client or branch has changed is counted "
+    "where the system has it.",
 )
 
 
