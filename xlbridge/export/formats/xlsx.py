@@ -60,8 +60,6 @@ from xlbridge.workbook import (
     style,
 )
 from xlbridge.workbook.write import (
-    AddedColumn,
-    SheetLayout,
     cell_format,
     new_workbook,
     print_across_pages,
@@ -303,15 +301,17 @@ def open_template(
     """Open the import workbook of a resource: its template, with instructions and checks."""
     main, *lists = sheets
     numbers = [
-        AddedColumn(
+        (
             str(number_title(column.name)) if headers == "titles" else column.name,
             _NUMBER_WIDTH,
             _DO_NOT_EDIT.format(name=column.name),
         )
         for column in main.columns[len(resource.columns) :]
     ]
-    layout = SheetLayout(after=numbers, headers=headers)
-    with template_sheets(path, resource, layout, shared=True) as (book, worksheets):
+    with template_sheets(path, resource, after=numbers, headers=headers, shared=True) as (
+        book,
+        worksheets,
+    ):
         plain = book.add_format()
         children = {child.sheet: child for child in resource.children}
         writers = []

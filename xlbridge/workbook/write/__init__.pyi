@@ -11,11 +11,9 @@ from .row_copies import (
     as_xlsx as as_xlsx,
 )
 from .template import (
-    AddedColumn as AddedColumn,
     ListedRecord as ListedRecord,
     RegistryList as RegistryList,
     RegistryLists as RegistryLists,
-    SheetLayout as SheetLayout,
     cell_format as cell_format,
     template_sheets as template_sheets,
     write_template as write_template,

@@ -39,7 +39,7 @@ from xlbridge.workbook.signature import (
 )
 from xlbridge.workbook.write.clean_workbook import cell_values
 from xlbridge.workbook.write.new_workbook import CellWriter, new_workbook
-from xlbridge.workbook.write.template import AddedColumn, SheetLayout, template_sheets
+from xlbridge.workbook.write.template import template_sheets
 
 _REMARK_WIDTHS = (10, 50, 36)
 _NUMBER_WIDTH = 24
@@ -93,20 +93,22 @@ class RejectedRows:
                 f"{len(self.frame)} rows, {len(numbers)} numbers, {len(reasons)} reasons"
             )
         number_columns = dict.fromkeys(name for row in self.record_numbers for name in row)
-        layout = SheetLayout(
-            before=list(map(AddedColumn, map(str, REJECTS_COLUMNS), _REMARK_WIDTHS)),
-            after=[
-                AddedColumn(str(number_title(name)), _NUMBER_WIDTH, name) for name in number_columns
+        title = joined([UPLOAD_SUMMARY_TITLE, untranslated(origin.job)], "")
+        with template_sheets(
+            path,
+            self.resource,
+            before=[
+                (str(column), width, "")
+                for column, width in zip(REJECTS_COLUMNS, _REMARK_WIDTHS, strict=True)
             ],
-            summary=replace(
-                summary, title=joined([UPLOAD_SUMMARY_TITLE, untranslated(origin.job)], "")
-            ),
-        )
-        with template_sheets(path, self.resource, layout, origin=origin) as (book, sheets):
+            after=[(str(number_title(name)), _NUMBER_WIDTH, name) for name in number_columns],
+            summary=replace(summary, title=title),
+            origin=origin,
+        ) as (book, sheets):
             writer = CellWriter(book)
             for rows in (self, *children):
                 sheet = sheets[rows.resource.sheet]
-                first = len(layout.before) if rows is self else 0
+                first = len(REJECTS_COLUMNS) if rows is self else 0
                 columns, blank = rows.resource.sheet_columns, [None] * len(rows.frame)
                 values = [
                     cell_values(column.kind, rows.frame[column.name])
@@ -201,12 +203,14 @@ class OlderWorkbook:
         order = {column.name: index for index, column in enumerate(resource.sheet_columns)}
         targets = [(order[column.name], column) for column in columns if column.name is not None]
         targets = [*sorted(targets, key=itemgetter(0)), *enumerate(extra, start=len(kinds))]
-        kept = [AddedColumn(column.header, _EXTRA_COLUMN_WIDTH) for column in extra]
-        layout = SheetLayout(after=kept, headers=headers)
+        kept = [(column.header, _EXTRA_COLUMN_WIDTH, "") for column in extra]
         origin = WorkbookOrigin.of(self._source) or WorkbookOrigin()
         with (
             edit_package(self._source) as package,
-            template_sheets(target, resource, layout, origin=origin) as (book, sheets),
+            template_sheets(target, resource, after=kept, headers=headers, origin=origin) as (
+                book,
+                sheets,
+            ),
         ):
             part = SheetList(package).part(self._sheet)
             formats, comments = CellFormats(package, part), read_comments(package, part)

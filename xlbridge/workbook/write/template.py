@@ -210,13 +210,8 @@ _REMARK_HEADER = {**_HEADER, "italic": True, "bg_color": style.REMARK, "font_col
 """Formats of the headers of required, optional and added columns."""
 
 
-@dataclass(frozen=True, slots=True)
-class AddedColumn:
-    """Column of a main sheet that is not the resource's, with its header, width and note."""
-
-    header: str
-    width: int
-    note: str = ""
+AddedColumn = tuple[str, int, str]
+"""Column of a main sheet that is not the resource's: its header, width and note."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,7 +236,6 @@ class SheetLayout:
 
 
 _REQUIRED_MARK = " *"
-_PLAIN = SheetLayout()
 
 
 def add_data_sheets(
@@ -266,11 +260,11 @@ def add_data_sheets(
         sheet.set_row_pixels(0, _HEADER_HEIGHT)
         columns = list(enumerate(part.sheet_columns, start=len(before)))
         last = len(columns) + len(before)
-        for index, one in (*enumerate(before), *enumerate(after, start=last)):
-            sheet.set_column(index, index, one.width)
-            sheet.write_string(0, index, one.header, remark)
-            if one.note:
-                sheet.write_comment(0, index, one.note, _COMMENT)
+        for index, (text, width, note) in (*enumerate(before), *enumerate(after, start=last)):
+            sheet.set_column(index, index, width)
+            sheet.write_string(0, index, text, remark)
+            if note:
+                sheet.write_comment(0, index, note, _COMMENT)
         for index, column in columns:
             header = layout.header(column)
             sheet.set_column(index, index, _width(column, header), cell_format(book, column))
@@ -295,9 +289,9 @@ def add_data_sheets(
             ranges = (f"{cell_address(2, i)}:{cell_address(_LAST_ROW + 1, i)}" for i in texts)
             sheet.ignore_errors({"number_stored_as_text": " ".join(ranges)})
         widths = [
-            *(one.width for one in before),
+            *(width for _, width, _ in before),
             *(_width(column, layout.header(column)) for _, column in columns),
-            *(one.width for one in after),
+            *(width for _, width, _ in after),
         ]
         sheet.set_comments_author("xlbridge")
         sheet.freeze_panes(1, 0)
@@ -590,8 +584,14 @@ def write_template(
     ``lists`` are the records of registries that the linked columns of ``resource`` offer. Files
     are reproducible. Raises ``UsageError`` if the file cannot be written.
     """
-    layout = SheetLayout(headers=headers, instructions_first=True)
-    with template_sheets(path, resource, layout, shared=not lists.lists, lists=lists):
+    with template_sheets(
+        path,
+        resource,
+        headers=headers,
+        instructions_first=True,
+        shared=not lists.lists,
+        lists=lists,
+    ):
         pass
 
 
@@ -599,17 +599,29 @@ def write_template(
 def template_sheets(
     path: Path,
     resource: Resource,
-    layout: SheetLayout = _PLAIN,
     *,
+    before: Sequence[AddedColumn] = (),
+    after: Sequence[AddedColumn] = (),
+    headers: Headers = "titles",
+    instructions_first: bool = False,
+    summary: Report | None = None,
     shared: bool = False,
     lists: RegistryLists = NO_LISTS,
     origin: WorkbookOrigin = _NO_ORIGIN,
 ) -> Iterator[tuple[xlsxwriter.Workbook, Mapping[str, Worksheet]]]:
     """Yield a workbook in the layout of the template, and its data sheets by name.
 
-    Rows of a sheet must be written in order. The workbook carries ``origin`` with the resource and
+    The fields of ``SheetLayout`` are its layout. Rows of a sheet must be written in order. The
+    workbook carries ``origin`` with the resource and
     its layout. Raises ``UsageError`` if the file cannot be written.
     """
+    layout = SheetLayout(
+        before=before,
+        after=after,
+        headers=headers,
+        instructions_first=instructions_first,
+        summary=summary,
+    )
     list_ranges = lists.ranges()
     fingerprint = Fingerprint.parse(resource.fingerprint)
     linked = tuple(
