@@ -114,7 +114,7 @@ bench: $(VENV)/.dev $(VENV)-users/.done ## ratios, printed; nothing is asserted
 	$(BIN)/python benchmarks/page.py
 
 templates: schemas ## writes templates/ anew from schemas/
-	$(BIN)/python -m xlbridge template --all templates --force
+	$(BIN)/python -m xlbridge --lang pt-BR template --all templates --force
 
 reference: schemas ## writes docs/reference/ and the client's stub anew from the code
 	$(BIN)/python docs/generate_reference.py

@@ -9,8 +9,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from xlbridge.resources.names.column_names import SHIPPED_FILE
-from xlbridge.resources.schema_content import completed
+from xlbridge.resources.names.column_names import SHARED_COLUMNS, SHIPPED_FILE
+from xlbridge.resources.schema_content import completed, shared_columns
 from xlbridge.resources.schema_folders import shipped_folder
 from xlbridge.resources.yaml_files import YamlDocument
 
@@ -27,6 +27,11 @@ def shipped_json() -> str:
         files.append(
             f"{_json(path.relative_to(folder).as_posix())}: {{\n" + ",\n".join(blocks) + "\n}"
         )
+    titles = {
+        name: {"title": body["title"], "title_en": body["title_en"]}
+        for name, body in shared_columns().items()
+    }
+    files.append(f"{_json(SHARED_COLUMNS)}: {_lines(titles)}")
     return "{\n" + ",\n".join(files) + "\n}\n"
 
 

@@ -206,3 +206,25 @@ def write_workbook(path: Path, **sheets: Sequence[Mapping[str, Any]]) -> Path:
             for number, row in enumerate(rows, start=1):
                 sheet.write_row(number, 0, [row.get(header) for header in headers])
     return path
+
+
+def header_of(sheet: Any) -> list[Any]:
+    """Return the first row of a sheet, with the interface's names for the titles that have them in
+    their notes."""
+    return [_name_in_note(cell) or cell.value for cell in sheet[1]]
+
+
+def rows_of(sheet: Any) -> list[Sequence[Any]]:
+    """Return the values of a sheet, with the header as ``header_of`` returns it."""
+    return [header_of(sheet), *sheet.iter_rows(min_row=2, values_only=True)]
+
+
+def _name_in_note(cell: Any) -> str:
+    note = cell.comment.text if cell.comment else ""
+    return str(note).rpartition("\n")[2].removeprefix("Nome no sistema: ")
+
+
+def data_sheet(book: Any) -> Any:
+    """Return the first sheet with data: neither a summary nor instructions."""
+    summaries = {"Resumo do envio", "Upload summary", INSTRUCTIONS_SHEET}
+    return next(sheet for sheet in book.worksheets if sheet.title not in summaries)

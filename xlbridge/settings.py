@@ -58,6 +58,9 @@ class CsvForm:
 
 
 DateOrder = Literal["dmy", "mdy"]
+Headers = Literal["titles", "names"]
+"""Headers of workbooks: titles for people, or the interface's names for programs."""
+
 NumberStyle = Literal["pt", "en"]
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from batch_parts import RunBatch, WritePlan, report, states, write_payables
 from openpyxl import load_workbook
+from sheets import data_sheet, header_of
 
 PAYABLES = (
     "name: a\nsteps:\n  p:\n    upload: p*.xlsx\n    resource: contaspagar\n    mode: queue\n"
@@ -23,8 +24,8 @@ def test_a_workbook_that_was_renamed_after_it_was_sent_counts_once(
     assert (unit["name"], unit["state"]) == ("p-2.xlsx", "partial")
     assert found["rows"] == before["rows"]
     opened = load_workbook(sent)
-    page = opened.worksheets[0]
-    column = [cell.value for cell in page[1]].index("codigoDaContaCorrente") + 1
+    page = data_sheet(opened)
+    column = header_of(page).index("codigoDaContaCorrente") + 1
     page.cell(3, column).value = 1
     opened.save(sent)
     found = report(run_batch("resume", "--yes", "--format", "json"), 0)

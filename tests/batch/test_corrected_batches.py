@@ -14,6 +14,7 @@ from batch_parts import (
     write_payables,
 )
 from openpyxl import load_workbook
+from sheets import data_sheet, header_of
 from upload_parts import new_cnpj
 
 PAYABLES = """\
@@ -42,8 +43,8 @@ def test_rejected_rows_are_sent_again_once_they_are_corrected(
     else:
         rejects = next(tmp_path.glob("payables-rej*.xlsx"))
         mended = load_workbook(rejects)
-        sheet = mended.worksheets[0]
-        header = [cell.value for cell in sheet[1]]
+        sheet = data_sheet(mended)
+        header = header_of(sheet)
         column = header.index("codigoDaContaCorrente") + 1
         for row in range(2, sheet.max_row + 1):
             if sheet.cell(row, column).value == 99999:
@@ -64,7 +65,7 @@ def test_a_corrected_workbook_may_be_formatted_differently(
     write_payables(tmp_path, book.name, 501, 501)
     assert states(report(run_batch("run", plan, "--yes", "--format", "json"), 0)) == {"p": "done"}
     opened = load_workbook(book)
-    opened.worksheets[0].column_dimensions["A"].width = 40
+    data_sheet(opened).column_dimensions["A"].width = 40
     opened.save(book)
     assert states(report(run_batch("run", plan, "--yes", "--format", "json"), 0)) == {"p": "done"}
 
@@ -76,7 +77,7 @@ def test_a_workbook_that_was_changed_after_it_was_sent_is_not_sent_again(
     book = write_payables(tmp_path, "p.xlsx", 501)
     report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     opened = load_workbook(book)
-    opened.worksheets[0].column_dimensions["A"].width = 40
+    data_sheet(opened).column_dimensions["A"].width = 40
     opened.save(book)
     assert states(report(run_batch("run", plan, "--yes", "--format", "json"), 0)) == {"p": "done"}
     write_payables(tmp_path, "p.xlsx", 501, 501)
@@ -106,8 +107,8 @@ def test_a_workbook_that_vanished_after_it_was_sent_still_counts(
     assert "is gone" in found["steps"][0]["units"][1]["problem"]
     (rejects,) = tmp_path.glob("p-*rej*.xlsx")
     mended = load_workbook(rejects)
-    sheet = mended.worksheets[0]
-    column = [cell.value for cell in sheet[1]].index("codigoDaContaCorrente") + 1
+    sheet = data_sheet(mended)
+    column = header_of(sheet).index("codigoDaContaCorrente") + 1
     sheet.cell(2, column).value = 1
     mended.save(rejects)
     found = report(run_batch("run", plan, "--yes", "--format", "json"), 0)

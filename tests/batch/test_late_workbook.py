@@ -5,7 +5,7 @@ from typing import Any
 
 from batch_parts import RunBatch, WritePlan, report
 from openpyxl import load_workbook
-from sheets import GOOD, write_rows
+from sheets import GOOD, data_sheet, header_of, write_rows
 
 from xlbridge.client import Client
 
@@ -127,8 +127,8 @@ def test_held_rows_corrected_in_the_rejects_workbook_are_sent(
     report(run_batch("run", plan, "--yes", "--format", "json"), 1)
     (rejects,) = tmp_path.glob("mend-b-rejeitadas-*.xlsx")
     book = load_workbook(rejects)
-    sheet = book.worksheets[0]
-    column = [cell.value for cell in sheet[1]].index("numeroDoDocumento") + 1
+    sheet = data_sheet(book)
+    column = header_of(sheet).index("numeroDoDocumento") + 1
     sheet.cell(2, column).value = "MEND-901"
     book.save(rejects)
     done = report(run_batch("resume", "--yes", "--format", "json"), 0)
@@ -160,8 +160,8 @@ def test_a_row_of_totals_is_left_out_and_stops_nothing(
     plan = write_plan(PLAN.format(name="sum", files="sum-*.xlsx"))
     path = write_titles(tmp_path, "sum-a.xlsx", "SUM", range(3), "Mensalidade")
     book = load_workbook(path)
-    sheet = book.worksheets[0]
-    header = [cell.value for cell in sheet[1]]
+    sheet = data_sheet(book)
+    header = header_of(sheet)
     sheet.cell(5, header.index("historico") + 1).value = "TOTAL"
     sheet.cell(5, header.index("valorDoLancamento") + 1).value = 303.0
     book.save(path)

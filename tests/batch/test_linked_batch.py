@@ -7,7 +7,7 @@ from typing import Any
 from batch_parts import WritePlan
 from environment import Xlbridge, credentials
 from openpyxl import load_workbook
-from sheets import write_records, write_rows
+from sheets import data_sheet, header_of, write_records, write_rows
 
 from xlbridge.client import Client
 from xlbridge.resources.references import REFERENCES
@@ -33,8 +33,8 @@ def mend(folder: Path) -> None:
     """Correct the seller in the rejects workbook of the clients."""
     [rejects] = folder.glob("clients-rejeitadas-*.xlsx")
     book = load_workbook(rejects)
-    page = book.worksheets[0]
-    columns = [cell.value for cell in page[1]]
+    page = data_sheet(book)
+    columns = header_of(page)
     page.cell(2, columns.index("codigoDoVendedor") + 1).value = SELLER
     book.save(rejects)
 

@@ -9,9 +9,10 @@ import pytest
 from batch_parts import RunBatch, WritePlan, report, row_counts, states
 from environment import Xlbridge, credentials
 from openpyxl import load_workbook
-from sheets import GOOD, write_records
+from sheets import GOOD, data_sheet, header_of, write_records
 
 from xlbridge.sandbox import RunningSandbox
+from xlbridge.workbook import STATUS_COLUMNS
 
 PLAN = """\
 name: {name}
@@ -47,9 +48,10 @@ def payables(name: str, count: int, *, wrong: int = 0) -> list[dict[str, object]
 
 def statuses(path: Path) -> list[str]:
     """Return the states in the status column of a copy."""
-    sheet = load_workbook(path).worksheets[0]
-    header = [cell.value for cell in sheet[1]]
-    column = header.index("situação no envio") + 1
+    sheet = data_sheet(load_workbook(path))
+    header = header_of(sheet)
+    title = next(one for one in STATUS_COLUMNS[0].to_json().values() if one in header)
+    column = header.index(title) + 1
     return [str(sheet.cell(row, column).value) for row in range(2, sheet.max_row + 1)]
 
 

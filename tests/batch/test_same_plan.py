@@ -22,7 +22,7 @@ from environment import Xlbridge, clean_environment, credentials
 from lossy_proxy import lossy_proxy
 from openpyxl import load_workbook
 from sandboxes import sandbox_process
-from sheets import write_records
+from sheets import data_sheet, header_of, write_records
 from upload_parts import new_cnpj
 
 from xlbridge.sandbox import RunningSandbox
@@ -109,8 +109,8 @@ def test_the_token_of_corrected_rejects_is_the_same(
     assert report(run_batch("run", plan, "--yes", "--format", "json"), 1)["rows"]["rejected"] == 1
     [rejects] = tmp_path.glob("some-rejeitadas-*.xlsx")
     book = load_workbook(rejects)
-    sheet = book.worksheets[0]
-    column = [cell.value for cell in sheet[1]].index("codigoDaContaCorrente") + 1
+    sheet = data_sheet(book)
+    column = header_of(sheet).index("codigoDaContaCorrente") + 1
     sheet.cell(2, column).value = 1
     book.save(rejects)
     token = token_of_both(run_batch, plan)

@@ -15,6 +15,7 @@ from typing import Any
 import openpyxl
 import python_calamine
 from openpyxl.utils.escape import unescape
+from sheets import header_of
 
 from xlbridge.export.flatten import Flattener
 from xlbridge.export.formats.base import CELLS_AS_JSON, OpenOutput, Table
@@ -80,7 +81,10 @@ def write_all(
 def read_openpyxl(path: Path) -> dict[str, Rows]:
     workbook = openpyxl.load_workbook(path)
     return {
-        sheet.title: [[_unescaped(cell.value) for cell in row] for row in sheet.iter_rows()]
+        sheet.title: [
+            header_of(sheet),
+            *([_unescaped(cell.value) for cell in row] for row in sheet.iter_rows(min_row=2)),
+        ]
         for sheet in workbook
     }
 

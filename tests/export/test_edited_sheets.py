@@ -11,14 +11,16 @@ from typing import Any
 
 import pytest
 from exporting import export
+from openpyxl import load_workbook
 from sampling import every
-from sheets import write_workbook
+from sheets import data_sheet, write_workbook
 
 from xlbridge.client import Client, Record, Target
 from xlbridge.errors import UsageError
 from xlbridge.export import LISTINGS, Filter, Filters
 from xlbridge.export.layout import require_records_of
 from xlbridge.export.listing_model import Listing, children_of
+from xlbridge.i18n import override_language
 from xlbridge.resources import (
     Catalogue,
     Column,
@@ -151,7 +153,11 @@ def test_unedited_rows_are_unchanged_and_each_edit_is_detected(
     path = tmp_path / "sheet.xlsx"
     filters = filters_of(listing, client)
     settled = LISTINGS[listing].is_settled
-    export(client, listing, path, filters, as_template=resource.name, settled=settled)
+    with override_language("pt-BR"):
+        layout = {"as_template": resource.name, "settled": settled}
+        export(client, listing, path, filters, headers="titles", **layout)
+    titles = [c.value for c in data_sheet(load_workbook(path))[1]]
+    assert not {column.name for column in resource.columns}.intersection(titles)
     sheet = validate_workbook(path, catalogue)
     assert sheet.resource == resource
     # Nothing is counted in the inventories of the demo company.

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from environment import Xlbridge, credentials
 from fake_system import fake_system
+from sheets import header_of, rows_of
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -53,8 +54,9 @@ def test_an_import_sheet_has_the_numbers_of_its_records(
     layout = ["--as-template", "contasreceber"]
     assert xlbridge("export", "contasreceber", "-o", output, *layout, **environment).returncode == 0
     assert xlbridge("export", "contasreceber", "-o", plain, **environment).returncode == 0
-    header, *rows = openpyxl.load_workbook(output)["contasreceber"].iter_rows()
-    names = [cell.value for cell in header]
+    sheet = openpyxl.load_workbook(output)["contasreceber"]
+    header, names = sheet[1], header_of(sheet)
+    rows = list(sheet.iter_rows(min_row=2))
     numbers = ["codigoDoExercicio", "numeroDaTransacao", "sequenciaDaTransacao"]
     assert names[-3:] == numbers
     assert len(set(names)) == len(names)
@@ -120,9 +122,9 @@ def test_lists_of_a_record_have_their_own_sheet(tmp_path: Path, xlbridge: Xlbrid
     )
     assert manifest["left_out"] == {"rateio.parecer": 1}
     book = openpyxl.load_workbook(output)
-    header, *titles = book["contasreceber"].iter_rows(values_only=True)
+    header, *titles = rows_of(book["contasreceber"])
     assert [row[header.index("chave")] for row in titles] == ["2026/1/7/1", "2026/1/8/1"]
-    header, *parts = book["rateio"].iter_rows(values_only=True)
+    header, *parts = rows_of(book["rateio"])
     columns = [header.index(name) for name in ("chave", "codigoDoProjeto", "valor")]
     assert [[row[index] for index in columns] for row in parts] == [
         ["2026/1/7/1", 3, 4.25],
@@ -139,7 +141,7 @@ def test_a_dropped_time_of_day_is_reported(tmp_path: Path, xlbridge: Xlbridge) -
     assert manifest["left_out"] == {"dataDeEmissao.time": 1}
     assert manifest["zones"] == {"dataDeVencimento": ["-03:00"]}
     assert "dataDeVencimento -03:00" in stderr
-    (header, row) = openpyxl.load_workbook(output)["contasreceber"].iter_rows(values_only=True)
+    (header, row) = rows_of(openpyxl.load_workbook(output)["contasreceber"])
     assert row[header.index("dataDeEmissao")] == datetime(2026, 11, 5)
     assert row[header.index("dataDeVencimento")] == datetime(2026, 11, 30)
 
@@ -204,7 +206,7 @@ def read_dates(path: Path) -> tuple[Any, Any]:
         case ".parquet":
             (row,) = pq.read_table(path).to_pylist()
         case _:
-            header, cells = openpyxl.load_workbook(path)["contasreceber"].values
+            header, cells = rows_of(openpyxl.load_workbook(path)["contasreceber"])
             row = dict(zip(header, cells, strict=True))
     return row["dataDeEmissao"], row["dataDeVencimento"]
 
@@ -225,7 +227,7 @@ def test_an_import_sheet_has_exact_numbers_and_dates(tmp_path: Path, xlbridge: X
         "valorDoLancamento": 9965.28,
     }
     exported_titles(xlbridge, output, odd, options=("--as-template", "contasreceber"))
-    (header, row) = openpyxl.load_workbook(output)["contasreceber"].iter_rows(values_only=True)
+    (header, row) = rows_of(openpyxl.load_workbook(output)["contasreceber"])
     cells = dict(zip(header, row, strict=True))
     assert cells["valorDoLancamento"] == 9965.28
     assert cells["dataDeEmissao"] == "0001-01-01T00:00:00"

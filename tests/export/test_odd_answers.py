@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from environment import ROOT, Xlbridge
 from fake_system import FakeSystem, fake_system
+from sheets import rows_of
 
 import xlbridge as xb
 
@@ -72,7 +73,7 @@ def values_in(output: Path, field: str) -> list[Any]:
             return [json.loads(line)[field] for line in output.read_text("utf-8").splitlines()]
         case ".parquet":
             return list(pd.read_parquet(output)[field])
-    rows = list(openpyxl.load_workbook(output)["contasreceber"].values)
+    rows = rows_of(openpyxl.load_workbook(output)["contasreceber"])
     return [row[rows[0].index(field)] for row in rows[1:]]
 
 
@@ -112,7 +113,7 @@ def test_an_import_sheet_keeps_odd_values_as_text(tmp_path: Path, xlbridge: Xlbr
     with fake_system({"/v2/financeiro/contasreceber": titles}) as system:
         stderr, _ = exported(xlbridge, system, output, "contasreceber", "--as-template")
     assert "0007" in stderr
-    rows = list(openpyxl.load_workbook(output)["contasreceber"].values)
+    rows = rows_of(openpyxl.load_workbook(output)["contasreceber"])
     header, _, *rows = rows if len(rows) == 5 else [rows[0], None, *rows[1:]]
     found = {name: [row[header.index(name)] for row in rows] for name in header if name}
     assert found["codigoDoCliente"] == [None, "0007", 8]

@@ -75,6 +75,7 @@ def test_exported_orders_equal_the_database(tmp_path: Path, scale: int) -> None:
     seed = ["--seed", "demo", "--scale", str(scale)]
     with sandbox_process(home, seed, clean_environment(home)) as sandbox:
         command = [sys.executable, "-m", "xlbridge", "export", "pedidos", "-o", str(output)]
+        command += ["--headers", "names"]
         process = subprocess.Popen(
             command,
             env=clean_environment(tmp_path / "own", **credentials(sandbox)),

@@ -19,12 +19,17 @@ from exporting import export
 from fake_system import Reply, replying_server
 from libreoffice import save_with_libreoffice
 from reading import Rows, read_calamine, read_openpyxl, write_all
+from sheets import header_of
 
 from xlbridge.client import Client, Target
 from xlbridge.errors import UsageError
 from xlbridge.export import LISTINGS
 from xlbridge.export.formats.xlsx import open_xlsx
+from xlbridge.i18n import LANGUAGES, Language, override_language
+from xlbridge.resources import normalize_header
+from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook import COVER_SHEET, WorkbookOrigin
+from xlbridge.workbook.read import read_workbook
 
 pytestmark = pytest.mark.one_database
 
@@ -126,7 +131,7 @@ def test_dates_are_dates(tmp_path: Path, value: str, read: object, form: str) ->
     path = tmp_path / "pedidos.xlsx"
     write_all(path, [order_with(dataDaOrdem=value)], PEDIDOS.sheets, open_xlsx)
     sheet = openpyxl.load_workbook(path)["pedidos"]
-    column = [cell.value for cell in sheet[1]].index("dataDaOrdem") + 1
+    column = header_of(sheet).index("dataDaOrdem") + 1
     assert (sheet.cell(2, column).value, sheet.cell(2, column).number_format) == (read, form)
 
 
@@ -134,7 +139,7 @@ def test_several_texts_become_lines_of_one_cell(tmp_path: Path) -> None:
     path = tmp_path / "pedidos.xlsx"
     write_all(path, [order_with(avisos=["um", "dois"])], PEDIDOS.sheets, open_xlsx)
     sheet = openpyxl.load_workbook(path)["pedidos"]
-    column = [cell.value for cell in sheet[1]].index("avisos") + 1
+    column = header_of(sheet).index("avisos") + 1
     assert sheet.cell(2, column).value == "um\ndois"
     assert sheet.cell(2, column).alignment.wrap_text
 
@@ -160,14 +165,33 @@ def test_a_wide_sheet_prints_on_several_pages_with_header_and_key(tmp_path: Path
     write_all(path, [order_with(valor=1, parcelas=[{}])], PEDIDOS.sheets, open_xlsx)
     workbook = openpyxl.load_workbook(path)
     wide, narrow = workbook["pedidos"], workbook["parcelas"]
-    letter = next(c.column_letter for c in wide[1] if c.value == "numeroDoPedido")
+    letter = wide.cell(1, header_of(wide).index("numeroDoPedido") + 1).column_letter
     assert wide.print_title_rows == narrow.print_title_rows == "$1:$1"
     assert wide.print_title_cols == f"${letter}:${letter}"
     assert (wide.page_setup.orientation, wide.page_setup.fitToHeight) == ("landscape", 0)
     assert {str(sheet.page_setup.paperSize) for sheet in workbook} == {wide.PAPERSIZE_A4}
     total_width = sum(wide.column_dimensions[c.column_letter].width for c in wide[1])
     assert 150 < total_width / wide.page_setup.fitToWidth <= 200
-    assert narrow.page_setup.fitToWidth == 2
+    assert wide.page_setup.fitToWidth > 1
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_titles_of_every_listing_are_unique_and_come_back_as_names(
+    tmp_path: Path, language: Language
+) -> None:
+    path = tmp_path / "x.xlsx"
+    for listing in LISTINGS.values():
+        for sheets in (listing.sheets, listing.in_detail().sheets):
+            with override_language(language):
+                write_all(path, [], sheets, open_xlsx)
+            book, read = openpyxl.load_workbook(path), read_workbook(path, WorkbookLimits())
+            for sheet, cells in zip(sheets, read.sheets, strict=True):
+                names = [column.name for column in sheet.columns]
+                titles = [str(cell.value) for cell in book[sheet.name][1]]
+                assert len(set(map(normalize_header, titles))) == len(titles), sheet.name
+                assert header_of(book[sheet.name]) == cells.row(0) == names
+                # Measures are spelled like words.
+                assert set(titles) & set(names) <= {"Peso", "Altura", "Largura", "Comprimento"}
 
 
 def test_a_full_sheet_continues_in_the_next(tmp_path: Path) -> None:

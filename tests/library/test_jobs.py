@@ -6,7 +6,7 @@ from pathlib import Path
 import openpyxl
 import pandas as pd
 import pytest
-from sheets import write_records
+from sheets import data_sheet, header_of, write_records
 
 import xlbridge as xb
 
@@ -34,8 +34,8 @@ def test_retry_sends_the_corrected_rows_of_a_rejects_workbook(
     with pytest.raises(xb.errors.UsageError, match=r"[Cc]onfirm"):
         erp.retry(outcome.rejects_file)
     book = openpyxl.load_workbook(outcome.rejects_file)
-    header = [cell.value for cell in book.active[1]]
-    book.active.cell(2, header.index("seuCodigo") + 1, "S-9")
+    sheet = data_sheet(book)
+    sheet.cell(2, header_of(sheet).index("seuCodigo") + 1, "S-9")
     book.save(outcome.rejects_file)
     retried = erp.retry(outcome.rejects_file, yes=True)
     assert (retried.state, retried.ok, retried.rows["accepted"]) == ("done", True, 1)

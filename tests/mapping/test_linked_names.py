@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from environment import Xlbridge, credentials
 from openpyxl import load_workbook
-from sheets import write_records, write_rows
+from sheets import header_of, write_records, write_rows
 
 import xlbridge as xb
 from xlbridge.sandbox import RunningSandbox
@@ -154,7 +154,7 @@ def test_values_offered_by_template_lists_become_codes(demo: Path, at_demo: Xlbr
     assert "  in the lists: the branches (3)\n" in made.stderr
     book = load_workbook(demo)
     sheet, registries = book["contasreceber"], book["Cadastros"]
-    names = [cell.value for cell in sheet[1]]
+    names = header_of(sheet)
     checks = {str(rule.sqref): rule.formula1 for rule in sheet.data_validations.dataValidation}
     assert checks["A2:A100001"] == "Cadastros!$A$4:$A$6"
     offered = {cell.value for cell in registries["A"]}

@@ -18,6 +18,7 @@ from typing import Any
 
 from ledger_oracle import compare_ledgers
 from openpyxl import load_workbook
+from sheets import data_sheet, header_of
 from subjects import PAYABLE
 from trials import SystemUnderTest
 
@@ -60,8 +61,8 @@ class KilledSheet:
         path, keys = self.home / "sheet.xlsx", PAYABLE.new_keys(ROWS)
         PAYABLE.write_keys(path, keys, self.system.customer)
         book = load_workbook(path)
-        sheet = book.worksheets[0]
-        supplier = [cell.value for cell in sheet[1]].index("codigoDoFornecedor") + 1
+        sheet = data_sheet(book)
+        supplier = header_of(sheet).index("codigoDoFornecedor") + 1
         right = sheet.cell(3, supplier).value
         sheet.cell(3, supplier).value = _NO_SUPPLIER
         book.save(path)

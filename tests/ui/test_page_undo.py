@@ -12,7 +12,7 @@ from environment import Xlbridge, credentials
 from openpyxl import load_workbook
 from playwright.sync_api import expect
 from running_page import RunningPage, open_workbook, wait_for_end
-from sheets import write_records
+from sheets import data_sheet, header_of, write_records
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -33,9 +33,9 @@ def write_payables(folder: Path, *documents: str) -> Path:
 
 def change_cell(path: Path, row: int, **values: object) -> None:
     book = load_workbook(path)
-    header = [cell.value for cell in book.worksheets[0][1]]
+    header = header_of(data_sheet(book))
     for column, value in values.items():
-        book.worksheets[0].cell(row, header.index(column) + 1).value = value
+        data_sheet(book).cell(row, header.index(column) + 1).value = value
     book.save(path)
 
 

@@ -7,7 +7,7 @@ import pytest
 from environment import Xlbridge
 from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
-from sheets import write_records
+from sheets import data_sheet, header_of, write_records
 from update_parts import Run, edit, titles, writes
 from upload_parts import MakeClients
 
@@ -28,8 +28,8 @@ def payables(name: str, count: int, *, wrong: tuple[int, ...] = ()) -> list[dict
 
 def column(path: Path, name: str) -> list[object]:
     """Return the values of a column of the first sheet."""
-    sheet = load_workbook(path).worksheets[0]
-    header = [cell.value for cell in sheet[1]]
+    sheet = data_sheet(load_workbook(path))
+    header = header_of(sheet)
     at = header.index(name) + 1
     return [sheet.cell(row, at).value for row in range(2, sheet.max_row + 1)]
 
@@ -42,7 +42,7 @@ def test_rows_of_the_queue_have_the_codes_of_their_records(
     assert (code, report["rows"]["accepted"]) == (0, 3)
     copy = tmp_path / "copia.xlsx"
     assert xlbridge("jobs", report["job"], "--annotate", copy, **proxy_environment).returncode == 0
-    codes = column(copy, "código no sistema")
+    codes = column(copy, "Code in the system")
     known = {"/".join(map(str, key)) for key in titles(client)}
     assert len({*codes}) == 3
     assert known.issuperset(codes)
@@ -111,12 +111,30 @@ def test_a_rejects_workbook_needs_no_job_and_belongs_to_one(
     assert run("jobs", second)[1]["rows"]["rejected"] == 1
 
 
+def test_a_rejects_workbook_begins_with_what_became_of_the_rows(rejected: Rejected) -> None:
+    _, rejects = rejected("RESUMO", 1, 3)
+    book = load_workbook(rejects)
+    summary, sheet = book.worksheets[:2]
+    shown = [row for row in summary.iter_rows(values_only=True) if any(row)]
+    assert {row[0]: row[1:3] for row in shown if row[0] in {"Accepted", "Rejected"}} == {
+        "Accepted": (3, 285.0),
+        "Rejected": (2, 190.0),
+    }
+    assert [row[1:3] for row in shown if row[0] == "Total"] == [(5, 475.0), (2, 190.0)]
+    assert f"xlbridge retry {rejects.name}" in str(shown)
+    wrong = sheet.cell(2, header_of(sheet).index("codigoDaContaCorrente") + 1)
+    reason = sheet["B2"].value
+    assert reason.startswith("Current account code: ")
+    assert sheet["C2"].value == "Correct the coloured cells."
+    assert wrong.comment.text == f"{reason}\n{sheet['C2'].value}"
+
+
 def test_a_rejected_row_may_become_two(run: Run, rejected: Rejected, client: Client) -> None:
     before = len(titles(client))
     _, rejects = rejected("METADE", 1, 3)
     book = load_workbook(rejects)
-    sheet = book.worksheets[0]
-    header = [cell.value for cell in sheet[1]]
+    sheet = data_sheet(book)
+    header = header_of(sheet)
     values = [sheet.cell(2, at + 1).value for at in range(len(header))]
     sheet.insert_rows(3)
     for at, value in enumerate(values):
@@ -134,15 +152,15 @@ def test_the_original_row_is_named_in_every_round(
     run: Run, rejected: Rejected, make_clients: MakeClients, client: Client
 ) -> None:
     job, rejects = rejected("VOLTA", 0, 2, 4)
-    assert column(rejects, "linha original") == [2, 4, 6]
+    assert column(rejects, "Original row") == [2, 4, 6]
     edit(rejects, "codigoDaContaCorrente", 2, 1)
     code, report = run("retry", rejects, "--yes")
     assert (code, report["rows"]["created"]) == (1, 1)
     second = Path(report["rejects_file"])
-    assert column(second, "linha original") == [4, 6]
+    assert column(second, "Original row") == [4, 6]
     edit(second, "codigoDaContaCorrente", 3, 1)
     code, report = run("retry", second, "--yes")
-    assert column(Path(report["rejects_file"]), "linha original") == [4]
+    assert column(Path(report["rejects_file"]), "Original row") == [4]
     assert run("jobs", job)[1]["rows"]["rejected"] == 1
 
 

@@ -1,7 +1,6 @@
 """A key that is corrected in a sheet that was sent before adds no second record."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from lookup_parts import keyed_row, write_row
 from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
 from sandboxes import sandbox_process
-from sheets import write_records
+from sheets import data_sheet, header_of, write_records
 from update_parts import Run, edit, writes
 from upload_parts import new_cnpj
 
@@ -130,10 +129,10 @@ def test_the_other_rows_are_sent_and_an_export_changes_the_record(
     options = ("-o", exported, "--as-template", "contaspagar")
     ended = xlbridge("export", "contaspagar", *options, **proxy_environment)
     assert ended.returncode == 0, ended.stderr
-    with closing(load_workbook(exported, read_only=True)) as book:
-        names, *rows = book.worksheets[0].iter_rows(values_only=True)
-        found = [row[names.index("numeroDoDocumento")] for row in rows].index(f"{document}-1")
-    edit(exported, column, found + 2, value)
+    sheet = data_sheet(load_workbook(exported))
+    at = header_of(sheet).index("numeroDoDocumento")
+    found = [row[at].value for row in sheet.rows].index(f"{document}-1")
+    edit(exported, column, found + 1, value)
     code, report = run("upload", exported, "--update", "--yes")
     assert (code, report["rows"]["updated"], report["rows"]["created"]) == (0, 1, 0), report
     code, report = run("upload", path, "--yes")
@@ -157,8 +156,8 @@ def test_a_row_added_beside_the_one_that_was_sent_is_new(
 ) -> None:
     path, document = bills
     book = load_workbook(path)
-    sheet = book.worksheets[0]
-    names = [cell.value for cell in sheet[1]]
+    sheet = data_sheet(book)
+    names = header_of(sheet)
     values = [cell.value for cell in sheet[2]]
     values[names.index("dataDeVencimento")] = date(2027, 1, 3)
     sheet.append(values)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from environment import Xlbridge, credentials
 from openpyxl import load_workbook
-from sheets import write_rows
+from sheets import header_of, write_rows
 from upload_parts import YES, existing_cnpj, new_cnpj, registered, row_counts, send_sheet
 
 from xlbridge.client import Client
@@ -52,7 +52,7 @@ def test_good_rows_are_sent_and_bad_rows_are_returned_unchanged(
     assert "  não enviada, aguardando você, linha 3: " in again.stderr
     book = load_workbook(report["rejects_file"])
     sheet = book["cliente"]
-    header = [cell.value for cell in sheet[1]]
+    header = header_of(sheet)
     row = dict(zip(header, [cell.value for cell in sheet[2]], strict=True))
     assert {name: row[name] for name in HEADER} == {
         "nomeComercial": "Ruim",
@@ -60,8 +60,8 @@ def test_good_rows_are_sent_and_bad_rows_are_returned_unchanged(
         "codigoDoTipoDeCliente": "1a",
         "email": "ana@exemplo.com",
     }
-    assert row["linha original"] == 3
-    assert "codigoDoTipoDeCliente" in row["motivo"]
+    assert row["Original row"] == 3
+    assert "codigoDoTipoDeCliente" in row["Reason"]
     for name, value in (("cnpj", corrected), ("codigoDoTipoDeCliente", 1)):
         sheet.cell(2, header.index(name) + 1).value = value
     book.save(report["rejects_file"])
@@ -135,5 +135,7 @@ def test_a_row_with_only_wrong_cells_does_not_shift_the_others(
     report = json.loads(done.stdout)
     assert report["rows"] == row_counts(read=4, accepted=1, held=3)
     sheet = load_workbook(report["rejects_file"])["tipocliente"]
-    rejected = [row[:3] for row in sheet.iter_rows(min_row=2, values_only=True)]
-    assert rejected == [("abc", None, 3), ("def", second, 4), ("ghi", last, 5)]
+    names = ("Original row", "codigoDoTipoDeCliente", "descricaoDoTipoDeCliente")
+    at = [header_of(sheet).index(name) for name in names]
+    rejected = [tuple(row[n] for n in at) for row in sheet.iter_rows(min_row=2, values_only=True)]
+    assert rejected == [(3, "abc", None), (4, "def", second), (5, "ghi", last)]

@@ -9,7 +9,7 @@ import pytest
 from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
 from sampling import across
-from sheets import write_workbook
+from sheets import header_of, write_workbook
 from update_parts import Run, writes
 from upload_parts import AT_ONCE, accepted_rows, send_sheet
 
@@ -120,7 +120,7 @@ def test_exported_counts_are_unchanged_until_one_is_edited(
     code, plan = run("upload", exported, "--list-rows", "--yes")
     assert (code, plan["plan"]["unchanged"]) == (0, 1), plan
     book = load_workbook(exported)
-    column = next(cell.column for cell in book["contagens"][1] if cell.value == "quantidade")
+    column = header_of(book["contagens"]).index("quantidade") + 1
     book["contagens"].cell(2, column).value = 5
     book.save(exported)
     code, plan = run("upload", exported, "--list-rows", "--yes")

@@ -10,7 +10,7 @@ import pytest
 from environment import Xlbridge
 from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
-from sheets import GOOD, write_records, write_workbook
+from sheets import GOOD, data_sheet, write_records, write_workbook
 from update_parts import Run, edit
 from upload_parts import new_cnpj
 
@@ -158,7 +158,7 @@ def test_an_undo_leaves_what_a_colleague_changed_before_a_late_comparison(
 ) -> None:
     job, path = kill_before_comparison("direct")
     book = load_workbook(path)
-    sheet = book.worksheets[0]
+    sheet = data_sheet(book)
     sheet.cell(1, sheet.max_column + 1).value = "dataDeEmissao"
     sheet.cell(3, sheet.max_column).value = date(2026, 10, 1)
     book.save(path)

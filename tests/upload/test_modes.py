@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from openpyxl import load_workbook
+from sheets import header_of
 from upload_parts import (
     YES,
     MakeClients,
@@ -102,12 +103,13 @@ def test_rejected_rows_are_reported_and_returned(
     (reported,) = report["rejected"]
     assert reported["row"] == 5
     assert registered(client, documents[0]) is (accepted == 1)
-    header, *returned = load_workbook(report["rejects_file"])["cliente"].values
-    rows = [dict(zip(header, row, strict=True)) for row in returned if any(row)]
+    sheet = load_workbook(report["rejects_file"])["cliente"]
+    returned = list(sheet.values)[1:]
+    rows = [dict(zip(header_of(sheet), row, strict=True)) for row in returned if any(row)]
     assert [row["cnpj"] for row in rows] == [*documents[accepted:]]
     assert [row["nomeComercial"] for row in rows] == [f"Outro {row['cnpj']}" for row in rows]
-    assert rows[-1]["linha original"] == 5
-    assert reported["message"] in rows[-1]["motivo"]
+    assert rows[-1]["Original row"] == 5
+    assert reported["message"] in rows[-1]["Reason"]
 
 
 def test_the_same_rows_are_not_sent_twice(

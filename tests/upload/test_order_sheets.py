@@ -204,7 +204,7 @@ def test_a_rejected_order_is_returned_with_its_items_and_retried(
     (rejected,) = report["rejected"]
     assert (rejected["row"], rejected["column"]) == (3, "produtos.1.idProduto")
     assert rejected["cell"] == "produtos!B5"
-    assert "produtos!B5 (idProduto)" in str(cell(copy, "motivo", 3))
+    assert "produtos!B5 (idProduto)" in str(cell(copy, "Reason", 3))
     assert [rule["column"] for rule in report["drift"]] == ["produtos.idProduto"]
     book = load_workbook(report["rejects_file"])
     items = [[cell.value for cell in row[:3]] for row in book["produtos"].iter_rows(min_row=2)]
@@ -283,12 +283,12 @@ def test_the_status_copy_has_the_numbers_of_the_orders(
     numbers = {
         str(order["observacao"]): str(order["numeroDoPedido"]) for order in orders_of(client, known)
     }
-    codes = [(cell(copy, "chave", n), cell(copy, "código no sistema", n)) for n in (2, 3)]
+    codes = [(cell(copy, "chave", n), cell(copy, "Code in the system", n)) for n in (2, 3)]
     assert dict(codes) == numbers
     items = load_workbook(copy)["produtos"]
     assert items.max_row == 5
     header = [one.value for one in items[1]]
-    assert header[-3:] == list(STATUS_COLUMNS)
+    assert header[-3:] == [column.en for column in STATUS_COLUMNS]
     statuses = [(row[0].value, *[one.value for one in row[-3:]]) for row in items.iter_rows(2)]
     assert statuses == [(one, "accepted", None, numbers[one]) for one in known for _ in range(2)]
 

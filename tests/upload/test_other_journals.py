@@ -11,6 +11,7 @@ from environment import Xlbridge, clean_environment, credentials
 from forked import Zygote
 from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
+from sheets import data_sheet, header_of
 from upload_parts import MakeClients, new_cnpj
 
 from xlbridge.client import Client
@@ -61,9 +62,9 @@ def test_rows_that_differ_from_their_record_are_held_with_both_values(
     assert row["differences"] == [
         {"column": "historico", "yours": "Outro texto", "theirs": "Mensalidade"}
     ]
-    sheet = load_workbook(held["rejects_file"]).worksheets[0]
-    columns = {cells[0].value: cells[1] for cells in sheet.iter_cols(max_row=2)}
-    assert "historico: sheet 'Outro texto', system 'Mensalidade'" in columns["motivo"].value
+    sheet = data_sheet(load_workbook(held["rejects_file"]))
+    columns = dict(zip(header_of(sheet), sheet[2], strict=True))
+    assert "History: sheet 'Outro texto', system 'Mensalidade'" in columns["Reason"].value
     assert columns["historico"].comment is not None
     assert histories_of(client, "OTHER-1") == ["Mensalidade"]
     code, again = upload(xlbridge, edited, "--again", "a second instalment", **colleague)

@@ -29,5 +29,5 @@ def test_rows_are_sent_and_their_status_is_written_to_a_copy(
     job = Uploads(context, client).run(write_job(context, client, path, "direct"), YES)
     write_status_copy(context, job, copy)
     sheet = openpyxl.load_workbook(copy).worksheets[0]
-    assert [cell.value for cell in sheet[1]] == [*HEADER, *STATUS_COLUMNS]
+    assert [cell.value for cell in sheet[1]] == [*HEADER, *(column.en for column in STATUS_COLUMNS)]
     assert [cell.value for cell in sheet[2]][:4] == [*row, "accepted"]

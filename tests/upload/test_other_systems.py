@@ -12,7 +12,7 @@ from environment import Xlbridge, clean_environment, credentials
 from libreoffice import save_with_libreoffice
 from openpyxl import load_workbook
 from sandboxes import sandbox_process
-from sheets import write_records
+from sheets import header_of, write_records
 from update_parts import edit
 
 import xlbridge as xb
@@ -155,7 +155,7 @@ def test_workbooks_say_what_they_belong_to(
     fingerprint = catalogue["produto"].fingerprint
     path = first.export(tmp_path / "import.xlsx", "--as-template")
     origin = WorkbookOrigin(
-        resource="produto", language="pt-BR", system=first.identity, template=fingerprint
+        resource="produto", language="en", system=first.identity, template=fingerprint
     )
     assert WorkbookOrigin.of(path) == origin
     migrated = tmp_path / "migrated.xlsx"
@@ -168,7 +168,7 @@ def test_workbooks_say_what_they_belong_to(
     assert WorkbookOrigin.of(first.export(tmp_path / "listing.csv")) is None
     blank = tmp_path / "blank.xlsx"
     assert first.command("template", "produto", "-o", blank).returncode == 0
-    origin = WorkbookOrigin(resource="produto", language="pt-BR", template=fingerprint)
+    origin = WorkbookOrigin(resource="produto", language="en", template=fingerprint)
     assert WorkbookOrigin.of(blank) == origin
 
 
@@ -286,7 +286,7 @@ def test_a_template_with_lists_belongs_to_the_system_of_its_lists(
     assert origin.system == first.identity
     book = load_workbook(path)
     sheet = book["produto"]
-    names = [*(cell.value for cell in sheet[1]), "idProduto"]
+    names = [*header_of(sheet), "idProduto"]
     sheet.cell(1, len(names)).value = "idProduto"
     number = next(n for n, (name, _) in first.products().items() if name == "Parafuso")
     record = {"codigoInterno": "P-1", "descricaoDoProduto": "Parafuso", "idProduto": number}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from environment import Xlbridge, credentials
 from openpyxl import load_workbook
+from sheets import header_of
 from upload_parts import YES, MakeClients, existing_cnpj, new_cnpj, write_job
 
 from xlbridge.client import Client, Target
@@ -22,9 +23,7 @@ def test_a_job_reports_the_retry_that_wrote_its_rows(
     first = json.loads(sent.stdout)
     assert (sent.returncode, first["rows"]["held"], first["settled"]) == (1, 1, None)
     book = load_workbook(first["rejects_file"])
-    book["cliente"].cell(
-        2, [c.value for c in book["cliente"][1]].index("cnpj") + 1
-    ).value = new_cnpj()
+    book["cliente"].cell(2, header_of(book["cliente"]).index("cnpj") + 1).value = new_cnpj()
     book.save(first["rejects_file"])
     retried = xlbridge("retry", first["job"], "--yes", "--format", "json", **environment)
     again = json.loads(retried.stdout)

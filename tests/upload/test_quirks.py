@@ -18,7 +18,7 @@ from make_month import Month, all_rows, write_month
 from openpyxl import load_workbook
 from sampling import sampled
 from sandboxes import sandbox_process
-from sheets import write_records
+from sheets import data_sheet, header_of, write_records
 from upload_parts import AT_ONCE, new_cnpj, write_job
 
 from xlbridge.connection import connect
@@ -493,8 +493,8 @@ def test_a_change_that_is_lost_is_noticed_in_whichever_row_it_is(start: Start) -
     assert (code, report["rows"]["accepted"]) == (0, 6), report
     tenant.declare(None)
     book = load_workbook(path)
-    sheet = book.worksheets[0]
-    at = [cell.value for cell in sheet[1]].index("ValorBruto") + 1
+    sheet = data_sheet(book)
+    at = header_of(sheet).index("ValorBruto") + 1
     sheet.cell(6, at).value = 100.65
     book.save(path)
     code, report = tenant.run("upload", path, "--update", "--yes")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from openpyxl import load_workbook
+from sheets import header_of
 from upload_parts import (
     YES,
     MakeClients,
@@ -50,7 +51,7 @@ def read_rejects(context: UploadContext, job: Job) -> ValidatedSheet:
 def correct(job: Job, row: int, document: str) -> None:
     book = load_workbook(job.last("rejects_file"))
     sheet = book["cliente"]
-    column = [cell.value for cell in sheet[1]].index("cnpj") + 1
+    column = header_of(sheet).index("cnpj") + 1
     sheet.cell(row, column).value = document
     book.save(job.last("rejects_file"))
 

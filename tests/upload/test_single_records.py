@@ -29,7 +29,7 @@ from record_parts import (
     new_descriptions,
 )
 from sampling import across, every
-from sheets import GOOD, write_records, write_workbook
+from sheets import GOOD, data_sheet, write_records, write_workbook
 from update_parts import Run, cell, edit, titles, writes
 from upload_parts import AT_ONCE, accepted_rows, new_cnpj, send_sheet
 
@@ -75,7 +75,7 @@ def test_codes_assigned_by_the_system_are_in_the_status_copy(
     path = make_types(tmp_path / "tipos.xlsx", names)
     copy = tmp_path / "situacao.xlsx"
     assert run("upload", path, "--yes", "--annotate", copy)[0] == 0
-    codes = [cell(copy, "código no sistema", row) for row in (2, 3, 4)]
+    codes = [cell(copy, "Code in the system", row) for row in (2, 3, 4)]
     assert sorted(map(str, codes)) == sorted(codes_of(client, names))
 
 
@@ -478,7 +478,7 @@ def test_rejected_single_records_are_in_the_rejects_workbook(
     path = write_records(tmp_path / "c.xlsx", "contaspagar", [{"codigoDoFornecedor": 999_999}])
     _, report = run("upload", path, "--mode", "records", "--yes")
     assert (report["state"], report["rows"]["rejected"]) == ("rejected", 1)
-    assert load_workbook(report["rejects_file"]).worksheets[0].max_row == 2
+    assert data_sheet(load_workbook(report["rejects_file"])).max_row == 2
 
 
 @pytest.mark.parametrize("seed", [1, 2])

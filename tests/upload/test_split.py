@@ -14,7 +14,7 @@ import pytest
 from fake_clock import FakeClock
 from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
-from sheets import write_records
+from sheets import header_of, write_records
 from upload_parts import (
     AT_ONCE,
     YES,
@@ -160,7 +160,7 @@ def test_corrected_rows_are_sent_again_in_parts_and_once_each(
 def set_cnpj(path: Path, row: int, document: str) -> None:
     book = load_workbook(path)
     sheet = book["cliente"]
-    column = [cell.value for cell in sheet[1]].index("cnpj") + 1
+    column = header_of(sheet).index("cnpj") + 1
     sheet.cell(row, column).value = document
     book.save(path)
 

@@ -22,7 +22,7 @@ from xlbridge.workbook import STATUS_COLUMNS
 def statuses_of(sheet: Worksheet) -> dict[int, tuple[object, ...]]:
     """Return the status columns of each row of the sheet, by row number."""
     header = [cell.value for cell in sheet[3]]
-    first = header.index(STATUS_COLUMNS[0]) + 1
+    first = header.index(STATUS_COLUMNS[0].en) + 1
     return {
         row: tuple(sheet.cell(row, first + offset).value for offset in range(3))
         for row in range(4, sheet.max_row + 1)
@@ -71,7 +71,7 @@ def test_a_status_copy_of_a_status_copy_replaces_the_columns(
     sent = Uploads(context, client).run(write_job(context, client, copy, "direct"), YES)
     write_status_copy(context, sent, tmp_path / "outra.xlsx")
     sheet = load_workbook(tmp_path / "outra.xlsx")["Clientes"]
-    assert [cell.value for cell in sheet[3]].count(STATUS_COLUMNS[0]) == 1
+    assert [cell.value for cell in sheet[3]].count(STATUS_COLUMNS[0].en) == 1
     assert statuses_of(sheet)[4][0] == "accepted"
 
 

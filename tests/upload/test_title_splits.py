@@ -9,7 +9,7 @@ import pytest
 import yaml
 from environment import Xlbridge
 from openpyxl import load_workbook
-from sheets import GOOD, write_workbook
+from sheets import GOOD, rows_of, write_workbook
 from update_parts import Run
 
 from xlbridge.client import Client
@@ -96,7 +96,7 @@ def test_a_title_whose_splits_were_removed_from_its_export_is_held(
     form = ("--as-template", "contaspagar", "-o", path)
     xlbridge("export", "contaspagar", *own, *form, **proxy_environment)
     book = load_workbook(path)
-    names, *titles = book["contaspagar"].iter_rows(values_only=True)
+    names, *titles = rows_of(book["contaspagar"])
     keys = {row[names.index("numeroDoDocumento")]: row[names.index("chave")] for row in titles}
     items = book["rateio"]
     for row in range(items.max_row, 1, -1):
@@ -155,7 +155,7 @@ def test_a_status_copy_of_a_foreign_sheet_has_the_states_of_titles_and_splits(
         [row[-3:] for row in book[sheet].iter_rows(values_only=True)]
         for sheet in ("contaspagar", "rateio")
     )
-    assert titles[0] == splits[0] == STATUS_COLUMNS
+    assert titles[0] == splits[0] == tuple(column.en for column in STATUS_COLUMNS)
     codes = [code for _, _, code in titles[1:]]
     assert titles[1:] == [("accepted", None, code) for code in codes]
     assert splits[1:] == [("accepted", None, code) for code in codes for _ in HALVES]

@@ -12,7 +12,7 @@ from openpyxl import load_workbook
 from record_parts import amounts_of, make_invoices
 from sampling import every
 from sandboxes import sandbox_process
-from sheets import write_records, write_workbook
+from sheets import data_sheet, write_records, write_workbook
 from update_parts import (
     ExportEdit,
     Run,
@@ -336,7 +336,7 @@ def test_a_pending_service_invoice_is_changed_and_an_emitted_one_is_held(
     pending, emitted = client.call(SERVICE_INVOICE_LIST, query=query)
     client.call(SERVICE_INVOICE_PROCESS, path={"id": emitted.idNF})
     book = load_workbook(path)
-    sheet = book.worksheets[0]
+    sheet = data_sheet(book)
     column = sheet.max_column + 1
     for row, content in enumerate(("idNF", pending.idNF, emitted.idNF), start=1):
         sheet.cell(row, column).value = content

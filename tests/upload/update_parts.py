@@ -1,7 +1,6 @@
 """Helpers for tests of changed records: edited workbooks, titles, requests."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
+from sheets import data_sheet, header_of
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client
@@ -24,8 +24,8 @@ Run = Callable[..., tuple[int, dict[str, Any]]]
 def edit(path: Path, column: str, row: int, value: object) -> Path:
     """Change one cell of the first sheet, and save."""
     book = load_workbook(path)
-    sheet = book.worksheets[0]
-    header = [str(cell.value) for cell in sheet[1]]
+    sheet = data_sheet(book)
+    header = header_of(sheet)
     sheet.cell(row, header.index(column) + 1).value = value
     book.save(path)
     return path
@@ -59,10 +59,8 @@ def differing(was: dict[Any, Any], now: dict[Any, Any]) -> list[tuple[Any, str]]
 
 def cell(path: Path, column: str, row: int) -> Any:
     """Return the value of a cell of the first sheet."""
-    with closing(load_workbook(path, read_only=True)) as book:
-        rows = book.worksheets[0].iter_rows(max_row=row, values_only=True)
-        header, *_, wanted = rows
-        return wanted[header.index(column)]
+    sheet = data_sheet(load_workbook(path))
+    return sheet.cell(row, header_of(sheet).index(column) + 1).value
 
 
 _LIMITING_FILTERS = {

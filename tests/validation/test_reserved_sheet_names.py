@@ -12,6 +12,7 @@ from sheets import (
     INSTRUCTIONS_SHEET,
     LISTS_SHEET,
     SUMMARY_SHEET,
+    header_of,
     write_page,
     write_records,
     write_rows,
@@ -52,13 +53,11 @@ def test_template_sheets_are_skipped_with_or_without_their_mark(
     path = tmp_path / "modelo.xlsx"
     write_template(path, catalogue[resource])
     book = openpyxl.load_workbook(path)
-    headers = [cell.value for cell in book[resource][1]]
-    book[resource].append([GOOD[resource].get(str(header)) for header in headers])
+    book[resource].append([GOOD[resource].get(name) for name in header_of(book[resource])])
     if marked:
         book[INSTRUCTIONS_SHEET]["A1"] = "Notas"
     else:
         book.custom_doc_props = CustomPropertyList()
-    book.move_sheet(INSTRUCTIONS_SHEET, -1)
     book.save(path)
     sheet = validate_workbook(path, catalogue)
     assert (sheet.sheet, list(sheet.rows), sheet.findings) == (resource, [2], [])

@@ -9,9 +9,11 @@ import openpyxl
 import pandas as pd
 import pytest
 from python_calamine import CalamineWorkbook
-from sheets import ERROR_FILL, INSTRUCTIONS_SHEET, TEMPLATE_PROPERTY
+from sheets import ERROR_FILL, INSTRUCTIONS_SHEET, TEMPLATE_PROPERTY, header_of
 
 from xlbridge.errors import UsageError
+from xlbridge.i18n import untranslated
+from xlbridge.report_forms import Report
 from xlbridge.resources import Resource, load_catalogue
 from xlbridge.workbook import REJECTS_COLUMNS, WorkbookOrigin
 from xlbridge.workbook.write import RejectedRows, write_records
@@ -21,6 +23,7 @@ RECEIVABLE = CATALOGUE["contasreceber"]
 ORIGIN = WorkbookOrigin(
     job="20261101-101010-abcd", system="http://erp#1", resource="contasreceber", language="pt-BR"
 )
+SUMMARY = Report(verdict=untranslated("ruim"))
 ROW: dict[str, Any] = {
     "codigoDaFilial": 1,
     "codigoDoCliente": 1001,
@@ -140,37 +143,37 @@ def test_a_folder_that_is_missing_is_reported(tmp_path: Path) -> None:
 def test_rejects_have_the_template_layout_and_the_reasons(tmp_path: Path) -> None:
     path = tmp_path / "rejects.xlsx"
     frame = frame_of(RECEIVABLE, ROW, {**ROW, "codigoDoCliente": 1002})
-    reasons = ["Cliente inativo.", "=mau"]
-    RejectedRows(RECEIVABLE, frame, reasons).write(path, [17, 400], ORIGIN)
+    reasons = [("Cliente inativo.", "Corrija."), ("=mau", "")]
+    RejectedRows(RECEIVABLE, frame, reasons).write(path, [17, 400], ORIGIN, SUMMARY)
     assert WorkbookOrigin.of(path) == replace(ORIGIN, template=RECEIVABLE.fingerprint)
     book = openpyxl.load_workbook(path)
     sheet = book[RECEIVABLE.name]
     lines = list(sheet.iter_rows(values_only=True))
-    assert lines[0] == (*(column.name for column in RECEIVABLE.columns), *REJECTS_COLUMNS)
-    assert [line[-2:] for line in lines[1:]] == [(17, reasons[0]), (400, reasons[1])]
-    assert [line[1] for line in lines[1:]] == [1001, 1002]
-    columns = len(RECEIVABLE.columns)
-    assert sheet.cell(2, columns + 1).data_type == "n"
-    assert sheet.cell(3, columns + 2).data_type == "s"
-    assert sheet["D2"].number_format == "@"
-    assert sheet.cell(3, columns + 2).number_format == "@"
+    added = [column.en for column in REJECTS_COLUMNS]
+    assert header_of(sheet) == [*added, *(column.name for column in RECEIVABLE.sheet_columns)]
+    assert [line[:3] for line in lines[1:]] == [(17, *reasons[0]), (400, "=mau", None)]
+    assert [line[4] for line in lines[1:]] == [1001, 1002]
+    assert (sheet["A2"].data_type, sheet["B3"].data_type) == ("n", "s")
+    assert (sheet["G2"].number_format, sheet["B3"].number_format) == ("@", "@")
+    assert book.worksheets[0]["A1"].value == f"Summary of the upload {ORIGIN.job}"
     assert len(sheet.data_validations.dataValidation) == len(RECEIVABLE.columns)
     assert INSTRUCTIONS_SHEET in book.sheetnames
     assert book.custom_doc_props[TEMPLATE_PROPERTY].value == RECEIVABLE.fingerprint
 
 
 def test_rejects_need_a_number_and_a_reason_for_each_row(tmp_path: Path) -> None:
-    rows = RejectedRows(RECEIVABLE, frame_of(RECEIVABLE, ROW), ["x"])
+    rows = RejectedRows(RECEIVABLE, frame_of(RECEIVABLE, ROW), [("x", "")])
     with pytest.raises(ValueError, match="1 rows, 2 numbers, 1 reasons"):
-        rows.write(tmp_path / "r.xlsx", [1, 2], ORIGIN)
+        rows.write(tmp_path / "r.xlsx", [1, 2], ORIGIN, SUMMARY)
 
 
 def test_text_like_a_formula_in_rejects_stays_text_when_edited(tmp_path: Path) -> None:
     path, frame = tmp_path / "rejects.xlsx", frame_of(RECEIVABLE, ROW, ROW)
     original = {0: {"dataDeVencimento": "=HOJE()"}, 1: {"dataDeVencimento": "amanhã"}}
-    RejectedRows(RECEIVABLE, frame, ["x", "y"], original).write(path, [2, 3], ORIGIN)
+    reasons = [("x", ""), ("y", "")]
+    RejectedRows(RECEIVABLE, frame, reasons, original).write(path, [2, 3], ORIGIN, SUMMARY)
     sheet = openpyxl.load_workbook(path)[RECEIVABLE.name]
-    index = [column.name for column in RECEIVABLE.columns].index("dataDeVencimento") + 1
+    index = header_of(sheet).index("dataDeVencimento") + 1
     formula, words = sheet.cell(2, index), sheet.cell(3, index)
     assert (formula.value, formula.data_type, formula.quotePrefix) == ("=HOJE()", "s", True)
     assert (words.value, bool(words.quotePrefix)) == ("amanhã", False)
@@ -180,13 +183,13 @@ def test_rejected_cells_are_marked(tmp_path: Path) -> None:
     path = tmp_path / "r.xlsx"
     frame = frame_of(RECEIVABLE, ROW, {**ROW, "historico": None})
     wrong = {0: {"codigoDoCliente"}, 1: {"historico"}}
-    reasons = ["não existe", "falta"]
-    RejectedRows(RECEIVABLE, frame, reasons, {}, wrong).write(path, [2, 3], ORIGIN)
+    reasons = [("não existe", "Corrija."), ("falta", "")]
+    RejectedRows(RECEIVABLE, frame, reasons, {}, wrong).write(path, [2, 3], ORIGIN, SUMMARY)
     sheet = openpyxl.load_workbook(path)["contasreceber"]
-    columns = {column.name: n for n, column in enumerate(RECEIVABLE.columns, start=1)}
+    columns = {name: n for n, name in enumerate(header_of(sheet), start=1)}
     client = sheet.cell(2, columns["codigoDoCliente"])
     history = sheet.cell(3, columns["historico"])
-    assert (client.value, client.comment.text) == (1001, "não existe")
+    assert (client.value, client.comment.text) == (1001, "não existe\nCorrija.")
     assert (history.value, history.comment.text) == (None, "falta")
     filled = {
         cell.coordinate

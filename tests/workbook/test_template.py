@@ -14,17 +14,18 @@ from openpyxl.formula import Tokenizer
 from openpyxl.formula.tokenizer import Token
 from openpyxl.worksheet.cell_range import MultiCellRange
 from openpyxl.worksheet.worksheet import Worksheet
-from sheets import INSTRUCTIONS_SHEET, LISTS_SHEET, TEMPLATE_PROPERTY
+from sheets import INSTRUCTIONS_SHEET, LISTS_SHEET, TEMPLATE_PROPERTY, header_of
 
 from xlbridge.cli.main import main
 from xlbridge.errors import UsageError
 from xlbridge.files import replace_atomically
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, override_language
 from xlbridge.resources import (
     Column,
     Kind,
     Resource,
     load_catalogue,
+    normalize_header,
 )
 from xlbridge.resources.references import listing_resource
 from xlbridge.validation import validate_workbook
@@ -62,7 +63,8 @@ def data_sheet(resource: str) -> Worksheet:
 @each_resource
 def test_the_committed_template_is_current(tmp_path: Path, resource: Resource) -> None:
     path = tmp_path / "generated.xlsx"
-    write_template(path, resource)
+    with override_language("pt-BR"):
+        write_template(path, resource)
     assert parts(committed(resource.name)) == parts(path), "run: make templates"
 
 
@@ -72,9 +74,16 @@ def test_every_committed_template_belongs_to_a_resource() -> None:
 
 
 @each_resource
-def test_the_header_has_the_exact_names_and_no_rows_below(resource: Resource) -> None:
+def test_the_header_has_marked_titles_required_first_and_no_rows_below(resource: Resource) -> None:
+    for part in (resource, *resource.children):
+        sheet = book_of(resource.name)[part.sheet]
+        columns = [*(c for c in part.columns if c.required)]
+        columns += [c for c in part.columns if not c.required]
+        titles = [f"{c.title.pt}{' *' if c.required else ''}" for c in columns]
+        assert [cell.value for cell in sheet[1]] == titles
+        assert len({normalize_header(title) for title in titles}) == len(titles)
+        assert header_of(sheet) == [column.name for column in columns]
     sheet = data_sheet(resource.name)
-    assert [cell.value for cell in sheet[1]] == [column.name for column in resource.columns]
     assert sheet.max_row == 1
     assert sheet.freeze_panes == "A2"
     assert sheet.print_title_rows == "$1:$1"
@@ -86,7 +95,7 @@ def test_required_and_optional_headers_look_different(resource: Resource) -> Non
     colours = {
         required: {
             cell.fill.fgColor.rgb
-            for cell, column in zip(sheet[1], resource.columns, strict=True)
+            for cell, column in zip(sheet[1], resource.sheet_columns, strict=True)
             if column.required is required
         }
         for required in (True, False)
@@ -98,7 +107,7 @@ def test_required_and_optional_headers_look_different(resource: Resource) -> Non
 @each_resource
 def test_each_header_has_a_comment_with_title_and_requirement(resource: Resource) -> None:
     sheet = data_sheet(resource.name)
-    for cell, column in zip(sheet[1], resource.columns, strict=True):
+    for cell, column in zip(sheet[1], resource.sheet_columns, strict=True):
         assert cell.comment is not None
         assert column.title.pt in cell.comment.text
         assert ("obrigatória" in cell.comment.text) is column.required
@@ -107,14 +116,14 @@ def test_each_header_has_a_comment_with_title_and_requirement(resource: Resource
 @each_resource
 def test_each_column_is_validated_and_formatted_to_row_10000(resource: Resource) -> None:
     sheet = data_sheet(resource.name)
-    for cell, column in zip(sheet[1], resource.columns, strict=True):
+    for cell, column in zip(sheet[1], resource.sheet_columns, strict=True):
         address = f"{cell.column_letter}10000"
         checks = [v for v in sheet.data_validations.dataValidation if address in v.cells]
         assert len(checks) == 1
         assert checks[0].promptTitle
         assert checks[0].prompt
         width = sheet.column_dimensions[cell.column_letter].width
-        assert width > len(column.name)
+        assert width > max(map(len, column.title.pt.split()))
 
 
 @pytest.mark.parametrize(
@@ -135,7 +144,7 @@ def test_excel_validation_follows_the_schema(
     resource: str, column: str, kind: str, formula: str | None
 ) -> None:
     sheet = data_sheet(resource)
-    letter = next(cell.column_letter for cell in sheet[1] if cell.value == column)
+    letter = sheet.cell(1, header_of(sheet).index(column) + 1).column_letter
     check = next(v for v in sheet.data_validations.dataValidation if f"{letter}2" in v.cells)
     assert check.type == kind
     if formula is not None:
@@ -154,7 +163,7 @@ def test_excel_validation_follows_the_schema(
 )
 def test_cells_are_formatted_for_their_kind(resource: str, column: str, number_format: str) -> None:
     sheet = data_sheet(resource)
-    letter = next(cell.column_letter for cell in sheet[1] if cell.value == column)
+    letter = sheet.cell(1, header_of(sheet).index(column) + 1).column_letter
     assert sheet.column_dimensions[letter].number_format == number_format
 
 
@@ -162,8 +171,8 @@ def test_cells_are_formatted_for_their_kind(resource: str, column: str, number_f
 def test_fingerprint_and_sheets(resource: Resource) -> None:
     book = book_of(resource.name)
     assert book.custom_doc_props[TEMPLATE_PROPERTY].value == resource.fingerprint
-    assert book.active is book[resource.name]
-    visible = [resource.name, *(child.sheet for child in resource.children), INSTRUCTIONS_SHEET]
+    assert book.active is book[INSTRUCTIONS_SHEET]
+    visible = [INSTRUCTIONS_SHEET, resource.name, *(child.sheet for child in resource.children)]
     assert book.sheetnames[: len(visible)] == visible
     assert all(book[name].sheet_state == "hidden" for name in book.sheetnames[len(visible) :])
 
@@ -172,8 +181,13 @@ def test_fingerprint_and_sheets(resource: Resource) -> None:
 def test_instructions_name_every_column_and_rule(resource: Resource) -> None:
     rows = list(book_of(resource.name)[INSTRUCTIONS_SHEET].iter_rows(values_only=True))
     first = [row[0] for row in rows]
+    assert [text[:2] for text in first if text and re.match(r"\d\. ", text)] == [
+        f"{number}." for number in range(1, 6)
+    ]
+    names = [row[1] for row in rows]
     for column in resource.columns:
-        assert column.title.pt in rows[first.index(column.name)]
+        assert column.title.pt == str(first[names.index(column.name)]).removesuffix(" *")
+    assert "2147483647" not in str(rows)
     rules = [text for text in first if text and text.startswith("• ")]
     sheets = (resource, *resource.children)
     assert len(rules) == sum(len(sheet.row_checks) for sheet in sheets)
@@ -212,7 +226,10 @@ def test_command_writes_to_the_given_path_and_prints_the_next_step(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert f"xlbridge validate {path}" in captured.err
-    assert openpyxl.load_workbook(path).sheetnames[0] == "cliente"
+    sheet = openpyxl.load_workbook(path)["cliente"]
+    assert sheet["A1"].value == "Trade name *"
+    assert main(["template", "cliente", "-o", str(path), "--force", "--headers", "names"]) == 0
+    assert openpyxl.load_workbook(path)["cliente"]["A1"].value == "nomeComercial"
 
 
 def test_command_writes_to_the_current_folder_by_default(
@@ -296,12 +313,12 @@ def test_excel_ignores_numbers_stored_as_text(resource: Resource) -> None:
     )
     covered = MultiCellRange(ranges.decode())
     sheet = data_sheet(resource.name)
-    for cell, column in zip(sheet[1], resource.columns, strict=True):
+    for cell, column in zip(sheet[1], resource.sheet_columns, strict=True):
         assert (f"{cell.column_letter}2" in covered) is column.kind.is_text
 
 
 def sheet_xml(path: Path) -> bytes:
-    return parts(path)["xl/worksheets/sheet1.xml"]
+    return parts(path)["xl/worksheets/sheet2.xml"]
 
 
 @pytest.mark.parametrize("name", ["demanding", *(resource.name for resource in RESOURCES)])
@@ -324,7 +341,7 @@ def test_templates_stay_within_the_limits_of_excel(tmp_path: Path, name: str) ->
         assert len(formula) <= 255
         assert not any(isinstance(token, Token) and token.type == "" for token in tokens(formula))
         assert formula.count('"') % 2 == 0
-    instructions = parts(path)["xl/worksheets/sheet2.xml"]
+    instructions = parts(path)["xl/worksheets/sheet1.xml"]
     heights = [float(height) for height in re.findall(rb' ht="([^"]+)"', instructions)]
     assert max(heights) <= 409
 
@@ -362,14 +379,17 @@ def test_the_key_column_of_child_sheets_is_narrow() -> None:
     book = book_of("pedido")
     for one in (resource, *resource.children):
         sheet = book[one.sheet]
-        [cell] = [cell for cell in sheet[1] if cell.value == "chave"]
+        [cell] = [
+            cell for cell, name in zip(sheet[1], header_of(sheet), strict=True) if name == "chave"
+        ]
         assert sheet.column_dimensions[cell.column_letter].width < 20
 
 
 @each_resource
 def test_the_instructions_show_complete_column_names(resource: Resource) -> None:
     sheet = book_of(resource.name)[INSTRUCTIONS_SHEET]
-    assert sheet.column_dimensions["A"].width > max(len(c.name) for c in resource.columns) + 2
+    names = next(one for one in sheet.column_dimensions.values() if one.min <= 2 <= one.max)
+    assert names.width > max(len(c.name) for c in resource.columns) + 2
     assert sum(it.width for it in sheet.column_dimensions.values()) < 220
 
 

@@ -181,7 +181,9 @@ class LinkedRows:
         self._places: dict[str, list[tuple[ValidatedSheet, int, bool]]] = {}
         for sheet in filter(lambda one: self.is_in(one.file), sheets):
             path = folder / sheet.file
-            column = SheetCodes.texts_of_column(path, sheet.sheet, link.column, sheet.limits)
+            column = SheetCodes.texts_of_column(
+                path, sheet.sheet, link.column, sheet.limits, sheet.resource
+            )
             number, texts = column or (0, {})
             self.sheets.append(sheet)
             sheet = replace(sheet, columns={**sheet.columns, link.column: number})

@@ -278,7 +278,7 @@ def _output_overview(
     content: list[object]
     if isinstance(step, ExportStep):
         filters = {name.value: str(value) for name, value in step.filters.values.items()}
-        content = [step.listing, step.output, filters, step.flat, step.as_template]
+        content = [step.listing, step.output, filters, step.flat, step.as_template, step.headers]
     else:
         listings = [
             [
@@ -361,7 +361,7 @@ def prepared_export(batch: Batch, step: ExportStep) -> "PreparedExport":
         known_ids=(),
     )
     return request.prepare(
-        OutputFile(batch.plan.folder / step.output),
+        OutputFile(batch.plan.folder / step.output, headers=step.headers),
         lambda: batch.environments.context(step.profile).catalogue,
     )
 

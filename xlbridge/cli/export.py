@@ -16,6 +16,7 @@ from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import (
     described_command,
     force_option,
+    headers_option,
     option,
     require_file_name,
     scheduler_option,
@@ -43,7 +44,7 @@ from xlbridge.i18n import Text
 from xlbridge.parallel import ExportTask, cluster_executor, export_all
 from xlbridge.report_forms import ReportForms
 from xlbridge.resources import load_catalogue
-from xlbridge.settings import Settings
+from xlbridge.settings import Headers, Settings
 
 _MAX_AT_ONCE = 8
 _METAVARS = {
@@ -174,6 +175,7 @@ def _parameter_name(name: Filter) -> str:
     pt="Busca tudo de novo, mesmo o que uma execução interrompida já buscou.",
     en="Fetches everything again, even what an interrupted run has fetched.",
 )
+@headers_option
 @scheduler_option
 @force_option
 def command(**options: Any) -> ExitCode:
@@ -227,6 +229,7 @@ class ExportArguments:
     keep_unknown: bool
     at_once: int
     fresh: bool
+    headers: Headers | None
     scheduler: str | None
     force: bool
 
@@ -254,7 +257,7 @@ def _prepare(arguments: ExportArguments, settings: Settings) -> PreparedExport:
         at_once=arguments.at_once,
         known_ids=(),
     )
-    output = OutputFile(arguments.output, arguments.form, arguments.csv_dialect)
+    output = OutputFile(arguments.output, arguments.form, arguments.csv_dialect, arguments.headers)
     export = request.prepare(output, partial(load_catalogue, settings.schemas))
     if arguments.continues_chain:
         export.require_chainable()

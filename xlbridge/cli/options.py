@@ -21,6 +21,7 @@ from xlbridge.settings import (
     CSV_ENCODINGS,
     SCHEMAS_VARIABLE,
     DateOrder,
+    Headers,
     NumberStyle,
     ParseOptions,
 )
@@ -352,6 +353,13 @@ force_option = option(
     is_flag=True,
     pt="Substitui um arquivo existente.",
     en="Replaces an existing file.",
+)
+
+headers_option = option(
+    "--headers",
+    type=click.Choice(get_args(Headers)),
+    pt="Cabeçalhos do .xlsx: títulos para pessoas (padrão) ou os nomes do sistema.",
+    en="Headers of an .xlsx: titles for people (default), or the system's names.",
 )
 
 status_copy_option = option(

@@ -12,6 +12,7 @@ from xlbridge.cli.options import (
     described_command,
     force_option,
     form_option,
+    headers_option,
     option,
     schemas_option,
 )
@@ -20,8 +21,8 @@ from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments, report_write_errors, require_distinct, require_new
 from xlbridge.i18n import Text, untranslated
-from xlbridge.resources import Catalogue, Resource, load_catalogue
-from xlbridge.settings import Settings, WorkbookLimits
+from xlbridge.resources import Catalogue, Resource, load_catalogue, normalize_header
+from xlbridge.settings import Headers, Settings, WorkbookLimits
 from xlbridge.workbook.write import write_template
 
 
@@ -64,6 +65,7 @@ from xlbridge.workbook.write import write_template
     pt="Inclui listas de escolha: clientes, fornecedores, produtos, filiais … do sistema.",
     en="Includes lists to choose from: the system's clients, suppliers, products, branches …",
 )
+@headers_option
 @schemas_option
 @force_option
 @form_option
@@ -74,6 +76,7 @@ def command(
     old: Path | None,
     sheet: str | None,
     with_lists: bool,
+    headers: Headers | None,
     force: bool,
     form: str,
 ) -> None:
@@ -91,7 +94,7 @@ def command(
         for path in () if force else shipped:
             require_new(path)
         for path, one in shipped.items():
-            write_template(path, one)
+            write_template(path, one, headers=headers or "titles")
             print_message(_WRITTEN.format(path=path))
         _print_written(shipped, form)
         return
@@ -108,12 +111,12 @@ def command(
     if not force:
         require_new(path)
     if old is not None:
-        _migrate(old, path, chosen, settings.limits, sheet)
+        _migrate(old, path, chosen, settings.limits, sheet, headers or "titles")
     else:
         if with_lists:
-            _write_with_lists(path, chosen, catalogue, settings)
+            _write_with_lists(path, chosen, catalogue, settings, headers or "titles")
         else:
-            write_template(path, chosen)
+            write_template(path, chosen, headers=headers or "titles")
         print_message(_WRITTEN.format(path=path))
     following = _NEXT if old is None else _CHECK
     print_message(following.format(path=as_arguments(path)))
@@ -126,7 +129,7 @@ def _print_written(paths: Iterable[Path], form: str) -> None:
 
 
 def _write_with_lists(
-    path: Path, resource: Resource, catalogue: Catalogue, settings: Settings
+    path: Path, resource: Resource, catalogue: Catalogue, settings: Settings, headers: Headers
 ) -> None:
     # Slow to import, and only needed here.
     from xlbridge.connection import connect
@@ -141,22 +144,27 @@ def _write_with_lists(
         show_progress(Text(pt="Lendo os cadastros", en="Reading the registries")) as activity,
     ):
         lists = registry_lists(client, form, print_message, activity.show)
-    write_template(path, form, lists)
+    write_template(path, form, lists, headers)
     for registry in lists.lists:
         title = REFERENCES[registry.registry].title
         print_message(_LISTED.format(title=title, n=len(registry.records)))
 
 
 def _migrate(
-    old: Path, path: Path, resource: Resource, limits: WorkbookLimits, sheet: str | None
+    old: Path,
+    path: Path,
+    resource: Resource,
+    limits: WorkbookLimits,
+    sheet: str | None,
+    headers: Headers,
 ) -> None:
     # Slow to import, and only needed here.
     from xlbridge.validation import migrate
 
-    migration = migrate(old, path, resource, limits, sheet)
+    migration = migrate(old, path, resource, limits, sheet, headers)
     print_message(_MIGRATED.format(path=path, rows=migration.rows))
     for header, name in migration.moved.items():
-        if header != name:
+        if resource.headers.get(normalize_header(header)) != name:
             print_message(untranslated("  {old} → {new}").format(old=header, new=name))
     for text, names in (
         (Text(pt="  novas, vazias: {names}", en="  new, empty: {names}"), migration.new),

@@ -83,7 +83,9 @@ class ExportRequest:
             layout=layout,
             format=file_format,
             files=output_paths(output.path, file_format, layout.sheets),
-            open_output=output_opener(file_format, output.csv_dialect, layout.template),
+            open_output=output_opener(
+                file_format, output.csv_dialect, layout.template, output.headers
+            ),
         )
 
 

@@ -229,7 +229,7 @@ def template_sheets(listing: Listing, resource: Resource) -> tuple[Sheet, ...]:
 
 
 def _columns(resource: Resource) -> list[ExportColumn]:
-    return [ExportColumn(column.name, column.kind) for column in resource.columns]
+    return [ExportColumn(column.name, column.kind) for column in resource.sheet_columns]
 
 
 class ImportRow:

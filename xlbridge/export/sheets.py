@@ -21,6 +21,7 @@ from urllib.parse import urlsplit, urlunsplit
 from xlbridge.client import Record
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
+from xlbridge.resources.names import field_title
 
 Cell = str | bool | list[str] | None
 """Content of a cell between an answer and a file.
@@ -50,6 +51,11 @@ class ExportColumn:
     def field(self) -> str:
         """The field of a record that the cells come from."""
         return self.source or self.name
+
+    @property
+    def title(self) -> str:
+        """The title for people, in the active language."""
+        return str(field_title(self.name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from xlbridge.library.sources import Source, as_file, read_source
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.resources import load_catalogue
-from xlbridge.settings import DateOrder, NumberStyle, ParseOptions, read_settings
+from xlbridge.settings import DateOrder, Headers, NumberStyle, ParseOptions, read_settings
 from xlbridge.validation import ValidatedSheet, ValidationRequest, fix_workbook
 from xlbridge.validation.mapping import mapping_text, propose_mapping, remembered_mappings
 from xlbridge.workbook.write import write_template
@@ -92,13 +92,14 @@ def template(
     resource: str,
     path: str | PathLike[str],
     *,
+    headers: Headers = "titles",
     schemas: str | PathLike[str] | None = None,
     force: bool = False,
 ) -> None:
     """Write the blank import workbook of a resource, as ``xlbridge template`` does.
 
-    Raises ``UsageError`` if there is no such resource, or the file cannot be written or exists
-    (``force`` replaces it).
+    ``headers`` are titles for people or the interface's names. Raises ``UsageError`` if there is no
+    such resource, or the file cannot be written or exists (``force`` replaces it).
     """
     folder = read_settings().schemas if schemas is None else existing_folder(schemas)
     chosen, target = load_catalogue(folder).named(resource), Path(path)
@@ -106,7 +107,7 @@ def template(
         raise UsageError(_NO_WORKBOOK_NAME.format(path=target))
     if not force:
         require_new(target)
-    write_template(target, chosen)
+    write_template(target, chosen, headers=headers)
 
 
 def fix(

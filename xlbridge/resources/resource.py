@@ -168,6 +168,11 @@ class Resource:
         return tuple(column for column in self.columns if column.name != KEY)
 
     @cached_property
+    def sheet_columns(self) -> tuple[Column, ...]:
+        """The columns in the order of templates: the required ones first."""
+        return tuple(sorted(self.columns, key=lambda column: not column.required))
+
+    @cached_property
     def by_name(self) -> Mapping[str, Column]:
         """The columns by their names."""
         return {column.name: column for column in self.columns}

@@ -7,7 +7,7 @@ from pathlib import Path
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Fingerprint, Resource
-from xlbridge.settings import WorkbookLimits
+from xlbridge.settings import Headers, WorkbookLimits
 from xlbridge.validation.headers.header_row import find_header_row, header_key, match_header
 from xlbridge.validation.headers.sheet_choice import choose_sheet
 from xlbridge.workbook import CellPosition, cell_address, column_letters
@@ -40,6 +40,7 @@ def migrate(
     resource: Resource,
     limits: WorkbookLimits,
     sheet: str | None = None,
+    headers: Headers = "titles",
 ) -> Migration:
     """Write the rows of a workbook into a new workbook of the resource's current template.
 
@@ -71,7 +72,16 @@ def migrate(
         moved = {column.header: column.name for column in planned if column.name is not None}
         older = OlderWorkbook(xlsx, cells.name)
         hidden, without_value = cells.raw.layout.hidden_rows, _without_value(cells)
-        older.write(target, resource, planned, position + 1, cells.height, hidden, without_value)
+        older.write(
+            target,
+            resource,
+            planned,
+            position + 1,
+            cells.height,
+            hidden,
+            without_value,
+            headers,
+        )
         return Migration(
             rows=sum(
                 any(column.value(row) != "" for column in cells.columns)

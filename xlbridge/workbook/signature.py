@@ -49,17 +49,25 @@ SUMMARY_NAME = "xlbridge.summary"
 COVER_SHEET = Text(pt="Exportação", en="Export cover")
 """First sheet of an export, with its filters, counts and control totals; never data."""
 
+UPLOAD_SUMMARY_SHEET = Text(pt="Resumo do envio", en="Upload summary")
+"""First sheet of a rejects workbook, with what became of the rows of the upload; never data."""
+
 INSTRUCTIONS_TITLE = "Modelo de importação: "
 """Beginning of the first cell of the instructions."""
 
 SUMMARY_TITLE = Text(pt="Resultado da conferência do xlbridge", en="What xlbridge found")
 """First cell of the sheet that lists the findings."""
 
+UPLOAD_SUMMARY_TITLE = Text(pt="Resumo do envio ", en="Summary of the upload ")
+"""Beginning of the first cell of that sheet."""
+
 COVER_TITLE = Text(pt="Exportação: ", en="Export: ")
 """Beginning of the first cell of a cover."""
 
 SHEETS_OF_PROPERTY: Mapping[str, frozenset[str]] = {
-    TEMPLATE_PROPERTY: frozenset({INSTRUCTIONS_SHEET, LISTS_SHEET}),
+    TEMPLATE_PROPERTY: frozenset(
+        {INSTRUCTIONS_SHEET, LISTS_SHEET, UPLOAD_SUMMARY_SHEET.pt, UPLOAD_SUMMARY_SHEET.en}
+    ),
     EXPORT_PROPERTY: frozenset({COVER_SHEET.pt, COVER_SHEET.en}),
 }
 """Sheets that xlbridge adds, by the custom property of the workbook."""
@@ -70,6 +78,8 @@ _FIRST_CELLS: Mapping[str, tuple[str, ...]] = {
     SUMMARY_SHEET: (SUMMARY_TITLE.pt, SUMMARY_TITLE.en),
     COVER_SHEET.pt: (COVER_TITLE.pt,),
     COVER_SHEET.en: (COVER_TITLE.en,),
+    UPLOAD_SUMMARY_SHEET.pt: (UPLOAD_SUMMARY_TITLE.pt,),
+    UPLOAD_SUMMARY_SHEET.en: (UPLOAD_SUMMARY_TITLE.en,),
 }
 
 
@@ -87,11 +97,19 @@ def is_generated_sheet(sheet: str, first_cells: Iterable[object]) -> bool:
     return any(isinstance(cell, str) and cell.startswith(starts) for cell in first_cells)
 
 
-STATUS_COLUMNS = ("situação no envio", "motivo", "código no sistema")
+STATUS_COLUMNS = (
+    Text(pt="Situação no envio", en="State in the upload"),
+    Text(pt="Motivo", en="Reason"),
+    Text(pt="Código no sistema", en="Code in the system"),
+)
 """Columns that a status copy adds after the data; not columns of the resource."""
 
-REJECTS_COLUMNS = ("linha original", "motivo")
-"""Columns that a rejects workbook adds after the data; not columns of the resource."""
+REJECTS_COLUMNS = (
+    Text(pt="Linha original", en="Original row"),
+    Text(pt="Motivo", en="Reason"),
+    Text(pt="O que fazer", en="What to do"),
+)
+"""Columns that a rejects workbook adds before the data; not columns of the resource."""
 
 
 _MAX_READ = 1_000_000

@@ -13,6 +13,7 @@ import pytest
 from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
 from proof_parts import AT, AT_ONCE, NOVEMBER, OCTOBER, TITLE, Bench, tamper, title_row
+from sheets import header_of
 from upload_parts import accepted_rows, new_cnpj
 
 from xlbridge.batch.proof.builder import build_proof
@@ -128,7 +129,7 @@ def test_rejected_rows_are_reported_and_corrected_ones_count_once(bench: Bench) 
     rejects = Path(job.last("rejects_file"))
     book = load_workbook(rejects)
     sheet = book["cliente"]
-    column = [cell.value for cell in sheet[1]].index("codigoDoVendedor") + 1
+    column = header_of(sheet).index("codigoDoVendedor") + 1
     assert sheet.cell(3, column).value == 99
     sheet.cell(3, column).value = 3
     book.save(rejects)

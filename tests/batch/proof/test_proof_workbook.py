@@ -44,8 +44,8 @@ def test_the_cover_lists_open_items(tmp_path: Path, month: Proof) -> None:
     )
     assert book.sheetnames == [
         "Proof",
-        "Steps",
         "Control totals",
+        "Steps",
         "Differences",
         "Open rows",
         "Rejected and held rows",
@@ -53,7 +53,12 @@ def test_the_cover_lists_open_items(tmp_path: Path, month: Proof) -> None:
         "Exports",
         "Workbooks",
         "Uploads",
+        "Source",
     ]
+    shown = [str(value) for line in lines(book, "Proof") for value in line if value]
+    assert {"Signatures", "Prepared by"} <= set(shown)
+    assert month.title.plan_sha256 in str(list(lines(book, "Source")))
+    assert month.title.plan_sha256 not in shown
 
 
 def test_pages_and_holes_are_in_the_language_of_the_proof(tmp_path: Path, month: Proof) -> None:
@@ -140,5 +145,5 @@ def test_it_is_written_in_portuguese_and_opens_in_libreoffice(tmp_path: Path, mo
         set_language("en")
     (again,) = save_with_libreoffice([tmp_path / "proof.xlsx"], tmp_path / "saved")
     book = load_workbook(again)
-    assert book.sheetnames[:3] == ["Prova", "Etapas", "Totais de controle"]
+    assert book.sheetnames[:3] == ["Prova", "Totais de controle", "Etapas"]
     assert book["Prova"]["A3"].value == "Em aberto: 10. Lidas de volta: 5 de 12 linhas."

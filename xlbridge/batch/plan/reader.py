@@ -269,7 +269,9 @@ class _PlanReader:
             as_template=step.as_template,
             settled=step.settled,
         )
-        request.prepare(OutputFile(Path(step.output)), lambda: self._catalogue)
+        request.prepare(
+            OutputFile(Path(step.output), headers=step.headers), lambda: self._catalogue
+        )
         return step
 
     def _comparison(self, key_path: YamlPath, body: Mapping[str, Any]) -> CompareStep:

@@ -19,7 +19,7 @@ from xlbridge.files import folded_name, matching_files
 from xlbridge.i18n import Text, untranslated
 from xlbridge.report_forms import list_first
 from xlbridge.resources.models import NOT_IN_FILES, Block, Name, OneOrMore, one_of, with_form
-from xlbridge.settings import CsvForm, ParseOptions
+from xlbridge.settings import CsvForm, Headers, ParseOptions
 from xlbridge.upload import Job, UploadOptions
 from xlbridge.upload.processing import KINDS
 from xlbridge.workbook import WorkbookMark
@@ -147,6 +147,7 @@ class ExportStep(
     flat: One sheet only: each row of this list joined to its record.
     as_template: Uses the layout of this resource's import sheet.
     settled: Settled titles may be written into an import sheet.
+    headers: Headers of an .xlsx: titles for people (default), or the system's names.
     manifest: The path of the manifest.
     """
 
@@ -156,6 +157,7 @@ class ExportStep(
     flat: Name | None = None
     as_template: Name | None = None
     settled: bool = False
+    headers: Headers | None = None
     manifest: Name | None = None
     filters: Annotated[Filters, NOT_IN_FILES] = Filters()
 

@@ -15,7 +15,6 @@ from xlbridge.batch.proof.model import (
     RowLocation,
     open_items,
     proof_state,
-    resource_lines,
     total_counts,
     verdict,
 )
@@ -457,19 +456,22 @@ _DIFFERENCE = Heading(Text(pt="Diferença (R$)", en="Difference (R$)"), 14, alar
 _TOTALS_TITLE = Text(pt="{resource} · {amount} por {by}", en="{resource} · {amount} by {by}")
 _COUNT = Text(pt="linhas", en="rows")
 _ABOUT_TOTALS = Text(
-    pt="Somas exatas ao centavo das linhas aceitas, como enviadas e como estão no sistema. A "
+    pt="Somas exatas ao centavo das linhas aceitas, como enviadas e como estão no sistema; por dia "
+    "só onde há diferença. A "
     "diferença é o valor lido de volta menos o valor enviado que pode ser lido. Um registro cuja "
     "data, cliente ou filial mudou é somado onde está no sistema.",
     en="Sums of the accepted rows, exact to the cent, as they were sent and as the system has "
-    "them. The difference is the amount read back minus the amount sent that can be read back. A "
-    "record whose date, client or branch has changed is counted where the system has it.",
+    "them; by day only where they differ. The difference is the amount read back minus the amount "
+    "sent that can be read back. A record whose date, client or branch has changed is counted "
+    "where the system has it.",
 )
 
 
 def _total_tables(proof: Proof) -> Iterator[Table]:
     if not proof.totals:
         yield Table(sheet=_TOTALS_SHEET, lines=(), none=_NO_TOTALS, about=_ABOUT_TOTALS)
-    for index, table in enumerate(proof.totals):
+    shown = [table for table in proof.totals if not (table.by_day and table.agrees)]
+    for index, table in enumerate(shown):
         title = _TOTALS_TITLE.format(
             resource=table.resource, amount=table.amount or _COUNT, by=table.by
         )
@@ -543,13 +545,14 @@ def proof_content(proof: Proof) -> Report:
         title=_PROOF_TITLE.format(batch=proof.title.batch),
         verdict=verdict(proof),
         grade=_GRADES[proof_state(proof)],
-        remarks=list(resource_lines(proof)),
         problems=list(open_items(proof)),
         facts=list(_facts(proof)),
         tables=[
             # Those of the same sheet are adjacent.
-            _step_table(proof),
+            _summary_table(proof),
+            _signature_table(),
             *_total_tables(proof),
+            _step_table(proof),
             difference_table(proof),
             open_row_table(proof),
             refused_table(proof),
@@ -558,8 +561,71 @@ def proof_content(proof: Proof) -> Report:
             export_table(proof),
             file_table(proof),
             job_table(proof),
+            _source_table(proof),
         ],
         complete=_COMPLETE,
+    )
+
+
+def _summary_table(proof: Proof) -> Table:
+    """Return what was sent and read back of each resource, in rows and money."""
+    lines = []
+    for one in proof.resources:
+        difference = None
+        if one.amount is not None and one.found_amount is not None:
+            difference = one.found_amount - one.amount
+        agrees = one.found == one.accepted and not difference
+        values = (one.title, one.accepted, one.found, one.amount, one.found_amount, difference)
+        lines.append(Line(values, Tone.PLAIN if agrees else Tone.OPEN))
+    return Table(
+        sheet=_COVER,
+        title=Text(pt="O que foi enviado e o que está no sistema", en="What was sent and is there"),
+        headings=(
+            Heading(titles.RESOURCE, 30),
+            *(_ACCEPTED_ROWS, _FOUND_ROWS, _SENT, _FOUND, _DIFFERENCE),
+        ),
+        lines=lines,
+        none=_NO_TOTALS,
+    )
+
+
+def _signature_table() -> Table:
+    """Return the lines for the signatures."""
+    return Table(
+        sheet=_COVER,
+        title=Text(pt="Assinaturas", en="Signatures"),
+        headings=tuple(
+            Heading(title, words=True)
+            for title in (
+                Text(pt="Papel", en="Role"),
+                titles.DATE,
+                Text(pt="Nome", en="Name"),
+                Text(pt="Assinatura", en="Signature"),
+            )
+        ),
+        lines=[Line((role, None, None, None)) for role in _SIGNING],
+    )
+
+
+_SIGNING = (
+    Text(pt="Preparado por", en="Prepared by"),
+    Text(pt="Conferido por", en="Checked by"),
+    Text(pt="Aprovado por", en="Approved by"),
+)
+
+
+def _source_table(proof: Proof) -> Table:
+    """Return what the proof rests on, for those who repeat it."""
+    return Table(
+        sheet=Text(pt="Origem", en="Source"),
+        headings=(Heading(titles.NOTE, 30), Heading(titles.VALUE, _DIGEST_WIDTH, path=True)),
+        lines=[
+            Line((Text(pt="Sistema", en="System"), proof.base_url)),
+            *(Line(fact) for fact in titles.quirks_facts({"quirks": proof.quirks})),
+            Line((titles.PLAN, str(proof.title.plan))),
+            Line((Text(pt="SHA-256 do plano", en="SHA-256 of the plan"), proof.title.plan_sha256)),
+            Line((Text(pt="Feita com", en="Made with"), f"xlbridge {__version__}")),
+        ],
     )
 
 
@@ -569,11 +635,7 @@ def _facts(proof: Proof) -> Iterator[tuple[Text, Text | str]]:
     yield titles.ROWS, _ROW_COUNTS.format(**counts)
     yield Text(pt="Lidas de volta", en="Read back"), _READ_BACK_COUNTS.format(**counts)
     yield titles.ENVIRONMENT, proof.profile
-    yield Text(pt="Sistema", en="System"), proof.base_url
-    yield from titles.quirks_facts({"quirks": proof.quirks})
     yield Text(pt="Conferido em", en="Proven at"), f"{proof.at:%d/%m/%Y %H:%M:%S}"
-    yield Text(pt="Plano", en="Plan"), str(proof.title.plan)
-    yield Text(pt="SHA-256 do plano", en="SHA-256 of the plan"), proof.title.plan_sha256
+    yield titles.PLAN, proof.title.plan.name
     for name, value in proof.title.parameters.items():
         yield Text(pt="Parâmetro {name}", en="Parameter {name}").format(name=name), value
-    yield Text(pt="Feita com", en="Made with"), f"xlbridge {__version__}"

@@ -246,6 +246,16 @@ class TotalTable:
     totals: tuple[Total, ...]
     sum: Total
 
+    @property
+    def by_day(self) -> bool:
+        """True if the labels are days."""
+        return self.kind is Kind.DATE and not self.by_month
+
+    @property
+    def agrees(self) -> bool:
+        """True if no total differs from what was read back."""
+        return all(total.agrees for total in self.totals)
+
 
 @dataclass(frozen=True, slots=True)
 class ResourceSummary:

@@ -15,6 +15,7 @@ from xlbridge.export.sheets import Sheet
 from xlbridge.extras import install_hint
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
+from xlbridge.settings import Headers
 
 
 def open_parquet(path: Path, sheets: Sequence[Sheet]) -> AbstractContextManager[OutputWriter]:
@@ -45,11 +46,15 @@ FORMATS: Mapping[str, OpenOutput] = {
 
 @dataclass(frozen=True, slots=True)
 class OutputFile:
-    """File that an export writes; the format defaults to that of the extension."""
+    """File that an export writes; the format defaults to that of the extension.
+
+    Only workbooks have titles as ``headers``; they are the default there.
+    """
 
     path: Path
     format: str | None = None
     csv_dialect: str | None = None
+    headers: Headers | None = None
 
     def require_writable(self) -> None:
         """Raise ``UsageError`` if the file is a folder, or its folder does not exist."""
@@ -67,25 +72,32 @@ class OutputFile:
 
 
 def output_opener(
-    file_format: str, csv_dialect: str | None = None, template: Resource | None = None
+    file_format: str,
+    csv_dialect: str | None = None,
+    template: Resource | None = None,
+    headers: Headers | None = None,
 ) -> OpenOutput:
     """Return the opener of a format, or of the import workbook of a resource.
 
-    Raises ``UsageError`` for a CSV dialect with another format, or a template that is not .xlsx.
+    Raises ``UsageError`` for a CSV dialect with another format, or a template or titles that are
+    not for .xlsx.
     """
-    if template is not None:
-        if file_format != "xlsx":
-            raise UsageError(
-                Text(pt="--as-template só vale para .xlsx.", en="--as-template is for .xlsx only.")
+    if file_format != "xlsx" and (template is not None or headers == "titles"):
+        option = "--headers titles" if template is None else "--as-template"
+        raise UsageError(
+            Text(pt="{option} só vale para .xlsx.", en="{option} is for .xlsx only.").format(
+                option=option
             )
-        return partial(open_template, template)
-    if csv_dialect is None:
-        return FORMATS[file_format]
-    if file_format != "csv":
+        )
+    if csv_dialect is not None and file_format != "csv":
         raise UsageError(
             Text(pt="--csv-dialect só vale para .csv.", en="--csv-dialect is for .csv only.")
         )
-    return csv_opener(CSV_DIALECTS[csv_dialect])
+    if template is not None:
+        return partial(open_template, template, headers or "titles")
+    if file_format == "xlsx":
+        return partial(open_xlsx, headers=headers or "titles")
+    return FORMATS[file_format] if csv_dialect is None else csv_opener(CSV_DIALECTS[csv_dialect])
 
 
 def output_paths(output: Path, file_format: str, sheets: Sequence[Sheet]) -> list[Path]:

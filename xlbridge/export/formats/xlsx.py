@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache, partial
 from io import BytesIO
+from math import ceil
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
@@ -48,6 +49,8 @@ from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text, active_language
 from xlbridge.report_forms import Report
 from xlbridge.resources import Kind, Resource
+from xlbridge.resources.names import number_title
+from xlbridge.settings import Headers
 from xlbridge.workbook import (
     COVER_SHEET,
     MAX_ROWS,
@@ -111,7 +114,7 @@ def style_ids() -> StyleIds:
 
 
 def _workbook_without_rows(
-    listing: str, cover: Report, system: str, data: Sequence[_Worksheet]
+    listing: str, cover: Report, system: str, data: Sequence[_Worksheet], headers: Headers
 ) -> BytesIO:
     """Return a workbook with the cover and, for each data sheet, a header without rows."""
     content = BytesIO()
@@ -127,7 +130,7 @@ def _workbook_without_rows(
         _add_styles(book, sheet)
         header = book.add_format({"bold": True, "text_wrap": True, "valign": "top"})
         for number, part in enumerate(data, start=1):
-            _add_data_sheet(book, part, number, header)
+            _add_data_sheet(book, part, number, header, headers)
         write_cover(book, sheet, cover)
     if _styles_in(content) != style_ids():
         raise AssertionError("the styles' numbers differ from those in the rows")
@@ -155,17 +158,24 @@ def _styles_in(content: BytesIO) -> dict[CellStyle, str]:
 
 
 def _add_data_sheet(
-    book: xlsxwriter.Workbook, data: _Worksheet, number: int, header: Format
+    book: xlsxwriter.Workbook, data: _Worksheet, number: int, header: Format, headers: Headers
 ) -> None:
     sheet = data.table.sheet
     worksheet: Worksheet = book.add_worksheet(data.name)
     worksheet.freeze_panes(1, 0)
+    titled = headers == "titles"
+    texts = [column.title if titled else column.name for column in sheet.columns]
     widths = []
     for index, (column, longest) in enumerate(zip(sheet.columns, data.table.widths, strict=True)):
         least = _MIN_KIND_WIDTHS.get(column.kind, _MIN_WIDTH)
-        width = min(max(least, longest, len(column.name)), _MAX_WIDTH) + _FILTER_BUTTON_WIDTH
+        # Titles wrap.
+        words = max(ceil(len(texts[index]) / 2), *map(len, texts[index].split()))
+        width = min(max(least, longest, words), _MAX_WIDTH) + _FILTER_BUTTON_WIDTH
         worksheet.set_column(index, index, width)
         widths.append(width)
+        if titled:
+            worksheet.write_comment(0, index, column.name)
+    worksheet.set_row(0, 2 * style.LINE_HEIGHT if titled else None)
     worksheet.add_table(
         0,
         0,
@@ -174,7 +184,7 @@ def _add_data_sheet(
         {
             "name": f"tabela_{number}_{re.sub(r'[^A-Za-z0-9]', '_', data.name)}",
             "style": _TABLE_STYLE,
-            "columns": [{"header": c.name, "header_format": header} for c in sheet.columns],
+            "columns": [{"header": text, "header_format": header} for text in texts],
         },
     )
     # Print across several pages in a readable size, with header and key on each.
@@ -194,7 +204,10 @@ _END_OF_ROWS = b"</sheetData>"
 
 @contextmanager
 def open_xlsx(
-    path: Path, sheets: Sequence[Sheet], rows_per_sheet: int = MAX_ROWS
+    path: Path,
+    sheets: Sequence[Sheet],
+    rows_per_sheet: int = MAX_ROWS,
+    headers: Headers = "titles",
 ) -> Iterator[OutputWriter]:
     """Open a workbook; rows beyond ``rows_per_sheet`` go to ``name (2)``, ``name (3)`` and so on.
 
@@ -207,7 +220,9 @@ def open_xlsx(
                 SpooledTemporaryFile(_MAX_SIZE_IN_MEMORY, dir=str(path.parent))
             )
 
-        output = _XlsxOutput(temporary, sheets, lambda: TableRows(rows_per_sheet - 1, new_file))
+        output = _XlsxOutput(
+            temporary, sheets, lambda: TableRows(rows_per_sheet - 1, new_file), headers
+        )
         # Entered last, so that the thread ends before its files are closed.
         opened.enter_context(closing(output))
         yield output
@@ -215,8 +230,13 @@ def open_xlsx(
 
 class _XlsxOutput(OutputWriter):
     def __init__(
-        self, path: Path, sheets: Sequence[Sheet], new_rows: Callable[[], TableRows]
+        self,
+        path: Path,
+        sheets: Sequence[Sheet],
+        new_rows: Callable[[], TableRows],
+        headers: Headers,
     ) -> None:
+        self._headers = headers
         self._path = path
         self._listing = sheets[0].name
         self._new_rows = new_rows
@@ -245,8 +265,9 @@ class _XlsxOutput(OutputWriter):
                 suffix = f" ({number})" if number > 1 else ""
                 name = table.sheet.name[: _MAX_NAME_LENGTH - len(suffix)] + suffix
                 data.append(_Worksheet(name, table, part))
+        without_rows = _workbook_without_rows(self._listing, cover, system, data, self._headers)
         with (
-            ZipFile(_workbook_without_rows(self._listing, cover, system, data)) as frame,
+            ZipFile(without_rows) as frame,
             self._path.open("wb") as output,
             ZipFile(output, "w", ZIP_DEFLATED, compresslevel=COMPRESSION_LEVEL) as archive,
         ):
@@ -264,7 +285,10 @@ class _XlsxOutput(OutputWriter):
 
 
 _NUMBER_WIDTH = 24
-_DO_NOT_EDIT = "Preenchida pelo sistema; não edite. Diz de que registro é a linha, e não é enviada."
+_DO_NOT_EDIT = (
+    "Preenchida pelo sistema; não edite. Diz de que registro é a linha, e não é enviada.\n"
+    "Nome no sistema: {name}"
+)
 """Always in Portuguese, like the whole template."""
 
 _WriteCell = Callable[[int, int, Any, Format], int]
@@ -272,20 +296,27 @@ _WriteCell = Callable[[int, int, Any, Format], int]
 
 @contextmanager
 def open_template(
-    resource: Resource, path: Path, sheets: Sequence[Sheet]
+    resource: Resource, headers: Headers, path: Path, sheets: Sequence[Sheet]
 ) -> Iterator[OutputWriter]:
     """Open the import workbook of a resource: its template, with instructions and checks."""
     main, *lists = sheets
-    own = len(resource.columns)
-    numbers = {column.name: _NUMBER_WIDTH for column in main.columns[own:]}
-    with template_sheets(path, resource, numbers, shared=True) as (book, worksheets):
-        for index in range(own, len(main.columns)):
-            worksheets[resource.sheet].write_comment(0, index, _DO_NOT_EDIT)
+    numbers = [
+        (
+            str(number_title(column.name)) if headers == "titles" else column.name,
+            _NUMBER_WIDTH,
+            _DO_NOT_EDIT.format(name=column.name),
+        )
+        for column in main.columns[len(resource.columns) :]
+    ]
+    with template_sheets(path, resource, after=numbers, headers=headers, shared=True) as (
+        book,
+        worksheets,
+    ):
         plain = book.add_format()
         children = {child.sheet: child for child in resource.children}
         writers = []
         for sheet, declared in (main, resource), *((s, children[s.name]) for s in lists):
-            formats = [cell_format(book, column) for column in declared.columns]
+            formats = [cell_format(book, column) for column in declared.sheet_columns]
             formats += [plain] * (len(sheet.columns) - len(formats))
             worksheet = worksheets[declared.sheet]
             cell_writers = [_either_writer(worksheet, column) for column in sheet.columns]

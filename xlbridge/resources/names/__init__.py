@@ -1,4 +1,4 @@
-"""Names of the columns of all shipped resources, read without these."""
+"""Names and titles of the columns of all shipped resources and of the fields of records."""
 
 import lazy_loader
 

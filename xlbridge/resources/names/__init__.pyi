@@ -1,1 +1,7 @@
-from .column_names import is_column_name as is_column_name
+from .column_names import (
+    field_title as field_title,
+    fields_called as fields_called,
+    is_column_name as is_column_name,
+    number_headers as number_headers,
+    number_title as number_title,
+)

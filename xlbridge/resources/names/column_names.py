@@ -1,17 +1,25 @@
-"""Names of the columns of all shipped resources, and the words in them.
+"""Names and titles of the columns of all shipped resources and of the fields of records, and the
+words in them.
 
 The resources themselves take many times longer to read than a small file.
 """
 
 import json
 import re
+from collections import defaultdict
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from xlbridge.i18n import Text, untranslated
 from xlbridge.resources.column import normalize_header
 
 SHIPPED_FILE = Path(__file__).parents[1] / "shipped_schemas.json"
 """JSON of the shipped schema files by file name, completed from the models of their rows."""
+
+SHARED_COLUMNS = "shared/columns.yaml"
+"""Entry of that file with the titles of columns in several sheets and of fields of records."""
 
 _WORD = re.compile(r"[a-z]{2,}")
 _LONG_WORD = re.compile(r"[a-z]{4}")
@@ -28,13 +36,73 @@ def is_column_name(header: str) -> bool:
     return name in names or (_LONG_WORD.search(name) is not None and words.issuperset(found))
 
 
+def field_title(name: str) -> Text:
+    """Return the title of a field of the interface, its name if it has none.
+
+    A field of a list, ``list.field``, is titled with the list's name.
+    """
+    within, _, field = name.rpartition(".")
+    title = _field_titles().get(field, untranslated(field))
+    return Text(pt=f"{within}: {title.pt}", en=f"{within}: {title.en}") if within else title
+
+
+def number_title(name: str) -> Text:
+    """Return the title of a column with the system's own numbers of records, which differs from
+    the header of numbers that another system may have given."""
+    title = field_title(name)
+    return Text(pt=f"{title.pt} (do sistema)", en=f"{title.en} (the system's)")
+
+
+def number_headers(name: str) -> frozenset[str]:
+    """Return the headers of a column with the system's own numbers, normalized."""
+    title = number_title(name)
+    return frozenset(map(normalize_header, (name, title.pt, title.en)))
+
+
+def fields_called(header: str) -> frozenset[str]:
+    """Return the fields of the interface that a header names, by their names or titles."""
+    return _fields_by_header().get(normalize_header(header), frozenset())
+
+
+@cache
+def _fields_by_header() -> Mapping[str, frozenset[str]]:
+    found = defaultdict[str, set[str]](set)
+    for name, title in _field_titles().items():
+        for text in (name, title.pt, title.en):
+            found[normalize_header(text)].add(name)
+    return {header: frozenset(names) for header, names in found.items()}
+
+
+@cache
+def _field_titles() -> Mapping[str, Text]:
+    """Return the title of each field: the shared one, or that of the first sheet with the field."""
+    files = _shipped_files()
+    titles = {
+        name: Text(pt=body["title"], en=body["title_en"])
+        for name, body in files[SHARED_COLUMNS].items()
+    }
+    for file in _sheets_of(files):
+        extra = file["metadata"]["columns"]
+        for name, body in file["columns"].items():
+            titles.setdefault(name, Text(pt=body["title"], en=extra[name]["title_en"]))
+    return titles
+
+
+def _shipped_files() -> dict[str, Any]:
+    files: dict[str, Any] = json.loads(SHIPPED_FILE.read_text(encoding="utf-8"))
+    return files
+
+
+def _sheets_of(files: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [file for name, file in files.items() if name != SHARED_COLUMNS]
+
+
 @cache
 def _column_names() -> tuple[frozenset[str], frozenset[str]]:
     """Return the names and titles, normalized, and the words in them."""
-    files = json.loads(SHIPPED_FILE.read_text(encoding="utf-8")).values()
     written = {
         text
-        for file in files
+        for file in _sheets_of(_shipped_files())
         for name, column in file["columns"].items()
         for text in (name, column["title"])
     }

@@ -13,5 +13,6 @@ from .record_operations import (
     RecordToRow as RecordToRow,
     SeparateList as SeparateList,
     are_fields_of_others as are_fields_of_others,
+    exported_fields as exported_fields,
     operation_named as operation_named,
 )

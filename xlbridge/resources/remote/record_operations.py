@@ -15,6 +15,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from xlbridge.resources.models.declarations import NOT_IN_FILES, Name, Names, one_of
+from xlbridge.resources.names import fields_called
 
 if TYPE_CHECKING:
     from xlbridge.wire import Operation
@@ -409,6 +410,32 @@ def are_fields_of_others(names: Set[str], columns: Set[str], operations: Iterabl
     known = len(names & {*columns, *chain.from_iterable(map(record_fields, operations))})
     own_kinds = frozenset().union(*(field_sets(operation_named(one).data) for one in operations))
     return any(len(names & fields) > known for fields in _all_field_sets() - own_kinds)
+
+
+def exported_fields(header: Iterable[str]) -> Mapping[str, str]:
+    """Return the fields that the header of an exported sheet names by their titles, by header.
+
+    A title of several fields is that of the kind of record with most of the titles and fewest other
+    fields; nothing if other texts are as many as titles.
+    """
+    texts = list(header)
+    named = {text: names for text in texts if (names := fields_called(text))}
+    within = {text: text.partition(": ") for text in texts if text not in named}
+    joined_fields = {
+        text: f"{sheet}.{min(names)}"
+        for text, (sheet, _, title) in within.items()
+        if title and (names := fields_called(title))
+    }
+    if len(named) + len(joined_fields) <= len(texts) / 2:
+        return {}
+    fields: frozenset[str] = max(
+        _all_field_sets(),
+        key=lambda fields: (
+            sum(not fields.isdisjoint(names) for names in named.values()),
+            -len(fields),
+        ),
+    )
+    return joined_fields | {text: min(names & fields or names) for text, names in named.items()}
 
 
 @cache

@@ -81,7 +81,7 @@ def corrected_rows(
 ) -> CorrectedRows:
     """Return the rows of ``sheet`` as corrections of the job's rows.
 
-    ``sheet`` is the rejects workbook, whose column ``linha original`` has the row numbers, or the
+    ``sheet`` is the rejects workbook, one of whose columns has the row numbers, or the
     file that was sent, in which rows may have moved or been added; ``in_place`` means the latter
     under another path. Of two rows with the same original one the second is new, as is a row
     without one. Rows that were rejected for an error of their own and have not changed are left
@@ -168,12 +168,14 @@ def _foreign_rows_error(job: Job, sheet: ValidatedSheet) -> NotRetriable:
 
 
 def _origin_column(context: UploadContext, sheet: ValidatedSheet) -> Mapping[int, int]:
-    """Return the values of the column ``linha original`` by row number, empty without it."""
+    """Return the numbers in the rejects workbook's first column by row number, empty without it."""
     cells = read_workbook(sheet.file, sheet.limits, sheet.sheet).sheets[0]
     header = [header_key(cell) for cell in cells.row((sheet.header_row or 1) - 1)]
-    if REJECTS_COLUMNS[0] not in header:
+    names = {header_key(REJECTS_COLUMNS[0].pt), header_key(REJECTS_COLUMNS[0].en)}
+    index = next((index for index, key in enumerate(header) if key in names), None)
+    if index is None:
         return {}
-    column = cells.columns[header.index(REJECTS_COLUMNS[0])]
+    column = cells.columns[index]
     values = {row: column.value(row - 1) for row in sheet.rows}
     return {row: int(value) for row, value in values.items() if isinstance(value, float | int)}
 

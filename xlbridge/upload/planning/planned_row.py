@@ -187,10 +187,14 @@ class PlannedRow(NamedTuple):
             for shown in difference.shown(name, columns, titled=titled):
                 yield shown.text
 
-    def full_text(self, columns: Mapping[str, Column]) -> str:
-        """Return the reason and the differences as one line."""
-        differing = "; ".join(map(str, self.difference_texts(columns)))
-        return f"{self.text} ({differing})" if differing else str(self.text or "")
+    def full_text(
+        self, columns: Mapping[str, Column], remedies: Mapping[RowReason, Text] | None = None
+    ) -> str:
+        """Return the reason and the differences as one line, titled if ``remedies`` are given."""
+        titled = remedies is not None
+        differing = "; ".join(map(str, self.difference_texts(columns, titled=titled)))
+        text = self.text_with(remedies)
+        return f"{text} ({differing})" if differing else str(text or "")
 
     def to_journal(self, keys: Sequence[str] = ()) -> StoredAction:
         """Return the row as stored in the journal, with the digests of its keys."""

@@ -86,6 +86,12 @@ class RowReason(StrEnum):
         return self.text(remedies).format(job="…", why="…")
 
     @property
+    def remedy(self) -> Text | None:
+        """What to do about the row on the command line, None if nothing is offered."""
+        found = _OPTIONS.get(self)
+        return found and Text(pt=found.pt.lstrip("; :"), en=found.en.lstrip("; :"))
+
+    @property
     def is_of_sheet(self) -> bool:
         """True if the reason is in the sheet, independent of the system's records."""
         return self in _SHEET_REASONS

@@ -13,6 +13,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.report_forms import list_first
 from xlbridge.resources import Mode, normalize_header
+from xlbridge.resources.names import number_headers
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims, repeat_while_outdated
 from xlbridge.upload.job import Job, JobSpec, planned_note
 from xlbridge.upload.processing.planned_record import (
@@ -357,9 +358,11 @@ def _other_columns(file: Path, cells: SheetCells, header: int, kind: ProcessKind
     """
     titles = [normalize_header(str(value)) for value in cells.row(header - 1)]
     found = {
-        name: titles.index(normalize_header(name))
+        name: index
         for name in (kind.within, *kind.only)
-        if name and normalize_header(name) in titles
+        if name
+        for index, title in enumerate(titles)
+        if title in number_headers(name)
     }
     if kind.within and kind.within not in found:
         raise UsageError(_NO_COLUMN.format(file=file, headers=kind.within))
@@ -373,7 +376,7 @@ _NO_COLUMN = Text(
 
 def _columns(cells: SheetCells, kind: ProcessKind) -> Iterator[tuple[int, int]]:
     """Yield the Excel row and the column of each matching header in the first row that has any."""
-    wanted = {normalize_header(header) for header in kind.headers}
+    wanted = frozenset().union(*map(number_headers, kind.headers))
     for position in range(min(_HEADER_ROWS, cells.height)):
         titles = [normalize_header(str(value)) for value in cells.row(position)]
         if wanted.intersection(titles):

@@ -2,7 +2,7 @@
 and by the values of a column, for later sheets that link to the records.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -126,16 +126,17 @@ def _status_columns(
     from xlbridge.workbook.edit import RemarkColumns
 
     names = [header_key(cell) for cell in cells.row(header)]
-    first = header_key(STATUS_COLUMNS[0])
+    first = {header_key(STATUS_COLUMNS[0].pt), header_key(STATUS_COLUMNS[0].en)}
+    earlier = next((index for index, name in enumerate(names) if name in first), None)
     return RemarkColumns(
         cells.name,
         header + 1,
-        STATUS_COLUMNS,
+        list(map(str, STATUS_COLUMNS)),
         {
             row: (str(status.outcome.text), status.reason, status.code)
             for row, status in statuses.items()
         },
-        cells.first_column + names.index(first) if first in names else None,
+        None if earlier is None else cells.first_column + earlier,
         {
             row: _SEVERITIES[status.outcome]
             for row, status in statuses.items()
@@ -325,20 +326,26 @@ class SheetCodes:
 
     def _values(self, file: Path, column: str, job: Job) -> dict[int, str]:
         """Return the values of a sheet's column by Excel's row numbers."""
-        limits = self._context.settings.limits
-        texts = self.texts_of_column(file, job.spec.sheet, column, limits)
+        context = self._context
+        resource, limits = context.catalogue.named(job.spec.resource), context.settings.limits
+        texts = self.texts_of_column(file, job.spec.sheet, column, limits, resource)
         if texts is None:
             raise UsageError(_NO_COLUMN.format(file=file, column=column))
         return texts[1]
 
     @staticmethod
     def texts_of_column(
-        file: Path, sheet: str, name: str, limits: WorkbookLimits
+        file: Path, sheet: str, name: str, limits: WorkbookLimits, resource: Resource | None
     ) -> tuple[int, dict[int, str]] | None:
-        """Return a column of a sheet by its header, None if there is none: its zero-based position,
-        and its texts by Excel's row numbers. Raises ``WorkbookRefused``."""
+        """Return a column of a sheet by its header, which may be that of the resource's column,
+        None if there is none: its zero-based position, and its texts by Excel's row numbers.
+
+        Raises ``WorkbookRefused``.
+        """
         (cells,) = read_workbook(file, limits, sheet).sheets
-        header_cell = _find_header_cell(cells, name)
+        titles = {} if resource is None else resource.headers
+        wanted = {header for header, column in titles.items() if column == name}
+        header_cell = _find_header_cell(cells, {normalize_header(name), *wanted})
         if header_cell is None:
             return None
         header, position = header_cell
@@ -350,12 +357,11 @@ class SheetCodes:
         }
 
 
-def _find_header_cell(cells: SheetCells, name: str) -> tuple[int, int] | None:
-    """Return the zero-based row and column of the header with the given name."""
-    wanted = normalize_header(name)
+def _find_header_cell(cells: SheetCells, wanted: Collection[str]) -> tuple[int, int] | None:
+    """Return the zero-based row and column of the first of some normalized headers."""
     for row in range(min(cells.height, _MAX_HEADER_ROW)):
         for column, value in enumerate(cells.row(row)):
-            if isinstance(value, str) and normalize_header(value) == wanted:
+            if isinstance(value, str) and normalize_header(value) in wanted:
                 return row, column
     return None
 

@@ -231,11 +231,16 @@ def drifted_rules(rejections: Iterable[RejectedRow]) -> list[DriftedRule]:
     Messages that differ only in values count as one rule.
     """
     counts = Counter(
-        (_without_number(row.column), _VALUE.sub(_ELLIPSIS, str(row.message)))
+        (_without_number(row.column), without_values(str(row.message)))
         for row in rejections
         if row.itself
     )
     return [DriftedRule(column, rule, rows) for (column, rule), rows in counts.most_common()]
+
+
+def without_values(message: str) -> str:
+    """Return a message with an ellipsis for each of its values."""
+    return _VALUE.sub(_ELLIPSIS, message)
 
 
 def _without_number(column: str | None) -> str | None:

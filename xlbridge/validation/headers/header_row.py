@@ -15,6 +15,7 @@ from xlbridge.i18n import Text, joined
 from xlbridge.resources import KEY, Column, Fingerprint, Resource, normalize_header, strip_accents
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
+from xlbridge.resources.names import number_headers
 from xlbridge.settings import NumberStyle
 from xlbridge.validation.cells.text import display, quoted, repair_mojibake, strip_invisible
 from xlbridge.workbook import REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
@@ -313,7 +314,7 @@ def match_header(
     others: list[tuple[str, int]] = []
     remarks = remark_columns(cells.row(position))
     declared = () if resource.read_back is None else resource.read_back.number_columns
-    number_names = {normalize_header(name): name for name in declared}
+    number_names = {header: name for name in declared for header in number_headers(name)}
     for index, cell in enumerate(cells.row(position)):
         text = header_key(cell)
         if text in names:
@@ -406,7 +407,8 @@ def _split_names(
 
 _REMARK_COLUMNS = {
     header_key(first): frozenset(map(header_key, others))
-    for first, *others in (REJECTS_COLUMNS, STATUS_COLUMNS)
+    for columns in (REJECTS_COLUMNS, STATUS_COLUMNS)
+    for first, *others in zip(*((column.pt, column.en) for column in columns), strict=True)
 }
 """First column of those that xlbridge adds to copies, with the ones that may follow it."""
 

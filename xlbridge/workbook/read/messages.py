@@ -24,12 +24,13 @@ from xlbridge.workbook.read.refusals import cells_too_far_apart, text_too_long, 
 class WorkbookStarted:
     """Start of a workbook: its template's fingerprint and its hidden sheets.
 
-    ``read_as`` describes how a .csv file was read.
+    ``read_as`` describes how a .csv file was read; ``exported``: it is an exported listing.
     """
 
     fingerprint: str | None
     hidden: Sequence[str]
     read_as: Text | None = None
+    exported: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,4 +308,23 @@ def assemble_workbook(
                 for column in adjacent:
                     column.pad_to(height)
                 sheets.append(SheetCells(name, first, adjacent, message.raw))
+                if header.exported:
+                    _name_fields(sheets[-1])
     return WorkbookCells(header.fingerprint, sheets, header.hidden, header.read_as)
+
+
+_HEADER_ROWS = 50
+"""Rows at the top of an exported sheet that are searched for its header."""
+
+
+def _name_fields(cells: SheetCells) -> None:
+    """Replace the titles in the header of an exported listing by the names of its fields."""
+    from xlbridge.resources.remote import exported_fields
+
+    for position, texts in enumerate(cells.first_texts(_HEADER_ROWS)):
+        if fields := exported_fields(texts):
+            for column in cells.columns:
+                title = column.value(position)
+                if isinstance(title, str) and title in fields:
+                    column.replace([position], CellEncoder().encode([fields[title]]))
+            return

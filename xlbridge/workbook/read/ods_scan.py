@@ -23,7 +23,7 @@ from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.package import parse_part
 from xlbridge.workbook.read.refusals import cells_too_far_apart, unreadable
-from xlbridge.workbook.signature import TEMPLATE_PROPERTY
+from xlbridge.workbook.signature import EXPORT_PROPERTY, TEMPLATE_PROPERTY
 
 _Element = Any
 """Element of an XML tree; lxml has no types."""
@@ -252,12 +252,13 @@ class OdsScan:
         """Raise ``WorkbookRefused`` for malformed XML, or if cells span over ``max_cells``."""
         self._archive = archive
         self._sheets: dict[str, RawSheet] = {}
-        fingerprints = (
-            "".join(element.itertext()).strip()
+        properties = {
+            value: "".join(element.itertext()).strip()
             for element in parse_part(archive.read(_META)).iter()
-            if TEMPLATE_PROPERTY in element.attrib.values()
-        )
-        self.fingerprint = next(fingerprints, None) or None
+            for value in element.attrib.values()
+        }
+        self.fingerprint = properties.get(TEMPLATE_PROPERTY) or None
+        self.exported = EXPORT_PROPERTY in properties
         styles = OdsStyles()
         if archive.stored_name(_STYLES) is not None:
             self._read_part(_STYLES, styles, max_cells)

@@ -21,6 +21,7 @@ from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.cells import TRUE, SheetLayout, cell_range
 from xlbridge.workbook.read.refusals import damaged, unreadable
 from xlbridge.workbook.signature import (
+    EXPORT_PROPERTY,
     LISTS_SHEET,
     SHEETS_OF_PROPERTY,
     SUMMARY_NAME,
@@ -207,6 +208,10 @@ class Package:
     def fingerprint(self) -> str | None:
         """Return the fingerprint of the workbook's template."""
         return self._properties().get(TEMPLATE_PROPERTY)
+
+    def is_exported(self) -> bool:
+        """Return whether the workbook is an exported listing."""
+        return EXPORT_PROPERTY in self._properties()
 
     def added_sheets(self) -> frozenset[str]:
         """Return the names of the sheets that xlbridge added, by the marks of the workbook.

@@ -173,6 +173,7 @@ def refuse_on_failure() -> Iterator[None]:
 def _outline(
     book: CalamineWorkbook,
     fingerprint: str | None,
+    exported: bool,
     added: Collection[str],
     sheet: str | None,
     limits: WorkbookLimits,
@@ -198,7 +199,9 @@ def _outline(
     visible = {s.name for s in sheets if s.visible == SheetVisibleEnum.Visible}
     hidden = [s.name for s in sheets if s.name not in visible and s.name not in added]
     to_read = [name for name in names if name in visible and name not in added]
-    return WorkbookStarted(fingerprint, hidden), to_read if sheet is None else [sheet]
+    return WorkbookStarted(fingerprint, hidden, exported=exported), to_read if sheet is None else [
+        sheet
+    ]
 
 
 def _parse_sheet(
@@ -311,7 +314,9 @@ def parse_file(
         with refuse_on_failure():
             book = CalamineWorkbook.from_filelike(pack(package.parser_parts()))
             added = package.added_sheets()
-            start, names = _outline(book, package.fingerprint(), added, sheet, limits)
+            start, names = _outline(
+                book, package.fingerprint(), package.is_exported(), added, sheet, limits
+            )
             yield start
             parser = _XlsxParser(archive, package, Budget(limits))
             for name in names:
@@ -334,7 +339,7 @@ def parse_file(
             visible = {s.name: s.visible == SheetVisibleEnum.Visible for s in book.sheets_metadata}
             is_template = INSTRUCTIONS_SHEET in visible and not visible.get(LISTS_SHEET)
             added = frozenset({LISTS_SHEET} if is_template else ())
-            start, names = _outline(book, scan.fingerprint, added, sheet, limits)
+            start, names = _outline(book, scan.fingerprint, scan.exported, added, sheet, limits)
             yield start
             budget = Budget(limits)
             for name in names:

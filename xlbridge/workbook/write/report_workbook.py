@@ -61,7 +61,7 @@ def write_report(
     max_lines: int = MAX_LINES,
 ) -> None:
     """Write a report as a workbook in the active language, atomically; ``cover`` is the name of
-    the first sheet.
+    the first sheet, which also has the tables of that name.
 
     A table of more than ``max_lines`` continues on another sheet. Texts are never written as
     formulas. The same report produces the same bytes. Raises ``UsageError`` if the file cannot be
@@ -70,8 +70,10 @@ def write_report(
     title = _clean(report.title)
     with new_workbook(path, title=title, carried=dict([signature])) as book:
         styles = _formats(book)
-        _write_cover(book.add_worksheet(str(cover)), styles, report, tables=())
-        for name, group in groupby(report.tables, key=lambda table: table.sheet):
+        on_cover = [table for table in report.tables if str(table.sheet) == str(cover)]
+        _write_cover(book.add_worksheet(str(cover)), styles, report, on_cover)
+        others = [table for table in report.tables if table not in on_cover]
+        for name, group in groupby(others, key=lambda table: table.sheet):
             tables = list(group)
             parts = [tables]
             if len(tables) == 1 and len(tables[0].lines) > max_lines:
@@ -214,7 +216,10 @@ def _write_cover(
         sheet.write_string(writer.row, 0, _clean(fact), label)
         writer.paragraph(value_text(value), text, first=1)
     writer.row += 1
+    titled = styles.format(bold=True, font_size=13, font_color=style.STRONG, text_wrap=True)
     for table in tables:
+        if table.title is not None:
+            writer.paragraph(table.title, titled, padding=_PADDING)
         writer.table(table)
 
 

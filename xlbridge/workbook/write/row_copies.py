@@ -9,15 +9,18 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from operator import itemgetter
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import pandas as pd
 
 from xlbridge.files import path_beside
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.report_forms import Report
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.findings import Severity
-from xlbridge.settings import WorkbookLimits
+from xlbridge.resources.names import number_title
+from xlbridge.settings import Headers, WorkbookLimits
 from xlbridge.workbook import style
 from xlbridge.workbook.address import CellPosition, cell_address
 from xlbridge.workbook.edit import edit_package
@@ -29,14 +32,19 @@ from xlbridge.workbook.formats.number_formats import BUILT_IN_NUMBERS
 from xlbridge.workbook.read import CellColumn, SheetCells, WorkbookCells, read_workbook
 from xlbridge.workbook.read.archive import FileKind, WorkbookArchive, kind_of_file, plain_content
 from xlbridge.workbook.read.package import Package
-from xlbridge.workbook.signature import REJECTS_COLUMNS, WorkbookOrigin
+from xlbridge.workbook.signature import (
+    REJECTS_COLUMNS,
+    UPLOAD_SUMMARY_TITLE,
+    WorkbookOrigin,
+)
 from xlbridge.workbook.write.clean_workbook import cell_values
 from xlbridge.workbook.write.new_workbook import CellWriter, new_workbook
 from xlbridge.workbook.write.template import template_sheets
 
-_REMARK_WIDTHS = dict(zip(REJECTS_COLUMNS, (18, 70), strict=True))
+_REMARK_WIDTHS = (10, 50, 36)
 _NUMBER_WIDTH = 24
-_REMARK = {"italic": True, "font_color": style.QUIET}
+_TOP = {"valign": "top"}
+_REMARK = {"italic": True, "font_color": style.QUIET, **_TOP}
 _WRONG = {
     "bg_color": f"#{style.SEVERITY_FILLS[Severity.ERROR]}",
     "font_color": f"#{style.SEVERITY_FONTS[Severity.ERROR]}",
@@ -48,15 +56,15 @@ _COMMENT = {"author": "xlbridge", "x_scale": 2}
 class RejectedRows:
     """Rejected rows of a resource.
 
-    ``frame`` has only these rows, ``reasons`` a text for each. ``contents`` are the original
-    contents, by position and column, of cells without a value in ``frame``; ``wrong_columns`` are
-    the rejected columns by position, whose cells are coloured and have the reason as a comment;
+    ``frame`` has only these rows, ``reasons`` a text for each, and what to do. ``contents`` are the
+    analyst's own contents of cells, by position and column; ``wrong_columns`` are the rejected
+    columns by position, whose cells are coloured and have the reason as a comment;
     ``record_numbers`` are the system's numbers of the records, by row and column.
     """
 
     resource: Resource
     frame: pd.DataFrame
-    reasons: Sequence[str]
+    reasons: Sequence[tuple[str, str]]
     contents: Mapping[int, Mapping[str, str | float]] = field(default_factory=dict)
     wrong_columns: Mapping[int, Collection[str]] = field(default_factory=dict)
     record_numbers: Sequence[Mapping[str, str | int]] = ()
@@ -66,13 +74,15 @@ class RejectedRows:
         path: Path,
         numbers: Sequence[int],
         origin: WorkbookOrigin,
+        summary: Report,
         children: Sequence["RejectedRows"] = (),
     ) -> None:
         """Write the rows in the layout of the template, to be corrected and uploaded again.
 
         ``numbers`` are the rows' numbers in the analyst's sheet; they are written in
-        ``REJECTS_COLUMNS``, with the reasons. ``origin`` is the upload, which the workbook carries
-        inside. ``children`` are the rows of the records' lists.
+        ``REJECTS_COLUMNS``, the first ones, with the reasons. ``origin`` is the upload, which the
+        workbook carries inside; ``summary``, the first sheet, says what became of all its rows.
+        ``children`` are the rows of the records' lists.
 
         Raises ``UsageError`` if the file cannot be written, ``ValueError`` if Excel cannot hold the
         rows or the lengths differ.
@@ -83,12 +93,23 @@ class RejectedRows:
                 f"{len(self.frame)} rows, {len(numbers)} numbers, {len(reasons)} reasons"
             )
         number_columns = dict.fromkeys(name for row in self.record_numbers for name in row)
-        widths = dict.fromkeys(number_columns, _NUMBER_WIDTH) | _REMARK_WIDTHS
-        with template_sheets(path, self.resource, widths, origin=origin) as (book, sheets):
+        title = joined([UPLOAD_SUMMARY_TITLE, untranslated(origin.job)], "")
+        with template_sheets(
+            path,
+            self.resource,
+            before=[
+                (str(column), width, "")
+                for column, width in zip(REJECTS_COLUMNS, _REMARK_WIDTHS, strict=True)
+            ],
+            after=[(str(number_title(name)), _NUMBER_WIDTH, name) for name in number_columns],
+            summary=replace(summary, title=title),
+            origin=origin,
+        ) as (book, sheets):
             writer = CellWriter(book)
             for rows in (self, *children):
                 sheet = sheets[rows.resource.sheet]
-                columns, blank = rows.resource.columns, [None] * len(rows.frame)
+                first = len(REJECTS_COLUMNS) if rows is self else 0
+                columns, blank = rows.resource.sheet_columns, [None] * len(rows.frame)
                 values = [
                     cell_values(column.kind, rows.frame[column.name])
                     if column.name in rows.frame
@@ -98,24 +119,35 @@ class RejectedRows:
                 for position in range(len(rows.frame)):
                     contents = rows.contents.get(position, {})
                     wrong = rows.wrong_columns.get(position, ())
-                    for index, column in enumerate(columns):
-                        value = contents.get(column.name, values[index][position])
-                        properties = {"num_format": style.NUMBER_FORMATS[column.kind]}
-                        if column.name in wrong:
-                            properties |= _WRONG
-                            reason = rows.reasons[position]
-                            sheet.write_comment(position + 1, index, reason, _COMMENT)
-                        if value is not None or column.name in wrong:
-                            writer.write(sheet, position + 1, index, value, properties)
+                    reason, what_to_do = rows.reasons[position]
                     if rows is self:
                         # Text format, as reasons come from the remote system.
-                        reason_format = {**_REMARK, "num_format": "@"}
-                        row, after = position + 1, len(columns) + len(number_columns)
-                        for index, name in enumerate(number_columns, start=len(columns)):
-                            number = self.record_numbers[position].get(name)
-                            writer.write(sheet, row, index, number, {})
-                        writer.write(sheet, row, after, numbers[position], _REMARK)
-                        writer.write(sheet, row, after + 1, reasons[position], reason_format)
+                        wrapped = {**_REMARK, "num_format": "@", "text_wrap": True}
+                        writer.write(sheet, position + 1, 0, numbers[position], _REMARK)
+                        writer.write(sheet, position + 1, 1, reason, wrapped)
+                        writer.write(sheet, position + 1, 2, what_to_do, wrapped)
+                        lines = max(
+                            len(wrap(text, width))
+                            for text, width in zip(
+                                rows.reasons[position], _REMARK_WIDTHS[1:], strict=True
+                            )
+                        )
+                        height = min(lines * style.LINE_HEIGHT, style.MAX_ROW_HEIGHT)
+                        sheet.set_row(position + 1, height if lines > 1 else None)
+                    for index, column in enumerate(columns, first):
+                        value = contents.get(column.name, values[index - first][position])
+                        properties = {"num_format": style.NUMBER_FORMATS[column.kind], **_TOP}
+                        if column.name in wrong:
+                            properties |= _WRONG
+                            note = "\n".join(filter(None, (reason, what_to_do)))
+                            sheet.write_comment(position + 1, index, note, _COMMENT)
+                        if value is not None or column.name in wrong:
+                            writer.write(sheet, position + 1, index, value, properties)
+                    for index, name in enumerate(
+                        number_columns if rows is self else (), first + len(columns)
+                    ):
+                        number = self.record_numbers[position].get(name)
+                        writer.write(sheet, position + 1, index, number, {})
 
 
 _EXTRA_COLUMN_WIDTH = 20
@@ -159,6 +191,7 @@ class OlderWorkbook:
         last_row: int,
         hidden: Collection[int],
         without_value: Collection[CellPosition],
+        headers: Headers,
     ) -> None:
         """Write its rows below Excel's ``header_row`` into a workbook of the resource's template.
 
@@ -167,14 +200,17 @@ class OlderWorkbook:
         """
         kinds = {column.name: column.kind for column in resource.columns}
         extra = [column for column in columns if column.name is None]
-        order = {name: index for index, name in enumerate(kinds)}
+        order = {column.name: index for index, column in enumerate(resource.sheet_columns)}
         targets = [(order[column.name], column) for column in columns if column.name is not None]
         targets = [*sorted(targets, key=itemgetter(0)), *enumerate(extra, start=len(kinds))]
-        widths = {column.header: _EXTRA_COLUMN_WIDTH for column in extra}
+        kept = [(column.header, _EXTRA_COLUMN_WIDTH, "") for column in extra]
         origin = WorkbookOrigin.of(self._source) or WorkbookOrigin()
         with (
             edit_package(self._source) as package,
-            template_sheets(target, resource, widths, origin=origin) as (book, sheets),
+            template_sheets(target, resource, after=kept, headers=headers, origin=origin) as (
+                book,
+                sheets,
+            ),
         ):
             part = SheetList(package).part(self._sheet)
             formats, comments = CellFormats(package, part), read_comments(package, part)

@@ -6,10 +6,12 @@ Portuguese, the language of their readers. Only the instructions have the exampl
 uploaded by mistake.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
+from math import ceil
 from pathlib import Path
 from textwrap import shorten, wrap
 from typing import Any
@@ -18,8 +20,11 @@ import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
+from xlbridge.i18n import active_language
+from xlbridge.report_forms import Report
 from xlbridge.resources import KEY, Column, Fingerprint, Kind, Resource
 from xlbridge.resources.checks import ROW_RULES, RULES
+from xlbridge.settings import Headers
 from xlbridge.workbook import style
 from xlbridge.workbook.address import MAX_TEXT_LENGTH, cell_address, column_letters
 from xlbridge.workbook.signature import (
@@ -28,9 +33,11 @@ from xlbridge.workbook.signature import (
     LISTS_SHEET,
     REGISTRIES_SHEET,
     REGISTRIES_TITLE,
+    UPLOAD_SUMMARY_SHEET,
     WorkbookOrigin,
 )
 from xlbridge.workbook.write.new_workbook import new_workbook, print_across_pages
+from xlbridge.workbook.write.report_workbook import write_cover
 
 _TRUE, _FALSE = "VERDADEIRO", "FALSO"
 
@@ -39,7 +46,7 @@ _KIND_NAMES: Mapping[Kind, str] = {
     Kind.CODE: "código (texto)",
     Kind.CNPJ: "CNPJ (texto)",
     Kind.CPF: "CPF (texto)",
-    Kind.INTEGER: "número inteiro",
+    Kind.INTEGER: "só números",
     Kind.NUMBER: "número",
     Kind.MONEY: "valor em reais",
     Kind.DATE: "data",
@@ -48,7 +55,7 @@ _KIND_NAMES: Mapping[Kind, str] = {
 
 
 def kind_name(column: Column) -> str:
-    """Return the kind of a column's values, such as ``número inteiro``."""
+    """Return the kind of a column's values, such as ``só números``."""
     return "da lista, ou código, nome ou documento" if column.link else _KIND_NAMES[column.kind]
 
 
@@ -56,9 +63,20 @@ _OBLIGATIONS = {True: "obrigatória", False: "opcional"}
 """Words for whether a column is required."""
 
 
+_TECHNICAL_BOUND = 10**9
+"""Bounds from here on are those of the system's storage, which tell people nothing."""
+
+
 def rules_in_words(column: Column) -> str:
     """Return the rules of a column's values, separated by semicolons."""
-    checks = [RULES[name].wording(statistics).pt for name, statistics in column.checks.items()]
+    checks = [
+        RULES[name].wording(statistics).pt
+        for name, statistics in column.checks.items()
+        if not any(
+            isinstance(value, int | float) and value >= _TECHNICAL_BOUND
+            for value in statistics.values()
+        )
+    ]
     return "; ".join(["dd/mm/aaaa", *checks] if column.kind is Kind.DATE else checks)
 
 
@@ -175,23 +193,55 @@ def _exact_length(column: Column, index: int, separators: str) -> dict[str, Any]
 
 
 _LAST_ROW = 100_000
-_HEADER_HEIGHT = 24
+_HEADER_HEIGHT = 38
+"""Height of a header of two lines."""
 _KEY_WIDTH, _FREE_TEXT_WIDTH, _MAX_WIDTH = 16, 40, 48
 _MIN_WIDTHS: Mapping[Kind, int] = {Kind.DATE: 12, Kind.MONEY: 14}
 _COMMENT_LINE, _COMMENT_SYMBOLS = 18, 46
 _COMMENT = {"width": 320, "font_name": style.FONT, "font_size": 10}
 
-_HEADER = {"bold": True, "indent": 1, "valign": "vcenter", "border": 1, "border_color": style.RULE}
+_HEADER = {
+    "bold": True, "indent": 1, "valign": "vcenter", "text_wrap": True,
+    "border": 1, "border_color": style.RULE,
+}  # fmt: skip
 _REQUIRED_HEADER = {**_HEADER, "bg_color": style.STRONG, "font_color": "FFFFFF"}
 _OPTIONAL_HEADER = {**_HEADER, "bg_color": style.SOFT, "font_color": style.STRONG}
 _REMARK_HEADER = {**_HEADER, "italic": True, "bg_color": style.REMARK, "font_color": style.QUIET}
 """Formats of the headers of required, optional and added columns."""
 
 
+AddedColumn = tuple[str, int, str]
+"""Column of a main sheet that is not the resource's: its header, width and note."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SheetLayout:
+    """Layout of the data sheets of a resource: the columns added ``before`` and ``after`` those of
+    the main sheet, and what the headers are.
+
+    The first sheet is a ``summary``, the data sheet, or, ``instructions_first``, the instructions.
+    """
+
+    before: Sequence[AddedColumn] = ()
+    after: Sequence[AddedColumn] = ()
+    headers: Headers = "titles"
+    instructions_first: bool = False
+    summary: Report | None = None
+
+    def header(self, column: Column) -> str:
+        """Return the header of a column; the title of a required one is marked."""
+        if self.headers == "names":
+            return column.name
+        return f"{column.title}{_REQUIRED_MARK if column.required else ''}"
+
+
+_REQUIRED_MARK = " *"
+
+
 def add_data_sheets(
     book: xlsxwriter.Workbook,
     resource: Resource,
-    remarks: Mapping[str, int],
+    layout: SheetLayout,
     list_ranges: Mapping[str, str],
 ) -> dict[str, Worksheet]:
     """Add the main sheet of a resource and its child sheets; return them by name."""
@@ -201,16 +251,24 @@ def add_data_sheets(
         for row, (part, column) in enumerate(_limited_columns(resource), start=1)
         for letters in [column_letters(len(column.allowed))]
     }
+    required, optional, remark = map(
+        book.add_format, (_REQUIRED_HEADER, _OPTIONAL_HEADER, _REMARK_HEADER)
+    )
     for part in (resource, *resource.children):
-        added = remarks if part is resource else {}
+        before, after = (layout.before, layout.after) if part is resource else ((), ())
         sheet: Worksheet = book.add_worksheet(part.sheet)
-        required, optional, remark = map(
-            book.add_format, (_REQUIRED_HEADER, _OPTIONAL_HEADER, _REMARK_HEADER)
-        )
         sheet.set_row_pixels(0, _HEADER_HEIGHT)
-        for index, column in enumerate(part.columns):
-            sheet.set_column(index, index, _width(column), cell_format(book, column))
-            sheet.write_string(0, index, column.name, required if column.required else optional)
+        columns = list(enumerate(part.sheet_columns, start=len(before)))
+        last = len(columns) + len(before)
+        for index, (text, width, note) in (*enumerate(before), *enumerate(after, start=last)):
+            sheet.set_column(index, index, width)
+            sheet.write_string(0, index, text, remark)
+            if note:
+                sheet.write_comment(0, index, note, _COMMENT)
+        for index, column in columns:
+            header = layout.header(column)
+            sheet.set_column(index, index, _width(column, header), cell_format(book, column))
+            sheet.write_string(0, index, header, required if column.required else optional)
             lines = [
                 f"{column.title.pt} ({_OBLIGATIONS[column.required]})",
                 column.description,
@@ -220,19 +278,21 @@ def add_data_sheets(
                 lines.append(f"Regras: {rules}")
             if example := example_in_words(column):
                 lines.append(f"Exemplo: {example}")
+            lines.append(f"Nome no sistema: {column.name}")
             height = sum(1 + len(line) // _COMMENT_SYMBOLS for line in lines) + 1
             options = {**_COMMENT, "height": height * _COMMENT_LINE}
             sheet.write_comment(0, index, "\n".join(lines), options)
             offered = list_ranges.get(column.link.registry) if column.link else None
             check = input_check(column, index, offered or choices.get((part.sheet, column.name)))
             sheet.data_validation(1, index, _LAST_ROW, index, check)
-        if texts := [i for i, column in enumerate(part.columns) if column.kind.is_text]:
+        if texts := [index for index, column in columns if column.kind.is_text]:
             ranges = (f"{cell_address(2, i)}:{cell_address(_LAST_ROW + 1, i)}" for i in texts)
             sheet.ignore_errors({"number_stored_as_text": " ".join(ranges)})
-        for index, (name, width) in enumerate(added.items(), start=len(part.columns)):
-            sheet.set_column(index, index, width)
-            sheet.write_string(0, index, name, remark)
-        widths = [*map(_width, part.columns), *added.values()]
+        widths = [
+            *(width for _, width, _ in before),
+            *(_width(column, layout.header(column)) for _, column in columns),
+            *(width for _, width, _ in after),
+        ]
         sheet.set_comments_author("xlbridge")
         sheet.freeze_panes(1, 0)
         sheet.autofilter(0, 0, _LAST_ROW, len(widths) - 1)
@@ -270,7 +330,7 @@ def _limited_columns(resource: Resource) -> list[tuple[Resource, Column]]:
     return [(part, column) for part in parts for column in part.columns if column.allowed]
 
 
-def _width(column: Column) -> int:
+def _width(column: Column, header: str) -> int:
     text_length = column.checks.get("str_length", {}).get("max_value", 0)
     content = min(text_length, _FREE_TEXT_WIDTH) if column.kind is Kind.TEXT else 0
     if column.link is not None:
@@ -280,7 +340,8 @@ def _width(column: Column) -> int:
     return min(
         _MAX_WIDTH,
         max(
-            len(column.name) + 6,  # bold text, and the filter button
+            # Bold text in two lines, and the filter button.
+            max(ceil(len(header) / 2), *map(len, header.split())) + 6,
             len(example_in_words(column)) + 2,
             _MIN_WIDTHS.get(column.kind, 0),
             content,
@@ -363,35 +424,36 @@ NO_LISTS = RegistryLists("")
 _NO_ORIGIN = WorkbookOrigin()
 """Lists of a template for any system."""
 
-_TABLE_HEADERS = ("Coluna", "Título", "Preenchimento", "Tipo", "O que é", "Regras", "Exemplo")
-_WIDTHS = (32, 15, 18, 46, 36, 30)
-"""Widths of the table's columns after the first, whose width fits the names."""
-_MIN_NAME_WIDTH, _COMMON_NAME_WIDTH, _MAX_NAME_WIDTH = 32, 38, 48
+_TABLE_HEADERS = (
+    "Coluna", "Nome no sistema", "Preenchimento", "Tipo", "O que é", "Regras", "Exemplo",
+)  # fmt: skip
+_TITLE_WIDTH, _WIDTHS = 34, (17, 18, 46, 36, 30)
+"""Widths of the table's columns; that of the second fits the names."""
+_MIN_NAME_WIDTH, _COMMON_NAME_WIDTH, _MAX_NAME_WIDTH = 28, 34, 44
 _DESCRIPTION = 4
 """Index of the column of descriptions, the widest."""
 _PADDING = 5
 
 _STEPS = """\
 Preencha a planilha “{sheet}”, uma linha por registro, a partir da linha 2.
-Não mude os nomes das colunas. A ordem pode mudar; coluna opcional sem uso pode ser apagada.
-Preencha as colunas obrigatórias; nas opcionais deixe em branco o que não houver, sem “-” nem “N/A”.
+As colunas com * são obrigatórias; nas outras deixe em branco o que não houver, sem “-” nem “N/A”.
 Cole só valores (Colar especial > Valores), para não perder os formatos e as conferências.
+Confira no próprio computador: xlbridge validate {file} --annotate conferido.xlsx
+Envie: xlbridge upload {file}
+"""
+
+_REMARKS = """\
+A ordem das colunas pode mudar; coluna opcional sem uso pode ser apagada.
 Códigos são texto: os zeros à esquerda contam, e as células já estão formatadas para guardá-los.
-Os exemplos ficam só nesta página; nada daqui é enviado.
+A nota de cada cabeçalho diz o que cabe na coluna.
 """
 
-_NEXT_STEPS = (
-    ("Confira no próprio computador:", "xlbridge validate {file}"),
-    ("Veja os erros marcados nas células:", "xlbridge validate {file} --annotate conferido.xlsx"),
-    ("Envie:", "xlbridge upload {file}"),
-)
-
-_STEPS_OF_CHILDREN = """\
+_REMARKS_ON_CHILDREN = """\
 As listas de cada registro vão em {names}, uma linha por item; planilha sem uso fica em branco.
-A coluna “chave” junta as planilhas: escolha um texto por linha de “{sheet}” e repita-o nos itens.
+A coluna “Chave” junta as planilhas: escolha um texto por linha de “{sheet}” e repita-o nos itens.
 """
 
-_STEPS_OF_LISTS = """\
+_REMARKS_ON_LISTS = """\
 Escolha na lista em: {columns}. Código, nome ou documento também servem; o envio acha o código.
 A planilha “Cadastros” tem o que as listas oferecem, para procurar (Ctrl+L); não é enviada.
 """
@@ -402,24 +464,23 @@ _FORMATS: Mapping[str, Mapping[str, Any]] = {
     "title": {**_TITLE, "font_size": 18},
     "heading": {**_TITLE, "bottom": 2, "bottom_color": style.STRONG},
     "plain": {},
-    "command": {"font_name": "Consolas", "bg_color": "F2F2F2", "valign": "vcenter"},
     "required": _REQUIRED_HEADER,
     "optional": _OPTIONAL_HEADER,
-    "note": _NOTE,
     "cell": {**_NOTE, "text_wrap": True, "border": 1, "border_color": style.RULE},
 }
-_PADDED_FORMATS = frozenset({"required", "optional", "cell", "heading", "command"})
+_WRAPPED = frozenset({"required", "optional", "cell"})
+_PADDED_FORMATS = _WRAPPED | {"heading"}
 
 
 def add_instructions_sheet(
-    book: xlsxwriter.Workbook, resource: Resource, lists: RegistryLists
+    book: xlsxwriter.Workbook, resource: Resource, layout: SheetLayout, lists: RegistryLists
 ) -> None:
-    """Add the instructions: how to fill in, colours, columns, next steps."""
+    """Add the instructions: what to do in five lines, an example, then columns and rules."""
     sheet: Worksheet = book.add_worksheet(INSTRUCTIONS_SHEET)
     parts = (resource, *resource.children)
     longest = max(len(column.name) for part in parts for column in part.columns) + 5
     names = min(max(longest, _MIN_NAME_WIDTH), _MAX_NAME_WIDTH)
-    widths = [names, *_WIDTHS]
+    widths = [_TITLE_WIDTH, names, *_WIDTHS]
     # The description makes room for long names.
     widths[_DESCRIPTION] -= max(0, names - _COMMON_NAME_WIDTH)
     formats = {name: book.add_format(dict(properties)) for name, properties in _FORMATS.items()}
@@ -431,26 +492,30 @@ def add_instructions_sheet(
     print_across_pages(sheet, f"{resource.title.pt}: instruções")
     page.line("title", f"{INSTRUCTIONS_TITLE}{resource.title.pt}")
     page.line("plain", resource.description)
-    page.heading("Como preencher")
-    steps = _STEPS.format(sheet=resource.sheet).splitlines()
+    page.heading("O que fazer")
+    steps = _STEPS.format(sheet=resource.sheet, file=f"{resource.name}.xlsx")
+    for number, text in enumerate(steps.splitlines(), start=1):
+        page.line("plain", f"{number}. {text}")
+    page.heading(f"Uma linha de “{resource.sheet}” (exemplo: nada desta página é enviado)")
+    filled = [column for column in resource.sheet_columns if column.required]
+    for start in range(0, len(filled), len(widths)):
+        shown = filled[start : start + len(widths)]
+        page.cells([("required", layout.header(column)) for column in shown])
+        page.cells([("cell", example_in_words(column)) for column in shown])
+    page.heading("Bom saber")
+    remarks = _REMARKS.splitlines()
     if resource.children:
         listed = ", ".join(f"“{child.sheet}”" for child in resource.children)
-        steps[1:1] = _STEPS_OF_CHILDREN.format(sheet=resource.sheet, names=listed).splitlines()
+        text = _REMARKS_ON_CHILDREN.format(sheet=resource.sheet, names=listed)
+        remarks += text.splitlines()
     if lists.lists:
-        offered = ", ".join(c.name for c in resource.columns if c.link)
-        steps[-1:-1] = _STEPS_OF_LISTS.format(columns=offered).splitlines()
-    for number, text in enumerate(steps, start=1):
-        page.line("plain", f"{number}. {text}")
-    page.heading("Cores do cabeçalho")
-    page.cells([("required", "coluna obrigatória"), ("note", "Sem ela a linha não é aceita.")])
-    page.cells([("optional", "coluna opcional"), ("note", "Pode ficar em branco.")])
+        offered = ", ".join(layout.header(c) for c in resource.sheet_columns if c.link)
+        remarks += _REMARKS_ON_LISTS.format(columns=offered).splitlines()
+    for text in remarks:
+        page.line("plain", f"– {text}")
     for part in parts:
         heading = f"As colunas da planilha “{part.sheet}”" if resource.children else "As colunas"
-        _write_columns(page, part, heading)
-    page.heading("E depois")
-    for text, command in _NEXT_STEPS:
-        filled = command.format(file=f"{resource.name}.xlsx")
-        page.cells([("note", text), ("command", filled), ("command", ""), ("command", "")])
+        _write_columns(page, part, layout, heading)
 
 
 @dataclass(slots=True)
@@ -469,7 +534,9 @@ class _InstructionsWriter:
         if any(name in _PADDED_FORMATS for name, _ in cells):
             # Programs do not fit the height of a row to its text on opening.
             texts = zip(cells, self.widths, strict=False)
-            lines = [len(wrap(text, width - 3)) for (name, text), width in texts if name == "cell"]
+            lines = [
+                len(wrap(text, width - 3)) for (name, text), width in texts if name in _WRAPPED
+            ]
             height = _PADDING + style.LINE_HEIGHT * max([1, *lines])
             self.sheet.set_row(self.row, min(height, style.MAX_ROW_HEIGHT))
         for index, (name, text) in enumerate(cells):
@@ -478,36 +545,53 @@ class _InstructionsWriter:
 
     def heading(self, text: str) -> None:
         self.row += 1
-        self.line("heading", text, *[""] * len(_WIDTHS))
+        self.line("heading", text, *[""] * (len(self.widths) - 1))
 
 
-def _write_columns(page: _InstructionsWriter, resource: Resource, heading: str) -> None:
+def _write_columns(
+    page: _InstructionsWriter, resource: Resource, layout: SheetLayout, heading: str
+) -> None:
     page.heading(heading)
     page.line("required", *_TABLE_HEADERS)
-    for column in resource.columns:
+    for column in resource.sheet_columns:
         texts = (
-            column.title.pt,
+            column.name,
             _OBLIGATIONS[column.required],
             kind_name(column),
             column.description,
             rules_in_words(column),
             example_in_words(column),
         )
-        name = ("required" if column.required else "optional", column.name)
+        title = layout.header(column) if layout.headers == "titles" else str(column.title)
+        name = ("required" if column.required else "optional", title)
         page.cells([name, *(("cell", text) for text in texts)])
     if resource.row_checks:
         page.heading("Regras entre colunas")
+    titles = {column.name: f"“{column.title}”" for column in resource.columns}
     for check in resource.row_checks:
-        page.line("plain", f"• {ROW_RULES[check.name].wording(check.statistics).pt}")
+        rule = ROW_RULES[check.name].wording(check.statistics).pt
+        page.line("plain", f"• {_NAME.sub(lambda name: titles.get(name[0], name[0]), rule)}")
 
 
-def write_template(path: Path, resource: Resource, lists: RegistryLists = NO_LISTS) -> None:
+_NAME = re.compile(r"\w+")
+
+
+def write_template(
+    path: Path, resource: Resource, lists: RegistryLists = NO_LISTS, headers: Headers = "titles"
+) -> None:
     """Write the blank workbook: the sheet to fill in and the instructions, in Portuguese.
 
     ``lists`` are the records of registries that the linked columns of ``resource`` offer. Files
     are reproducible. Raises ``UsageError`` if the file cannot be written.
     """
-    with template_sheets(path, resource, shared=not lists.lists, lists=lists):
+    with template_sheets(
+        path,
+        resource,
+        headers=headers,
+        instructions_first=True,
+        shared=not lists.lists,
+        lists=lists,
+    ):
         pass
 
 
@@ -515,37 +599,53 @@ def write_template(path: Path, resource: Resource, lists: RegistryLists = NO_LIS
 def template_sheets(
     path: Path,
     resource: Resource,
-    remarks: Mapping[str, int] | None = None,
     *,
+    before: Sequence[AddedColumn] = (),
+    after: Sequence[AddedColumn] = (),
+    headers: Headers = "titles",
+    instructions_first: bool = False,
+    summary: Report | None = None,
     shared: bool = False,
     lists: RegistryLists = NO_LISTS,
     origin: WorkbookOrigin = _NO_ORIGIN,
 ) -> Iterator[tuple[xlsxwriter.Workbook, Mapping[str, Worksheet]]]:
     """Yield a workbook in the layout of the template, and its data sheets by name.
 
-    ``remarks`` are the names and widths of columns to add after the resource's. Rows of a sheet
-    must be written in order. The workbook carries ``origin`` with the resource and its layout.
-    Raises ``UsageError`` if the file cannot be written.
+    The fields of ``SheetLayout`` are its layout. Rows of a sheet must be written in order. The
+    workbook carries ``origin`` with the resource and
+    its layout. Raises ``UsageError`` if the file cannot be written.
     """
+    layout = SheetLayout(
+        before=before,
+        after=after,
+        headers=headers,
+        instructions_first=instructions_first,
+        summary=summary,
+    )
     list_ranges = lists.ranges()
     fingerprint = Fingerprint.parse(resource.fingerprint)
     linked = tuple(
         c.name if part is resource else f"{part.sheet}.{c.name}"
         for part in (resource, *resource.children)
         for c in part.columns
-        if c.link and c.link.registry in list_ranges
+        if c.link and (c.link.registry in list_ranges or lists is NO_LISTS)
     )
     origin = replace(
         origin,
         resource=resource.name,
-        language=origin.language or "pt-BR",
+        language=origin.language or active_language(),
         template=str(fingerprint and replace(fingerprint, listed=linked)),
         system=origin.system or lists.system,
         export="",
     )
     with new_workbook(path, carried=origin.properties(), shared=shared) as book:
-        yield book, add_data_sheets(book, resource, remarks or {}, list_ranges)
-        add_instructions_sheet(book, resource, lists)
+        if layout.summary is not None:
+            write_cover(book, book.add_worksheet(str(UPLOAD_SUMMARY_SHEET)), layout.summary)
+        if layout.instructions_first:
+            add_instructions_sheet(book, resource, layout, lists)
+        yield book, add_data_sheets(book, resource, layout, list_ranges)
+        if not layout.instructions_first:
+            add_instructions_sheet(book, resource, layout, lists)
         add_lists_sheet(book, resource)
         add_registries_sheet(book, lists)
 
