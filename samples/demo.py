@@ -187,7 +187,9 @@ def correct_rejected_row(listed: str) -> str:
     job = next(job for job in json.loads(listed)["jobs"] if job["state"] == "partial")
     book = load_workbook(job["rejects_file"])
     sheet = book["contasreceber"]
-    column = [cell.value for cell in sheet[1]].index("codigoDoCliente") + 1
+    # The note of a header has the column's name in the system.
+    notes = [cell.comment.text if cell.comment else "" for cell in sheet[1]]
+    column = next(n for n, note in enumerate(notes, 1) if note.endswith("codigoDoCliente"))
     sheet.cell(2, column).value = 1001
     book.save(job["rejects_file"])
     return str(job["job"])

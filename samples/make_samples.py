@@ -88,7 +88,7 @@ def write_good(path: Path, resource: Resource, rows: Sequence[Row]) -> None:
     with template_sheets(path, resource) as (book, sheets):
         for one in (resource, *resource.children):
             own = rows if one is resource else rows_of_child(rows, one.sheet)
-            columns = [(column.name, cell_format(book, column)) for column in one.columns]
+            columns = [(column.name, cell_format(book, column)) for column in one.sheet_columns]
             for row, values in enumerate(own, start=1):
                 for index, (name, form) in enumerate(columns):
                     write_typed(sheets[one.sheet], row, index, values.get(name), form)

@@ -119,14 +119,14 @@ def _write(path: Path, form: str, cases: Sequence[ExportCase]) -> list[Any]:
     if form == "template":
         resource = load_catalogue().named("contasreceber")
         sheets = template_sheets(_LISTING, resource)
-        write_all(path, records, sheets, output_opener("xlsx", None, resource))
+        write_all(path, records, sheets, output_opener("xlsx", None, resource, "names"))
         return []
     if form == "frame":
         output = FrameOutput()
         write_all(path, records, sheets, output.open)
         return list(output.frames[_LISTING.name][cases[0].field]) if cases else []
     dialect = form.partition(" ")[2] or None
-    write_all(path, records, sheets, output_opener(_suffix(form)[1:], dialect))
+    write_all(path, records, sheets, output_opener(_suffix(form)[1:], dialect, None, "names"))
     return []
 
 

@@ -32,9 +32,11 @@ def _run(option: str, resource: Resource, source: Path, _frame: Any, target: Pat
 def _fill_template(resource: Resource, _source: Path, frame: pd.DataFrame, target: Path) -> None:
     with template_sheets(target, resource) as (book, sheets):
         sheet = sheets[resource.sheet]
-        formats = [cell_format(book, column) for column in resource.columns]
+        formats = [cell_format(book, column) for column in resource.sheet_columns]
         for number, row in enumerate(frame.to_dict("records"), start=1):
-            for position, (column, form) in enumerate(zip(resource.columns, formats, strict=True)):
+            for position, (column, form) in enumerate(
+                zip(resource.sheet_columns, formats, strict=True)
+            ):
                 value = row[column.name]
                 if not pd.isna(value):
                     day = isinstance(value, pd.Timestamp)

@@ -61,7 +61,7 @@ def test_good_rows_are_sent_and_bad_rows_are_returned_unchanged(
         "email": "ana@exemplo.com",
     }
     assert row["Original row"] == 3
-    assert "codigoDoTipoDeCliente" in row["Reason"]
+    assert "Client type code" in row["Reason"]
     for name, value in (("cnpj", corrected), ("codigoDoTipoDeCliente", 1)):
         sheet.cell(2, header.index(name) + 1).value = value
     book.save(report["rejects_file"])

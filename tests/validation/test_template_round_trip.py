@@ -152,9 +152,10 @@ def fill_in(path: Path, resource: Resource, rows: list[Row]) -> Path:
     """Write the resource's template with rows typed into it."""
     with template_sheets(path, resource) as (book, sheets):
         sheet = sheets[resource.sheet]
-        formats = [cell_format(book, column) for column in resource.columns]
+        columns = resource.sheet_columns
+        formats = [cell_format(book, column) for column in columns]
         for number, row in enumerate(rows, start=1):
-            for index, (column, form) in enumerate(zip(resource.columns, formats, strict=True)):
+            for index, (column, form) in enumerate(zip(columns, formats, strict=True)):
                 value = row[column.name]
                 if isinstance(value, date):
                     sheet.write_datetime(number, index, value, form)
