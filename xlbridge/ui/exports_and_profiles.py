@@ -70,13 +70,13 @@ _FETCHED = Text(
 )
 
 
-_FORMATS: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "xlsx": ("xlsx", {}),
-    "csv-br": ("csv", {"csv_dialect": "pt-br"}),
-    "csv": ("csv", {}),
-    "import": ("xlsx", {}),
+_FORMATS: Mapping[str, tuple[str, str | None]] = {
+    "xlsx": ("xlsx", None),
+    "csv-br": ("csv", "pt-br"),
+    "csv": ("csv", None),
+    "import": ("xlsx", None),
 }
-"""Formats of exports on the page: the extension, and options of the file."""
+"""Formats of exports on the page: the extension, and the dialect of a .csv file."""
 
 
 def listings_json(catalogue: Catalogue) -> list[dict[str, Any]]:
@@ -174,7 +174,7 @@ class ExportAndProfileRequests:
         """Export a listing; the outcome includes its first rows."""
         remote = self._remote
         with remote.track("export", on_change):
-            extension, options = _FORMATS[form]
+            extension, dialect = _FORMATS[form]
             path = self._workspace.new_folder() / f"{request.listing}.{extension}"
             progress = remote.progress(on_change)
 
@@ -182,7 +182,7 @@ class ExportAndProfileRequests:
                 counts = {"n": count_text(done.records), "windows": count_text(done.windows)}
                 progress(_FETCHED.format(**counts) if done.records or done.windows else _READING)
 
-            output = OutputFile(path, **options)
+            output = OutputFile(path, csv_dialect=dialect)
             export = request.prepare(output, lambda: self._workspace.catalogue)
             with remote.connected() as (_, client):
                 if export.accepts_known_ids:
