@@ -102,6 +102,7 @@ def test_from_file_to_sent_by_keyboard_alone(
     tab.keyboard.type("Loja 1")
     tab.keyboard.press("Enter")
     tab.locator("#counts", has_text="errors: 0").wait_for()
+    tab.keyboard.press("Escape")  # out of the grid, in which Tab goes to the next cell
     reach(tab, "#to-send", "Shift+Tab")
     tab.keyboard.press("Enter")
     expect(tab.get_by_test_id("send")).to_be_focused()
