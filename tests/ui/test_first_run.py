@@ -86,7 +86,7 @@ def test_help_follows_the_screen(page: Page, ui: RunningPage) -> None:
 def test_from_file_to_sent_by_keyboard_alone(
     page: Page, ui: RunningPage, tmp_path: Path, xlbridge: Xlbridge
 ) -> None:
-    path = write_clients(tmp_path / "clientes.xlsx", "KEYS", ("Loja 0", None))
+    path = write_clients(tmp_path / "clientes.xlsx", "ALONE", ("Loja 0", None))
     tab = begin_without_file(page, ui)
     reach(tab, "input[type=file]")
     with tab.expect_file_chooser() as chooser:

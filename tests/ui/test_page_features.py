@@ -11,7 +11,7 @@ from environment import Xlbridge, clean_environment, credentials
 from forked import Zygote
 from playwright.sync_api import expect
 from running_page import RunningPage, running_page, wait_for_end
-from sheets import write_records
+from sheets import write_clients, write_records
 
 from xlbridge.profiles import PasswordSource, Profile, save_profile, store_password
 from xlbridge.sandbox import RunningSandbox
@@ -181,7 +181,7 @@ def test_the_environment_is_chosen_tested_and_marked(
         profile = Profile(name, empty_sandbox.base_url, empty_sandbox.email)
         save_profile(home, profile)
         store_password(home, profile, empty_sandbox.password, PasswordSource.FILE)
-    path = write_records(tmp_path / "clientes.xlsx", "cliente", [{"seuCodigo": "ENV-1"}])
+    path = write_clients(tmp_path / "clientes.xlsx", "ENV", ("Loja",))
     with running_page(forks, tmp_path, home, clean_environment(home)) as ui:
         tab = page.tab
         tab.goto(ui.link)
