@@ -4,9 +4,9 @@ Nobody may own the name ``xlbridge`` in a public index: a hint names the clone, 
 of its installation (PEP 610), and the index or folder of before only where none is recorded.
 """
 
+import importlib.util
 import os
 import sys
-from importlib.util import find_spec
 
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text, joined
@@ -30,7 +30,7 @@ _REQUIRED = {
 def require_extra(extra: str, *otherwise: Text) -> None:
     """Raise ``ConfigError`` if an extra is missing, with how to add it and what else helps."""
     missing, packages = _REQUIRED[extra]
-    if not all(map(find_spec, packages)):
+    if not all(map(importlib.util.find_spec, packages)):
         raise ConfigError(missing, joined((install_hint(extra), *otherwise), "\n"))
 
 
@@ -58,7 +58,7 @@ def install_hint(extra: str) -> Text:
     else:
         wanted = f'"xlbridge[{extra}]=={installed.version}"'
     python = f'"{sys.executable}"' if " " in sys.executable else sys.executable
-    if find_spec("pip") is None:  # as in the environments of uv
+    if importlib.util.find_spec("pip") is None:  # as in the environments of uv
         command = f"uv pip install --python {python} {wanted}"
     else:
         # PowerShell only runs a quoted program after "&".

@@ -117,5 +117,7 @@ def test_random_records_come_back_equal(
         assert list(found) == [str(COVER_SHEET), *(sheet.name for sheet in sheets)]
         for sheet in sheets:
             header, *rows = found[sheet.name]
-            assert header == [column.name for column in sheet.columns]
+            names = [column.name for column in sheet.columns]
+            # Headers are titles; the names are in their notes, which calamine does not read.
+            assert header == names if read_book is read_openpyxl else len(header) == len(names)
             assert differences(sheet, wanted[sheet.name], rows, same) == []

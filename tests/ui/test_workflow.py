@@ -72,7 +72,8 @@ def test_from_drop_to_done_in_six_steps(
     tab.get_by_test_id("jobs").get_by_text(shown[0]["job"]).wait_for()
     tab.get_by_test_id("jobs").get_by_role("button", name="Details").click()
     tab.locator("#job-shown td").first.wait_for()
-    states = tab.locator("#job-shown td:nth-child(2)").all_inner_texts()
+    history = tab.locator("#job-shown table").first
+    states = history.locator("td:nth-child(2)").all_inner_texts()
     assert len(states) > 2
     assert all(one != two for one, two in pairwise(states)), states
     tab.locator("[data-view=exports]").click()
