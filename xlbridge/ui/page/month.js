@@ -6,10 +6,12 @@ let start = null; // starts work on a batch
 
 async function openFolder(folder = byId("folder-path").value) {
   const isNewest = startRequest("folder");
+  byId("folder-path").value = folder;
   byId("new-plan").replaceChildren();
   const answer = await call("/api/folder", { query: { folder } });
   if (answer === null || !isNewest()) return;
-  byId("folder-path").value = answer.path;
+  // What was typed meanwhile stays.
+  if (byId("folder-path").value === folder) byId("folder-path").value = answer.path;
   const inside = element("div", undefined, "folders");
   const up = answer.parent === null ? [] : [{ name: texts.folder_above, path: answer.parent }];
   inside.append(...[...up, ...answer.folders].map((one) => button(one.name, () => openFolder(one.path))));
