@@ -87,6 +87,8 @@ def test_from_file_to_sent_by_keyboard_alone(
     page: Page, ui: RunningPage, tmp_path: Path, xlbridge: Xlbridge
 ) -> None:
     path = write_clients(tmp_path / "clientes.xlsx", "ALONE", ("Loja 0", None))
+    # A listener from the start: Chromium cancels a dialog opened before Playwright intercepts it.
+    page.tab.on("filechooser", lambda _: None)
     tab = begin_without_file(page, ui)
     reach(tab, "input[type=file]")
     with tab.expect_file_chooser() as chooser:
