@@ -91,7 +91,7 @@ def test_open_titles_are_summed_by_due_week_and_what_is_overdue(
     assert tones["overdue 31–60 days"] == "open"
     assert tones[f"week of {monday:%d/%m/%Y}"] == "plain"
     assert by_week["picture"][0] == "svg"
-    assert {table["title"] for table in totals} >= {"By branch", "By month of dataDeVencimento"}
+    assert {table["title"] for table in totals} >= {"By branch", "Due date, by month"}
 
 
 def test_a_template_has_the_lists_of_the_system(client: httpx.Client) -> None:

@@ -16,6 +16,7 @@ from xlbridge.export.sheets import OVERDUE, TotalTable
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, Value, list_first
+from xlbridge.resources.names import field_title
 from xlbridge.wire import format_moment
 from xlbridge.workbook import COVER_SHEET, COVER_TITLE
 
@@ -258,7 +259,7 @@ def _total_table(totals: TotalTable, amount: str) -> Table:
         headings=(
             Heading(totals.title, _LABEL_WIDTH),
             _ROWS,
-            Heading(untranslated(amount), _NUMBER_WIDTH),
+            Heading(field_title(amount), _NUMBER_WIDTH),
         ),
         lines=[*lines, Line((titles.TOTAL, rows, sums), Tone.SUM)],
         bars=[2],

@@ -18,6 +18,7 @@ from math import isfinite
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from xlbridge import titles
 from xlbridge.client import Record
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
@@ -211,14 +212,14 @@ def total_tables(
     """
     if totals is None:
         return ()
-    titles = (
-        Text(pt="Por mês de {field}", en="By month of {field}").format(field=totals.due),
+    headings = (
+        titles.BY_MONTH.format(title=field_title(totals.due or "")),
         Text(pt="Por filial", en="By branch"),
         Text(pt="Por situação", en="By situation"),
         Text(pt="Por semana de vencimento", en="By due week"),
     )
     sums: list[dict[str, tuple[int, Decimal]]] = [
-        defaultdict(lambda: (0, Decimal(0))) for _ in titles
+        defaultdict(lambda: (0, Decimal(0))) for _ in headings
     ]
     by_labels: dict[bytes, tuple[int, Decimal]] = defaultdict(lambda: (0, Decimal(0)))
     for line in chain.from_iterable(block.splitlines() for block in blocks):
@@ -241,7 +242,7 @@ def total_tables(
             by_month=table is sums[0],
             by_week=table is sums[-1],
         )
-        for title, table in zip(titles, sums, strict=True)
+        for title, table in zip(headings, sums, strict=True)
         if set(table) - {"–"}
     )
 

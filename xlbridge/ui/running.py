@@ -1,4 +1,4 @@
-"""What a home keeps about its page: the one that runs, and the language and theme of its user.
+"""Running page of a home, and the language and theme that its user chose.
 
 A private file names the running page, so that ``xlbridge ui`` opens it again.
 

@@ -76,10 +76,8 @@ def _sheets_of(book: WorkbookFile, settings: Settings) -> Iterator[FoundWorkbook
     # Slow to import, and only needed for sheets with headers of their own.
     from xlbridge.validation.mapping import mapping_for, remembered_mappings
 
-    catalogue, accepted = (
-        load_catalogue(settings.schemas),
-        AcceptedFindings.of((), settings.accepted),
-    )
+    catalogue = load_catalogue(settings.schemas)
+    accepted = AcceptedFindings.of((), settings.accepted)
     request = ValidationRequest(file=book.path, accepted=accepted)
     results = validate_file(request, catalogue, settings.limits)
     sheets, mapping = _known_sheets(results), None

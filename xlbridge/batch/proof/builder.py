@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from xlbridge import titles
 from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
 from xlbridge.batch.plan.steps import AnyStep, ExportStep, WorkbookStep, file_digest
 from xlbridge.batch.proof.content import proof_report
@@ -89,7 +90,6 @@ def summarize_resource(resource: Resource, rows: Sequence[ReadBackRow]) -> Resou
 
 
 _MONTH_LENGTH = 7  # of an ISO date
-_BY_MONTH = Text(pt="{title}, por mês", en="{title}, by month")
 _BY_DAY = Text(pt="{title}, por dia", en="{title}, by day")
 _ZERO = Decimal(0)
 
@@ -103,7 +103,7 @@ def total_tables(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[To
     for index, name in enumerate(resource.totals.by):
         column = resource.by_name[name]
         if column.kind is Kind.DATE:
-            by_month = _BY_MONTH.format(title=column.title)
+            by_month = titles.BY_MONTH.format(title=column.title)
             yield _total_table(resource, column, by_month, rows, index, _MONTH_LENGTH)
             yield _total_table(resource, column, _BY_DAY.format(title=column.title), rows, index)
         else:

@@ -26,7 +26,6 @@ _DUE = "dataDeVencimento"
 _ZERO = Decimal(0)
 _OUTCOMES = Text(pt="Situação das linhas", en="Status of the rows")
 _REASONS = Text(pt="Por que não foram gravadas", en="Why they were not written")
-_BY_MONTH = Text(pt="{title}, por mês", en="{title}, by month")
 _ALL = untranslated("{title}")
 _WRITTEN = Text(pt="No sistema: {title}", en="In the system: {title}")
 _NO_REASON = Text(pt="sem motivo informado", en="no reason given")
@@ -147,7 +146,7 @@ class ControlTotals:
             labels = [_label(value) for value in self._frame[column.name].tolist()]
             found = [(row, labels[self._positions[row]]) for row in numbers]
             found.sort(key=lambda item: _order(item[1]))
-            title = _BY_MONTH.format(title=column.title) if by_month else column.title
+            title = titles.BY_MONTH.format(title=column.title) if by_month else column.title
             title = about.format(title=title)
             shown = ((row, _shown_month(label) if by_month else label) for row, label in found)
             yield self.by_label(title, shown, sheet=sheet)

@@ -1,5 +1,10 @@
 from .clean_workbook import write_records as write_records
 from .new_workbook import new_workbook as new_workbook, print_across_pages as print_across_pages
+from .registry_lists import (
+    ListedRecord as ListedRecord,
+    RegistryList as RegistryList,
+    RegistryLists as RegistryLists,
+)
 from .report_workbook import (
     write_cover as write_cover,
     write_report as write_report,
@@ -11,9 +16,6 @@ from .row_copies import (
     as_xlsx as as_xlsx,
 )
 from .template import (
-    ListedRecord as ListedRecord,
-    RegistryList as RegistryList,
-    RegistryLists as RegistryLists,
     cell_format as cell_format,
     template_sheets as template_sheets,
     write_template as write_template,

@@ -122,7 +122,7 @@ class RejectedRows:
                     reason, what_to_do = rows.reasons[position]
                     if rows is self:
                         # Text format, as reasons come from the remote system.
-                        wrapped = {**_REMARK, "num_format": "@", "text_wrap": True}
+                        wrapped = {**_REMARK, "num_format": "@", "text_wrap": True, "indent": 1}
                         writer.write(sheet, position + 1, 0, numbers[position], _REMARK)
                         writer.write(sheet, position + 1, 1, reason, wrapped)
                         writer.write(sheet, position + 1, 2, what_to_do, wrapped)
