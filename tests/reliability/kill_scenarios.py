@@ -24,11 +24,12 @@ class UnexpectedExit(AssertionError):
 
 @dataclass
 class TrialSetup:
-    """System, processes and folder of kill trials."""
+    """System, processes and folder of kill trials, and the seed of random ones."""
 
     system: SystemUnderTest
     zygote: Zygote
     folder: Path
+    seed: int = 0
 
 
 @dataclass

@@ -91,7 +91,7 @@ def _kills_at_steps(
 
 def random_kills(setup: TrialSetup, share: float) -> Iterator[Trial]:
     """60 SIGKILLs of each subject at random moments, also of a direct import in parts."""
-    rng = Random(7)
+    rng = Random(setup.seed)
     kinds: list[tuple[Subject, tuple[str, ...]]] = [
         *(
             (one, ())
@@ -126,7 +126,7 @@ def disk_faults(setup: TrialSetup, share: float) -> Iterator[Trial]:
 
 def cut_journals(setup: TrialSetup, share: float) -> Iterator[Trial]:
     """Killed uploads whose journals then lose their last entries."""
-    for cut in random_cuts(round(400 * share), seed=3):
+    for cut in random_cuts(round(400 * share), setup.seed):
         yield cut_trial(setup.system, setup.folder, cut)
 
 
@@ -172,13 +172,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--share", type=float, default=1.0, help="share of the trials to run")
     parser.add_argument("--only", choices=CHAPTERS, help="one chapter only")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the kills and cuts at random moments"
+    )
     arguments = parser.parse_args()
     print(f"{'':26}{'trials':>8}{'duplicates':>12}{'lost':>6}{'in doubt':>10}{'s':>7}", flush=True)
     work_in_memory()
     total = Figures()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reliability-")))
-        setup = _setup(stack, folder)
+        setup = _setup(stack, folder, arguments.seed)
         for name, chapter in CHAPTERS.items():
             if arguments.only in (None, name):
                 start = time.monotonic()
@@ -191,7 +194,7 @@ def main() -> int:
     return int(bool(total.duplicates or total.lost))
 
 
-def _setup(stack: ExitStack, folder: Path) -> TrialSetup:
+def _setup(stack: ExitStack, folder: Path, seed: int) -> TrialSetup:
     stack.callback(sandboxes.end)
     stack.callback(forked.end)
     environment = clean_environment(folder)
@@ -202,7 +205,7 @@ def _setup(stack: ExitStack, folder: Path) -> TrialSetup:
     with Client(target) as client:
         customer = client.registry.clients.create(nomeComercial="Devedora").codigoDoCliente
     system = SystemUnderTest(sandbox, folder / "sandbox.db", proxy, load_catalogue(), customer)
-    return TrialSetup(system, forked.shared_zygote(), folder / "trial")
+    return TrialSetup(system, forked.shared_zygote(), folder / "trial", seed)
 
 
 def _print(name: str, figures: Figures, seconds: float | None) -> None:
