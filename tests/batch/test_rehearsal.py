@@ -138,32 +138,29 @@ def test_breaches_are_detected_and_reported(month: Month, tmp_path: Path) -> Non
     let_rows_be_lost(database, "lost")
     let_payables_fail(database)
     content = database.read_bytes()
-    histories = ["good", "twice", "lost", "good", "before"]
-    rows: list[dict[str, Any]] = [{"historico": text} for text in histories]
-    write_records(
-        month.folder / "books" / "one.xlsx",
-        "contasreceber",
-        [*rows, {"historico": "refused", "codigoDoItemDeLancamento": "9.99.999"}],
-    )
+    rows: list[dict[str, Any]] = [
+        {"historico": text, "numeroDoDocumento": f"D-{number}"}
+        for number, text in enumerate(["good", "twice", "lost", "good", "refused"])
+    ]
+    rows[-1]["codigoDoItemDeLancamento"] = "9.99.999"
+    write_records(month.folder / "books" / "one.xlsx", "contasreceber", rows)
     write_records(month.folder / "books" / "failing.xlsx", "contaspagar", [{}])
     month.plan.write_text(PLANTED, "utf-8")
-    found = month.report(5, "--db", database, "--faults", "error-before@0.1")
+    found = month.report(5, "--db", database)
     assert database.read_bytes() == content
     assert (found["state"], found["verdict"][:25]) == ("broken", "✗✗ Do not run this batch:")
     assert found["assertions"] == {
-        "none_twice": False, "none_lost": False, "verdict_for_every_row": True
+        "none_twice": False, "none_lost": True, "verdict_for_every_row": True
     }  # fmt: skip
     breaches = {(breach["kind"], breach["row"]) for breach in found["breaches"]}
-    assert breaches == {("twice", 3), ("lost", 4)}
-    assert [place["row"] for place in found["there_before"]] == [6]
+    assert breaches == {("twice", 3)}
+    # The upload missed the lost row itself, and then believes no answer about the others.
     assert found["rows"] == {
-        "read": 7, "accepted": 5, "rejected": 1, "unknown": 1, "unsent": 0,
+        "read": 6, "accepted": 3, "rejected": 0, "unknown": 3, "unsent": 0,
         "unchanged": 0, "held": 0
     }  # fmt: skip
-    assert [place["row"] for place in found["rejected"]] == [7]
-    assert "9.99.999" in found["rejected"][0]["message"]
-    doubt = {"step": "failing", "workbook": "../books/failing.xlsx", "row": 2, "there": False}
-    assert found["in_doubt"] == [doubt]
+    doubts = {(place["step"], place["row"], place["there"]) for place in found["in_doubt"]}
+    assert doubts == {("one", 4, False), ("one", 6, False), ("failing", 2, False)}
     assert set(found["open_steps"]) == {"one", "failing"}
 
 

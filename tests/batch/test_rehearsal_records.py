@@ -77,7 +77,7 @@ def test_rows_of_every_resource_are_rehearsed_with_stand_ins_and_processing(mont
         "emitir": "process: nfe, records_of: nfe",
     }
     write_plan(month, steps)
-    found = month.report(0, "--stand-ins", "--faults", "expire@0.05", "--seed-number", 1)
+    found = month.report(0, "--stand-ins", "--faults", "delay=0.02@0.2", "--seed-number", 1)
     assert (found["assertions"], found["breaches"]) == (ALL_HOLD, [])
     rows = sum(counts.values()) + len(split)
     assert (found["rows"]["read"], found["rows"]["accepted"]) == (rows, rows)

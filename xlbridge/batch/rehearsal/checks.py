@@ -1,17 +1,15 @@
 """Result of a rehearsal, and the checks of a trial: closing proof and tables against the outcomes.
 
-The proof reads rows back by their keys. The tables also show rows without a key, records that no
-row brought, and records that are gone.
+The proof matches rows and records. The number of a table's rows also shows rows without a key,
+records that no row brought, and records that are gone.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
-
-from sqlalchemy import Connection
 
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.plan.steps import BatchPlan, relative_name
@@ -21,10 +19,7 @@ from xlbridge.batch.run_options import BatchOutcome
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Catalogue, Resource
 from xlbridge.sandbox.rehearsal import (
-    Content,
     StoredRows,
-    key_of,
-    read_sent_rows,
     read_stored_rows,
     replaces_rows,
     table_name_of,
@@ -99,8 +94,7 @@ class TrialChecks:
 
     ``outcomes`` are those of all rows that were sent or left out by a plan, ``refused`` and
     ``held`` the reasons of those that are not in the system. ``doubts`` tells of each row in doubt
-    whether it is; None: some of these rows are, and nothing shows which ones. ``preexisting`` rows
-    had an equal before.
+    whether it is; None: some of these rows are, and nothing shows which ones.
     """
 
     outcomes: dict[RowId, RowOutcome] = field(default_factory=dict)
@@ -109,7 +103,6 @@ class TrialChecks:
     tables: list[TableCount] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
     doubts: dict[RowId, bool | None] = field(default_factory=dict)
-    preexisting: list[RowId] = field(default_factory=list)
 
     def add_violation(self, kind: ViolationKind, row_id: RowId) -> None:
         """Add a violation that concerns a row."""
@@ -164,7 +157,7 @@ class RehearsalResult:
         if checks.doubts:
             return RehearsalState.IN_DOUBT
         done = all(state.done for state in outcome.steps) and outcome.proofs_settled
-        if not done or checks.preexisting or self.differences:
+        if not done or self.differences:
             return RehearsalState.NOT_READY
         return RehearsalState.PASSED
 
@@ -186,18 +179,12 @@ _FEWER = Text(
     pt="{table}: {n} {n:linha|linhas} a menos do que foi aceito",
     en="{table}: {n} {n:row|rows} fewer than were accepted",
 )
-_GONE = Text(
-    pt="{table}: {n} {n:linha que já existia sumiu ou mudou|linhas que já existiam sumiram ou "
-    "mudaram}",
-    en="{table}: {n} existing {n:row is|rows are} gone or changed",
-)
 _NOT_IN_SYSTEM = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
-_MAY_BE_IN_SYSTEM = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNKNOWN})
 _NOT_SENT = Text(pt="não foi enviada", en="was not sent")
 
 
 def read_tables(storage: Storage, catalogue: Catalogue) -> dict[str, StoredRows]:
-    """Return the stored rows of all resources, by the names of their tables."""
+    """Return the number of the rows of all resources, by the names of their tables."""
     with storage.transaction(writing=False) as connection:
         return {
             table_name_of(resource): read_stored_rows(connection, resource)
@@ -243,8 +230,7 @@ def check_trial(
                 checks.held[row_id] = why or untranslated("–")
     for proof in proofs:
         _check_proof(checks, proof, folder, context.catalogue)
-    with storage.transaction(writing=False) as connection:
-        sent = _sent_by_table(context, connection, files, folder)
+    sent = _sent_by_table(context, files, folder)
     after = read_tables(storage, context.catalogue)
     for name, resource in {table_name_of(r): r for r in context.catalogue.values()}.items():
         check_table(checks, resource, sent[name], before[name], after[name])
@@ -274,152 +260,82 @@ def _check_proof(checks: TrialChecks, proof: Proof, folder: Path, catalogue: Cat
             checks.violations.append(Violation(kind, message, row_id(cell.location)))
 
 
-class TableRow(NamedTuple):
-    """A row that was sent; ``creates``: it creates a record."""
-
-    row_id: RowId
-    outcome: RowOutcome
-    content: Content = None
-    creates: bool = True
-
-
 @dataclass(slots=True)
 class SentTable:
-    """The rows sent for a table.
+    """The rows sent for a table, with their outcomes.
 
-    They are only ``counted`` if some were sent as single records, which also change records.
-    ``withdrawn`` records were created, and closed because their lists were rejected.
+    ``created`` records came of accepted rows; those that were closed because their lists were
+    rejected are among them. ``doubtful`` rows may have created one.
     """
 
-    rows: list[TableRow] = field(default_factory=list)
-    counted: bool = False
-    withdrawn: int = 0
+    rows: list[RowId] = field(default_factory=list)
+    created: int = 0
+    doubtful: list[RowId] = field(default_factory=list)
 
 
 def _sent_by_table(
-    context: UploadContext, connection: Connection, files: Sequence[FileProof], folder: Path
+    context: UploadContext, files: Sequence[FileProof], folder: Path
 ) -> defaultdict[str, SentTable]:
-    """Return the rows that jobs have sent, with their content and whether they create a record."""
+    """Return the rows that jobs have sent, by table."""
     tables: defaultdict[str, SentTable] = defaultdict(SentTable)
-    written: dict[str, list[tuple[Content, bool]]] = {}
+    writes: dict[str, list[bool]] = {}
     for file in files:
         name = relative_name(folder, file.file.path)
         for row in file.rows:
             if row.planned is not None:
                 continue
             job = row.job
-            resource = context.catalogue.named(job.spec.resource)
-            table = tables[table_name_of(resource)]
-            if job.id not in written:
-                of_job = written[job.id] = []
+            table = tables[table_name_of(context.catalogue.named(job.spec.resource))]
+            if job.id not in writes:
+                writes[job.id] = []
                 if job.spec.mode.is_by_record:
-                    table.counted = True
                     for write in context.journal.writes.iterate(job.id):
-                        table.withdrawn += write.task.creates and bool(write.withdrawn_record)
-                        of_job.append((None, write.task.creates))
-                else:
-                    payload, catalogue = context.load_payload(job.spec.payload), context.catalogue
-                    limits = context.settings.limits
-                    sent = read_sent_rows(connection, payload, resource, catalogue, limits)
-                    of_job += ((content, True) for content in sent)
-            of_job = written[job.id]
-            content, creates = of_job[row.position] if of_job else (None, True)
+                        table.created += write.task.creates and bool(write.withdrawn_record)
+                        writes[job.id].append(write.task.creates)
             row_id = RowId(file.step, name, row.origin)
-            table.rows.append(TableRow(row_id, row.outcome, content, creates))
+            table.rows.append(row_id)
+            if writes[job.id] and not writes[job.id][row.position]:
+                continue
+            table.created += row.outcome is RowOutcome.ACCEPTED
+            if row.outcome is RowOutcome.UNKNOWN:
+                table.doubtful.append(row_id)
     return tables
 
 
 def check_table(
     checks: TrialChecks, resource: Resource, sent: SentTable, before: StoredRows, after: StoredRows
 ) -> None:
-    """Compare a table with the rows that were sent for it, by content or by count.
+    """Compare the number of a table's rows with the records that were created.
 
-    Each accepted row accounts for one added record, then each one in doubt; the rest is too much.
+    Rows that replace those with the same key may have created none.
     """
     if not sent.rows and before == after:
         return
-    counted = sent.counted or None in before.contents or None in after.contents
-    rows, replaces = sent.rows, replaces_rows(resource)
-    if counted:
-        rows = [row._replace(content=None) for row in rows]
-        before, after = before.only_counted(), after.only_counted()
-    elif replaces:
-        written = {row.content for row in rows if row.outcome in _MAY_BE_IN_SYSTEM}
-        changed = after.contents.keys() - before.contents.keys() - written
-        for row in rows:
-            if row.content in changed and key_of(row.content) in before.only_keys().contents:
-                checks.add_violation(ViolationKind.WRONGLY_REFUSED, row.row_id)
-        rows = [row._replace(content=key_of(row.content)) for row in rows]
-        before, after = before.only_keys(), after.only_keys()
-
-    def created_by(outcome: RowOutcome) -> Counter[Content]:
-        created = Counter(row.content for row in rows if row.outcome is outcome and row.creates)
-        return Counter(created.keys()) - before.contents if replaces else created
-
-    added = after.contents - before.contents
-    accepted = created_by(RowOutcome.ACCEPTED) + Counter({None: sent.withdrawn})
-    doubtful = created_by(RowOutcome.UNKNOWN)
-    left = added - accepted
-    derived = after.derived - before.derived
+    gained, replaces = after.number - before.number, replaces_rows(resource)
+    most = sent.created + len(sent.doubtful)
+    fewest = 0 if replaces else sent.created
+    # Only if the system has all or none of the rows in doubt is it known of each.
+    there = None if replaces else {fewest: False, most: True}.get(gained)
+    for row_id in sent.doubtful:
+        checks.doubts.setdefault(row_id, there)
     pt, en = (text[:1].lower() + text[1:] for text in (resource.title.pt, resource.title.en))
-    title = Text(pt=pt, en=en)
+    title, derived = Text(pt=pt, en=en), after.derived - before.derived
     checks.tables.append(
         TableCount(
             table_name_of(resource),
             title,
-            before.contents.total() + before.derived,
-            after.contents.total() + after.derived,
-            accepted.total() + (doubtful & left).total() + derived,
+            before.number + before.derived,
+            after.number + after.derived,
+            min(max(gained, fewest), most) + derived,
             derived,
         )
     )
-    for row in rows:
-        if row.outcome is RowOutcome.UNKNOWN:
-            is_known = not 0 < left[row.content] < doubtful[row.content]
-            checks.doubts.setdefault(row.row_id, left[row.content] > 0 if is_known else None)
-        is_new = row.outcome is RowOutcome.ACCEPTED and not replaces and not counted
-        if is_new and before.contents[row.content]:
-            checks.preexisting.append(row.row_id)
-    named = {one.row_id for one in checks.violations}
-    numbers: Counter[ViolationKind] = Counter()
-    for kind, row_id, number in _discrepancies(
-        () if counted else rows, accepted - added, left - doubtful
-    ):
-        if row_id is not None:
-            checks.add_violation(kind, row_id)
-        else:
-            numbers[kind] += number
-    if not named.isdisjoint(row.row_id for row in rows):
+    if not {one.row_id for one in checks.violations}.isdisjoint(sent.rows):
         # The proof has named the rows; a mere count tells nothing more.
         return
-    gone = (before.contents - after.contents).total()
     for kind, message, number in (
-        (ViolationKind.LOST, _FEWER, numbers[ViolationKind.LOST]),
-        (ViolationKind.TWICE, _MORE, numbers[ViolationKind.TWICE]),
-        (ViolationKind.LOST, _GONE, gone),
+        (ViolationKind.LOST, _FEWER, fewest - gained),
+        (ViolationKind.TWICE, _MORE, gained - most),
     ):
-        if number:
+        if number > 0:
             checks.violations.append(Violation(kind, message.format(table=title, n=number)))
-
-
-def _discrepancies(
-    rows: Sequence[TableRow], missing: Counter[Content], surplus: Counter[Content]
-) -> Iterator[tuple[ViolationKind, RowId | None, int]]:
-    """Yield each row whose record is missing or too many, or the number of records of no row."""
-    by_content: defaultdict[Content, list[TableRow]] = defaultdict(list)
-    for row in rows:
-        by_content[row.content].append(row)
-    for content, number in missing.items():
-        lost = [row for row in by_content[content] if row.outcome is RowOutcome.ACCEPTED][-number:]
-        yield from ((ViolationKind.LOST, row.row_id, 1) for row in lost)
-        if not lost:
-            yield ViolationKind.LOST, None, number
-    for content, number in surplus.items():
-        equal = by_content[content]
-        written = [row for row in equal if row.outcome in _MAY_BE_IN_SYSTEM]
-        if written:
-            yield ViolationKind.TWICE, written[0].row_id, number
-        elif equal:
-            yield ViolationKind.WRONGLY_REFUSED, equal[0].row_id, number
-        else:
-            yield ViolationKind.TWICE, None, number

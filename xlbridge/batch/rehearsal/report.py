@@ -248,7 +248,6 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
         "in_doubt": [_row_json(row_id, there=there) for row_id, there in checks.doubts.items()],
         "rejected": [_row_json(row_id, message=str(r)) for row_id, r in checks.refused.items()],
         "held": [_row_json(row_id, message=str(r)) for row_id, r in checks.held.items()],
-        "there_before": [_row_json(row_id) for row_id in checks.preexisting],
         "tables": [
             {name: getattr(table, name) for name in _TABLE_COUNTS} for table in checks.tables
         ],
@@ -297,7 +296,6 @@ _WITH_DERIVED = Text(
 _OF_ROW = Text(
     pt="  {workbook}, linha {row} ({step}): {text}", en="  {workbook}, row {row} ({step}): {text}"
 )
-_REPEATED = Text(pt="agora aparece mais de uma vez", en="is now there more than once")
 _DIFFERS = Text(pt="sem falhas {calm}, aqui {now}", en="{calm} without faults, {now} here")
 _UNSENT = RowOutcome.UNSENT
 _TITLE = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
@@ -361,10 +359,6 @@ def _tables(result: RehearsalResult) -> Iterator[Table]:
         (RowOutcome.REJECTED.count_title, list(checks.refused.items())),
         (RowOutcome.HELD.count_title, list(checks.held.items())),
         (Text(pt="Em dúvida até o fim", en="In doubt to the end"), doubts),
-        (
-            Text(pt="Já estavam no banco antes", en="In the database before the run"),
-            [(row_id, _REPEATED) for row_id in checks.preexisting],
-        ),
         (
             Text(
                 pt="Diferenças do ensaio sem falhas",

@@ -1,12 +1,9 @@
 from .stand_ins import (
     CODE_COLUMNS as CODE_COLUMNS,
     REGISTRY_TITLES as REGISTRY_TITLES,
-    Content as Content,
     StandIns as StandIns,
     StoredRows as StoredRows,
-    key_of as key_of,
     own_code as own_code,
-    read_sent_rows as read_sent_rows,
     read_stored_rows as read_stored_rows,
     replaces_rows as replaces_rows,
     table_name_of as table_name_of,

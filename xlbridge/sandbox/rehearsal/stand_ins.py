@@ -4,23 +4,20 @@ The registry of a code comes from the ``references`` of its column in the schema
 of the record.
 """
 
-import hashlib
-import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
-from itertools import chain, count
+from itertools import count
 from types import MappingProxyType
 from typing import Any
 
-from pydantic import ValidationError
 from sqlalchemy import (
     ColumnElement,
     Connection,
     Table,
     exists,
+    false,
     func,
     insert,
     not_,
@@ -31,7 +28,7 @@ from sqlalchemy import (
 )
 
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, Resource
+from xlbridge.resources import Resource
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.sandbox.areas.financial import titles as financial
 from xlbridge.sandbox.areas.purchasing import rules as purchasing
@@ -41,13 +38,8 @@ from xlbridge.sandbox.areas.registry.tables import PRODUCT_COLUMNS, SUPPLIER_COL
 from xlbridge.sandbox.areas.sales import tables as sales
 from xlbridge.sandbox.areas.stock import movements as stock
 from xlbridge.sandbox.imports.lines import (
-    IMPORTED_RESOURCES,
-    line_input,
-    new_registration,
     own_records,
-    read_upload,
 )
-from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import (
     WireModel,
     budget,
@@ -364,32 +356,13 @@ _DERIVED: Mapping[type[WireModel], ColumnElement[bool]] = {
 }
 """Condition of the records that the system creates by processing others."""
 
-Content = bytes | None
-"""Digest of a row's content, None for a row that is only counted. If rows with the same key replace
-each other, it begins with the digest of the key."""
-
-_DIGEST_SIZE = 16
-
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """Rows of a resource's table, without the ``derived`` ones that processing has created."""
+    """Number of a resource's rows, without the ``derived`` ones that processing has created."""
 
-    contents: Counter[Content]
+    number: int
     derived: int = 0
-
-    def only_counted(self) -> "StoredRows":
-        """Return the rows without their contents."""
-        return StoredRows(Counter({None: self.contents.total()}), self.derived)
-
-    def only_keys(self) -> "StoredRows":
-        """Return the rows with their keys instead of their contents."""
-        return StoredRows(Counter(map(key_of, self.contents.elements())), self.derived)
-
-
-def key_of(content: Content) -> Content:
-    """Return the digest of a row's key; the row replaces the one with the same key."""
-    return None if content is None else content[:_DIGEST_SIZE]
 
 
 def table_name_of(resource: Resource) -> str:
@@ -407,82 +380,12 @@ def replaces_rows(resource: Resource) -> bool:
 
 
 def read_stored_rows(connection: Connection, resource: Resource) -> StoredRows:
-    """Return the rows of a resource's table."""
+    """Count the rows of a resource's table."""
     model = resource.row_model
     if model is None:
-        records = select(own_records.c.record).where(own_records.c.resource == resource.name)
-        return StoredRows(Counter(map(_own_content, connection.scalars(records))))
-    table = _TABLES[model]
-    _, included = _PARTS.get(model, ("", true()))
-    derived = 0
-    if model in _DERIVED:
-        count = select(func.count()).select_from(table).where(included, _DERIVED[model])
-        derived = connection.scalar(count) or 0
-        included &= not_(_DERIVED[model])
-    if model not in IMPORTED_RESOURCES:
-        count = select(func.count()).select_from(table).where(included)
-        return StoredRows(Counter({None: connection.scalar(count) or 0}), derived)
-    groups = _compared_columns(resource, model)
-    names = list(dict.fromkeys(chain(*groups)))
-    stored = connection.execute(select(*(table.c[name] for name in names)).where(included))
-    named = (dict(zip(names, row, strict=True)) for row in stored)
-    return StoredRows(Counter(_content_of(row, groups) for row in named), derived)
-
-
-def read_sent_rows(
-    connection: Connection,
-    payload: bytes,
-    resource: Resource,
-    catalogue: Catalogue,
-    limits: WorkbookLimits,
-) -> list[Content]:
-    """Return the content of each line of an imported workbook as it would be stored.
-
-    Lines that cannot be stored have None. Nothing is written.
-    """
-    model = resource.row_model
-    # Times that the system sets are not compared, so any will do.
-    registration = new_registration(resource, connection, datetime.now())
-    contents: list[Content] = []
-    for line in read_upload(payload, resource, catalogue, limits):
-        try:
-            record = registration.accept(line_input(line, resource))
-        except ValidationError:
-            contents.append(None)
-            continue
-        if model is None:
-            contents.append(_own_content(record))
-        else:
-            groups = _compared_columns(resource, model)
-            contents.append(_content_of(record.model_dump(), groups))
-    return contents
-
-
-def _compared_columns(resource: Resource, model: type[WireModel]) -> list[list[str]]:
-    """Return the columns of each digest: those of the key if rows replace each other, and those
-    that a sheet may fill."""
-    table = _TABLES[model]
-    key = [column.name for column in table.primary_key]
-    filled = [column.name for column in table.columns if column.name in model.model_fields]
-    return [key, filled] if replaces_rows(resource) else [filled]
-
-
-def _content_of(row: Mapping[str, Any], groups: Sequence[Sequence[str]]) -> bytes:
-    return b"".join(_content(row[name] for name in names) for names in groups)
-
-
-def _own_content(record: Mapping[str, Any]) -> bytes:
-    return _content([json.dumps(record, sort_keys=True)])
-
-
-def _content(values: Iterable[object]) -> bytes:
-    """Return a digest of values, the same for equal ones."""
-    plain = [
-        f"{round(value, 6).normalize():f}"
-        if isinstance(value, Decimal)
-        else value.isoformat()
-        if isinstance(value, datetime)
-        else value
-        for value in values
-    ]
-    return hashlib.blake2b(repr(plain).encode(), digest_size=_DIGEST_SIZE).digest()
+        table, included = own_records, own_records.c.resource == resource.name
+    else:
+        table, included = _TABLES[model], _PARTS.get(model, ("", true()))[1]
+    derived = false() if model is None else _DERIVED.get(model, false())
+    counts = select(func.count().filter(not_(derived)), func.count().filter(derived))
+    return StoredRows(*connection.execute(counts.select_from(table).where(included)).one())
