@@ -2,21 +2,20 @@
 
 Usage: python benchmarks/validate.py [ROWS...] [--bad PERCENT...] [--runs RUNS]
                                      [--texts {inline,shared}...]
-                                     [--python PYTHON] [--frictionless PYTHON]
+                                     [--python PYTHON] [--others PYTHON]
 
 Sheets of ROWS × 12 cells (default 20, 1,000, 10,000, 100,000 and 1,048,575) with no, 1 % and 100 %
 bad cells. Texts are in the cells (inline), as programs write them, and up to 100,000 rows also in
 the shared string table (shared), as Excel does. Commands take turns in each run; above 100,000 rows
 each runs once, or RUNS times without the other validators. The other validators do not run on 100 %
-bad cells, where they take many minutes, and frictionless only up to 100,000 rows. frictionless runs
-with the interpreter that has it (default: this one, if the extra ``bench`` is installed),
-everything else with PYTHON (default: this one); in a development environment pandera also imports
-hypothesis and starts more slowly than for users. Memory is that of a command and its helpers
-together.
+bad cells, where they take many minutes, and frictionless only up to 100,000 rows. frictionless, and
+fastexcel with polars and dataframely, run with the interpreter that has the extra ``bench``
+(default: this one), everything else with PYTHON (default: this one); in a development environment
+pandera also imports hypothesis and starts more slowly than for users. Memory is that of a command
+and its helpers together.
 """
 
 import argparse
-import importlib.util
 import itertools
 import json
 import subprocess
@@ -32,6 +31,7 @@ from processes import Cost, costs
 OURS = "xlbridge validate"
 USUAL = "pandas (openpyxl) + pandera with coercion"
 FRICTIONLESS = "frictionless, all errors"
+POLARS = "fastexcel + polars + dataframely, no cells"
 BARE = "python-calamine, cells only"
 IMPORT = "import of pandas and pandera alone"
 _BARE_READ = (
@@ -39,6 +39,11 @@ _BARE_READ = (
     "s = c.CalamineWorkbook.from_path(sys.argv[1]).get_sheet_by_index(0); "
     "print(sum(1 for _ in s.iter_rows()))"
 )
+_OTHERS = {
+    FRICTIONLESS: ("frictionless", "frictionless_pipeline.py"),
+    POLARS: ("dataframely", "polars_pipeline.py"),
+}
+"""Modules and scripts of the validators of the extra ``bench``."""
 _LAST_ROW = 1_048_575
 _RUNS = 3
 _MAX_ROWS_OF_RUNS = _MAX_ROWS_OF_FRICTIONLESS = 100_000
@@ -58,8 +63,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int)
     parser.add_argument("--texts", nargs="+", choices=_TEXTS, default=_TEXTS)
     parser.add_argument("--python", metavar="PYTHON", default=sys.executable)
-    parser.add_argument("--frictionless", metavar="PYTHON", default=_with_frictionless())
+    parser.add_argument("--others", metavar="PYTHON", default=sys.executable)
     arguments = parser.parse_args()
+    arguments.scripts = _installed(arguments.others)
     measurements: list[Measurement] = []
     with tempfile.TemporaryDirectory() as folder:
         for rows, percent, texts in itertools.product(
@@ -93,8 +99,14 @@ class Measurement:
     cost: Cost
 
 
-def _with_frictionless() -> str | None:
-    return sys.executable if importlib.util.find_spec("frictionless") else None
+def _installed(python: str) -> dict[str, Path]:
+    """Return the scripts of the other validators that an interpreter has."""
+    folder = Path(__file__).parent
+    return {
+        name: folder / script
+        for name, (module, script) in _OTHERS.items()
+        if subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0
+    }
 
 
 def _commands(
@@ -109,12 +121,9 @@ def _commands(
         commands[IMPORT] = [arguments.python, "-c", "import pandas, pandera.pandas"]
     if percent < _ALL:
         commands[USUAL] = [arguments.python, str(folder / "usual_pipeline.py"), str(path)]
-        if arguments.frictionless and rows <= _MAX_ROWS_OF_FRICTIONLESS:
-            commands[FRICTIONLESS] = [
-                arguments.frictionless,
-                str(folder / "frictionless_pipeline.py"),
-                str(path),
-            ]
+        for name, script in arguments.scripts.items():
+            if name != FRICTIONLESS or rows <= _MAX_ROWS_OF_FRICTIONLESS:
+                commands[name] = [arguments.others, str(script), str(path)]
     return commands
 
 
