@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 from environment import Xlbridge, credentials
 from lossy_proxy import LossyProxy
-from upload_parts import AT_ONCE, MakeClients, new_cnpj, write_job
+from upload_parts import AT_ONCE, MakeClients, new_cnpj, registered, write_job
 
 from xlbridge.client import Client
 from xlbridge.errors import TransportError
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import Journal, RequestedMode, State, UploadContext, Uploads
 from xlbridge.upload.planning import ConsentRequest
+from xlbridge.upload.results import job_json
 
 
 @pytest.fixture
@@ -211,3 +212,29 @@ def test_an_unconfirmed_upload_needs_consent_after_the_journal_has_lost_entries(
         assert states[states.index(State.IN_DOUBT) + 1] is not State.ABANDONED
     posted = {one for method, one in proxy.seen if method != "GET" and "preview=true" not in one}
     assert posted <= {"/v2/autenticar"}
+
+
+def test_after_lost_entries_a_record_that_is_there_is_no_consent_to_write_the_others(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    """A colleague, or a request that the journal has lost, may have written it."""
+    documents = [new_cnpj(), new_cnpj()]
+    job = write_job(context, client, make_clients(*documents), "records")
+    context.settings.journal.with_suffix(".count").write_bytes(b"%32d" % 99)
+    client.registry.clients.create(nomeComercial=f"Cliente {documents[0]}", cnpj=documents[0])
+    asked: list[str] = []
+
+    def answer(request: ConsentRequest) -> bool:
+        asked.append(request.token)
+        return False
+
+    proxy.seen.clear()
+    with closing(Journal(context.settings.journal)) as journal:
+        uploads = Uploads(replace(context, journal=journal), client)
+        ended = uploads.run(journal.job(job.id), replace(AT_ONCE, consent=answer))
+        report = job_json(journal, ended)
+        (left,) = journal.changes.rejections(job.id)
+    assert (report["state"], asked) == ("partial", [job.token])
+    assert (report["rows"]["accepted"], report["rows"]["rejected"]) == (1, 1)
+    assert (left.row, left.message.en) == (job.spec.rows[1], "not confirmed")
+    assert [registered(client, document) for document in documents] == [True, False]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from environment import Xlbridge
-from lossy_proxy import LossyProxy
+from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
 from sheets import GOOD, data_sheet, write_records, write_workbook
 from update_parts import Run, edit
@@ -17,7 +17,7 @@ from upload_parts import new_cnpj
 from xlbridge.client import Client
 
 
-def with_value(column: str, value: str | None) -> Callable[[str, Any], Any]:
+def with_value(column: str, value: object) -> Callable[[str, Any], Any]:
     """Return a change of answers: a field of listed records has another value."""
 
     def reshape(_path: str, data: Any) -> Any:
@@ -112,6 +112,44 @@ def test_a_field_that_the_answer_to_a_write_shows_empty_is_an_error_of_the_uploa
     assert (lost["column"], lost["stored"], lost["rows"]) == ("observacao", None, [2, 3])
 
 
+def test_a_value_of_another_type_is_told_and_the_upload_ends(
+    proxy: LossyProxy, run: Run, tmp_path: Path
+) -> None:
+    """A date that came back as a list was a defect, which left the upload unfinished for ever."""
+    row = {
+        "numeroDoDocumento": new_cnpj(),
+        "dataDeVencimento": date(2026, 12, 10),
+        "dataDeEmissao": date(2026, 12, 1),
+    }
+    proxy.reshape = with_value("dataDeEmissao", [{}])
+    path = write_records(tmp_path / "cp.xlsx", "contaspagar", [row])
+    code, report = run("upload", path, "--yes")
+    assert (code, report["state"], report["uncompared"]) == (0, "done", None), report
+    (lost,) = report["lost_fields"]
+    assert (lost["column"], lost["stored"]) == ("dataDeEmissao", "[{}]")
+
+
+def test_records_that_the_system_does_not_show_any_more_are_told_as_not_compared(
+    proxy: LossyProxy, run: Run, xlbridge: Xlbridge, proxy_environment: dict[str, str],
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    path = make_payables(tmp_path / "cp.xlsx")
+
+    def decide(method: str, path: str) -> ProxyFault:
+        sent = any(m == "POST" and "preview=false" in p for m, p in proxy.seen)
+        return "html" if sent and method == "GET" and "contaspagar" in path else "pass"
+
+    proxy.decide = decide
+    code, report = run("upload", path, "--yes", "--mode", "direct")
+    assert (code, report["state"], report["rows"]["accepted"]) == (1, "partial", 12), report
+    assert report["uncompared"]
+    text = xlbridge("jobs", report["job"], "--lang", "en", **proxy_environment).stdout
+    assert "--update compares again" in text
+    proxy.decide = lambda _method, _path: "pass"
+    code, again = run("upload", path, "--update", "--yes")
+    assert (code, again["rows"]["unchanged"]) == (0, 12), again
+
+
 @pytest.fixture
 def kill_before_comparison(
     proxy: LossyProxy, run: Run, kill_while_writing: Callable[..., None], tmp_path: Path
@@ -151,6 +189,17 @@ def test_an_upload_killed_before_its_comparison_is_compared_when_it_is_resumed(
     code, report = run("resume", job)
     assert (code, report["state"], report["rows"]["accepted"]) == (1, "partial", 12), report
     assert [lost["column"] for lost in report["lost_fields"]] == ["historico"]
+
+
+def test_an_upload_whose_rows_are_lost_before_its_comparison_ends_when_it_is_resumed(
+    run: Run, home: Path, kill_before_comparison: Callable[[str], tuple[str, Path]]
+) -> None:
+    job, _ = kill_before_comparison("direct")
+    for payload in (home / "payloads").iterdir():
+        payload.unlink()
+    code, report = run("resume", job)
+    assert (code, report["state"], report["rows"]["accepted"]) == (1, "partial", 12), report
+    assert report["uncompared"]
 
 
 def test_an_undo_leaves_what_a_colleague_changed_before_a_late_comparison(

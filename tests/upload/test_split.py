@@ -327,3 +327,21 @@ def test_a_part_whose_record_was_created_meanwhile_is_not_sent(
     assert (report["state"], report["rows"]["accepted"]) == ("partial", 1)
     found = [t for t in client.records(PAYABLE_LIST_OPEN) if t["numeroDoDocumento"] in documents]
     assert sorted(str(title["historico"]) for title in found) == ["De um colega", "Energia"]
+
+
+def test_the_reasons_of_all_parts_are_told_with_equal_ones_once(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    job = split_job(context, client, make_clients("", new_cnpj(), ""), "direct", 1)
+    faults: list[ProxyFault] = ["lose answer", "lose request", "lose answer"]
+    proxy.decide = lambda _method, path: faults.pop(0) if "preview=false" in path else "pass"
+    job = Uploads(context, client).run(job, AT_ONCE)
+    assert job.state is State.NEEDS_PERSON
+    no_key, unchanged, _ = [part.reason for part in context.journal.parts_of(job)]
+    assert "not read before" in no_key.en
+    assert "unchanged" in unchanged.en
+    assert job.reason.en == f"parts 1, 3: {no_key.en}; part 2: {unchanged.en}"
+    assert job.reason.pt == f"partes 1, 3: {no_key.pt}; parte 2: {unchanged.pt}"
+    second = context.journal.parts_of(job)[1]
+    resolve_job(context, second, Resolution.NOT_APPLIED, "it is missing")
+    assert context.journal.job(job.id).reason == no_key

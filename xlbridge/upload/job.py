@@ -286,10 +286,18 @@ class Job:
         return list(self.last("unseen_fields") or ())
 
     @property
+    def uncompared(self) -> Text | None:
+        """Reason why what is stored was not compared with what was sent, None if it was."""
+        stored = self.last("uncompared")
+        return None if stored is None else Text(**stored)
+
+    @property
     def has_lost_fields(self) -> bool:
-        """True if fields are not stored that were sent, or nothing shows it of an open name."""
+        """True if fields are not stored that were sent, or nothing shows it of an open name or of
+        all fields."""
         lost = (field.is_lost for field in self.lost_fields)
-        return any(lost) or any(map(has_open_name, self.unseen_fields))
+        unseen = map(has_open_name, self.unseen_fields)
+        return any(lost) or any(unseen) or self.uncompared is not None
 
     @property
     def attempts(self) -> int:

@@ -129,13 +129,22 @@ class RunContext:
         Keys are read again if the plan is old by then. Raises ``UsageError`` if the plan has
         changed.
         """
-        request = ConsentRequest.of(self.environment, job, self.client.target)
-        if not self.options.consent(request):
-            return _NO_CONSENT
+        if (refusal := self.dissent(job)) is not None:
+            return refusal
         # Tasks read each record just before its request.
         if not job.is_task and self.plan_has_changed(job):
             raise UsageError(PLAN_CHANGED, _SEE_NEW_PLAN.format(job=job.arguments()))
         return None
+
+    def dissent(self, job: Job) -> Text | None:
+        """Ask for consent to the plan of a job; return the reason not to write, if any.
+
+        The sheet of a part is asked about as a whole, before.
+        """
+        if job.parent is not None:
+            return _NO_CONSENT if self.journal.job(job.parent).state.is_unsent else None
+        request = ConsentRequest.of(self.environment, job, self.client.target)
+        return None if self.options.consent(request) else _NO_CONSENT
 
     def plan_has_changed(self, job: Job) -> bool:
         """Plan a job again if its plan is old; return whether the plan has changed."""

@@ -5,12 +5,13 @@ protocol (``docs/upload-protocol.md``).
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined
+from xlbridge.report_forms import group_by_reason, list_first
 from xlbridge.resources import Mode
 from xlbridge.upload import reconcile, remote_import
 from xlbridge.upload.job import Job, State
@@ -27,6 +28,7 @@ _OTHER_PART_REJECTED = Text(
     pt="outra parte da planilha foi rejeitada antes do envio",
     en="another part of the sheet was rejected before sending",
 )
+_OF_PARTS = Text(pt="{n:parte|partes} {parts}: {reason}", en="{n:part|parts} {parts}: {reason}")
 _PAUSE = Text(
     pt="pausa de {n} {n:segundo|segundos} entre as partes",
     en="pause of {n} {n:second|seconds} between parts",
@@ -215,14 +217,33 @@ def update_parent(journal: Journal, job: Job) -> None:
     if settled or (parent.state.is_unsent and not state.is_final):
         return
     note = _preview_note(parts)
-    reason = next((part.last("reason") for part in parts if part.last("reason")), None)
-    if reason is not None:
-        note["reason"] = reason
+    is_open = state is State.SENDING_PARTS
+    told = [part for part in parts if part.state is state or (is_open and not part.state.is_final)]
+    reasons = [(part.reason, part.part) for part in told if part.last("reason")]
+    if reasons:
+        note["reason"] = asdict(_reason_of_parts(reasons))
+    uncompared = [(part.uncompared, part.part) for part in parts if part.uncompared]
+    if uncompared:
+        note["uncompared"] = asdict(_reason_of_parts(uncompared))
     if lost := LostField.merge(field for part in parts for field in part.lost_fields):
         note["lost_fields"] = [field.to_json() for field in lost]
     if unseen := {name for part in parts for name in part.unseen_fields}:
         note["unseen_fields"] = sorted(unseen)
     journal.record(parent, state, **note)
+
+
+_MOST_PARTS = 10
+
+
+def _reason_of_parts(reasons: Iterable[tuple[Text, int | None]]) -> Text:
+    """Return the reasons of parts as one, each with the numbers of its parts if there are more."""
+    groups = group_by_reason(reasons)
+    if len(groups) == 1:
+        return next(iter(groups))
+    return joined(
+        _OF_PARTS.format(n=len(numbers), parts=list_first(numbers, _MOST_PARTS), reason=reason)
+        for reason, numbers in groups.items()
+    )
 
 
 def _merge_states(parts: Sequence[Job]) -> State:

@@ -5,11 +5,12 @@ the upload protocol, Fields sent and not taken.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.errors import ApiError
+from xlbridge.errors import ApiError, XlbridgeError
+from xlbridge.i18n import untranslated
 from xlbridge.resources import Resource
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
@@ -42,12 +43,27 @@ def end_compared(context: "RunContext", job: Job, *, at_once: bool) -> Job:
     The records are read back; where that shows none, the answers to their writes count. Of fields
     with an open spelling, and of those of lists, also record which were taken, and of which nothing
     shows it.
-    ``at_once``: nobody else had time to change the records, which an undo may then compare.
+    ``at_once``: nobody else had time to change the records, which an undo may then compare. What
+    keeps them from being compared is recorded as the reason; the upload itself has ended.
     """
+    try:
+        detail = _comparison(context, job, at_once=at_once)
+    except Exception as error:  # A defect would stop every later run, too.
+        defect = untranslated(f"{type(error).__name__}: {error}")
+        reason = error.message if isinstance(error, XlbridgeError) else defect
+        detail = {"uncompared": asdict(reason)}
+    return context.journal.record(job, State(job.last("ends_as")), **detail)
+
+
+def _comparison(context: "RunContext", job: Job, *, at_once: bool) -> dict[str, Any]:
+    """Return what the records show of the rows that a job has written, as details of its end."""
     written = _WrittenRows.of(context, job)
-    records = _read_back(context, job, written, at_once=at_once)
-    lost = _lost_fields(job, written, records)
     detail: dict[str, Any] = {}
+    try:
+        records = _read_back(context, job, written, at_once=at_once)
+    except ApiError as error:
+        records, detail["uncompared"] = {}, asdict(error.message)
+    lost = _lost_fields(job, written, records)
     if lost:
         detail["lost_fields"] = [field.to_json() for field in lost]
     doubted = written.doubted_columns(context.quirks.spellings)
@@ -60,7 +76,7 @@ def end_compared(context: "RunContext", job: Job, *, at_once: bool) -> Job:
     unseen = doubted - taken - {field.column for field in lost}
     if unseen and (unseen := unseen - context.journal.taken_fields(job)):
         detail["unseen_fields"] = sorted(unseen)
-    return context.journal.record(job, State(job.last("ends_as")), **detail)
+    return detail
 
 
 def _lost_fields(
@@ -182,7 +198,7 @@ def _read_back(
 
     All are read ``at_once`` if an undo can remove them, and stored for it: the system may have
     filled fields that the sheet left empty. Else a few rows are, so that each written column is
-    read three times. If the system does not answer, there are none: the upload itself has ended.
+    read three times. Raises ``ApiError`` if the system does not answer.
     """
     resource = context.resource(job)
     if resource.read_back is None or not context.options.look_up:
@@ -204,13 +220,10 @@ def _read_back(
         )
 
     sample = [rows[at] for at in positions]
-    try:
-        now = context.patience.read_until(
-            lambda: read_snapshot(context.client, resource, sample), shows_all
-        )
-        numbered = _read_by_number(context, resource, written)
-    except ApiError:
-        return {}
+    now = context.patience.read_until(
+        lambda: read_snapshot(context.client, resource, sample), shows_all
+    )
+    numbered = _read_by_number(context, resource, written)
     if is_stored:
         journal.snapshots.store(job.id, Moment.WRITTEN, now)
     found = {

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from decimal import Decimal, InvalidOperation
 from functools import cached_property, partial
 from itertools import chain, compress, count
@@ -80,11 +81,10 @@ def comparable_value(kind: Kind, value: Any) -> str | None:
 
 
 def _comparable_date(value: Any) -> str:
-    if not isinstance(value, str):
-        value = value.isoformat()
-    elif day_first := _DAY_FIRST.match(value):
-        value = "-".join(reversed(day_first.groups()))
-    return str(value[:_DATE_LENGTH])
+    text = value.isoformat() if isinstance(value, date) else str(value)
+    if day_first := _DAY_FIRST.match(text):
+        text = "-".join(reversed(day_first.groups()))
+    return text[:_DATE_LENGTH]
 
 
 def near_form(text: str) -> str:

@@ -155,6 +155,10 @@ _LOOK = Text(
     "declare the spelling in which they were sent under spellings, in the quirks file "
     "(profiles.d/{profile}.quirks.yaml); if not, the other one",
 )
+_COMPARE = Text(
+    pt="A seguir: xlbridge upload {file} --update compara de novo; o plano mostra o que difere",
+    en="Next: xlbridge upload {file} --update compares again; the plan shows what differs",
+)
 _STATUS_COPY = Text(
     pt="A seguir: nada mais a fazer; uma cópia do arquivo com os códigos do sistema: "
     "xlbridge jobs {job} --annotate {copy}",
@@ -187,6 +191,7 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
         "rejects_file": job.last("rejects_file"),
         "lost_fields": [field.to_json() for field in job.lost_fields],
         "unseen_fields": job.unseen_fields,
+        "uncompared": None if job.uncompared is None else str(job.uncompared),
         "digest": job.spec.digest,
         "plan": job.last("plan"),
         "not_created": [
@@ -264,6 +269,8 @@ def upload_report(journal: Journal, job: Job, show_column: Callable[[str], str |
     for text, is_open in ((_UNSEEN, True), (_UNSEEN_ITEMS, False)):
         if unseen := [name for name in job.unseen_fields if has_open_name(name) is is_open]:
             remarks.append(text.format(n=len(unseen), fields=", ".join(unseen)))
+    if job.uncompared is not None:
+        remarks.append(_UNCOMPARED.format(reason=job.uncompared))
     if job.state is State.NEEDS_PERSON:
         remarks += evidence_remarks(job)
     if undone is not None:
@@ -349,6 +356,10 @@ _UNSEEN_ITEMS = Text(
     en="The system does not show {n:this field|these fields} of the items, and whether it has "
     "stored {n:it|them} is not known: {fields}.",
 )
+_UNCOMPARED = Text(
+    pt="O que o sistema gravou não foi comparado com a planilha: {reason}.",
+    en="What the system has stored was not compared with the sheet: {reason}.",
+)
 _LOST_HEADINGS = (
     Heading(Text(pt="Coluna", en="Column"), 24, words=True),
     Heading(Text(pt="Enviado", en="Sent"), 30),
@@ -413,6 +424,8 @@ def _next_step(journal: Journal, job: Job, settled: LaterRows | None) -> Text:
             return step.format(rejects=as_arguments(Path(rejects)), **known)
         if any(field.is_lost for field in job.lost_fields):
             return _COMPLETE.format(**known)
+        if job.uncompared is not None:
+            return _COMPARE.format(**known)
         if job.has_lost_fields:
             return _LOOK.format(profile=job.spec.profile, **known)
         if job.state is not State.DONE:
@@ -502,7 +515,7 @@ _HISTORY_HEADINGS = (
     Heading(titles.STATE, 20),
     Heading(titles.NOTE, 60),
 )
-_MESSAGES = ("reason", "unread")
+_MESSAGES = ("reason", "unread", "uncompared")
 _UNLISTED_DETAILS = ("target", "file_hash", "taken_fields")
 
 

@@ -104,9 +104,13 @@ def settle_records(context: "RunContext", job: Job) -> "Step":
     except ApiError as error:
         raise InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments())) from error
     writes = journal.writes.load(job.id, answers=False)
-    if not job.attempts and all(write.state.is_waiting for write in writes):
+    if not job.attempts and any(write.state.is_waiting for write in writes):
         # The journal has lost entries, and nothing shows that the job was ever confirmed.
-        raise context.record_unsent(job, NotExecuted(job.reason, answered=True))
+        if all(write.state.is_waiting for write in writes):
+            raise context.record_unsent(job, NotExecuted(job.reason, answered=True))
+        # Some records are there, whoever has written them.
+        if (refusal := context.dissent(job)) is not None:
+            _leave_waiting(journal, job, writes, refusal)
     return journal.record(job, State.SENDING, reconciled="read back"), True
 
 
