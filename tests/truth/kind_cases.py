@@ -223,7 +223,8 @@ def _titles() -> Iterator[Shape]:
 def _footers() -> Iterator[Shape]:
     for text in (
         "Total de pedidos: 18", "Gerado por: sistema", "Listagem de clientes", "Página: 3",
-        "Fim da listagem", "12 clientes listados", "Emissão: 31/10/2026 10:32",
+        "Fim da listagem", "12 clientes listados", "Foram encontrados 8 registros",
+        "Emissão: 31/10/2026 10:32",
     ):  # fmt: skip
         yield Shape(text, "cliente", _clients(text), "nomeComercial", REFUSED, at=5)
 
@@ -248,7 +249,7 @@ def _statement(*lines: Mapping[str, Any], at: int) -> Iterator[Shape]:
 def _totals() -> Iterator[Shape]:
     words = (
         "Total de pagamentos", "TOTAL DO DIA 31/10", "T O T A I S ......", "Total a pagar:",
-        "SUB-TOTAL:", "Soma do mês", "Total: 8 títulos",
+        "SUB-TOTAL:", "Soma do mês", "Total: 8 títulos", "VLR TOTAL", "Recebido no mês",
     )  # fmt: skip
     day = date(2026, 10, 31)
     for word in words:
@@ -259,7 +260,7 @@ def _totals() -> Iterator[Shape]:
 def _balances() -> Iterator[Shape]:
     words = (
         "Saldo anterior:", "S A L D O  A N T E R I O R", "SALDO INICIAL DO PERÍODO",
-        "Saldo em conta 30/09/2026", "Saldo do mês anterior", "SALDO",
+        "Saldo em conta 30/09/2026", "Saldo do mês anterior", "SALDO", "SALDO ANT.",
     )  # fmt: skip
     lines = [{"Histórico": word, "Saldo": 500.0} for word in words]
     return _statement(*lines, *({**line, "Valor": 500.0} for line in lines), at=0)
@@ -358,7 +359,9 @@ def _exempt() -> Iterator[Shape]:
 
 
 def _units() -> Iterator[Shape]:
-    forms = ('0" un"', '#,##0" kg"', '0 "pçs."', '0" CX"', '0.00" un"', '0" pc"')
+    forms = (
+        '0" un"', '#,##0" kg"', '0 "pçs."', '0" CX"', '0.00" un"', '0" pc"', '0.00 "m²"', '0" m2"',
+    )  # fmt: skip
     return _cells("saida", "quantidade", [(Formatted(12.0, one), 12) for one in forms])
 
 

@@ -66,6 +66,10 @@ HELD_TITLES = [
     "Fonte: ERP",
     "Data: 31/10/2026",
     "Quantidade de clientes: 7",
+    "Foram encontrados 7 registros",
+    "Listados 7 clientes",
+    "Folha 1/3",
+    "(continua)",
 ]
 DOUBTFUL_TITLES = ["CLIENTES ATIVOS", "São Paulo", "Carteira do João", "Atacado", "A", "12345 SP"]
 
@@ -228,6 +232,7 @@ TOTALS = [
         "Total líquido",
         "Acumulado",
     ),
+    *("VLR TOTAL", "Vl. total", "TT GERAL", "Valor acumulado", "TOTALIZAÇÃO", "Totalizador"),
 ]
 
 
@@ -253,6 +258,14 @@ def test_running_sum_with_its_word_in_a_mapped_statement_is_held(
         (46300, "Saldo em 01/10/2026", None, 500.0, 500.0),
         (46300, "SALDO ANTERIOR....:", None, 500.0, None),
         (None, "Saldo de transporte", None, None, None),
+        (46300, "SALDO ANT.", None, None, 500.0),
+        (None, "Sdo. anterior", None, 500.0, None),
+        (46300, "SALDO ABERTURA", None, None, 500.0),
+        (None, "Saldo de abertura", None, 500.0, None),
+        (46300, "S.ANT", None, None, 500.0),
+        (46300, "Saldo transportado", None, 500.0, None),
+        (None, "Vem da folha anterior", None, 500.0, None),
+        (46300, "Saldo em C/C", None, None, 500.0),
     ],
 )
 def test_balance_above_the_movements_is_held(
@@ -269,6 +282,36 @@ def test_complete_row_with_the_word_of_a_balance_has_a_warning(
     line = (46300, "SALDO ANTERIOR", "NF-000", 500.0, 500.0)
     sheet = statement(tmp_path, catalogue, line, *MOVES)
     assert (sheet.non_records, marks(sheet)) == ({}, {2: "row-doubtful"})
+
+
+def test_sum_of_all_rows_above_is_held_below_a_gap(tmp_path: Path, catalogue: Catalogue) -> None:
+    """No word tells it: "Recebido no mês" may be the text of a title."""
+    for line in (
+        (None, "Recebido no mês", None, TOTAL, None),
+        (46309, "Líquido a receber", None, TOTAL, None),
+        (None, "Loja 1", "X", TOTAL, None),
+    ):
+        sheet = statement(tmp_path, catalogue, *MOVES, line)
+        assert sheet.non_records == {10: "row-total"}
+
+
+def test_sum_of_all_rows_above_in_a_complete_row_has_a_warning(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    sheet = statement(tmp_path, catalogue, *MOVES, (46309, "Loja 1", "X", TOTAL, 1.0))
+    assert (sheet.non_records, marks(sheet)) == ({}, {10: "row-doubtful"})
+    after = (46310, "Loja 2", "Y", 7.0, 1.0)
+    within = statement(tmp_path, catalogue, *MOVES, (46309, "Loja 1", "X", TOTAL, 1.0), after)
+    assert within.findings == []
+
+
+def test_sum_by_chance_in_a_row_with_an_empty_cell_has_a_warning_at_most(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    pair = [(46300, "Parcela", f"NF-9{n}", 50.0, 1.0) for n in range(2)]
+    line = (46309, "Parcela", None, 100.0, 1.0)
+    sheet = statement(tmp_path, catalogue, *MOVES, *pair, line, *MOVES[:2])
+    assert sheet.non_records == {}
 
 
 def test_sums_of_groups_and_of_the_sheet_are_held(tmp_path: Path, catalogue: Catalogue) -> None:

@@ -24,6 +24,7 @@ def read(path: Path) -> SheetCells:
     return sheet
 
 
+PROPERTIES = "http://schemas.openxmlformats.org/officeDocument/2006/extended-properties"
 XLSXWRITER = '<calcPr calcId="124519" fullCalcOnLoad="1"/>'
 EXCEL = '<calcPr calcId="191029" fullCalcOnLoad="1"/>'
 LIBREOFFICE = '<calcPr iterateCount="100" refMode="A1" iterate="false" fullCalcOnLoad="1"/>'
@@ -62,6 +63,46 @@ def test_xlsx(name: str, large: bool, tmp_path: Path) -> None:
     parts[WORKBOOK] = parts[WORKBOOK].replace(b"</sheets>", f"</sheets>{settings}".encode())
     path = tmp_path / "a.xlsx"
     path.write_bytes(packed(parts))
+    assert read(path).raw.without_result == ({(1, 0)} if is_missing else set())
+
+
+@pytest.mark.parametrize("large", [False, True], ids=["small", "large"])
+def test_all_cells_of_an_array_without_a_result_have_none(large: bool, tmp_path: Path) -> None:
+    """openpyxl writes only the first one, xlsxwriter zeros into the others."""
+    settings, cells = XLSXWRITER, ["", '<c r="A2"><v>0</v></c>', ""]
+    parts = usual_parts()
+    cells[0] = '<c r="A1"><f t="array" ref="A1:B3">D1:E3*2</f><v>0</v></c>'
+    rows = "".join(f'<row r="{n}">{cell}</row>' for n, cell in enumerate(cells, start=1))
+    rows += FILLING[FILLING.index('<row r="4"') :] if large else ""
+    parts[SHEET] = f'<worksheet xmlns="{MAIN}"><sheetData>{rows}</sheetData></worksheet>'.encode()
+    parts[WORKBOOK] = parts[WORKBOOK].replace(b"</sheets>", f"</sheets>{settings}".encode())
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(packed(parts))
+    cells_of_array = {(row, column) for row in (1, 2, 3) for column in (0, 1)}
+    assert read(path).raw.without_result == cells_of_array
+
+
+APPLICATIONS = {"Apache POI": True, "NPOI": True, "Microsoft Excel": False, "": False}
+"""Programs whose workbooks have no settings of calculation, and whether their zeros are none."""
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+@pytest.mark.parametrize("settings", ["", EXCEL])
+def test_zeros_of_java_and_dotnet(application: str, settings: str, tmp_path: Path) -> None:
+    """These programs store 0.0 under a new formula until they are asked to calculate it."""
+    parts = usual_parts()
+    cells = '<c r="A1" t="n"><f>1+1</f><v>0.0</v></c><c r="B1"><f>1+1</f><v>2.0</v></c>'
+    rows = f'<row r="1">{cells}</row>'
+    parts[SHEET] = f'<worksheet xmlns="{MAIN}"><sheetData>{rows}</sheetData></worksheet>'.encode()
+    parts[WORKBOOK] = parts[WORKBOOK].replace(b"</sheets>", f"</sheets>{settings}".encode())
+    if application:
+        parts["docProps/app.xml"] = (
+            f'<Properties xmlns="{PROPERTIES}"><Application>{application}</Application>'
+            "</Properties>"
+        ).encode()
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(packed(parts))
+    is_missing = APPLICATIONS[application] and not settings
     assert read(path).raw.without_result == ({(1, 0)} if is_missing else set())
 
 

@@ -62,6 +62,9 @@ TEXTS = {
     "<text:list><text:list-item><text:p>item</text:p></text:list-item></text:list>": "item",
     "<text:p>a &amp; b</text:p>": "a & b",
     "<text:h>Título</text:h>": "Título",
+    "\n  <text:p>Teste</text:p>\n": "Teste",
+    "\n  <text:p>Bloco A</text:p>\n  <text:p>10</text:p>\n": "Bloco A\n10",
+    f"\n{_COMMENT}\n<text:p>Teste</text:p>\n": "Teste",
     _BOX: "",
     f"{_SHAPE}{_PICTURE}": "",
 }  # fmt: skip

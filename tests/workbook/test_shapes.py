@@ -89,7 +89,7 @@ OTHERS: dict[str, dict[str, object]] = {
     "u_shift.csv": {
         "valorDoLancamento": Decimal(100), "dataDeVencimento": datetime(2026, 11, 20)
     },
-    "u_xlsxwriter.xlsx": {"historico": "0"},
+    "u_xlsxwriter.xlsx": {"historico": None},
     "u_xlwt_formula.xls": {"valorDoLancamento": None},
 }  # fmt: skip
 """Other values by file; a missing one, or one that is wrong, has a finding in ``READ``."""

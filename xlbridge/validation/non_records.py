@@ -43,6 +43,8 @@ _MAX_SPARSE_SHARE = 1 / 3
 _MAX_TITLE_CELLS = 2
 _MAX_SUM_SHARE = 1 / 3
 """Share of rows that may be sums: with two rows in each group."""
+_MIN_SUMMED = 3
+"""Number of rows whose sum is hardly chance."""
 _PASSES = 3
 """Levels of sums: of rows, of groups, of the sheet."""
 
@@ -146,7 +148,7 @@ class _Marks:
         struck = {
             *formats_of(dict.fromkeys(cells.raw.struck, ""), indexes),
             *cells.raw.struck_texts,
-        }
+        } - cells.raw.partly_struck_texts.keys()
         return {
             position: [
                 name
@@ -177,11 +179,11 @@ class _Marks:
         """Mark the rows that words, gaps and sums show not to be records."""
         gaps = _Gaps.of(self.typed)
         amounts = [column for column in self._present if column.kind is Kind.MONEY]
-        sums: set[int] = set()
+        sums: dict[int, bool] = {}
         for _ in range(_PASSES):
             known, sums = sums, self._sums(amounts, self.found)
             self._mark_totals(gaps, sums, has_amounts=bool(amounts))
-            if sums <= known:
+            if sums.keys() <= known.keys():
                 break
         self._mark_notes(gaps)
 
@@ -189,7 +191,7 @@ class _Marks:
     def _present(self) -> list[Column]:
         return [self.typed.resource.by_name[name] for name in self.names]
 
-    def _mark_totals(self, gaps: "_Gaps", sums: set[int], *, has_amounts: bool) -> None:
+    def _mark_totals(self, gaps: "_Gaps", sums: Mapping[int, bool], *, has_amounts: bool) -> None:
         lacking = np.flatnonzero(gaps.sparse | gaps.lacking | gaps.partial)
         found = self._words(np.union1d(lacking, np.array(sorted(sums), dtype=np.intp)))
         for position, (word, name) in found.items():
@@ -209,9 +211,13 @@ class _Marks:
                 self.add([position], "row-total", name)
             else:
                 self.doubtful.setdefault(position, name)
-        for position in sums:
-            if gaps.sparse[position]:
+        last = len(self.typed.rows) - 1
+        for position, is_of_all in sums.items():
+            is_lacking = bool(gaps.lacking[position])
+            if gaps.sparse[position] or (is_of_all and is_lacking):
                 self.add([position], "row-total")
+            elif is_lacking or (is_of_all and position == last):
+                self.doubtful.setdefault(position, None)
         if has_amounts:
             complete = np.flatnonzero(~(gaps.sparse | gaps.lacking | gaps.partial))
             for position, (word, name) in self._words(complete, hinted=True).items():
@@ -313,10 +319,10 @@ class _Marks:
                     found[position] = word, names.get(index)
         return found
 
-    def _sums(self, amounts: Sequence[Column], totals: Collection[int]) -> set[int]:
+    def _sums(self, amounts: Sequence[Column], totals: Collection[int]) -> dict[int, bool]:
         """Return the positions at which an amount is the sum of two or more rows directly above,
-        without the ``totals`` among them."""
-        found: set[int] = set()
+        without the ``totals`` among them, each with whether it is that of all, of three or more."""
+        found: dict[int, bool] = {}
         for column in amounts:
             cents = np.round(100 * self.typed.frame[column.name].to_numpy(float, na_value=0.0))
             cents[list(totals)] = 0
@@ -329,7 +335,9 @@ class _Marks:
             is_sum = (distinct[indexes] == before) & (cents != 0) & (count > 1)
             # Among few different amounts, sums are chance.
             if is_sum.sum() <= max(_PASSES, _MAX_SUM_SHARE * len(cents)):
-                found.update(np.flatnonzero(is_sum).tolist())
+                is_of_all = (before == 0) & (count >= _MIN_SUMMED)
+                for position in np.flatnonzero(is_sum).tolist():
+                    found[position] = found.get(position, False) or bool(is_of_all[position])
         return found
 
 

@@ -25,12 +25,12 @@ _COUNTED = r"(?:clientes?|registros?|linhas?|itens|titulos?|notas|documentos|lan
 _OF = r"(?:d[aeo]s?|em|por|n[ao]s?|ate|p/|para)\s"
 _TIME = r"(?:dia|mes|periodo|ano|semana|exercicio)"
 _WHICH = (
-    r"(?:gera(?:l|is)|tota(?:l|is)|parcia(?:l|is)|fina(?:l|is)|inicia(?:l|is)|anterior(?:es)?"
+    r"(?:gera(?:l|is)|tota(?:l|is)|parcia(?:l|is)|fina(?:l|is)|inicia(?:l|is)|anterior(?:es)?|ant"
     r"|atua(?:l|is)|liquid[oa]s?|brut[oa]s?|acumulad[oa]s?|disponive(?:l|is)|bloquead[oa]s?"
-    r"|conciliad[oa]s?|recebid[oa]s?|pag[oa]s?|vencid[oa]s?|pendentes?|abert[oa]s?|baixad[oa]s?"
+    r"|conciliad[oa]s?|transportad[oa]s?|(?:d[ae]\s)?abertura|recebid[oa]s?|pag[oa]s?|vencid[oa]s?|pendentes?|abert[oa]s?|baixad[oa]s?"
     r"|a\s(?:receber|pagar|vencer|transportar)|entradas?|saidas?|creditos?|debitos?|receitas?"
     r"|despesas?|pagamentos?|recebimentos?|lancamentos?|diari[oa]|mensa(?:l|is)|anua(?:l|is)"
-    rf"|(?:n?[do]?[ao]s?\s)?{_TIME}|(?:da\s)?pagina|(?:do\s)?grupo|em\s(?:conta|caixa|aberto)"
+    rf"|(?:n?[do]?[ao]s?\s)?{_TIME}|(?:da\s)?pagina|(?:do\s)?grupo|em\s(?:conta|caixa|aberto|c/c)"
     rf"|(?:d[aeo]s?|por)\s(?:pagina|grupo|filial|conta|caixa|banco|{_COUNTED}|recebimentos?"
     r"|pagamentos?|entradas?|saidas?|contas?\s+a\s+(?:pagar|receber))"
     r"|(?:em|de|ate|a)?\s?\d{1,2}[/.-]\d{1,2}(?:[/.-]\d{2,4})?|(?:em\s)?r\$.*|\(.*\))"
@@ -41,8 +41,10 @@ _TOTAL = re.compile(
     rf"|tota(?:l|is)\s+{_OF}[^:=]*[:=].*|tota(?:l|is)\s+{_COUNTED}.*"
     rf"|saldos?(?:\s+{_WHICH})*{_TAIL}|saldoanterior|(?:de\s+|a\s+)?transport(?:e|ar){_TAIL}"
     rf"|(?:qtde?\b\.?|quantidade|numero|contagem)(?:\s+(?:total|geral|{_OF}[^:=]*))?\s*[:=].*"
-    rf"|contagem\s+(?:geral|{_OF}.*)|(?:somas?|valor)\s+(?:total|geral)(?:\s+{_WHICH})*{_TAIL}"
-    rf"|tot\.?(?:\s+{_WHICH})+{_TAIL}"
+    rf"|contagem\s+(?:geral|{_OF}.*)"
+    rf"|(?:somas?|valor|vlr?\.?)\s+(?:total|geral|acumulado)(?:\s+{_WHICH})*{_TAIL}"
+    rf"|(?:tot|tt|sdo?)\.?(?:\s+{_WHICH})+{_TAIL}|s\.\s?ant(?:erior)?|totaliza(?:cao|dor)\b.*"
+    r"|vem\s+d[ae]\s+(?:folha|pagina)\s+anterior"
 )
 _TOTAL_OF = re.compile(rf"(?:tota(?:l|is)|saldos?)\s+(?:{_OF}.*)")
 _STATISTIC = re.compile(
@@ -52,11 +54,12 @@ _STATISTIC = re.compile(
 )
 _LIKE_TOTAL = re.compile(r"(?:grand\s+)?tota(?:l|is)\b.*")
 _NOTE = re.compile(
-    r"(?:obs\b|observac(?:ao|oes)\b|notas?\s*:|fonte\s*:|pag(?:ina|\.)?\s*:?\s*\d|\(?\*+\)?\s"
+    r"(?:obs\b|observac(?:ao|oes)\b|notas?\s*:|fonte\s*:|(?:pag(?:ina|\.)?|folha)\s*:?\s*\d|\(?\*+\)?\s"
     r"|(?:emitid|gerad|impress|atualizad|extraid|exportad|consultad|processad)[oa]s?\s+"
     r"(?:em|por|as|via|pelo|pela|no|na|de)\b"
     r"|fim\b(?:\s+d[aeo]s?\b|\s*$)|fina[li]\w*\s+d[aeo]s?\s+(?:relatorio|arquivo|lista)|relatorio\b"
-    r"|continua\b|(?:elaborad|conferid|aprovad)[oa]\s+por\b"
+    r"|\(?continua\b|(?:elaborad|conferid|aprovad)[oa]\s+por\b"
+    rf"|(?:foram\s+)?(?:encontrad|listad)[oa]s\s+\d[\d.]*\s+{_COUNTED}"
     rf"|\d[\d.]*\s+{_COUNTED}|(?:total|numero|n[o.]?|qtde?\.?|quantidade)\s+d[aeo]s?\s+{_COUNTED})"
     r".*"
 )
@@ -99,5 +102,5 @@ def is_total(text: str) -> bool:
     return row_word(text) in {RowWord.TOTAL, RowWord.TOTAL_OF}
 
 
-HINTS = ("tota", "saldo", "t o t", "s a l", "transport", "tot.")
+HINTS = ("tota", "saldo", "t o t", "s a l", "transport", "tot.", "anterior", "tt", "sd", "s.")
 """Parts that the text of every total or balance has, in small letters: a quick test of many."""

@@ -156,6 +156,10 @@ def type_rows(
         by_others = partial(order, column.name)
         filled = ColumnCells(cells.columns[index], numbers, style, by_others)
         filled.kinds[headers] = CellKind.EMPTY
+        # What is stored in place of a result is no value.
+        in_column = cells.first_column + index
+        uncalculated = [row for row, at in cells.raw.without_result if at == in_column]
+        filled.kinds[np.isin(numbers, uncalculated)] = CellKind.EMPTY
         unusable = header.unusable.get(column.name, {})
         positions = np.searchsorted(numbers, list(unusable))
         filled.kinds[positions] = CellKind.EMPTY

@@ -155,6 +155,8 @@ _NUMBER_PARTS = 3
 _HALF = Decimal("0.5")
 _ROUNDING = Context(prec=400, rounding=ROUND_HALF_UP)
 """Enough digits for the largest number and the thirty decimal places that Excel allows."""
+_POWER = re.compile(r"(?<=[a-z])[23]$", re.IGNORECASE)
+"""Power at the end of a unit, such as m2."""
 _COLOUR = re.compile(r"[A-Za-zÀ-ÿ]+ ?\d*")
 
 FormatToken = tuple[str, str]
@@ -242,7 +244,7 @@ def _compare_part(part: FormatPart, sign: int, percents: bool) -> Display:
     if is_date_or_time(part.code):
         return Display.DIFFERENT
     digits = [index for index, (kind, _) in enumerate(tokens) if kind in {"digit", "plain"}]
-    others = "".join(text for kind, text in tokens if kind in {"literal", "other"})
+    others = _texts_of(tokens)
     if not digits:
         is_blank = not others.strip(" -–—_")
         return Display.SAME if sign == 0 and is_blank else Display.DIFFERENT
@@ -250,11 +252,16 @@ def _compare_part(part: FormatPart, sign: int, percents: bool) -> Display:
     coloured = any(kind == "bracket" and _COLOUR.fullmatch(text) for kind, text in tokens)
     if (sign > 0 and negative) or (sign < 0 and not (negative or part.minus or coloured)):
         return Display.DIFFERENT
-    if _is_broken_up(tokens[digits[0] : digits[-1]]) or any(map(str.isdigit, others)):
+    around = _texts_of(tokens[: digits[0]]) + _POWER.sub("", _texts_of(tokens[digits[-1] :]))
+    if _is_broken_up(tokens[digits[0] : digits[-1]]) or any(map(str.isdecimal, around)):
         return Display.DIFFERENT
     words = re.sub(r"R\$|\bBRL\b|[\s.,'()+/-]" + ("|%" if percents else ""), "", others)
     is_scaled = scale_factor(part.code) != 1
     return Display.WITH_TEXT if words.strip("%" if is_scaled else "") else Display.SAME
+
+
+def _texts_of(tokens: Iterable[FormatToken]) -> str:
+    return "".join(text for kind, text in tokens if kind in {"literal", "other"})
 
 
 def _is_broken_up(tokens: list[FormatToken]) -> bool:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import compress, count, filterfalse
+from itertools import compress, count, filterfalse, product
 from operator import mul, not_
 from typing import Any
 
@@ -25,6 +25,8 @@ from xlbridge.workbook.address import (
 from xlbridge.workbook.formats import scale_factor
 
 _MAX_FORMULA_RUNS = 4096
+_MAX_ARRAY = 10_000
+"""Maximum number of cells of an array formula that are told one by one."""
 TRUE = frozenset({"1", "true", "on"})
 """Values of an attribute that is true."""
 
@@ -198,6 +200,18 @@ class RawSheet:
     is_text_only: bool = False
     widths: Sequence[tuple[int, int]] = ()
     is_unterminated: bool = False
+
+    def add_missing_result(self, row: int, column: int, area: str | None) -> None:
+        """Add a cell whose formula has no result; ``area`` is the range of an array formula, none
+        of whose cells has one."""
+        cells = cell_range(area) if area and (row, column) not in self.without_result else None
+        self.without_result.add((row, column))
+        if cells is not None:
+            top, left, bottom, right = cells
+            if (bottom - top + 1) * (right - left + 1) <= _MAX_ARRAY:
+                rows, columns = range(top, bottom + 1), range(left, right + 1)
+                self.without_result.update(product(rows, columns))
+
     styles: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)
 
     def add_struck_text(

@@ -44,14 +44,15 @@ _ERROR_CELL = re.compile(
 """Cell with an error: everything before the error, the cell's attributes, the error."""
 
 _FORMULA_CELL = re.compile(
-    rb"<c\b((?>[^>]*?" + _REFERENCE + rb"[^>]*+))>\s*+<f(?=[\s>/])[^>]*+>(?:(?<=/>)|([^<]*+)</f>)"
+    rb"<c\b((?>[^>]*?" + _REFERENCE + rb"[^>]*+))>\s*+<f(?=[\s>/])([^>]*+)>(?:(?<=/>)|([^<]*+)</f>)"
     rb"(?:\s*+(<v\s*+/>|<v>(?:0(?:\.0)?+|=[^<]*+)?+</v>)?+\s*+(</c>))?"
 )
-"""Cell with a formula: its attributes, column and row, the formula, an empty or a dummy result, and
-its end if there is no other result."""
+"""Cell with a formula: its attributes, column and row, the formula's attributes, the formula, an
+empty or a dummy result, and its end if there is no other result."""
 
 # The letter is rarer than the angle bracket, and so found faster.
 _ANY_FORMULA = re.compile(rb"f(?<=<f)[\s>/]")
+_ARRAY = re.compile(r'(?=.*\bt="array").*\bref="([A-Z0-9:]+)"')
 _TYPE = re.compile(rb'\bt="(\w+)"')
 _PREFIXED = re.compile(rb"""<\w+:worksheet|xmlns:\w+=["'][^"']*/spreadsheetml/(?:2006/)?main["']""")
 
@@ -255,7 +256,7 @@ def _add_formulas(block: bytes, raw: RawSheet, lacks_results: bool) -> bool:
     """Add the block's formulas; return False if one has no valid address."""
     count = len(_ANY_FORMULA.findall(block))
     found = _FORMULA_CELL.findall(block) if count else []
-    for attributes, letters, number, formula, result, end in found:
+    for attributes, letters, number, of_formula, formula, result, end in found:
         row, column = int(number), column_index(letters.decode())
         text = formula.decode("utf-8", "replace")
         raw.layout.add_formula(row, column, text)
@@ -265,7 +266,8 @@ def _add_formulas(block: bytes, raw: RawSheet, lacks_results: bool) -> bool:
             if is_missing_result(
                 kind[1].decode() if kind else "n", value if result else None, text, lacks_results
             ):
-                raw.without_result.add((row, column))
+                array = _ARRAY.search(of_formula.decode("utf-8", "replace"))
+                raw.add_missing_result(row, column, array and array[1])
     return len(found) == count
 
 

@@ -92,6 +92,7 @@ class SheetScan:
     _struck_runs: int = 0
     _content: list[str] = field(default_factory=list)
     _formula: list[str] = field(default_factory=list)
+    _area: str | None = None
     _in_value: bool = False
     _value: list[str] = field(default_factory=list)
     _value_starts: list[int] = field(default_factory=list)
@@ -138,6 +139,7 @@ class SheetScan:
                 self._content.append(tag)
                 if tag == "f":
                     self._formula = []
+                    self._area = attributes.get("ref") if attributes.get("t") == "array" else None
                     self._parser.CharacterDataHandler = self._formula.append
                 elif tag == "v":
                     self._in_value, self._value, self._value_starts = True, [], []
@@ -224,7 +226,7 @@ class SheetScan:
         if "f" in self._content and is_missing_result(
             kind, value, "".join(self._formula), self._lacks_results
         ):
-            self.raw.without_result.add(position)
+            self.raw.add_missing_result(*position, self._area)
         style = cell.get("s", "0")
         if style.isdecimal() and int(style) in self._scaling:
             self.raw.scaled[position] = self._scaling[int(style)]

@@ -531,8 +531,13 @@ def _has_value(cell: Mapping[str, str]) -> bool:
 
 
 def _parsed_text(cell: _Element) -> str | None:
-    """Return the text that the parser reads, None if that is uncertain."""
-    if any(child.tag not in _WITHOUT_SHAPES or len(child) for child in cell):
+    """Return the text that the parser reads, None if that is uncertain.
+
+    It also reads the white space around paragraphs, by which a program indents its XML.
+    """
+    if cell.text or any(
+        child.tag not in _WITHOUT_SHAPES or len(child) or child.tail for child in cell
+    ):
         return None
     return "\n".join(child.text or "" for child in cell if child.tag != _ANNOTATION)
 

@@ -31,10 +31,11 @@ from xlbridge.workbook.signature import (
 _RELATIONS = "_rels/.rels"
 _MAIN_PARTS = ("workbook", "styles", "sharedStrings")
 _USUAL_WORKBOOKS = ("xl/workbook.xml", "xl/workbook.bin")
-_CUSTOM = "docprops/custom.xml"
+_APPLICATION, _CUSTOM = "docprops/app.xml", "docprops/custom.xml"
 _CHUNK = 1 << 19
 """Bytes of a piece: with the rest of the previous one less than a megabyte, as expat splits longer
 input, and values in it."""
+_PROGRAMS_WITHOUT_RESULTS = frozenset({"Apache POI", "NPOI"})
 _IDS_WITHOUT_RESULTS = frozenset({"0", "124519", "999999"})
 _CONDITIONAL = re.compile(
     rb"<(?:\w+:)?conditionalFormatting\b[^>]*?"
@@ -240,12 +241,16 @@ class Package:
         """Return whether a program that cannot calculate wrote the workbook.
 
         It has zeros instead of results, to be calculated on opening. Programs that calculate have
-        a number of their own, or other settings.
+        a number of their own, or other settings. Some that calculate only when asked have none.
         """
+        settings = list(self._parsed(self.parts.workbook).iterfind(".//{*}calcPr"))
+        if not settings:
+            program = self._parsed(_APPLICATION).findtext("{*}Application", "")
+            return program in _PROGRAMS_WITHOUT_RESULTS
         return any(
             element.get("fullCalcOnLoad") in TRUE
             and (element.get("calcId") in _IDS_WITHOUT_RESULTS or len(element.keys()) == 1)
-            for element in self._parsed(self.parts.workbook).iterfind(".//{*}calcPr")
+            for element in settings
         )
 
     def cell_styles(self) -> tuple[dict[int, str], frozenset[int]]:
