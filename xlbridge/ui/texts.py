@@ -489,7 +489,11 @@ _TEXTS: Mapping[str, Text] = {
     "no": titles.NO,
     "reading_records": Text(pt="Lendo os registros…", en="Reading the records…"),
     "complete": Text(pt="A exportação está completa.", en="The export is complete."),
-    "no_batches": Text(pt="Nenhum lote ainda.", en="No batch yet."),
+    "no_batches": Text(
+        pt="Nenhum lote ainda. Abra acima a pasta com as planilhas do mês.",
+        en="No batch yet. Open the folder with the month's workbooks above.",
+    ),
+    "this_computer": Text(pt="neste computador", en="on this computer"),
     "batches_how": Text(
         pt="Um lote leva todas as planilhas do mês para o sistema, na ordem certa, uma vez só, e "
         "grava a prova de fechamento. Aqui você o começa, vê em que etapa está e o que falta "
