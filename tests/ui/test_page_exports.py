@@ -87,7 +87,7 @@ def test_open_titles_are_summed_by_due_week_and_what_is_overdue(
     tones = {line["cells"][0]: line["tone"] for line in by_week["lines"]}
     overdue = [label for label in labels if label.startswith("overdue")]
     assert labels[: len(overdue)] == overdue
-    assert {"overdue 91+ days", "overdue 31–60 days"} <= {*overdue}
+    assert {"overdue more than 90 days", "overdue 31–60 days"} <= {*overdue}
     assert tones["overdue 31–60 days"] == "open"
     assert tones[f"week of {monday:%d/%m/%Y}"] == "plain"
     assert by_week["picture"][0] == "svg"

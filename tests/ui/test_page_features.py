@@ -45,8 +45,8 @@ def test_export_applies_its_filters(
     assert any("1" in line for line in ended["lines"]), ended
     outcome = ended["outcome"]
     header, *rows = outcome["preview"]
-    names = [row[header.index("nomeComercial")] for row in rows]
-    assert [row[header.index("ativo")] for row in rows] == ["TRUE"]
+    names = [row[header.index("Trade name")] for row in rows]
+    assert [row[header.index("Active")] for row in rows] == ["TRUE"]
     assert names == [f"Loja {documents[1]}"]
     assert outcome["lines"][0].startswith("clientes.xlsx: 1 record (")
     assert client.get("/api/exported?listing=clientes").content.startswith(b"PK")

@@ -9,6 +9,8 @@ import pytest
 from environment import clean_environment, credentials
 from forked import Zygote
 from openpyxl import load_workbook
+from openpyxl.comments import Comment
+from openpyxl.utils import get_column_letter
 from running_page import open_workbook, running_page
 from sheets import GOOD, write_clients, write_records
 from xlsxwriter import Workbook
@@ -226,7 +228,7 @@ def test_rows_are_inserted_and_deleted_as_single_steps(
     post(client, "continue", id=draft["id"])
     assert shown(client) == [10, 2, 3, 8, 7, 11]
     frame = validate(copied(client, tmp_path / "copy.xlsx")).frame
-    assert list(frame["historico"]) == ["Serviço 1 ABC", "Serviço 2 ABC", "Serviço 6 ABC", "Novo"]
+    assert list(frame["historico"]) == ["Serviço 1 ABC", "Serviço 2 ABC", "Novo", "Serviço 6 ABC"]
     open_workbook(client, tmp_path / "t.xlsx")
     post(client, "insert-rows", above=3, count=2)
     post(client, "delete-rows", **block(8, 5, TEXT))
@@ -268,14 +270,47 @@ def test_an_edge_is_where_filled_or_empty_cells_end(client: httpx.Client, tmp_pa
         assert client.get("/api/edge", params=place).json()["position"] == position, place
 
 
-def test_the_copy_of_an_inserted_row_is_at_the_end(
+def test_an_inserted_row_is_in_its_place_in_the_copy_with_what_refers_to_rows_below(
     client: httpx.Client, sheet: dict[str, Any], tmp_path: Path
 ) -> None:
-    post(client, "insert-rows", above=2, count=1)
-    client.post("/api/edit", json=[{"row": 8, "column": TEXT, "value": "Novo"}])
-    book = load_workbook(copied(client, tmp_path / "copy.xlsx"))
-    assert book.worksheets[0].cell(8, TEXT + 1).value == "Novo"
+    path = tmp_path / "rows.xlsx"
+    path.write_bytes(copied(client, tmp_path / "plain.xlsx").read_bytes())
+    book = load_workbook(path)
+    given, last = book.worksheets[0], book.worksheets[0].max_row
+    texts = [given.cell(row, TEXT + 1).value for row in range(1, last + 1)]
+    given["A4"].comment = Comment("conferir", "Ana")
+    given["B5"].hyperlink = "https://example.org/"
+    given.row_dimensions[6].height = 40
+    given.auto_filter.ref = f"A1:{get_column_letter(len(HEADER))}{last}"
+    book.save(path)
+    open_workbook(client, path)
+    post(client, "insert-rows", above=3, count=2)
+    edits = [{"row": last + n, "column": TEXT, "value": f"Novo {n}"} for n in (1, 2)]
+    client.post("/api/edit", json=edits)
+    copy = load_workbook(copied(client, tmp_path / "copy.xlsx")).worksheets[0]
+    found = [copy.cell(row, TEXT + 1).value for row in range(1, last + 3)]
+    assert found == [*texts[:3], "Novo 1", "Novo 2", *texts[3:]]
+    assert copy["A6"].comment is not None
+    assert copy["A4"].comment is None
+    assert copy["B7"].hyperlink is not None
+    assert copy.row_dimensions[8].height == 40
+    assert copy.auto_filter.ref.endswith(str(last + 2))
     assert len(sheet["columns"]) == len(HEADER)
+
+
+def test_an_inserted_row_of_a_workbook_with_formulas_is_at_its_end(
+    client: httpx.Client, sheet: dict[str, Any], tmp_path: Path
+) -> None:
+    path = copied(client, tmp_path / "formulas.xlsx")
+    book = load_workbook(path)
+    last = book.worksheets[0].max_row
+    book.create_sheet("Resumo")["A1"] = f"=COUNTA({sheet['sheet']}!A2:A{last})"
+    book.save(path)
+    open_workbook(client, path)
+    post(client, "insert-rows", above=2, count=1)
+    client.post("/api/edit", json=[{"row": last + 1, "column": TEXT, "value": "Novo"}])
+    copy = load_workbook(copied(client, tmp_path / "copy.xlsx"))
+    assert copy.worksheets[0].cell(last + 1, TEXT + 1).value == "Novo"
 
 
 @pytest.fixture

@@ -81,7 +81,7 @@ def test_from_drop_to_done_in_six_steps(
     exports.locator("select").first.select_option("clientes")
     exports.get_by_role("button", name="Export").click()
     # Other tests write to this system, too, and only the first rows are shown.
-    exports.locator("#preview").get_by_text("nomeComercial").wait_for()
+    exports.locator("#preview").get_by_text("Trade name").wait_for()
     exports.locator("#preview td").first.wait_for()
     tab.locator("#menu summary").click()
     tab.locator("#end").click()

@@ -184,8 +184,11 @@ class TotalTable:
 
 _OVERDUE_SINCE = Text(pt="vencidas há {days} dias", en="overdue {days} days")
 OVERDUE: Mapping[str, Text] = {
-    f"overdue-{days}": _OVERDUE_SINCE.format(days=days.replace("-", "–"))
-    for days in ("91+", "61-90", "31-60", "1-30")
+    "overdue-91+": _OVERDUE_SINCE.format(days=Text(pt="mais de 90", en="more than 90")),
+    **{
+        f"overdue-{days}": _OVERDUE_SINCE.format(days=days.replace("-", "–"))
+        for days in ("61-90", "31-60", "1-30")
+    },
 }
 """Titles of the totals that are overdue, the longest first."""
 

@@ -210,7 +210,7 @@ class BatchRequests:
                 raise UsageError(_CHANGED.format(file=target))
             if editor.corrected_path.suffix != target.suffix:
                 raise UsageError(_OTHER_KIND.format(file=target.name))
-            editor.save_corrected(editor.corrected_path)
+            editor.save_corrected(editor.corrected_path, placed=True)
             kept = self._workspace.settings.home / "replaced"
             make_private_folder(kept)
             backup = kept / f"{datetime.now():%Y%m%d-%H%M%S}-{target.name}"

@@ -167,8 +167,8 @@ class _Step:
 class CellEdits:
     """Edits of one sheet. Rows are Excel's numbers, columns count from zero.
 
-    Rows keep their numbers: a deleted one is emptied and no longer shown, an inserted one follows
-    the last row of the sheet and is shown elsewhere.
+    Rows keep their numbers here, and in the copy that is sent: a deleted one is emptied and no
+    longer shown, an inserted one follows the last row of the sheet and is shown elsewhere.
     """
 
     def __init__(self, cells: SheetCells) -> None:
@@ -193,21 +193,24 @@ class CellEdits:
 
     def shown_rows(self, first: int) -> Sequence[int]:
         """Return the rows from ``first`` on in the order in which they are shown."""
-        last = self.last_row
         if not self.deleted and not self.inserted:
-            return range(first, last + 1)
+            return range(first, self.last_row + 1)
+        return [row for row in self.order if row >= first and row not in self.deleted]
+
+    @property
+    def order(self) -> list[int]:
+        """All rows, deleted ones too, in the order in which they are shown."""
         below = defaultdict[int, list[int]](list)
         for row, above in self.inserted.items():
             below[above].append(row)
         # The row inserted last is the nearest one.
-        waiting = [row for row in range(last, first - 2, -1) if row not in self.inserted]
-        shown = []
+        waiting = [row for row in range(self.last_row, -1, -1) if row not in self.inserted]
+        ordered = []
         while waiting:
             row = waiting.pop()
             waiting += below.get(row, ())
-            if row >= first and row not in self.deleted:
-                shown.append(row)
-        return shown
+            ordered.append(row)
+        return ordered[1:]  # 0 stands for what is above the first row
 
     def edit(
         self,

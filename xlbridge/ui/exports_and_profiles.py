@@ -37,6 +37,7 @@ from xlbridge.profiles import (
 )
 from xlbridge.report_forms import ReportForms
 from xlbridge.resources import Catalogue
+from xlbridge.resources.names import field_title
 from xlbridge.resources.references import listing_resource
 from xlbridge.ui.answers import (
     download,
@@ -197,6 +198,13 @@ class ExportAndProfileRequests:
             below = ReportForms.of_report(lambda: replace(report, verdict=None)).lines()
             cells = read_workbook(path, self._workspace.settings.limits).sheets[0]
             columns = range(cells.first_column, cells.first_column + len(cells.columns))
+            preview = [
+                [displayed_text(cells, (row, column)) for column in columns]
+                for row in range(1, min(cells.height, _PREVIEWED + 1) + 1)
+            ]
+            if extension == "xlsx":
+                # A workbook is read with the interface's names, and has titles.
+                preview[:1] = [[str(field_title(name)) for name in names] for names in preview[:1]]
             remote.state.outcome = {
                 "listing": request.listing,
                 "complete": result.complete,
@@ -205,10 +213,7 @@ class ExportAndProfileRequests:
                     table_json(replace(table, title=table.headings[0].title))
                     for table in cover.tables[1:]
                 ],
-                "preview": [
-                    [displayed_text(cells, (row, column)) for column in columns]
-                    for row in range(1, min(cells.height, _PREVIEWED + 1) + 1)
-                ],
+                "preview": preview,
             }
 
     async def exported(self, request: Request) -> Response:

@@ -3,6 +3,7 @@
 Remarks are the reasons for which the system rejected rows, and the actions of the last plan.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,10 @@ class FindingsView:
         self._names: dict[int, list[str]] = {}
         for name, column in sheet.columns.items():
             self._names.setdefault(column, []).append(name)
+        # Names that are also words of the language stay as they are.
+        columns = () if sheet.resource is None else sheet.resource.columns
+        self._titles = {one.name: str(one.title) for one in columns if not one.name.islower()}
+        self._named = re.compile(rf"\b(?:{'|'.join(self._titles)})\b") if self._titles else None
 
     def names(self, column: int) -> Sequence[str]:
         """Return the names of the resource's columns read from a column of the sheet."""
@@ -48,8 +53,8 @@ class FindingsView:
                 "title": str(columns[rule[0]].title) if rule[0] and rule[0] in columns else rule[0],
                 "code": rule[1],
                 "severity": found[0].kind.severity.value,
-                "message": str(message_of_all(found)),
-                "hint": _hint(found[0]),
+                "message": self._in_titles(message_of_all(found)),
+                "hint": self._in_titles(_hint(found[0])),
                 "of_header": (found[0].row or 0) <= header,
                 "names": [] if rule[0] else [f.column or f.cell for f in found[:_MAX_NAMES]],
                 "count": len(found),
@@ -109,7 +114,23 @@ class FindingsView:
         for finding in self.sheet.findings[first:last]:
             position = self._position(finding)
             if position is not None:
-                yield position[1], _mark(finding)
+                yield position[1], self._mark(finding)
+
+    def _mark(self, finding: Finding) -> dict[str, Any]:
+        is_error = finding.kind.severity is Severity.ERROR
+        return {
+            "severity": "error" if is_error else "warning",
+            "code": finding.kind.code,
+            "message": self._in_titles(finding.message),
+            "hint": self._in_titles(_hint(finding)),
+            "corrected": None if finding.corrected is None else value_text(finding.corrected),
+        }
+
+    def _in_titles(self, text: Text) -> str:
+        """Return a text with the titles of the columns that it names as the interface does."""
+        if self._named is None:
+            return str(text)
+        return self._named.sub(lambda found: self._titles[found[0]], str(text))
 
     def _position(self, finding: Finding) -> CellPosition | None:
         if finding.row is None or finding.column is None:
@@ -146,11 +167,27 @@ _HINTS: Mapping[str, Text] = {
     "link-unknown": Text(
         pt="Cadastre-o ou digite outro.", en="Register it first, or enter another."
     ),
+    "column-missing-exported": Text(
+        pt="Em Exportar, exporte a listagem de novo no formato “Planilha de importação”.",
+        en="Under Export, export the listing again in the format “Import sheet”.",
+    ),
+    "row-doubtful": Text(
+        pt="Se não é um registro, exclua a linha. Se é, clique em “Está certo” na lista de "
+        "problemas.",
+        en="If it is no record, delete the row. If it is, click “This is right” in the list of "
+        "findings.",
+    ),
     "code-shape": _COMPARE,
     "code-decimals": _COMPARE,
     "date-ambiguous": Text(
         pt="Digite-a de novo, com o dia primeiro, ou escolha a ordem na lista de problemas.",
         en="Type it again, day first, or choose the order in the list of findings.",
+    ),
+    "date-order-of-sheet": Text(
+        pt="Confira uma delas na origem. Se o dia e o mês estão trocados, escolha a ordem das "
+        "“Datas em texto” em Abrir.",
+        en="Compare one of them with the source. If day and month are swapped, choose the order of "
+        "“Dates as text” under Open.",
     ),
     "date-short-year": Text(
         pt="Escreva o ano com quatro algarismos; até 49, basta escolher a ordem das “Datas em "
@@ -171,19 +208,8 @@ def make_mark(severity: str, text: str) -> dict[str, Any]:
     return {"severity": severity, "message": text, "hint": "", "code": severity}
 
 
-def _hint(finding: Finding) -> str:
-    return str(_HINTS.get(finding.kind.code, finding.hint))
-
-
-def _mark(finding: Finding) -> dict[str, Any]:
-    is_error = finding.kind.severity is Severity.ERROR
-    return {
-        "severity": "error" if is_error else "warning",
-        "code": finding.kind.code,
-        "message": str(finding.message),
-        "hint": _hint(finding),
-        "corrected": None if finding.corrected is None else value_text(finding.corrected),
-    }
+def _hint(finding: Finding) -> Text:
+    return _HINTS.get(finding.kind.code, finding.hint)
 
 
 def _rule_text(rule: RuleKey) -> str:

@@ -43,7 +43,7 @@ from xlbridge.validation import (
 from xlbridge.validation.cells import ColumnMemo
 from xlbridge.validation.mapping import SheetMapping
 from xlbridge.workbook import CellPosition, cell_address, column_letters
-from xlbridge.workbook.edit import EditableCells, edit_package
+from xlbridge.workbook.edit import EditableCells, edit_package, place_rows
 from xlbridge.workbook.read import SheetCells, read_workbook
 from xlbridge.workbook.write import as_xlsx
 
@@ -500,8 +500,9 @@ class SheetEditor:
             )
         return shown
 
-    def save_corrected(self, target: Path) -> None:
-        """Write the corrected copy: the original with the edited cells, styles preserved.
+    def save_corrected(self, target: Path, *, placed: bool = False) -> None:
+        """Write the corrected copy: the original with the edited cells, styles preserved. With
+        ``placed``, inserted rows stand where they are shown, unless the workbook has formulas.
 
         Raises ``UsageError`` or ``WorkbookRefused`` if it cannot be written.
         """
@@ -515,6 +516,8 @@ class SheetEditor:
                     for position in sorted(cells.locked_cells(edits.values)):
                         raise UsageError(_COMPUTED.format(cell=cell_address(*position)))
                     cells.write_values(edits.values)
+                if placed and edits.inserted:
+                    place_rows(package, name, edits.order)
             package.save(target)
 
     def kind(self, index: int) -> Kind | None:

@@ -406,15 +406,17 @@ class SheetRequests:
         return await json_response(lambda: sheet_json(self._workspace.changed(shown, change)))
 
     async def workbook(self, request: Request) -> Response:
-        """Return the corrected copy of the original."""
+        """Return the corrected copy of the original, its rows in the order of the page."""
         editor = self._workspace.editor_for(shown_sheet_id(request))
+        # The copy that is sent has the row numbers of the page.
+        target = self._workspace.new_folder() / editor.corrected_path.name
 
         def save() -> None:
             with editor.lock:
-                editor.save_corrected(editor.corrected_path)
+                editor.save_corrected(target, placed=True)
 
         await run_in_threadpool(save)
-        return download(editor.corrected_path)
+        return download(target)
 
 
 def _unrecognised(editor: SheetEditor, error: UsageError | None) -> dict[str, Any]:

@@ -277,10 +277,12 @@ _TEXTS: Mapping[str, Text] = {
     "delete_rows": Text(pt="Excluir as linhas", en="Delete the rows"),
     "open_choices": Text(pt="Escolher um valor", en="Choose a value"),
     "keys_of_grid": Text(
-        pt="Linhas novas ficam no fim do arquivo; as excluídas ficam vazias nele. F2 edita, Ctrl+F "
-        "localiza, Esc e depois Tab saem da grade.",
-        en="New rows are at the end of the file; deleted ones are empty there. F2 edits, Ctrl+F "
-        "finds, Esc and then Tab leave the grid.",
+        pt="Na planilha baixada, linhas novas ficam onde estão aqui (no fim, se o arquivo tem "
+        "fórmulas) e as excluídas ficam vazias. F2 edita, Ctrl+F localiza, Esc e depois Tab saem "
+        "da grade.",
+        en="In the downloaded workbook, new rows are where they are here (at the end, if the file "
+        "has formulas), and deleted ones are empty. F2 edits, Ctrl+F finds, Esc and then Tab leave "
+        "the grid.",
     ),
     "outside": Text(
         pt="Os dados colados passam da última coluna ou das linhas desta visualização; nada foi "
@@ -489,7 +491,11 @@ _TEXTS: Mapping[str, Text] = {
     "no": titles.NO,
     "reading_records": Text(pt="Lendo os registros…", en="Reading the records…"),
     "complete": Text(pt="A exportação está completa.", en="The export is complete."),
-    "no_batches": Text(pt="Nenhum lote ainda.", en="No batch yet."),
+    "no_batches": Text(
+        pt="Nenhum lote ainda. Abra acima a pasta com as planilhas do mês.",
+        en="No batch yet. Open the folder with the month's workbooks above.",
+    ),
+    "this_computer": Text(pt="neste computador", en="on this computer"),
     "batches_how": Text(
         pt="Um lote leva todas as planilhas do mês para o sistema, na ordem certa, uma vez só, e "
         "grava a prova de fechamento. Aqui você o começa, vê em que etapa está e o que falta "

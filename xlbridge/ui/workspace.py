@@ -175,6 +175,7 @@ class Workspace:
                     {
                         "file": draft["name"],
                         **{name: draft[name] for name in ("resource", "sheet")},
+                        "title": self._title(draft["resource"]),
                         "changed_at": f"{changed:%d/%m/%Y %H:%M}",
                         "at": draft["changed_at"],
                         "id": file.parent.name,
@@ -182,6 +183,11 @@ class Workspace:
                     }
                 )
         return sorted(drafts, key=lambda draft: str(draft["at"]), reverse=True)
+
+    def _title(self, resource: str | None) -> str:
+        """Return the title of a resource, empty if it is not known."""
+        known = self.catalogue.get(resource or "")
+        return "" if known is None else str(known.title)
 
     def discard_draft(self, name: str) -> None:
         """Delete stored edits; an uploaded workbook is kept."""

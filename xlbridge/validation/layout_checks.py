@@ -100,7 +100,7 @@ def _unnamed_columns(typed: TypedRows) -> Iterator[Finding]:
             if not longer:
                 yield Finding(CATALOGUE["column-unnamed"], row=header.row, cell=cell)
         else:
-            details = {"header": quoted(display(name)), "resource": typed.resource.name}
+            details = {"header": quoted(display(name)), "resource": typed.resource.title}
             yield Finding(
                 CATALOGUE["column-unknown"], header.row, display(name), cell, None, details
             )

@@ -14,6 +14,7 @@ async function showBatches() {
   const answer = await call("/api/batches");
   if (answer === null || !isNewest()) return;
   if (opened === null && answer.batches.length) opened = answer.batches[0].batch;
+  if (!answer.batches.length && byId("batch-work").hidden) byId("begin-batch").open = true;
   const shown = answer.batches.map(batchPart);
   byId("batch-list").replaceChildren(...(shown.length ? shown : [element("p", texts.no_batches)]));
 }
@@ -27,8 +28,7 @@ function batchPart(batch) {
     return part;
   }
   const addition = (at) => (batch.steps[at]?.units ?? []).flatMap((unit) => toCorrect(batch, batch.steps[at], unit));
-  const steps = reportTable(batch.table, { addition });
-  steps.firstChild.classList.add("stacked");
+  const steps = reportTable(batch.table, { addition }, "stacked");
   part.append(element("p", batch.verdict), steps, ...proofParts(batch));
   const buttons = [];
   if (!batch.done) buttons.push(runButton(batch.batch), " ");
@@ -153,7 +153,7 @@ function showAsked({ batch, asked: request, problems }) {
   const parts = problems.map((error) => element("p", errorText(error), "problem"));
   if (request) {
     const remarks = request.remarks.map((text) => element("p", text, "cut"));
-    parts.push(environmentLine(request), ...(request.table ? [reportTable(request.table)] : []), ...remarks);
+    parts.push(environmentLine(request), ...(request.table ? [reportTable(request.table, {}, "stacked")] : []), ...remarks);
     const text = fill(request.table ? texts.send_rows : texts.process_run, { n: request.writes });
     parts.push(...confirmParts(request, text, (token) => runBatch(batch, token)), ...sections(request.totals));
   }

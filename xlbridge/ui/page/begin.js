@@ -1,6 +1,6 @@
 // Begin: open a workbook, continue a draft, choose resource, sheet and conventions.
 
-import { button, byId, call, countsText, errorText, fill, option, post, replaceChoices, show, showProblem, showShare, startRequest, state, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, countsText, errorText, fill, option, post, replaceChoices, show, showProblem, showShare, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { showMapping } from "./mapping.js";
 import { goToSend, showSheet } from "./correct.js";
 import { forgetOptions } from "./send.js";
@@ -129,9 +129,9 @@ async function listDrafts(request) {
   const lines = answer.drafts.map((draft) => {
     const go = button(texts.continue_draft, () => continueDraft(draft.id));
     const drop = button(texts.discard, () => listDrafts(post("/api/discard", { id: draft.id })));
-    return tableLine([draft.file, draft.resource || "", draft.cells, draft.changed_at, [go, " ", drop]]);
+    return tableLine([draft.file, draft.title, draft.cells, draft.changed_at, [go, " ", drop]]);
   });
-  byId("drafts").replaceChildren(tableLine(titles, "th"), ...lines);
+  byId("drafts").replaceChildren(...tableRows(titles, lines));
 }
 
 function continueDraft(id) {

@@ -248,6 +248,14 @@ export function tableLine(values, kind = "td") {
   return line;
 }
 
+// A line of titles and the lines below it; on a narrow window each value has its title beside it.
+export function tableRows(titles, lines) {
+  for (const line of lines) {
+    for (const [at, one] of [...line.children].entries()) if (titles[at]) one.dataset.title = titles[at];
+  }
+  return [tableLine(titles, "th"), ...lines];
+}
+
 // Lines of a report's table; ``addition`` returns what a line shows below its last cell, ``last`` the
 // content of one more cell.
 export function reportLines(shown, { addition = () => [], last = null } = {}) {
@@ -260,15 +268,15 @@ export function reportLines(shown, { addition = () => [], last = null } = {}) {
     row.children[line.cells.length - 1].append(...below, ...addition(at));
     return row;
   });
-  const all = titles.length ? [tableLine([...titles, ...more], "th"), ...lines] : lines;
+  const all = titles.length ? tableRows([...titles, ...more], lines) : lines;
   for (const row of all) {
     shown.headings.forEach((heading, at) => row.children[at].classList.toggle("number", heading.numeric));
   }
   return all;
 }
 
-export function reportTable(shown, options) {
-  const table = element("table");
+export function reportTable(shown, options, classes) {
+  const table = element("table", undefined, classes);
   table.append(...reportLines(shown, options));
   const listed = element("div", undefined, "scroll");
   listed.append(table);

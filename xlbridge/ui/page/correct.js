@@ -1,6 +1,6 @@
 // Correct: the grid of the sheet, the list of rules, corrections of all cells of a rule.
 
-import { button, byId, call, callSheet, countsText, element, enqueue, figure, fill, isIdle, language, option, settled, show, showProblem, startRequest, state, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, callSheet, countsText, element, enqueue, figure, fill, isIdle, language, option, settled, show, showProblem, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { worst } from "./cells.js";
 import { openFind, setUpFind } from "./find.js";
 import { Grid } from "./grid.js";
@@ -342,9 +342,8 @@ async function showValues(rule) {
     return tableLine([value || texts.empty_cell, figure(count), [typed], [button(fill(texts.replace_all, { n: count }), run)]]);
   });
   byId("values-title").textContent = [rule.title, rule.message].filter(Boolean).join(": ");
-  const titles = tableLine([texts.before, texts.cells, texts.after, ""], "th");
   const more = found.more ? [tableLine([fill(texts.more_values, { n: found.more })])] : [];
-  byId("values-table").replaceChildren(titles, ...lines, ...more);
+  byId("values-table").replaceChildren(...tableRows([texts.before, texts.cells, texts.after, ""], lines), ...more);
   byId("values").showModal();
   byId("values-table").querySelector("input")?.focus();
 }

@@ -12,8 +12,7 @@ async function showJobs() {
   const answer = await call("/api/jobs");
   if (answer === null || !isNewest()) return;
   const lines = reportLines(answer.table, { last: (at) => jobButtons(answer.jobs[at]) });
-  const empty = answer.jobs.length ? [] : [tableLine([texts.no_jobs])];
-  byId("job-table").replaceChildren(...lines, ...empty);
+  byId("job-table").replaceChildren(...(answer.jobs.length ? lines : [element("caption", texts.no_jobs)]));
 }
 
 function jobButtons(job) {

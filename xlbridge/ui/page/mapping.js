@@ -14,6 +14,7 @@ export function showMapping(mapping, whenConfirmed) {
   confirmed = whenConfirmed;
   changed = false;
   byId("mapping").hidden = mapping === null;
+  byId("to-mend").hidden = false;
   if (mapping === null) return;
   columns = structuredClone(mapping.columns);
   byId("mapping").open = mapping.kind !== "own" && mapping.kind !== "confirmed";
@@ -29,6 +30,7 @@ function draw() {
   byId("constants").replaceChildren(...constantParts());
   byId("map").disabled = form.kind !== "proposed" && !changed;
   byId("map").className = byId("map").disabled ? "" : "main";
+  byId("to-mend").hidden = form.kind === "proposed";
 }
 
 const sourcesOf = (body) => body.join || [body.from, body.month].filter((one) => one !== undefined && one !== "?");

@@ -1,6 +1,6 @@
 // Beginning of a batch: a folder of this computer, its plan, or a new plan for its workbooks.
 
-import { button, byId, call, element, fill, labelled, post, startRequest, tableLine, texts } from "./core.js";
+import { button, byId, call, element, fill, labelled, post, startRequest, tableLine, tableRows, texts } from "./core.js";
 
 let start = null; // starts work on a batch
 
@@ -50,7 +50,7 @@ async function findWorkbooks({ path, month }) {
   const boxes = new Map();
   const lines = answer.workbooks.map((book) => tableLine(workbookCells(book, boxes)));
   const table = element("table", undefined, "stacked");
-  table.append(tableLine(["", texts.file, texts.resource, ""], "th"), ...lines);
+  table.append(...tableRows(["", texts.file, texts.resource, ""], lines));
   const [name, when] = [element("input"), monthField(month)];
   name.type = "text";
   name.value = answer.name;

@@ -1,6 +1,6 @@
 // Other screens: exports, processing, profiles.
 
-import { button, byId, call, element, fill, follow, labelled, link, listings, option, post, reportTable, showFieldProblem, showProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, element, fill, follow, labelled, link, listings, option, post, reportTable, showFieldProblem, showProblem, startRequest, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { confirmParts, environmentLine, startConfirmed } from "./send.js";
 import { totalsParts } from "./totals.js";
 
@@ -17,7 +17,7 @@ function showFilters() {
 function filterField(one) {
   const control = one.kind === "flag" ? element("select") : element("input");
   if (one.kind === "flag") control.append(option("", texts.no), option("1", texts.yes));
-  else control.type = "text";
+  else control.type = one.kind === "moment" ? "date" : "text";
   control.dataset.filter = one.name;
   control.title = one.meaning;
   return labelled(one.meaning, control);
@@ -102,15 +102,15 @@ async function showProfiles() {
   const isNewest = startRequest("profiles");
   const answer = await call("/api/profiles");
   if (answer === null || !isNewest()) return;
-  const titles = tableLine([texts.environment, texts.address, texts.user, "", ""], "th");
   byId("profile-status").textContent = "";
   const lines = answer.profiles.map((one) => {
     const kind = one.production ? texts.production : one.practice ? texts.practice : "";
     const mark = element("span", kind, one.production ? "production" : "practice");
     const status = [kind ? mark : "", one.chosen ? ` ${texts.chosen}` : ""];
-    return tableLine([one.profile, one.base_url ?? "", one.email, status, profileButtons(one)]);
+    const address = one.practice ? texts.this_computer : one.base_url;
+    return tableLine([one.profile, address, one.email, status, profileButtons(one)]);
   });
-  byId("profile-table").replaceChildren(titles, ...lines);
+  byId("profile-table").replaceChildren(...tableRows([texts.environment, texts.address, texts.user, "", ""], lines));
 }
 
 function profileButtons(one) {

@@ -74,7 +74,7 @@ function planParts(planned, options) {
   const again = planned.retry_of ? [element("p", fill(texts.retry_of, { job: planned.retry_of }))] : [];
   const unread = planned.unread ? [element("p", planned.unread, "cut")] : [];
   const addition = (at) => groupButtons(planned.groups[at], options);
-  const reasons = planned.table.lines.length ? [reportTable(planned.table, { addition })] : [];
+  const reasons = planned.table.lines.length ? [reportTable(planned.table, { addition }, "stacked")] : [];
   const parts = [environmentLine(planned), ...again, figures, ...unread];
   reasons.push(...totalsParts(planned.totals));
   if (planned.writes === 0) return [...parts, element("p", texts.nothing_to_send), ...reasons];
@@ -170,6 +170,7 @@ export async function startConfirmed(path, content, send) {
 
 export function followSending() {
   byId("sending").hidden = false;
+  byId("sending").scrollIntoView({ block: "nearest" });
   byId("progress").textContent = texts.sending;
   follow(showState);
 }
@@ -199,6 +200,7 @@ function showOutcome(outcome) {
   }
   const lines = outcome.lines.map((line) => element("p", line));
   shown.replaceChildren(...parts, ...lines, ...outcomeLinks(outcome), ...reasons, ...totalsParts(outcome.totals));
+  shown.scrollIntoView({ block: "nearest" });
 }
 
 async function showRefused(sheet) {

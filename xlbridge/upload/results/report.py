@@ -447,8 +447,8 @@ def _drift_remarks(
     rules = drifted_rules(journal.changes.rejections(job.id))
     if rules:
         yield Text(
-            pt="Rejeições que a conferência local não previu, por regra:",
-            en="Rejections that the local validation did not predict, by rule:",
+            pt="O sistema rejeitou por motivos que a conferência não prevê:",
+            en="The system rejected for reasons that the validation does not predict:",
         )
     for rule in rules:
         what = f"{show_column(rule.column)}: {rule.rule}" if rule.column else rule.rule

@@ -378,7 +378,7 @@ def _missing_and_unknown(
         if cell in renamed:
             continue
         if match is None:
-            details = {"header": quoted(text), "resource": resource.name}
+            details = {"header": quoted(text), "resource": resource.title}
             yield _finding("column-unknown", row, text, cell, details)
             continue
         is_required = resource.by_name[match.column].required

@@ -12,3 +12,4 @@ from .marked_copies import (
     annotate as annotate,
     write_remark_columns as write_remark_columns,
 )
+from .placed_rows import place_rows as place_rows

@@ -116,6 +116,13 @@ class EditablePackage:
         """Return the related part of a kind such as ``comments``, None if there is none."""
         return self._target(part, lambda item: str(item.get("Type", "")).endswith(f"/{kind}"))
 
+    def relations(self, part: str) -> Iterator[tuple[str, str]]:
+        """Yield the kind and the target of each part that is related to a part."""
+        for item in self._relations(part):
+            if item.get("TargetMode") != "External":
+                target = related_part(item.get("Target", ""), posixpath.dirname(part))
+                yield item.get("Type", "").rpartition("/")[2], target
+
     def relation_target(self, part: str, identity: str | None) -> str | None:
         """Return the target of a part's relation, None if there is none of that id."""
         return self._target(part, lambda item: bool(item.get("Id") == identity))
@@ -288,6 +295,19 @@ class SheetList:
             if sheet.get("name") == name:
                 return self._part_of(sheet)
         raise KeyError(name)
+
+    def parts(self) -> list[str]:
+        """Return the parts of all sheets."""
+        return list(map(self._part_of, self._all()))
+
+    def move_names(self, sheet: str, move: Callable[[str], str]) -> None:
+        """Change the addresses of the names that refer to a sheet."""
+        quoted = sheet.replace("'", "''")
+        places = f"'{quoted}'!", f"{sheet}!"
+        for item in self._root.findall("{*}definedNames/*"):
+            if (item.text or "").startswith(places):
+                place, _, address = item.text.rpartition("!")
+                item.text = f"{place}!{move(address)}"
 
     @property
     def uses_1904_dates(self) -> bool:
