@@ -153,10 +153,10 @@ def test_values_offered_by_template_lists_become_codes(demo: Path, at_demo: Xlbr
     assert made.returncode == 0, made.stderr
     assert "  in the lists: the branches (3)\n" in made.stderr
     book = load_workbook(demo)
-    sheet, registries = book["contasreceber"], book["Cadastros"]
+    sheet, registries = book["contasreceber"], book["Registries"]
     names = header_of(sheet)
     checks = {str(rule.sqref): rule.formula1 for rule in sheet.data_validations.dataValidation}
-    assert checks["A2:A100001"] == "Cadastros!$A$4:$A$6"
+    assert checks["A2:A100001"] == "Registries!$A$4:$A$6"
     offered = {cell.value for cell in registries["A"]}
     assert offered >= {"1 – Matriz São Paulo", "2 – Filial Curitiba", "3 – Filial Recife"}
     assert "1311 – Pousada Nova Era Ltda" in {cell.value for cell in registries["C"]}
@@ -194,9 +194,9 @@ def test_child_sheets_of_a_template_offer_records_too(demo: Path, at_demo: Xlbri
     made = at_demo("template", "pedido", "--with-lists", "-o", str(demo))
     assert "  in the lists: the products (120)\n" in made.stderr
     book = load_workbook(demo)
-    orders, items, registries = book["pedido"], book["produtos"], book["Cadastros"]
+    orders, items, registries = book["pedido"], book["produtos"], book["Registries"]
     checks = {str(one.sqref): one.formula1 for one in items.data_validations.dataValidation}
-    first, last = checks["B2:B100001"].removeprefix("Cadastros!").replace("$", "").split(":")
+    first, last = checks["B2:B100001"].removeprefix("Registries!").replace("$", "").split(":")
     bolt, nut = registries[first].value, registries[last].value
     orders.append(["A-1", "2 – Filial Curitiba", "1311 – Pousada Nova Era Ltda"])
     for item in (bolt, nut, "9999 – Nada"):
