@@ -158,6 +158,8 @@ def test_values_offered_by_template_lists_become_codes(demo: Path, at_demo: Xlbr
     checks = {str(rule.sqref): rule.formula1 for rule in sheet.data_validations.dataValidation}
     assert checks["A2:A100001"] == "Registries!$A$4:$A$6"
     offered = {cell.value for cell in registries["A"]}
+    # The example row chooses from the lists, too.
+    assert registries["A4"].value in {cell.value for cell in book.worksheets[0]["A"]}
     assert offered >= {"1 – Matriz São Paulo", "2 – Filial Curitiba", "3 – Filial Recife"}
     assert "1311 – Pousada Nova Era Ltda" in {cell.value for cell in registries["C"]}
     cells = [

@@ -353,7 +353,7 @@ def add_instructions_sheet(
     for start in range(0, len(filled), len(widths)):
         shown = filled[start : start + len(widths)]
         page.cells([("required", layout.header(column)) for column in shown])
-        page.cells([("cell", example_in_words(column)) for column in shown])
+        page.cells([("cell", _example(column, lists)) for column in shown])
     page.heading("remarks")
     remarks = [*_REMARKS]
     if resource.children:
@@ -372,7 +372,7 @@ def add_instructions_sheet(
         page.line("plain", f"– {remark}")
     for part in parts:
         page.heading("columns of" if resource.children else "columns", sheet=part.sheet)
-        _write_columns(page, part, layout)
+        _write_columns(page, part, layout, lists)
 
 
 @dataclass(slots=True)
@@ -406,7 +406,17 @@ class _InstructionsWriter:
         self.line("heading", text, *[""] * (len(self.widths) - 1))
 
 
-def _write_columns(page: _InstructionsWriter, resource: Resource, layout: SheetLayout) -> None:
+def _example(column: Column, lists: RegistryLists) -> str:
+    """Return a column's example: the first choice of its list if there is one."""
+    for registry in lists.lists:
+        if column.link and column.link.registry == registry.registry and registry.records:
+            return registry.records[0].choice
+    return example_in_words(column)
+
+
+def _write_columns(
+    page: _InstructionsWriter, resource: Resource, layout: SheetLayout, lists: RegistryLists
+) -> None:
     page.line("required", *map(str, _TABLE_HEADERS))
     for column in resource.sheet_columns:
         texts = (
@@ -415,7 +425,7 @@ def _write_columns(page: _InstructionsWriter, resource: Resource, layout: SheetL
             kind_name(column),
             str(column.description),
             rules_in_words(column),
-            example_in_words(column),
+            _example(column, lists),
         )
         title = layout.header(column) if layout.headers == "titles" else str(column.title)
         name = ("required" if column.required else "optional", title)
