@@ -166,7 +166,7 @@ def test_values_offered_by_template_lists_become_codes(demo: Path, at_demo: Xlbr
         ("2 – Filial Curitiba", "1311 – Pousada Nova Era Ltda", "01.003 – Logística"),
         (1, 1429, "01.001"),
         ("Matriz São Paulo", "CLI-01429", "Logística"),
-        (1, "9999 – Ninguém", "01.001"),
+        ("2 – Filial Curitiba", "9999 – Ninguém", "01.001"),
     ]
     for number, (branch, client, centre) in enumerate(cells):
         values = dict(zip(HEADER, row(branch, client, centre, f"LN-{number}"), strict=True))
@@ -190,6 +190,21 @@ def test_values_offered_by_template_lists_become_codes(demo: Path, at_demo: Xlbr
     assert (len(there), branches) == (3, [2, 1, 1])
     assert [there[f"LN-{n}"]["codigoDoCliente"] for n in range(3)] == [1311, 1429, 1429]
     assert there["LN-2"]["codigoDoCentroDeCusto"] == "01.003"
+    # The rejects workbook has her own words, and they are understood again.
+    [rejects] = demo.parent.glob("t-rejeitadas-*.xlsx")
+    left = load_workbook(rejects)
+    sheet = left["contasreceber"]
+    names = header_of(sheet)
+    branch_cell, client_cell = (
+        sheet.cell(2, names.index(name) + 1) for name in ("codigoDaFilial", "codigoDoCliente")
+    )
+    assert (branch_cell.value, client_cell.value) == ("2 – Filial Curitiba", "9999 – Ninguém")
+    client_cell.value = "1311 – Pousada Nova Era Ltda"
+    left.save(rejects)
+    retried = at_demo("retry", rejects.name, "--yes")
+    assert retried.returncode == 0, retried.stderr
+    there = stored(at_demo)
+    assert (there["LN-3"]["codigoDaFilial"], there["LN-3"]["codigoDoCliente"]) == (2, 1311)
 
 
 def test_child_sheets_of_a_template_offer_records_too(demo: Path, at_demo: Xlbridge) -> None:
