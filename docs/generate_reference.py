@@ -172,7 +172,7 @@ def _help(*command: str) -> Lines:
 
 def _resource(resource: Resource) -> Lines:
     yield from ("", f"## {resource.name}", "")
-    yield f"{_both(resource.title)}. {resource.description}"
+    yield f"{_both(resource.title)}. {resource.description.en}"
     yield ""
     if resource.section:
         yield f"- Section of the interface's description: {resource.section}"
@@ -183,7 +183,7 @@ def _resource(resource: Resource) -> Lines:
     yield from _columns(resource)
     for child in resource.children:
         yield from ("", f"### {resource.name}: sheet {child.sheet}", "")
-        yield f"{_both(child.title)}. {child.description}"
+        yield f"{_both(child.title)}. {child.description.en}"
         yield from _columns(child)
     if resource.children:
         yield from ("", "Between the sheets:", "", *_rules_between_sheets(resource))
@@ -198,7 +198,7 @@ def _filling(resource: Resource) -> Iterator[str]:
 
 
 def _columns(resource: Resource) -> Lines:
-    header = ("Column", "Title", "Kind", "Required", "Rules", "Example", "O que é")
+    header = ("Column", "Title", "Kind", "Required", "Rules", "Example", "Description")
     yield from _table(header, map(_column_cells, resource.columns))
     if resource.row_checks:
         yield from ("", "Across columns and rows:", "")
@@ -254,7 +254,7 @@ def _column_cells(column: Column) -> tuple[str, ...]:
         "yes" if column.required else "no",
         "; ".join(rules),
         _example(column.example),
-        column.description,
+        column.description.en,
     )
 
 

@@ -81,7 +81,7 @@ GOOD: Mapping[str, Mapping[str, Any]] = {
 }
 """A valid row of each resource."""
 
-INSTRUCTIONS_SHEET = "Instruções"
+INSTRUCTIONS_SHEET, INSTRUCTIONS_SHEET_PT = "Instructions", "Instruções"
 LISTS_SHEET = "Listas"
 SUMMARY_SHEET = "xlbridge"
 """Names of sheets without data."""
@@ -221,10 +221,11 @@ def rows_of(sheet: Any) -> list[Sequence[Any]]:
 
 def _name_in_note(cell: Any) -> str:
     note = cell.comment.text if cell.comment else ""
-    return str(note).rpartition("\n")[2].removeprefix("Nome no sistema: ")
+    line = str(note).rpartition("\n")[2]
+    return line.removeprefix("Nome no sistema: ").removeprefix("Name in the system: ")
 
 
 def data_sheet(book: Any) -> Any:
     """Return the first sheet with data: neither a summary nor instructions."""
-    summaries = {"Resumo do envio", "Upload summary", INSTRUCTIONS_SHEET}
+    summaries = {"Resumo do envio", "Upload summary", INSTRUCTIONS_SHEET, INSTRUCTIONS_SHEET_PT}
     return next(sheet for sheet in book.worksheets if sheet.title not in summaries)

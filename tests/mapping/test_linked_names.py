@@ -153,18 +153,20 @@ def test_values_offered_by_template_lists_become_codes(demo: Path, at_demo: Xlbr
     assert made.returncode == 0, made.stderr
     assert "  in the lists: the branches (3)\n" in made.stderr
     book = load_workbook(demo)
-    sheet, registries = book["contasreceber"], book["Cadastros"]
+    sheet, registries = book["contasreceber"], book["Registries"]
     names = header_of(sheet)
     checks = {str(rule.sqref): rule.formula1 for rule in sheet.data_validations.dataValidation}
-    assert checks["A2:A100001"] == "Cadastros!$A$4:$A$6"
+    assert checks["A2:A100001"] == "Registries!$A$4:$A$6"
     offered = {cell.value for cell in registries["A"]}
+    # The example row chooses from the lists, too.
+    assert registries["A4"].value in {cell.value for cell in book.worksheets[0]["A"]}
     assert offered >= {"1 – Matriz São Paulo", "2 – Filial Curitiba", "3 – Filial Recife"}
     assert "1311 – Pousada Nova Era Ltda" in {cell.value for cell in registries["C"]}
     cells = [
         ("2 – Filial Curitiba", "1311 – Pousada Nova Era Ltda", "01.003 – Logística"),
         (1, 1429, "01.001"),
         ("Matriz São Paulo", "CLI-01429", "Logística"),
-        (1, "9999 – Ninguém", "01.001"),
+        ("2 – Filial Curitiba", "9999 – Ninguém", "01.001"),
     ]
     for number, (branch, client, centre) in enumerate(cells):
         values = dict(zip(HEADER, row(branch, client, centre, f"LN-{number}"), strict=True))
@@ -188,15 +190,30 @@ def test_values_offered_by_template_lists_become_codes(demo: Path, at_demo: Xlbr
     assert (len(there), branches) == (3, [2, 1, 1])
     assert [there[f"LN-{n}"]["codigoDoCliente"] for n in range(3)] == [1311, 1429, 1429]
     assert there["LN-2"]["codigoDoCentroDeCusto"] == "01.003"
+    # The rejects workbook has her own words, and they are understood again.
+    [rejects] = demo.parent.glob("t-rejeitadas-*.xlsx")
+    left = load_workbook(rejects)
+    sheet = left["contasreceber"]
+    names = header_of(sheet)
+    branch_cell, client_cell = (
+        sheet.cell(2, names.index(name) + 1) for name in ("codigoDaFilial", "codigoDoCliente")
+    )
+    assert (branch_cell.value, client_cell.value) == ("2 – Filial Curitiba", "9999 – Ninguém")
+    client_cell.value = "1311 – Pousada Nova Era Ltda"
+    left.save(rejects)
+    retried = at_demo("retry", rejects.name, "--yes")
+    assert retried.returncode == 0, retried.stderr
+    there = stored(at_demo)
+    assert (there["LN-3"]["codigoDaFilial"], there["LN-3"]["codigoDoCliente"]) == (2, 1311)
 
 
 def test_child_sheets_of_a_template_offer_records_too(demo: Path, at_demo: Xlbridge) -> None:
     made = at_demo("template", "pedido", "--with-lists", "-o", str(demo))
     assert "  in the lists: the products (120)\n" in made.stderr
     book = load_workbook(demo)
-    orders, items, registries = book["pedido"], book["produtos"], book["Cadastros"]
+    orders, items, registries = book["pedido"], book["produtos"], book["Registries"]
     checks = {str(one.sqref): one.formula1 for one in items.data_validations.dataValidation}
-    first, last = checks["B2:B100001"].removeprefix("Cadastros!").replace("$", "").split(":")
+    first, last = checks["B2:B100001"].removeprefix("Registries!").replace("$", "").split(":")
     bolt, nut = registries[first].value, registries[last].value
     orders.append(["A-1", "2 – Filial Curitiba", "1311 – Pousada Nova Era Ltda"])
     for item in (bolt, nut, "9999 – Nada"):

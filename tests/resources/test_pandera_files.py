@@ -46,7 +46,10 @@ class Seller(pa.DataFrameModel):
 def test_exported_pandera_model_is_a_resource(tmp_path: Path) -> None:
     Seller.to_yaml(tmp_path / "seller.yaml")
     resource = load_catalogue(tmp_path)["vendedor-novo"]
-    assert (resource.title.pt, resource.description) == ("Vendedor Novo", "Vendedores da empresa.")
+    assert (resource.title.pt, resource.description.pt) == (
+        "Vendedor Novo",
+        "Vendedores da empresa.",
+    )
     assert resource.paths.modes == (Mode.DIRECT, Mode.PREVIEW)
     assert {column.name: column.kind for column in resource.columns} == {
         "codigo": Kind.TEXT,

@@ -416,4 +416,9 @@ def test_column_with_a_dtype_does_not_use_the_model(tmp_path: Path) -> None:
     text = SHORT.replace("codigoDoTipoDeProduto: {}", stated)
     path.write_text(text, encoding="utf-8")
     code = load_catalogue(tmp_path)["tipo"].columns[0]
-    assert (code.kind, code.checks, code.references, code.description) == (Kind.TEXT, {}, None, "")
+    assert (code.kind, code.checks, code.references, code.description.en) == (
+        Kind.TEXT,
+        {},
+        None,
+        "",
+    )

@@ -10,6 +10,7 @@ from sampling import across
 from sheets import (
     GOOD,
     INSTRUCTIONS_SHEET,
+    INSTRUCTIONS_SHEET_PT,
     LISTS_SHEET,
     SUMMARY_SHEET,
     header_of,
@@ -26,7 +27,14 @@ from xlbridge.workbook import COVER_SHEET
 from xlbridge.workbook.write import write_template
 
 LIMITS = WorkbookLimits()
-NAMES = [COVER_SHEET.pt, COVER_SHEET.en, INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET]
+NAMES = [
+    COVER_SHEET.pt,
+    COVER_SHEET.en,
+    INSTRUCTIONS_SHEET_PT,
+    INSTRUCTIONS_SHEET,
+    LISTS_SHEET,
+    SUMMARY_SHEET,
+]
 CLIENT = GOOD["cliente"]
 
 

@@ -14,7 +14,7 @@ from openpyxl.formula import Tokenizer
 from openpyxl.formula.tokenizer import Token
 from openpyxl.worksheet.cell_range import MultiCellRange
 from openpyxl.worksheet.worksheet import Worksheet
-from sheets import INSTRUCTIONS_SHEET, LISTS_SHEET, TEMPLATE_PROPERTY, header_of
+from sheets import INSTRUCTIONS_SHEET_PT, LISTS_SHEET, TEMPLATE_PROPERTY, header_of
 
 from xlbridge.cli.main import main
 from xlbridge.errors import UsageError
@@ -171,15 +171,15 @@ def test_cells_are_formatted_for_their_kind(resource: str, column: str, number_f
 def test_fingerprint_and_sheets(resource: Resource) -> None:
     book = book_of(resource.name)
     assert book.custom_doc_props[TEMPLATE_PROPERTY].value == resource.fingerprint
-    assert book.active is book[INSTRUCTIONS_SHEET]
-    visible = [INSTRUCTIONS_SHEET, resource.name, *(child.sheet for child in resource.children)]
+    assert book.active is book[INSTRUCTIONS_SHEET_PT]
+    visible = [INSTRUCTIONS_SHEET_PT, resource.name, *(child.sheet for child in resource.children)]
     assert book.sheetnames[: len(visible)] == visible
     assert all(book[name].sheet_state == "hidden" for name in book.sheetnames[len(visible) :])
 
 
 @each_resource
 def test_instructions_name_every_column_and_rule(resource: Resource) -> None:
-    rows = list(book_of(resource.name)[INSTRUCTIONS_SHEET].iter_rows(values_only=True))
+    rows = list(book_of(resource.name)[INSTRUCTIONS_SHEET_PT].iter_rows(values_only=True))
     first = [row[0] for row in rows]
     assert [text[:2] for text in first if text and re.match(r"\d\. ", text)] == [
         f"{number}." for number in range(1, 6)
@@ -196,7 +196,7 @@ def test_instructions_name_every_column_and_rule(resource: Resource) -> None:
 def test_a_long_dropdown_is_stored_in_the_lists_sheet(tmp_path: Path) -> None:
     values = [f"Valor, com vírgula, número {number}" for number in range(300)]
     text = Text(pt="c", en="c")
-    column = Column("situacao", Kind.TEXT, True, text, "", checks={"isin": {"value": values}})
+    column = Column("situacao", Kind.TEXT, True, text, text, checks={"isin": {"value": values}})
     path = tmp_path / "t.xlsx"
     write_template(path, dataclasses.replace(RESOURCES[0], columns=(column,)))
     book = openpyxl.load_workbook(path)
@@ -387,7 +387,7 @@ def test_the_key_column_of_child_sheets_is_narrow() -> None:
 
 @each_resource
 def test_the_instructions_show_complete_column_names(resource: Resource) -> None:
-    sheet = book_of(resource.name)[INSTRUCTIONS_SHEET]
+    sheet = book_of(resource.name)[INSTRUCTIONS_SHEET_PT]
     names = next(one for one in sheet.column_dimensions.values() if one.min <= 2 <= one.max)
     assert names.width > max(len(c.name) for c in resource.columns) + 2
     assert sum(it.width for it in sheet.column_dimensions.values()) < 220
@@ -402,10 +402,10 @@ def test_lists_of_registries_are_text_and_mention_omitted_records(tmp_path: Path
     path = tmp_path / "t.xlsx"
     write_template(path, form, RegistryLists("ensaio", (cut,)))
     book = openpyxl.load_workbook(path)
-    sheet = book["Cadastros"]
+    sheet = book["Registries"]
     offered = [sheet.cell(row, 1).value for row in range(4, 10)]
     assert offered == ['0 – =HYPERLINK("http://x")', "1 – +1", "2 – <r>&", "3", "4", "5"]
-    assert sheet["A2"].value == "Clientes: 9; aqui 6, os outros por código ou nome"
+    assert sheet["A2"].value == "Clientes: 9; 6 are here, the others by code or name"
     assert {cell.data_type for row in sheet.iter_rows() for cell in row} <= {"s", "n"}
     assert {sheet.cell(row, 2).number_format for row in range(4, 10)} == {"@"}
     fingerprint = f"{form.fingerprint}:codigoDoCliente"

@@ -57,7 +57,7 @@ def _resource(path: Path, content: Mapping[str, Any], read: Callable[[Path], Res
     main = Resource(
         name=metadata.resource,
         title=Text(pt=title, en=metadata.title_en or title),
-        description=file.description,
+        description=Text(pt=file.description, en=metadata.description_en or file.description),
         layout=metadata.layout,
         section=metadata.section,
         model=metadata.model,
@@ -107,7 +107,7 @@ def _column(
         kind=kind,
         required=not body.nullable,
         title=Text(pt=body.title or name, en=extra.title_en or name),
-        description=body.description,
+        description=Text(pt=body.description, en=extra.description_en or body.description),
         example=extra.example,
         references=extra.references,
         registers=extra.registers,

@@ -39,7 +39,7 @@ class Column:
     kind: Kind
     required: bool
     title: Text
-    description: str
+    description: Text
     example: Any = None
     references: str | None = None
     registers: str | None = None

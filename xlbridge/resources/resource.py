@@ -33,8 +33,14 @@ KEY = "chave"
 """Column that joins a child sheet to its main sheet; it is never sent."""
 
 _TITLE = Text(pt="Chave", en="Key")
-_IN_MAIN = "Chave da linha, escolhida por quem preenche; não se repete e não é enviada."
-_IN_CHILD = "Chave da linha da planilha principal a que esta pertence; não é enviada."
+_IN_MAIN = Text(
+    pt="Chave da linha, escolhida por quem preenche; não se repete e não é enviada.",
+    en="Key of the row, chosen by who fills it in; unique, and not sent.",
+)
+_IN_CHILD = Text(
+    pt="Chave da linha da planilha principal a que esta pertence; não é enviada.",
+    en="Key of the row of the main sheet that this one belongs to; not sent.",
+)
 _MAX_KEY_LENGTH = 60
 
 
@@ -138,7 +144,7 @@ class Resource:
 
     name: str
     title: Text
-    description: str
+    description: Text
     layout: int
     section: str
     model: str | None

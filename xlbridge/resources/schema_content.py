@@ -72,6 +72,8 @@ def completed(root: Any) -> Any:
         texts = {key: shared[key] for key in _TEXT_KEYS if key in shared}
         rules = {key: value for key, value in shared.items() if key in RULES}
         defaults = {k: v for k, v in shared.items() if k not in texts and k not in rules}
+        if "description" in body:
+            defaults.pop("description_en", None)
         if "registers" in more:
             defaults.pop("references", None)  # This sheet creates the code that others refer to.
         extra[name] = {**defaults, **more}

@@ -65,6 +65,7 @@ class ColumnMetadata(Struct, frozen=True):
     """
 
     title_en: Name | None = None
+    description_en: str = ""
     kind: Kind | None = None
     example: Any = None
     references: Annotated[str | None, one_of(_references)] = None
@@ -106,6 +107,7 @@ class Metadata(Struct, frozen=True, kw_only=True):
     layout: Annotated[int, Meta(ge=1)] = 1
     layouts: Mapping[WholeNumber, LayoutChange] = {}
     title_en: Name | None = None
+    description_en: str = ""
     section: str = ""
     model: Name | None = None
     natural_keys: Names = ()

@@ -28,16 +28,16 @@ EXPORT_PROPERTY = "xlbridge-export"
 PROOF_PROPERTY = "xlbridge-proof"
 """Custom document property with the digest of the plan of a proven batch."""
 
-INSTRUCTIONS_SHEET = "Instruções"
+INSTRUCTIONS_SHEET = Text(pt="Instruções", en="Instructions")
 """Sheet of a template with the instructions; never data."""
 
 LISTS_SHEET = "Listas"
 """Hidden sheet of a template with the allowed values of its dropdowns; never data."""
 
-REGISTRIES_SHEET = "Cadastros"
+REGISTRIES_SHEET = Text(pt="Cadastros", en="Registries")
 """Sheet of a template with the registries' records that its dropdowns offer; never data."""
 
-REGISTRIES_TITLE = "Cadastros do sistema: "
+REGISTRIES_TITLE = Text(pt="Cadastros do sistema: ", en="Registries of the system: ")
 """Beginning of the first cell of that sheet."""
 
 SUMMARY_SHEET = "xlbridge"
@@ -52,7 +52,7 @@ COVER_SHEET = Text(pt="Exportação", en="Export cover")
 UPLOAD_SUMMARY_SHEET = Text(pt="Resumo do envio", en="Upload summary")
 """First sheet of a rejects workbook, with what became of the rows of the upload; never data."""
 
-INSTRUCTIONS_TITLE = "Modelo de importação: "
+INSTRUCTIONS_TITLE = Text(pt="Modelo de importação: ", en="Import template: ")
 """Beginning of the first cell of the instructions."""
 
 SUMMARY_TITLE = Text(pt="Resultado da conferência do xlbridge", en="What xlbridge found")
@@ -66,20 +66,28 @@ COVER_TITLE = Text(pt="Exportação: ", en="Export: ")
 
 SHEETS_OF_PROPERTY: Mapping[str, frozenset[str]] = {
     TEMPLATE_PROPERTY: frozenset(
-        {INSTRUCTIONS_SHEET, LISTS_SHEET, UPLOAD_SUMMARY_SHEET.pt, UPLOAD_SUMMARY_SHEET.en}
+        {
+            LISTS_SHEET,
+            *(INSTRUCTIONS_SHEET.pt, INSTRUCTIONS_SHEET.en),
+            *(UPLOAD_SUMMARY_SHEET.pt, UPLOAD_SUMMARY_SHEET.en),
+        }
     ),
     EXPORT_PROPERTY: frozenset({COVER_SHEET.pt, COVER_SHEET.en}),
 }
 """Sheets that xlbridge adds, by the custom property of the workbook."""
 
 _FIRST_CELLS: Mapping[str, tuple[str, ...]] = {
-    INSTRUCTIONS_SHEET: (INSTRUCTIONS_TITLE,),
-    REGISTRIES_SHEET: (REGISTRIES_TITLE,),
     SUMMARY_SHEET: (SUMMARY_TITLE.pt, SUMMARY_TITLE.en),
-    COVER_SHEET.pt: (COVER_TITLE.pt,),
-    COVER_SHEET.en: (COVER_TITLE.en,),
-    UPLOAD_SUMMARY_SHEET.pt: (UPLOAD_SUMMARY_TITLE.pt,),
-    UPLOAD_SUMMARY_SHEET.en: (UPLOAD_SUMMARY_TITLE.en,),
+    **{
+        name: (start,)
+        for sheet, title in (
+            (INSTRUCTIONS_SHEET, INSTRUCTIONS_TITLE),
+            (REGISTRIES_SHEET, REGISTRIES_TITLE),
+            (COVER_SHEET, COVER_TITLE),
+            (UPLOAD_SUMMARY_SHEET, UPLOAD_SUMMARY_TITLE),
+        )
+        for name, start in ((sheet.pt, title.pt), (sheet.en, title.en))
+    },
 }
 
 

@@ -190,7 +190,7 @@ def _add_data_sheet(
     # Print across several pages in a readable size, with header and key on each.
     key = [index for index, column in enumerate(sheet.columns) if column.name in sheet.key]
     key_range = (key[0], key[-1]) if key else None
-    print_across_pages(worksheet, data.name, widths, key_range, translated=True)
+    print_across_pages(worksheet, data.name, widths, key_range)
     worksheet.repeat_rows(0)
     worksheet.ignore_errors({"number_stored_as_text": f"A2:XFD{data.rows.rows + 1}"})
 
@@ -285,11 +285,12 @@ class _XlsxOutput(OutputWriter):
 
 
 _NUMBER_WIDTH = 24
-_DO_NOT_EDIT = (
-    "Preenchida pelo sistema; não edite. Diz de que registro é a linha, e não é enviada.\n"
-    "Nome no sistema: {name}"
+_DO_NOT_EDIT = Text(
+    pt="Preenchida pelo sistema; não edite. Diz de que registro é a linha, e não é enviada.\n"
+    "Nome no sistema: {name}",
+    en="Filled in by the system; do not edit. It says which record the row is, and is not sent.\n"
+    "Name in the system: {name}",
 )
-"""Always in Portuguese, like the whole template."""
 
 _WriteCell = Callable[[int, int, Any, Format], int]
 
@@ -304,7 +305,7 @@ def open_template(
         (
             str(number_title(column.name)) if headers == "titles" else column.name,
             _NUMBER_WIDTH,
-            _DO_NOT_EDIT.format(name=column.name),
+            str(_DO_NOT_EDIT.format(name=column.name)),
         )
         for column in main.columns[len(resource.columns) :]
     ]

@@ -11,6 +11,7 @@ from xlbridge.client import Client, Record
 from xlbridge.errors import RemoteRejected, TransportError, UnknownFields
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
+from xlbridge.resources.names import field_title
 from xlbridge.resources.references import REFERENCES, Link, Reference
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS
 from xlbridge.workbook.write import ListedRecord, RegistryList, RegistryLists
@@ -215,8 +216,8 @@ def _registry_list(
     ordered = sorted(records.values(), key=lambda one: (one.label.casefold(), one.code))
     found = RegistryList(
         link.registry,
-        _without_article(reference.title.pt),
-        tuple(fields),
+        _without_article(str(reference.title)),
+        tuple(str(field_title(field)) for field in fields),
         tuple(ordered[:_MAX_LISTED]),
         len(ordered),
     )
@@ -238,6 +239,6 @@ def _usable_records(
 
 
 def _without_article(text: str) -> str:
-    """Return a Portuguese noun phrase without its article, capitalised."""
+    """Return a noun phrase without its article, capitalised."""
     _, _, rest = text.partition(" ")
     return rest[:1].upper() + rest[1:]

@@ -2,7 +2,8 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,9 +23,9 @@ from xlbridge.report_forms import (
     Value,
     group_by_reason,
 )
-from xlbridge.resources import Mode, Resource
+from xlbridge.resources import Fingerprint, Mode, Resource
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import REJECTS_INFIX, Job, State
+from xlbridge.upload.job import NO_POSITION, REJECTS_INFIX, Job, State, file_hash
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
@@ -36,15 +37,18 @@ from xlbridge.upload.results.verdict import (
     REJECTED_AS_A_WHOLE,
     RejectedRow,
     RowOutcome,
+    item_column,
     parse_item_column,
     without_values,
 )
+from xlbridge.workbook import WorkbookOrigin
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from xlbridge.upload.lookup.row_table import RowValues
     from xlbridge.upload.payload import ChildRows
+    from xlbridge.workbook.read import SheetCells
     from xlbridge.workbook.write import RejectedRows
 
 _ENDED = frozenset({State.DONE, State.PARTIAL, State.REJECTED, State.NEEDS_PERSON})
@@ -118,7 +122,8 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     were not applied either. Raises ``UsageError`` if the file cannot be written.
     """
     # Modules for workbooks are rarely needed here, and slow to import.
-    from xlbridge.upload.payload import child_rows, frame_of_payload
+    from xlbridge.resources.references import listing_resource
+    from xlbridge.upload.payload import ChildRows, child_rows, frame_of_payload
     from xlbridge.workbook.write import RejectedRows
 
     resource = context.catalogue.named(job.spec.resource)
@@ -134,14 +139,26 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     rows = [numbers[at] for at in positions]
     origins = context.journal.changes.origins(job.id)
     messages = [reasons[row] for row in rows]
-    raw_cells = {
+    raw_cells: dict[int, Mapping[str, str | float]] = {
         index: planned[at].raw_cells
         for index, at in enumerate(positions)
         if planned and planned[at].raw_cells
     }
     record_numbers = [planned[at].number for at in positions] if planned else []
     wrong_by_index = {index: wrong[row] for index, row in enumerate(rows) if wrong.get(row)}
-    children = child_rows(resource, rejected)
+    children: Iterable[ChildRows] = child_rows(resource, rejected)
+    listed, words = _names_of_records(context, job, numbers)
+    for index, at in enumerate(positions):
+        raw_cells[index] = {**words.get(numbers[at], {}), **raw_cells.get(index, {})}
+    if listed:
+        # Names of records are understood again.
+        resource = listing_resource(resource, context.catalogue, listed)
+        children = (
+            replace(items, resource=child)
+            for items in children
+            for child in resource.children
+            if child.sheet == items.resource.sheet
+        )
     RejectedRows(resource, rejected, messages, raw_cells, wrong_by_index, record_numbers).write(
         target,
         [origins.get(row, row) for row in rows],
@@ -149,6 +166,47 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
         _summary(context, job, resource, _amounts(resource, frame, numbers), reasons, target),
         [_rejected_items(items, messages, raw_cells, wrong_by_index) for items in children],
     )
+
+
+def _names_of_records(
+    context: UploadContext, job: Job, rows: Sequence[int]
+) -> tuple[Sequence[str], Mapping[int, Mapping[str, str]]]:
+    """Return the columns in which the sheet of a job names records of registries, those of child
+    sheets as ``list.column``, and the names in their cells by row and column.
+
+    There are none if the file has changed since.
+    """
+    from xlbridge.validation.cells import display
+    from xlbridge.workbook.read import read_workbook
+
+    file, names = Path(job.spec.file), defaultdict[int, dict[str, str]](dict)
+    if file_hash(file) != job.file_hash:
+        return (), names
+    origin = WorkbookOrigin.of(file)
+    fingerprint = Fingerprint.parse(origin.template if origin else None)
+    listed = fingerprint.listed if fingerprint else ()
+    sheets: dict[str, SheetCells] = {}
+
+    def name_in(sheet: str, position: int, row: int) -> str:
+        if sheet not in sheets:
+            (sheets[sheet],) = read_workbook(file, context.settings.limits, sheet).sheets
+        cells = sheets[sheet]
+        return display(cells.columns[position - cells.first_column].value(row - 1)).strip()
+
+    for column in listed:
+        child, _, name = column.rpartition(".")
+        items = job.items.get(child)
+        position = (items.columns if items else job.spec.columns).get(name, NO_POSITION)
+        if position == NO_POSITION or (child and items is None):
+            continue
+        for row in rows:
+            if items is None:
+                names[row][name] = name_in(job.spec.sheet, position, row)
+                continue
+            for number, at in enumerate(items.rows.get(row, ())):
+                item = item_column(child, number, name)
+                names[row][item] = name_in(items.sheet, position, at)
+    return listed, {row: {n: text for n, text in of.items() if text} for row, of in names.items()}
 
 
 def _rejected_items(
@@ -164,15 +222,17 @@ def _rejected_items(
     rows = {item_key: row for row, item_key in enumerate(items.item_keys)}
     raw_item_cells: defaultdict[int, dict[str, str | float]] = defaultdict(dict)
     wrong_items: defaultdict[int, set[str]] = defaultdict(set)
-    for position, names in wrong.items():
-        for name in names:
+    for position in wrong.keys() | raw_cells.keys():
+        contents = raw_cells.get(position, {})
+        for name in {*wrong.get(position, ()), *contents}:
             item = parse_item_column(name)
             if item is None or item[0] != items.resource.sheet or (position, item[1]) not in rows:
                 continue
             row = rows[position, item[1]]
-            wrong_items[row].add(item[2])
-            if name in raw_cells.get(position, ()):
-                raw_item_cells[row][item[2]] = raw_cells[position][name]
+            if name in wrong.get(position, ()):
+                wrong_items[row].add(item[2])
+            if name in contents:
+                raw_item_cells[row][item[2]] = contents[name]
     item_messages = [messages[position] for position, _ in items.item_keys]
     return RejectedRows(items.resource, items.frame, item_messages, raw_item_cells, wrong_items)
 

@@ -285,9 +285,8 @@ def type_numbers(typed: TypedRows) -> tuple[pd.DataFrame, Mapping[str, CellProbl
     arrays: dict[str, Any] = {}
     problems: dict[str, CellProblems] = {}
     for name, index in typed.header.numbers.items():
-        column = Column(
-            name, Kind.INTEGER, required=False, title=untranslated(name), description=""
-        )
+        title = untranslated(name)
+        column = Column(name, Kind.INTEGER, required=False, title=title, description=title)
         found = ColumnCells(cells.columns[index], np.array(rows))
         arrays[name], problems[name] = type_column(column, found, ParseOptions())
         if cells.raw.is_text_only:

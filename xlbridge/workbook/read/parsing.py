@@ -337,7 +337,8 @@ def parse_file(
             scan = open_scan(kind, content, limits)
             book = CalamineWorkbook.from_filelike(_parser_content(kind, content, archive))
             visible = {s.name: s.visible == SheetVisibleEnum.Visible for s in book.sheets_metadata}
-            is_template = INSTRUCTIONS_SHEET in visible and not visible.get(LISTS_SHEET)
+            instructions = {INSTRUCTIONS_SHEET.pt, INSTRUCTIONS_SHEET.en}
+            is_template = bool(instructions & visible.keys()) and not visible.get(LISTS_SHEET)
             added = frozenset({LISTS_SHEET} if is_template else ())
             start, names = _outline(book, scan.fingerprint, scan.exported, added, sheet, limits)
             yield start

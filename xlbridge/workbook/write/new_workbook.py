@@ -34,13 +34,10 @@ def print_across_pages(
     title: str,
     widths: Sequence[int] = (),
     key: tuple[int, int] | None = None,
-    *,
-    translated: bool = False,
 ) -> None:
     """Print a sheet in landscape, with page numbers, across as many pages as ``widths`` need.
 
-    ``key`` are the first and last column to repeat on every page, unless they are too wide. Import
-    workbooks are always in Portuguese, other ones ``translated``.
+    ``key`` are the first and last column to repeat on every page, unless they are too wide.
     """
     repeated = sum(widths[key[0] : key[1] + 1]) if key else 0
     if key and 0 < repeated <= _PAGE_WIDTH // 2:
@@ -48,13 +45,12 @@ def print_across_pages(
     else:
         repeated = 0
     pages = max(1, ceil((sum(widths) - repeated) / (_PAGE_WIDTH - repeated)))
-    page_of = str(_PAGE_OF) if translated else _PAGE_OF.pt
     sheet.set_landscape()
     sheet.set_paper(9)  # A4
     sheet.fit_to_pages(pages, 0)
     sheet.set_margins(left=_MARGIN, right=_MARGIN)
     sheet.set_footer(
-        f"&L{shorten(title, _MAX_FOOTER_LENGTH, placeholder='…').replace('&', '&&')}&R{page_of}"
+        f"&L{shorten(title, _MAX_FOOTER_LENGTH, placeholder='…').replace('&', '&&')}&R{_PAGE_OF}"
     )
 
 

@@ -6,12 +6,18 @@ from dataclasses import dataclass
 import xlsxwriter
 from xlsxwriter.worksheet import Worksheet
 
+from xlbridge.i18n import Text, untranslated
 from xlbridge.workbook import style
 from xlbridge.workbook.address import column_letters
 from xlbridge.workbook.signature import REGISTRIES_SHEET, REGISTRIES_TITLE
 from xlbridge.workbook.write.new_workbook import print_across_pages
 
-_CHOICE_HEADER = "código – nome"
+_CHOICE_HEADER = Text(pt="código – nome", en="code – name")
+_SIZE = untranslated("{title}: {n}")
+_TRUNCATED = Text(
+    pt="{title}: {n}; aqui {listed}, os outros por código ou nome",
+    en="{title}: {n}; {listed} are here, the others by code or name",
+)
 _FIRST_ROW = 4  # Excel's number: above are a title, the registries' titles and the headers
 _MAX_CHOICE_LENGTH = 255  # Excel's limit
 _LIST_WIDTHS = (44, 20)
@@ -90,7 +96,7 @@ def add_registries_sheet(book: xlsxwriter.Workbook, lists: RegistryLists) -> Non
     """Add the sheet of the registries' lists, if there are any."""
     if not lists.lists:
         return
-    sheet: Worksheet = book.add_worksheet(REGISTRIES_SHEET)
+    sheet: Worksheet = book.add_worksheet(str(REGISTRIES_SHEET))
     title = book.add_format({"bold": True, "font_size": 13, "font_color": style.STRONG})
     quiet = book.add_format({"font_color": style.QUIET})
     header = book.add_format({"bold": True, "bg_color": style.SOFT, "font_color": style.STRONG})
@@ -102,10 +108,10 @@ def add_registries_sheet(book: xlsxwriter.Workbook, lists: RegistryLists) -> Non
         sheet.set_column(column, column, _LIST_WIDTHS[0], text)
         sheet.set_column(column + 1, gap - 1, _LIST_WIDTHS[1], text)
         sheet.set_column(gap, gap, _GAP_WIDTH)
-        shown = f"; aqui {len(registry.records)}, os outros por código ou nome"
-        suffix = shown if registry.is_truncated else ""
-        cells[1, column] = f"{registry.title}: {registry.total}{suffix}", quiet
-        for index, name in enumerate((_CHOICE_HEADER, *registry.headers), start=column):
+        counts = {"n": registry.total, "listed": len(registry.records)}
+        size = _TRUNCATED if registry.is_truncated else _SIZE
+        cells[1, column] = str(size.format(title=registry.title, **counts)), quiet
+        for index, name in enumerate((str(_CHOICE_HEADER), *registry.headers), start=column):
             cells[2, index] = name, header
         for row, record in enumerate(registry.records, start=_FIRST_ROW - 1):
             for index, value in enumerate((record.choice, *record.names), start=column):
@@ -114,4 +120,4 @@ def add_registries_sheet(book: xlsxwriter.Workbook, lists: RegistryLists) -> Non
         sheet.write_string(*position, value, cell_format)
     sheet.freeze_panes(_FIRST_ROW - 1, 0)
     sheet.set_tab_color(style.RULE)
-    print_across_pages(sheet, REGISTRIES_SHEET)
+    print_across_pages(sheet, str(REGISTRIES_SHEET))

@@ -129,7 +129,7 @@ class _SheetWriter:
         for column, width in enumerate(widths):
             sheet.set_column(column, column, width)
         sheet.hide_gridlines(2)
-        print_across_pages(sheet, title, translated=True)
+        print_across_pages(sheet, title)
 
     def line(
         self, values: Sequence[Value], forms: Sequence[Format], letter_width: float = 1.0

@@ -1,38 +1,46 @@
 """Import template of a resource: the data sheets to fill in, instructions, lists of allowed values.
 
 A data sheet has a header, descriptions, formats and input checks; the rejects workbook has it, too.
-Everything is written row by row, for workbooks in constant memory. Headers are in the active
-language, instructions and notes in Portuguese. Only the instructions have the examples, so that
-none is uploaded by mistake.
+Everything is written row by row, for workbooks in constant memory, and in the active language. Only
+the instructions have the examples, so that none is uploaded by mistake.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import date
 from math import ceil
 from pathlib import Path
-from textwrap import shorten, wrap
+from textwrap import wrap
 from typing import Any
 
 import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-from xlbridge.i18n import active_language
+from xlbridge import titles
+from xlbridge.i18n import Text, active_language
 from xlbridge.report_forms import Report
 from xlbridge.resources import KEY, Column, Fingerprint, Kind, Resource
-from xlbridge.resources.checks import ROW_RULES, RULES
+from xlbridge.resources.checks import ROW_RULES
 from xlbridge.settings import Headers
 from xlbridge.workbook import style
-from xlbridge.workbook.address import MAX_TEXT_LENGTH, cell_address, column_letters
+from xlbridge.workbook.address import cell_address, column_letters
 from xlbridge.workbook.signature import (
     INSTRUCTIONS_SHEET,
     INSTRUCTIONS_TITLE,
     LISTS_SHEET,
+    REGISTRIES_SHEET,
     UPLOAD_SUMMARY_SHEET,
     WorkbookOrigin,
+)
+from xlbridge.workbook.write.column_inputs import (
+    EXAMPLE,
+    OBLIGATIONS,
+    example_in_words,
+    input_check,
+    kind_name,
+    rules_in_words,
 )
 from xlbridge.workbook.write.new_workbook import new_workbook, print_across_pages
 from xlbridge.workbook.write.registry_lists import (
@@ -41,159 +49,6 @@ from xlbridge.workbook.write.registry_lists import (
     add_registries_sheet,
 )
 from xlbridge.workbook.write.report_workbook import write_cover
-
-_TRUE, _FALSE = "VERDADEIRO", "FALSO"
-
-_KIND_NAMES: Mapping[Kind, str] = {
-    Kind.TEXT: "texto",
-    Kind.CODE: "código (texto)",
-    Kind.CNPJ: "CNPJ (texto)",
-    Kind.CPF: "CPF (texto)",
-    Kind.INTEGER: "só números",
-    Kind.NUMBER: "número",
-    Kind.MONEY: "valor em reais",
-    Kind.DATE: "data",
-    Kind.BOOLEAN: f"{_TRUE} ou {_FALSE}",
-}
-
-
-def kind_name(column: Column) -> str:
-    """Return the kind of a column's values, such as ``só números``."""
-    return "da lista, ou código, nome ou documento" if column.link else _KIND_NAMES[column.kind]
-
-
-_OBLIGATIONS = {True: "obrigatória", False: "opcional"}
-"""Words for whether a column is required."""
-
-
-_TECHNICAL_BOUND = 10**9
-"""Bounds from here on are those of the system's storage, which tell people nothing."""
-
-
-def rules_in_words(column: Column) -> str:
-    """Return the rules of a column's values, separated by semicolons."""
-    checks = [
-        RULES[name].wording(statistics).pt
-        for name, statistics in column.checks.items()
-        if not any(
-            isinstance(value, int | float) and value >= _TECHNICAL_BOUND
-            for value in statistics.values()
-        )
-    ]
-    return "; ".join(["dd/mm/aaaa", *checks] if column.kind is Kind.DATE else checks)
-
-
-def example_in_words(column: Column) -> str:
-    """Return a column's example as an analyst would type it, empty if there is none."""
-    example = column.example
-    if example is None:
-        return ""
-    if column.kind is Kind.BOOLEAN:
-        return _TRUE if example else _FALSE
-    if isinstance(example, date):
-        return example.strftime("%d/%m/%Y")
-    if column.kind in {Kind.MONEY, Kind.NUMBER}:
-        number = f"{example:,.2f}" if column.kind is Kind.MONEY else f"{example:,}"
-        return number.translate(str.maketrans(",.", ".,"))
-    return str(example)
-
-
-_TITLE_LIMIT, _PROMPT_LIMIT, _ERROR_LIMIT, _FORMULA_LIMIT = 32, 255, 225, 255  # Excel's
-
-_BOUNDS: Mapping[str, str] = {
-    "greater_than": ">",
-    "greater_than_or_equal_to": ">=",
-    "less_than": "<",
-    "less_than_or_equal_to": "<=",
-}
-_MASKS: Mapping[Kind, str] = {Kind.CNPJ: "./-", Kind.CPF: ".-"}
-_MAX_NUMBER = 10**15
-_FIRST_DAY = date(1900, 1, 1)
-
-
-def input_check(column: Column, index: int, choices: str | None) -> dict[str, Any]:
-    """Return the options of xlsxwriter for the input check of a column's cells.
-
-    ``index`` is the zero-based column; ``choices`` is the range of its allowed values, if any. A
-    check that may be wrong only warns: the validator decides.
-    """
-    check = _check_of_kind(column, index)
-    if choices:
-        # Records that the list lacks may be typed.
-        error_type = "warning" if column.link else "stop"
-        check = {"validate": "list", "source": f"={choices}", "error_type": error_type}
-    expected = "; ".join(filter(None, (kind_name(column), rules_in_words(column))))
-    example = example_in_words(column)
-    return {
-        "error_type": "stop",
-        **check,
-        "ignore_blank": True,
-        "input_title": _shorten(column.title.pt, _TITLE_LIMIT),
-        "input_message": _shorten(
-            f"{column.description} Aqui cabe: {expected}."
-            + (f" Exemplo: {example}" if example else ""),
-            _PROMPT_LIMIT,
-        ),
-        "error_title": _shorten(column.title.pt, _TITLE_LIMIT),
-        "error_message": _shorten(_ERROR.format(expected=expected), _ERROR_LIMIT)
-        if column.link is None
-        else _NOT_OFFERED,
-    }
-
-
-_ERROR = "O valor não serve. Aqui cabe: {expected}."
-_NOT_OFFERED = "Não está na lista. Código, nome ou documento de outro registro do sistema serve."
-
-
-def _shorten(text: str, limit: int) -> str:
-    return shorten(text, limit, placeholder="…")
-
-
-def _check_of_kind(column: Column, index: int) -> dict[str, Any]:
-    match column.kind:
-        case Kind.BOOLEAN:
-            return {"validate": "list", "source": [_TRUE, _FALSE], "error_type": "warning"}
-        case Kind.DATE:
-            return {"validate": "date", "criteria": ">=", "value": _FIRST_DAY}
-        case Kind.INTEGER:
-            return {"validate": "integer", **_bounds(column)}
-        case Kind.NUMBER | Kind.MONEY:
-            return {"validate": "decimal", **_bounds(column)}
-        case _:
-            if column.kind in _MASKS:
-                length = _exact_length(column, index, _MASKS[column.kind])
-                return length | {"error_type": "warning"}
-            if "digits" in column.checks:
-                return _exact_length(column, index, column.checks["digits"].get("separators", ""))
-            if "str_length" in column.checks:
-                lengths = _between(column.checks["str_length"], 0, MAX_TEXT_LENGTH)
-                return {"validate": "length", **lengths}
-            return {"validate": "any"}
-
-
-def _bounds(column: Column) -> dict[str, Any]:
-    bounds = [name for name in _BOUNDS if name in column.checks]
-    if bounds and "in_range" not in column.checks:
-        return {"criteria": _BOUNDS[bounds[0]], "value": column.checks[bounds[0]]["value"]}
-    return _between(column.checks.get("in_range", {}), -_MAX_NUMBER, _MAX_NUMBER)
-
-
-def _between(span: Mapping[str, Any], least: int, most: int) -> dict[str, Any]:
-    """Return the criterion of a span's limits; ``least`` and ``most`` are the default ones."""
-    minimum, maximum = span.get("min_value", least), span.get("max_value", most)
-    return {"criteria": "between", "minimum": minimum, "maximum": maximum}
-
-
-def _exact_length(column: Column, index: int, separators: str) -> dict[str, Any]:
-    bare = cell_address(2, index)
-    for separator in separators:
-        quoted = separator.replace('"', '""')
-        bare = f'SUBSTITUTE({bare},"{quoted}","")'
-    formula = f"LEN({bare})={column.width}"
-    if len(formula) > _FORMULA_LIMIT:
-        return {"validate": "any"}
-    return {"validate": "custom", "value": f"={formula}"}
-
 
 _LAST_ROW = 100_000
 _HEADER_HEIGHT = 38
@@ -239,6 +94,7 @@ class SheetLayout:
 
 
 _REQUIRED_MARK = " *"
+_NAME_IN_SYSTEM = Text(pt="Nome no sistema", en="Name in the system")
 
 
 def add_data_sheets(
@@ -273,15 +129,15 @@ def add_data_sheets(
             sheet.set_column(index, index, _width(column, header), cell_format(book, column))
             sheet.write_string(0, index, header, required if column.required else optional)
             lines = [
-                f"{column.title.pt} ({_OBLIGATIONS[column.required]})",
-                column.description,
-                f"Tipo: {kind_name(column)}",
+                f"{column.title} ({OBLIGATIONS[column.required]})",
+                str(column.description),
+                f"{titles.KIND}: {kind_name(column)}",
             ]
             if rules := rules_in_words(column):
-                lines.append(f"Regras: {rules}")
+                lines.append(f"{titles.RULES}: {rules}")
             if example := example_in_words(column):
-                lines.append(f"Exemplo: {example}")
-            lines.append(f"Nome no sistema: {column.name}")
+                lines.append(str(EXAMPLE.format(example=example)))
+            lines.append(f"{_NAME_IN_SYSTEM}: {column.name}")
             height = sum(1 + len(line) // _COMMENT_SYMBOLS for line in lines) + 1
             options = {**_COMMENT, "height": height * _COMMENT_LINE}
             sheet.write_comment(0, index, "\n".join(lines), options)
@@ -300,7 +156,7 @@ def add_data_sheets(
         sheet.freeze_panes(1, 0)
         sheet.autofilter(0, 0, _LAST_ROW, len(widths) - 1)
         sheet.set_tab_color(style.STRONG)
-        print_across_pages(sheet, part.title.pt, widths)
+        print_across_pages(sheet, str(part.title), widths)
         sheet.repeat_rows(0)
         sheets[part.sheet] = sheet
     return sheets
@@ -355,8 +211,14 @@ def _width(column: Column, header: str) -> int:
 _NO_ORIGIN = WorkbookOrigin()
 
 _TABLE_HEADERS = (
-    "Coluna", "Nome no sistema", "Preenchimento", "Tipo", "O que é", "Regras", "Exemplo",
-)  # fmt: skip
+    titles.COLUMN,
+    _NAME_IN_SYSTEM,
+    Text(pt="Preenchimento", en="Required?"),
+    titles.KIND,
+    Text(pt="O que é", en="Description"),
+    titles.RULES,
+    Text(pt="Exemplo", en="Example"),
+)
 _TITLE_WIDTH, _WIDTHS = 34, (17, 18, 46, 36, 30)
 """Widths of the table's columns; that of the second fits the names."""
 _MIN_NAME_WIDTH, _COMMON_NAME_WIDTH, _MAX_NAME_WIDTH = 28, 34, 44
@@ -364,29 +226,89 @@ _DESCRIPTION = 4
 """Index of the column of descriptions, the widest."""
 _PADDING = 5
 
-_STEPS = """\
-Preencha a planilha “{sheet}”, uma linha por registro, a partir da linha 2.
-As colunas com * são obrigatórias; nas outras deixe em branco o que não houver, sem “-” nem “N/A”.
-Cole só valores (Colar especial > Valores), para não perder os formatos e as conferências.
-Confira no próprio computador: xlbridge validate {file} --annotate conferido.xlsx
-Envie: xlbridge upload {file}
-"""
+_HEADINGS = {
+    "steps": Text(pt="O que fazer", en="What to do"),
+    "example": Text(
+        pt="Uma linha de “{sheet}” (exemplo: nada desta página é enviado)",
+        en="A row of “{sheet}” (an example: nothing on this page is sent)",
+    ),
+    "remarks": Text(pt="Bom saber", en="Good to know"),
+    "columns": Text(pt="As colunas", en="The columns"),
+    "columns of": Text(
+        pt="As colunas da planilha “{sheet}”", en="The columns of the sheet “{sheet}”"
+    ),
+    "rules": Text(pt="Regras entre colunas", en="Rules between columns"),
+}
+_PAGE_TITLE = Text(pt="{title}: instruções", en="{title}: instructions")
 
-_REMARKS = """\
-A ordem das colunas pode mudar; coluna opcional sem uso pode ser apagada.
-Códigos são texto: os zeros à esquerda contam, e as células já estão formatadas para guardá-los.
-A nota de cada cabeçalho diz o que cabe na coluna.
-"""
+_STEPS = (
+    Text(
+        pt="Preencha a planilha “{sheet}”, uma linha por registro, a partir da linha 2.",
+        en="Fill in the sheet “{sheet}”, one row for each record, from row 2 on.",
+    ),
+    Text(
+        pt="As colunas com * são obrigatórias; nas outras deixe em branco o que não houver, sem "
+        "“-” nem “N/A”.",
+        en="Columns with * are required; in the others leave empty what does not apply, without "
+        "“-” or “N/A”.",
+    ),
+    Text(
+        pt="Cole só valores (Colar especial > Valores), para não perder os formatos e as "
+        "conferências.",
+        en="Paste values only (Paste special > Values), to keep the formats and checks.",
+    ),
+    Text(
+        pt="Confira no próprio computador: xlbridge validate {file} --annotate conferido.xlsx",
+        en="Check it on your own computer: xlbridge validate {file} --annotate checked.xlsx",
+    ),
+    Text(pt="Envie: xlbridge upload {file}", en="Send it: xlbridge upload {file}"),
+)
 
-_REMARKS_ON_CHILDREN = """\
-As listas de cada registro vão em {names}, uma linha por item; planilha sem uso fica em branco.
-A coluna “Chave” junta as planilhas: escolha um texto por linha de “{sheet}” e repita-o nos itens.
-"""
+_REMARKS = (
+    Text(
+        pt="A ordem das colunas pode mudar; coluna opcional sem uso pode ser apagada.",
+        en="The order of the columns may change; optional ones that you do not use may be deleted.",
+    ),
+    Text(
+        pt="Códigos são texto: os zeros à esquerda contam, e as células já estão formatadas para "
+        "guardá-los.",
+        en="Codes are text: leading zeros count, and the cells are formatted to keep them.",
+    ),
+    Text(
+        pt="A nota de cada cabeçalho diz o que cabe na coluna.",
+        en="The note of each header says what the column takes.",
+    ),
+)
 
-_REMARKS_ON_LISTS = """\
-Escolha na lista em: {columns}. Código, nome ou documento também servem; o envio acha o código.
-A planilha “Cadastros” tem o que as listas oferecem, para procurar (Ctrl+L); não é enviada.
-"""
+_REMARKS_ON_CHILDREN = (
+    Text(
+        pt="As listas de cada registro vão em {names}, uma linha por item; planilha sem uso fica "
+        "em branco.",
+        en="The lists of each record go into {names}, one row for each item; a sheet that you do "
+        "not use stays empty.",
+    ),
+    Text(
+        pt="A coluna “{key}” junta as planilhas: escolha um texto por linha de “{sheet}” e "
+        "repita-o nos itens.",
+        en="The column “{key}” joins the sheets: choose a text for each row of “{sheet}”, and "
+        "repeat it in its items.",
+    ),
+)
+
+_REMARKS_ON_LISTS = (
+    Text(
+        pt="Escolha na lista em: {columns}. Código, nome ou documento também servem; o envio acha "
+        "o código.",
+        en="Choose from the list in: {columns}. A code, name or document will do, too; the upload "
+        "finds the code.",
+    ),
+    Text(
+        pt="A planilha “{registries}” tem o que as listas oferecem, para procurar (Ctrl+L); não é "
+        "enviada.",
+        en="The sheet “{registries}” has what the lists offer, to be searched (Ctrl+F); it is not "
+        "sent.",
+    ),
+)
 
 _TITLE = {"bold": True, "font_size": 13, "font_color": style.STRONG}
 _NOTE = {"indent": 1, "valign": "vcenter"}
@@ -406,7 +328,7 @@ def add_instructions_sheet(
     book: xlsxwriter.Workbook, resource: Resource, layout: SheetLayout, lists: RegistryLists
 ) -> None:
     """Add the instructions: what to do in five lines, an example, then columns and rules."""
-    sheet: Worksheet = book.add_worksheet(INSTRUCTIONS_SHEET)
+    sheet: Worksheet = book.add_worksheet(str(INSTRUCTIONS_SHEET))
     parts = (resource, *resource.children)
     longest = max(len(column.name) for part in parts for column in part.columns) + 5
     names = min(max(longest, _MIN_NAME_WIDTH), _MAX_NAME_WIDTH)
@@ -419,33 +341,38 @@ def add_instructions_sheet(
         sheet.set_column(index, index, width)
     sheet.hide_gridlines(2)
     sheet.set_tab_color(style.RULE)
-    print_across_pages(sheet, f"{resource.title.pt}: instruções")
-    page.line("title", f"{INSTRUCTIONS_TITLE}{resource.title.pt}")
-    page.line("plain", resource.description)
-    page.heading("O que fazer")
-    steps = _STEPS.format(sheet=resource.sheet, file=f"{resource.name}.xlsx")
-    for number, text in enumerate(steps.splitlines(), start=1):
+    print_across_pages(sheet, str(_PAGE_TITLE.format(title=resource.title)))
+    page.line("title", f"{INSTRUCTIONS_TITLE}{resource.title}")
+    page.line("plain", str(resource.description))
+    page.heading("steps")
+    for number, step in enumerate(_STEPS, start=1):
+        text = step.format(sheet=resource.sheet, file=f"{resource.name}.xlsx")
         page.line("plain", f"{number}. {text}")
-    page.heading(f"Uma linha de “{resource.sheet}” (exemplo: nada desta página é enviado)")
+    page.heading("example", sheet=resource.sheet)
     filled = [column for column in resource.sheet_columns if column.required]
     for start in range(0, len(filled), len(widths)):
         shown = filled[start : start + len(widths)]
         page.cells([("required", layout.header(column)) for column in shown])
-        page.cells([("cell", example_in_words(column)) for column in shown])
-    page.heading("Bom saber")
-    remarks = _REMARKS.splitlines()
+        page.cells([("cell", _example(column, lists)) for column in shown])
+    page.heading("remarks")
+    remarks = [*_REMARKS]
     if resource.children:
         listed = ", ".join(f"“{child.sheet}”" for child in resource.children)
-        text = _REMARKS_ON_CHILDREN.format(sheet=resource.sheet, names=listed)
-        remarks += text.splitlines()
+        key = resource.by_name[KEY].title
+        remarks += (
+            text.format(sheet=resource.sheet, names=listed, key=key)
+            for text in _REMARKS_ON_CHILDREN
+        )
     if lists.lists:
         offered = ", ".join(layout.header(c) for c in resource.sheet_columns if c.link)
-        remarks += _REMARKS_ON_LISTS.format(columns=offered).splitlines()
-    for text in remarks:
-        page.line("plain", f"– {text}")
+        remarks += (
+            text.format(columns=offered, registries=REGISTRIES_SHEET) for text in _REMARKS_ON_LISTS
+        )
+    for remark in remarks:
+        page.line("plain", f"– {remark}")
     for part in parts:
-        heading = f"As colunas da planilha “{part.sheet}”" if resource.children else "As colunas"
-        _write_columns(page, part, layout, heading)
+        page.heading("columns of" if resource.children else "columns", sheet=part.sheet)
+        _write_columns(page, part, layout, lists)
 
 
 @dataclass(slots=True)
@@ -473,33 +400,41 @@ class _InstructionsWriter:
             self.sheet.write_string(self.row, index, text, self.formats[name])
         self.row += 1
 
-    def heading(self, text: str) -> None:
+    def heading(self, name: str, **values: object) -> None:
         self.row += 1
+        text = str(_HEADINGS[name].format(**values))
         self.line("heading", text, *[""] * (len(self.widths) - 1))
 
 
+def _example(column: Column, lists: RegistryLists) -> str:
+    """Return a column's example: the first choice of its list if there is one."""
+    for registry in lists.lists:
+        if column.link and column.link.registry == registry.registry and registry.records:
+            return registry.records[0].choice
+    return example_in_words(column)
+
+
 def _write_columns(
-    page: _InstructionsWriter, resource: Resource, layout: SheetLayout, heading: str
+    page: _InstructionsWriter, resource: Resource, layout: SheetLayout, lists: RegistryLists
 ) -> None:
-    page.heading(heading)
-    page.line("required", *_TABLE_HEADERS)
+    page.line("required", *map(str, _TABLE_HEADERS))
     for column in resource.sheet_columns:
         texts = (
             column.name,
-            _OBLIGATIONS[column.required],
+            str(OBLIGATIONS[column.required]),
             kind_name(column),
-            column.description,
+            str(column.description),
             rules_in_words(column),
-            example_in_words(column),
+            _example(column, lists),
         )
         title = layout.header(column) if layout.headers == "titles" else str(column.title)
         name = ("required" if column.required else "optional", title)
         page.cells([name, *(("cell", text) for text in texts)])
     if resource.row_checks:
-        page.heading("Regras entre colunas")
+        page.heading("rules")
     titles = {column.name: f"“{column.title}”" for column in resource.columns}
     for check in resource.row_checks:
-        rule = ROW_RULES[check.name].wording(check.statistics).pt
+        rule = str(ROW_RULES[check.name].wording(check.statistics))
         page.line("plain", f"• {_NAME.sub(lambda name: titles.get(name[0], name[0]), rule)}")
 
 

@@ -1,0 +1,189 @@
+"""What a column's cells take: in words, for headers and instructions, and as an input check.
+
+A check that may be wrong only warns, as the validator decides.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+from textwrap import shorten
+from typing import Any
+
+from xlbridge.i18n import Text
+from xlbridge.resources import Column, Kind
+from xlbridge.resources.checks import RULES
+from xlbridge.workbook.address import MAX_TEXT_LENGTH, cell_address
+
+_TRUE, _FALSE = Text(pt="VERDADEIRO", en="TRUE"), Text(pt="FALSO", en="FALSE")
+
+_KIND_NAMES: Mapping[Kind, Text] = {
+    Kind.TEXT: Text(pt="texto", en="text"),
+    Kind.CODE: Text(pt="código (texto)", en="code (text)"),
+    Kind.CNPJ: Text(pt="CNPJ (texto)", en="CNPJ (text)"),
+    Kind.CPF: Text(pt="CPF (texto)", en="CPF (text)"),
+    Kind.INTEGER: Text(pt="só números", en="only digits"),
+    Kind.NUMBER: Text(pt="número", en="number"),
+    Kind.MONEY: Text(pt="valor em reais", en="amount in reais"),
+    Kind.DATE: Text(pt="data", en="date"),
+    Kind.BOOLEAN: Text(pt="VERDADEIRO ou FALSO", en="TRUE or FALSE"),
+}
+_KIND_OF_LISTED = Text(
+    pt="da lista, ou código, nome ou documento", en="from the list, or code, name or document"
+)
+
+
+def kind_name(column: Column) -> str:
+    """Return the kind of a column's values, such as “only digits”."""
+    return str(_KIND_OF_LISTED if column.link else _KIND_NAMES[column.kind])
+
+
+OBLIGATIONS = {
+    True: Text(pt="obrigatória", en="required"),
+    False: Text(pt="opcional", en="optional"),
+}
+"""Words for whether a column is required."""
+
+
+_TECHNICAL_BOUND = 10**9
+"""Bounds from here on are those of the system's storage, which tell people nothing."""
+
+
+def rules_in_words(column: Column) -> str:
+    """Return the rules of a column's values, separated by semicolons."""
+    checks = [
+        str(RULES[name].wording(statistics))
+        for name, statistics in column.checks.items()
+        if not any(
+            isinstance(value, int | float) and value >= _TECHNICAL_BOUND
+            for value in statistics.values()
+        )
+    ]
+    return "; ".join([str(_DAY_FORMAT), *checks] if column.kind is Kind.DATE else checks)
+
+
+_DAY_FORMAT = Text(pt="dd/mm/aaaa", en="dd/mm/yyyy")
+
+
+def example_in_words(column: Column) -> str:
+    """Return a column's example as an analyst would type it, empty if there is none."""
+    example = column.example
+    if example is None:
+        return ""
+    if column.kind is Kind.BOOLEAN:
+        return str(_TRUE if example else _FALSE)
+    if isinstance(example, date):
+        return example.strftime("%d/%m/%Y")
+    if column.kind in {Kind.MONEY, Kind.NUMBER}:
+        number = f"{example:,.2f}" if column.kind is Kind.MONEY else f"{example:,}"
+        return str(Text(pt=number.translate(str.maketrans(",.", ".,")), en=number))
+    return str(example)
+
+
+_TITLE_LIMIT, _PROMPT_LIMIT, _ERROR_LIMIT, _FORMULA_LIMIT = 32, 255, 225, 255  # Excel's
+
+_BOUNDS: Mapping[str, str] = {
+    "greater_than": ">",
+    "greater_than_or_equal_to": ">=",
+    "less_than": "<",
+    "less_than_or_equal_to": "<=",
+}
+_MASKS: Mapping[Kind, str] = {Kind.CNPJ: "./-", Kind.CPF: ".-"}
+_MAX_NUMBER = 10**15
+_FIRST_DAY = date(1900, 1, 1)
+
+
+def input_check(column: Column, index: int, choices: str | None) -> dict[str, Any]:
+    """Return the options of xlsxwriter for the input check of a column's cells.
+
+    ``index`` is the zero-based column; ``choices`` is the range of its allowed values, if any. A
+    check that may be wrong only warns: the validator decides.
+    """
+    check = _check_of_kind(column, index)
+    if choices:
+        # Records that the list lacks may be typed.
+        error_type = "warning" if column.link else "stop"
+        check = {"validate": "list", "source": f"={choices}", "error_type": error_type}
+    expected = "; ".join(filter(None, (kind_name(column), rules_in_words(column))))
+    example = example_in_words(column)
+    return {
+        "error_type": "stop",
+        **check,
+        "ignore_blank": True,
+        "input_title": _shorten(column.title, _TITLE_LIMIT),
+        "input_message": _shorten(
+            " ".join(
+                [
+                    *filter(None, [str(column.description)]),
+                    str(_EXPECTED.format(expected=expected)),
+                    *([str(EXAMPLE.format(example=example))] if example else []),
+                ]
+            ),
+            _PROMPT_LIMIT,
+        ),
+        "error_title": _shorten(column.title, _TITLE_LIMIT),
+        "error_message": _shorten(_ERROR.format(expected=expected), _ERROR_LIMIT)
+        if column.link is None
+        else str(_NOT_OFFERED),
+    }
+
+
+_EXPECTED = Text(pt="Aqui cabe: {expected}.", en="Expected: {expected}.")
+EXAMPLE = Text(pt="Exemplo: {example}", en="Example: {example}")
+_ERROR = Text(
+    pt="O valor não serve. Aqui cabe: {expected}.",
+    en="This value does not fit. Expected: {expected}.",
+)
+_NOT_OFFERED = Text(
+    pt="Não está na lista. Código, nome ou documento de outro registro do sistema serve.",
+    en="Not in the list. The code, name or document of another record in the system will do.",
+)
+
+
+def _shorten(text: Text | str, limit: int) -> str:
+    return shorten(str(text), limit, placeholder="…")
+
+
+def _check_of_kind(column: Column, index: int) -> dict[str, Any]:
+    match column.kind:
+        case Kind.BOOLEAN:
+            choices = [str(_TRUE), str(_FALSE)]
+            return {"validate": "list", "source": choices, "error_type": "warning"}
+        case Kind.DATE:
+            return {"validate": "date", "criteria": ">=", "value": _FIRST_DAY}
+        case Kind.INTEGER:
+            return {"validate": "integer", **_bounds(column)}
+        case Kind.NUMBER | Kind.MONEY:
+            return {"validate": "decimal", **_bounds(column)}
+        case _:
+            if column.kind in _MASKS:
+                length = _exact_length(column, index, _MASKS[column.kind])
+                return length | {"error_type": "warning"}
+            if "digits" in column.checks:
+                return _exact_length(column, index, column.checks["digits"].get("separators", ""))
+            if "str_length" in column.checks:
+                lengths = _between(column.checks["str_length"], 0, MAX_TEXT_LENGTH)
+                return {"validate": "length", **lengths}
+            return {"validate": "any"}
+
+
+def _bounds(column: Column) -> dict[str, Any]:
+    bounds = [name for name in _BOUNDS if name in column.checks]
+    if bounds and "in_range" not in column.checks:
+        return {"criteria": _BOUNDS[bounds[0]], "value": column.checks[bounds[0]]["value"]}
+    return _between(column.checks.get("in_range", {}), -_MAX_NUMBER, _MAX_NUMBER)
+
+
+def _between(span: Mapping[str, Any], least: int, most: int) -> dict[str, Any]:
+    """Return the criterion of a span's limits; ``least`` and ``most`` are the default ones."""
+    minimum, maximum = span.get("min_value", least), span.get("max_value", most)
+    return {"criteria": "between", "minimum": minimum, "maximum": maximum}
+
+
+def _exact_length(column: Column, index: int, separators: str) -> dict[str, Any]:
+    bare = cell_address(2, index)
+    for separator in separators:
+        quoted = separator.replace('"', '""')
+        bare = f'SUBSTITUTE({bare},"{quoted}","")'
+    formula = f"LEN({bare})={column.width}"
+    if len(formula) > _FORMULA_LIMIT:
+        return {"validate": "any"}
+    return {"validate": "custom", "value": f"={formula}"}
