@@ -58,12 +58,11 @@ class UploadOutcome:
 
     ``job`` is the id in the journal, for ``xlbridge jobs``, ``resume`` and ``retry``; None if the
     sheet has errors and nothing was sent. ``state`` is one of ``previewed``, ``queued``,
-    ``processing``, ``done``, ``held``, ``partial``, ``rejected``, ``in_doubt``, ``failed``; all but
-    ``held`` are those of the document, which counts an upload that ended with held rows as
-    ``done``. ``rows`` are counts: ``read`` is the sum of ``accepted``, ``rejected``, ``unchanged``, ``held``,
-    ``undone`` and ``unknown``; ``accepted`` the sum of ``created`` and ``updated``. ``rejected``
-    is a DataFrame of the rejected rows, with ``row``, ``cell``, ``column`` and ``message`` as in
-    ``Report.findings``;
+    ``processing``, ``done``, ``held``, ``partial``, ``rejected``, ``in_doubt``, ``failed``; the
+    document says ``done`` of an upload that is over with ``held`` rows. ``rows`` are counts:
+    ``read`` is the sum of ``accepted``, ``rejected``, ``unchanged``, ``held``, ``undone`` and
+    ``unknown``; ``accepted`` the sum of ``created`` and ``updated``. ``rejected`` is a DataFrame of
+    the rejected rows, with ``row``, ``cell``, ``column`` and ``message`` as in ``Report.findings``;
     ``rejects_file`` is the workbook with these rows. ``token`` (``ROWS:DIGEST8``) identifies the
     plan that was carried out. ``document`` is the JSON of ``xlbridge upload --format json``, empty
     if nothing was sent.
