@@ -38,7 +38,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo check test coverage test-programs test-postgres test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-slow fuzz reliability truth lint format bench schemas templates reference docs release-check app clean
+.PHONY: demo check test coverage test-programs test-postgres test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-slow fuzz reliability truth lint format bench schemas templates reference man docs release-check app clean
 
 demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 	$(BIN)/python samples/demo.py
@@ -122,6 +122,10 @@ reference: schemas ## writes docs/reference/ and the client's stub anew from the
 
 schemas: $(VENV)/.runtime ## writes down what the schema files and the models say, for a quick start
 	$(BIN)/python docs/generate_shipped_schemas.py
+
+man: $(VENV)/.runtime ## manual pages of all commands, in both languages, in out/man/: `man -M out/man xlbridge`
+	$(BIN)/python docs/generate_man_pages.py en out/man
+	$(BIN)/python docs/generate_man_pages.py pt-BR out/man
 
 docs: $(VENV)/.dev ## the site of the documentation, in out/site/; needs no server
 	$(BIN)/python -m pip install --quiet -e '.[docs]'

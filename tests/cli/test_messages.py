@@ -1,7 +1,4 @@
-"""What commands say on stderr, and what they log.
-
-Inside: client.
-"""
+"""What commands say on stderr, and what they log."""
 
 import json
 import logging

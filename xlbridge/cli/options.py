@@ -114,8 +114,6 @@ def saved_stdin(file: Path, folder: Path | None = None) -> Path:
     import hashlib
     from tempfile import TemporaryDirectory
 
-    from xlbridge.workbook.read import ending_of
-
     name = "stdin"
     if folder is None:
         scratch = TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True)
@@ -123,7 +121,8 @@ def saved_stdin(file: Path, folder: Path | None = None) -> Path:
     else:
         make_private_folder(folder)
         name = f"{name}-{hashlib.sha256(content).hexdigest()[:16]}"
-    stored = folder / f"{name}{ending_of(content)}"
+    # What is no text is recognised by its content.
+    stored = folder / f"{name}{'.xlsx' if content.startswith(b'PK') else '.csv'}"
     stored.write_bytes(content)
     return stored
 

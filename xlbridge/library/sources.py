@@ -26,7 +26,7 @@ from xlbridge.errors import ConfigError, UsageError
 from xlbridge.extras import install_hint
 from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text
-from xlbridge.workbook.read import CellEncoder, RawSheet, SheetCells, WorkbookCells, ending_of
+from xlbridge.workbook.read import CellEncoder, RawSheet, SheetCells, WorkbookCells
 
 CellValue = str | float | bool | dt.date | dt.datetime
 """Content of a cell; ``""`` if it is empty."""
@@ -285,6 +285,8 @@ Origin = FrameWorkbook | FileContent
 """A source that is not a file, but can be written to one."""
 
 _NAME = "workbook"
+_BINARY_STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+"""Starts of .xlsx, .xlsb and .ods files, and of .xls files; other contents are texts."""
 
 
 def read_source(source: object) -> Path | Origin:
@@ -301,7 +303,7 @@ def read_source(source: object) -> Path | Origin:
             raise UsageError(_TEXT_FILE, _OPEN_AS_BINARY)
         name = getattr(source, "name", None)
         if not isinstance(name, str):
-            name = f"{_NAME}{ending_of(content)}"
+            name = f"{_NAME}.xlsx" if content.startswith(_BINARY_STARTS) else f"{_NAME}.csv"
         return FileContent(Path(name).name, content)
     if isinstance(source, Mapping) and source:
         frames = {str(name): _pandas_frame(frame) for name, frame in source.items()}

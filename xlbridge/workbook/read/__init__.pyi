@@ -1,6 +1,5 @@
 from .archive import (
     LOCK_FILE_PREFIXES as LOCK_FILE_PREFIXES,
-    ending_of as ending_of,
     file_content as file_content,
     require_xlsx as require_xlsx,
 )

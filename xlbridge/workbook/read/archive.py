@@ -299,13 +299,6 @@ class FileKind(Enum):
     CSV = ".csv"
 
 
-def ending_of(content: bytes) -> str:
-    """Return the extension under which a content without a name is read: ``.xlsx``, which stands
-    for all kinds of workbooks, or ``.csv``."""
-    kind = FileKind.XLSX if content.startswith((_ZIP, OLE_START)) else FileKind.CSV
-    return kind.value
-
-
 LOCK_FILE_PREFIXES = ("~$", ".~lock.")
 """Name prefixes of the lock files that Excel and LibreOffice create for an open workbook."""
 TEXT_ENDINGS = frozenset({".csv", ".tsv", ".txt"})
