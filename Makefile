@@ -34,7 +34,8 @@ READING_ANSWERS := tests/export/test_sandbox_exports.py tests/export/test_round_
 OTHER_SHAPES_SAMPLE := tests/upload/test_modes.py tests/upload/test_good_rows.py \
 	tests/client/test_purchase_orders.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+# Relative, as pip splits the variable at spaces, which folders may have.
+export PIP_CONSTRAINT := constraints.txt
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
