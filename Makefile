@@ -34,11 +34,12 @@ READING_ANSWERS := tests/export/test_sandbox_exports.py tests/export/test_round_
 OTHER_SHAPES_SAMPLE := tests/upload/test_modes.py tests/upload/test_good_rows.py \
 	tests/client/test_purchase_orders.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+# Relative, as pip splits the variable at spaces, which folders may have.
+export PIP_CONSTRAINT := constraints.txt
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo check test coverage test-programs test-postgres test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-slow fuzz reliability truth lint format bench schemas templates reference docs release-check app clean
+.PHONY: demo check test coverage test-programs test-postgres test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-slow fuzz reliability truth lint format bench schemas templates reference man docs release-check app clean
 
 demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 	$(BIN)/python samples/demo.py
@@ -122,6 +123,10 @@ reference: schemas ## writes docs/reference/ and the client's stub anew from the
 
 schemas: $(VENV)/.runtime ## writes down what the schema files and the models say, for a quick start
 	$(BIN)/python docs/generate_shipped_schemas.py
+
+man: $(VENV)/.runtime ## manual pages of all commands, in both languages, in out/man/: `man -M out/man xlbridge`
+	$(BIN)/python docs/generate_man_pages.py en out/man
+	$(BIN)/python docs/generate_man_pages.py pt-BR out/man
 
 docs: $(VENV)/.dev ## the site of the documentation, in out/site/; needs no server
 	$(BIN)/python -m pip install --quiet -e '.[docs]'

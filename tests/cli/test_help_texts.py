@@ -142,6 +142,7 @@ def test_many_options_are_in_groups(xlbridge: Xlbridge) -> None:
         "What is sent:",
         "Consent:",
         "Environment and computer:",
+        "Messages:",
     ]
     ungrouped = upload.partition(titles[1])[0]
     assert re.findall(r"^  (-.*?)  ", ungrouped, re.M) == ["-h, --help"]

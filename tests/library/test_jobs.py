@@ -29,7 +29,9 @@ def test_retry_sends_the_corrected_rows_of_a_rejects_workbook(
     erp: xb.Connection, own_home: Path
 ) -> None:
     outcome = partly_held(erp)
+    assert (outcome.state, outcome.document["state"], outcome.ok) == ("held", "done", False)
     assert (outcome.rows["accepted"], outcome.rows["held"]) == (1, 1)
+    assert erp.jobs().set_index("job").loc[outcome.job, "state"] == "held"
     assert outcome.rejects_file is not None
     with pytest.raises(xb.errors.UsageError, match=r"[Cc]onfirm"):
         erp.retry(outcome.rejects_file)
@@ -40,7 +42,7 @@ def test_retry_sends_the_corrected_rows_of_a_rejects_workbook(
     retried = erp.retry(outcome.rejects_file, yes=True)
     assert (retried.state, retried.ok, retried.rows["accepted"]) == ("done", True, 1)
     listed = erp.jobs().set_index("job")
-    assert listed.loc[outcome.job, COUNTS].tolist() == [2, 2, 0, 0, 0]
+    assert listed.loc[outcome.job, ["state", *COUNTS]].tolist() == ["done", 2, 2, 0, 0, 0]
 
 
 def test_a_dataframe_is_retried_with_the_name_of_its_upload(

@@ -291,6 +291,7 @@ _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
             | {"--at-once"}
         ),
     ),
+    (Text(pt="Mensagens", en="Messages"), frozenset({"--quiet", "--verbose", "--log-file"})),
 )
 """Groups of options by title, in order; other options come first, unless they have a ``group``."""
 

@@ -23,11 +23,12 @@ from xlbridge.cli.lifecycle import (
 )
 from xlbridge.cli.output import (
     StdoutFailed,
+    add_message_options,
     begin_result,
     finish_result,
     print_defect,
     print_error,
-    print_message,
+    print_failure,
     print_usage_error,
 )
 from xlbridge.errors import XlbridgeError, is_local_failure, local_failure, os_error_reason
@@ -162,6 +163,7 @@ def _complete(name: str, command: click.Command) -> None:
     for subname, subcommand in subcommands.items():
         _complete(f"{name} {subname}", subcommand)
     if not subcommands:
+        add_message_options(command)
         if name not in _WITHOUT_ENVIRONMENT:
             from xlbridge.cli.environment import add_environment_options
 
@@ -228,7 +230,7 @@ def _run(arguments: Sequence[str]) -> int:
     try:
         code = root.main(list(arguments), prog_name="xlbridge", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
-        print_message(Text(pt="Interrompido.", en="Interrupted."))
+        print_failure(Text(pt="Interrompido.", en="Interrupted."))
         return ExitCode.INTERRUPTED
     except click.ClickException as error:
         print_usage_error(error)
@@ -271,7 +273,7 @@ def _report_stdout(failure: OSError, code: int = 0) -> int:
         pt="Erro: não foi possível escrever na saída padrão: {reason}.",
         en="Error: cannot write to standard output: {reason}.",
     )
-    print_message(message.format(reason=failure.strerror))
+    print_failure(message.format(reason=failure.strerror))
     in_doubt = code == ExitCode.IN_DOUBT or (isinstance(failure, StdoutFailed) and failure.in_doubt)
     if in_doubt:
         return ExitCode.IN_DOUBT

@@ -14,6 +14,7 @@ from xlbridge.cli.options import (
     form_option,
     numbers_option,
     option,
+    saved_stdin,
     schemas_option,
     sheet_options,
     stdout_by_dash,
@@ -82,6 +83,7 @@ def command(
     numbers: NumberStyle | None,
     form: str,
 ) -> None:
+    named, file = file, saved_stdin(file)
     require_distinct([output], [file])
     if output is not None and not force:
         require_new(output)
@@ -139,5 +141,5 @@ def command(
             "{file} --map {path}",
             en="Mapping written to {path}. Check each column; then: xlbridge validate {file} "
             "--map {path}",
-        ).format(path=as_arguments(output), file=as_arguments(file))
+        ).format(path=as_arguments(output), file=as_arguments(named))
     )

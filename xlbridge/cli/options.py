@@ -1,6 +1,7 @@
 """Options that several commands share, and the arguments of ``validate``."""
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial, reduce, wraps
@@ -11,7 +12,8 @@ import click
 
 from xlbridge.cli.completion import complete_resources
 from xlbridge.cli.output import write_result_to
-from xlbridge.files import require_distinct, require_new
+from xlbridge.errors import UsageError
+from xlbridge.files import make_private_folder, matching_files, require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.report_forms import PRINTABLE_FORMS
 from xlbridge.settings import (
@@ -74,6 +76,55 @@ def require_file_name(_: click.Context, __: click.Parameter, path: Path) -> Path
         )
         raise click.BadParameter(str(message))
     return path
+
+
+def expand_patterns(
+    _: click.Context, __: click.Parameter, files: Sequence[Path]
+) -> tuple[Path, ...]:
+    """Return the files that patterns match, as shells of Windows do not; a callback."""
+    expanded: list[Path] = []
+    for file in files:
+        is_pattern = not set("*?[").isdisjoint(str(file))
+        expanded += (is_pattern and matching_files(Path(), str(file))) or [file]
+    return tuple(expanded)
+
+
+STDIN = Path("-")
+"""Input file of that name: standard input."""
+
+
+def saved_stdin(file: Path, folder: Path | None = None) -> Path:
+    """Return the path of an input file; if that is ``-``, standard input is stored first.
+
+    It is stored in ``folder`` under a name by its content, or for the running command only. Raises
+    ``UsageError`` if standard input is a terminal or has nothing.
+    """
+    if file != STDIN:
+        return file
+    content = b"" if sys.stdin.isatty() else sys.stdin.buffer.read()
+    if not content:
+        raise UsageError(
+            Text(pt="A entrada padrão não traz nada.", en="Standard input has nothing."),
+            Text(
+                pt="Envie um arquivo por ela: xlbridge validate - < titulos.xlsx",
+                en="Pass a file on it: xlbridge validate - < titles.xlsx",
+            ),
+        )
+    # Imported late: most commands read named files.
+    import hashlib
+    from tempfile import TemporaryDirectory
+
+    name = "stdin"
+    if folder is None:
+        scratch = TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True)
+        folder = Path(click.get_current_context().with_resource(scratch))
+    else:
+        make_private_folder(folder)
+        name = f"{name}-{hashlib.sha256(content).hexdigest()[:16]}"
+    # What is no text is recognised by its content.
+    stored = folder / f"{name}{'.xlsx' if content.startswith(b'PK') else '.csv'}"
+    stored.write_bytes(content)
+    return stored
 
 
 def combine_options(options: Sequence[Decorator]) -> Decorator:

@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise, takewhile
 from pathlib import Path
@@ -19,11 +19,13 @@ import click
 
 from xlbridge import titles
 from xlbridge.cli.lifecycle import ExitCode, exit_code_of
-from xlbridge.errors import LocalFailure, UsageError, XlbridgeError
+from xlbridge.errors import LocalFailure, UsageError, XlbridgeError, os_error_reason
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text, untranslated
 
 if TYPE_CHECKING:
+    from logging import Handler
+
     from xlbridge.report_forms import ReportForms, Value
 
 
@@ -41,11 +43,16 @@ class _Result:
     """Result of the running command, and the failure that ended it.
 
     ``as_json`` is true if ``--format json`` is on the command line, ``on_stdout`` once something
-    was printed there. With ``-o`` the result is collected in ``collected`` for ``file``, and
+    was printed there. ``unsaid`` are messages that are only printed before a question or a failure,
+    as the command is ``quiet``; ``verbose``: log lines are printed too. With
+    ``-o`` the result is collected in ``collected`` for ``file``, and
     ``report`` is the last report of it.
     """
 
     as_json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    unsaid: list[Text | str] = field(default_factory=list)
     on_stdout: bool = False
     file: Path | None = None
     collected: IO[str] | None = None
@@ -147,6 +154,7 @@ def visible(text: object) -> str:
 
 def ask(question: Text, **options: Any) -> str:
     """Ask a question on the terminal, with the options of ``click.prompt``; return the answer."""
+    _print_unsaid()
     answer: str = click.prompt(visible(question), err=True, **options)
     return answer
 
@@ -161,14 +169,130 @@ def print_usage_error(error: click.ClickException) -> None:
         else untranslated("{path} --help").format(path=context.command_path),
     )
     _result.failure = usage.to_json()
+    _print_unsaid()
     message = io.StringIO()
     error.show(message)
     with ignore_stderr_failures():
         click.echo(visible(message.getvalue()), err=True, nl=False)
 
 
+def add_message_options(command: click.Command) -> None:
+    """Add the options that choose what a command says on stderr, and where it logs."""
+    if any(parameter.name == "quiet" for parameter in command.params):
+        return
+    command.params += [
+        click.Option(
+            ["-q", "--quiet"],
+            is_flag=True,
+            expose_value=False,
+            callback=_be_quiet,
+            help=str(_QUIET),
+        ),
+        click.Option(
+            ["-v", "--verbose"],
+            count=True,
+            expose_value=False,
+            callback=_log_to_stderr,
+            help=str(_VERBOSE),
+        ),
+        click.Option(
+            ["--log-file"],
+            type=click.Path(dir_okay=False),
+            metavar="FILE",
+            expose_value=False,
+            callback=_log_to_file,
+            help=str(_LOG_FILE),
+        ),
+    ]
+
+
+def is_bar_wanted() -> bool:
+    """Return whether a bar may show progress: on a terminal without log lines."""
+    return sys.stderr.isatty() and not _result.verbose
+
+
+def is_quiet() -> bool:
+    """Return whether messages and progress are wanted only if the command fails or asks."""
+    return _result.quiet
+
+
+def _be_quiet(_context: click.Context, _parameter: click.Parameter, quiet: bool) -> None:
+    _result.quiet = _result.quiet or quiet
+
+
+def _log_to_stderr(context: click.Context, _parameter: click.Parameter, count: int) -> None:
+    if count:
+        import logging
+
+        _result.verbose = True
+        _log(context, logging.StreamHandler(), logging.INFO if count == 1 else logging.DEBUG)
+
+
+def _log_to_file(context: click.Context, parameter: click.Parameter, file: str | None) -> None:
+    if file is not None:
+        import logging
+
+        try:
+            _log(context, logging.FileHandler(file, encoding="utf-8"), logging.DEBUG)
+        except OSError as error:
+            message = f"{file}: {os_error_reason(error)}"
+            raise click.BadParameter(message, context, parameter) from None
+
+
+def _log(context: click.Context, handler: "Handler", level: int) -> None:
+    """Send log lines of a level and above to a handler until the command ends."""
+    import logging
+
+    logger = logging.getLogger("xlbridge")
+    handler.setLevel(level)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logger.setLevel(min(level, logger.level or level))
+    logger.addHandler(handler)
+
+    def end() -> None:
+        logger.removeHandler(handler)
+        handler.close()
+        if not logger.handlers:
+            logger.setLevel(logging.NOTSET)
+
+    context.find_root().call_on_close(end)
+
+
+_QUIET = Text(
+    pt="Mostra só o resultado; andamento e observações, só antes de perguntas e falhas.",
+    en="Shows the result only; remarks only before questions and failures.",
+)
+_VERBOSE = Text(
+    pt="Mostra também decisões, esperas e repetições; -vv, cada chamada.",
+    en="Also shows decisions, waits and retries; -vv, each call.",
+)
+_LOG_FILE = Text(
+    pt="Acrescenta tudo isso a um arquivo, sem valores das planilhas.",
+    en="Appends all of this to a file, without values of sheets.",
+)
+
+
 def print_message(text: Text | str) -> None:
-    """Print a message that is not part of the result."""
+    """Print a message that is not part of the result, later or never if the command is quiet."""
+    if _result.quiet:
+        _result.unsaid.append(text)
+    else:
+        _print_to_stderr(text)
+
+
+def print_failure(text: Text | str) -> None:
+    """Print why the command ends, after what it has not said."""
+    _print_unsaid()
+    _print_to_stderr(text)
+
+
+def _print_unsaid() -> None:
+    unsaid, _result.unsaid = _result.unsaid, []
+    for text in unsaid:
+        _print_to_stderr(text)
+
+
+def _print_to_stderr(text: Text | str) -> None:
     with ignore_stderr_failures():
         for line in fit_to_terminal(visible(text).splitlines() or [""], sys.stderr):
             click.echo(line, err=True, color=_forces_colours() or None)
@@ -191,15 +315,15 @@ def ignore_stderr_failures() -> Iterator[None]:
 def print_defect(text: Text) -> None:
     """Print that the command failed by a defect of xlbridge."""
     _result.failure = {"type": "Defect", "code": "defect", "message": str(text), "hint": ""}
-    print_message(text)
+    print_failure(text)
 
 
 def print_error(error: XlbridgeError) -> None:
     """Print an error with its hint."""
     _result.failure = error.to_json()
-    print_message(Text(pt="Erro: {e}", en="Error: {e}").format(e=error.message))
+    print_failure(Text(pt="Erro: {e}", en="Error: {e}").format(e=error.message))
     if error.hint:
-        print_message(error.hint)
+        print_failure(error.hint)
 
 
 def print_result(text: Text | str) -> None:

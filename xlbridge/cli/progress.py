@@ -1,15 +1,14 @@
 """Progress of a command on stderr: a bar on a terminal, otherwise a line at intervals."""
 
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Event, Thread
 
-from xlbridge.cli.output import print_message, visible
+from xlbridge.cli.output import is_bar_wanted, is_quiet, print_message, visible
 from xlbridge.i18n import Text
 from xlbridge.settings import read_progress_seconds
 
@@ -33,9 +32,13 @@ def show_progress(text: Text, total: int = 1, *, counts: bool = False) -> Iterat
     """Show ``text`` with a spinner and the elapsed time until the block ends.
 
     With a ``total`` of several steps, or with ``counts`` once their number is known, a bar shows
-    the steps done. If stderr is not a terminal, lines at intervals show the same.
+    the steps done. If stderr is not a terminal, or has log lines, lines at intervals show the same;
+    nothing does if the command is quiet.
     """
-    opened = _bar(text, total, counts=counts) if sys.stderr.isatty() else _lines(text, total)
+    if is_quiet():
+        yield ProgressDisplay(show=lambda _text: None, paused=nullcontext)
+        return
+    opened = _bar(text, total, counts=counts) if is_bar_wanted() else _lines(text, total)
     with opened as display:
         yield display
 

@@ -14,6 +14,7 @@ from xlbridge.cli.options import (
     option,
     parse_options,
     result_options,
+    saved_stdin,
     sheet_options,
 )
 from xlbridge.cli.output import print_json, print_message
@@ -58,8 +59,10 @@ def command(
     reading = ReadingArguments.take(options)
     arguments = UploadArguments.of(options)
     mapping = [] if reading.mapping is None else [reading.mapping]
+    settings = command_settings()
+    file = saved_stdin(file, settings.frames)
     require_distinct([arguments.annotate], [file, *mapping])
-    with open_context(command_settings()) as context:
+    with open_context(settings) as context:
         title = Text(pt="Conferindo {f}", en="Checking {f}").format(f=file)
         # Most modules are imported in there, while the file is being parsed.
         with heavy_imports(), show_progress(title):

@@ -1,6 +1,6 @@
 """``xlbridge validate``: checks workbooks on this computer."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -11,15 +11,18 @@ import click
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import (
+    STDIN,
     WORKBOOK_OUTPUT,
     ReadingArguments,
     ValidateArguments,
     all_sheets_option,
     described_command,
+    expand_patterns,
     force_option,
     option,
     page_result_options,
     parse_options,
+    saved_stdin,
     schemas_option,
     sheet_options,
     worker_options,
@@ -40,7 +43,13 @@ if TYPE_CHECKING:
     pt="Confere planilhas no próprio computador, sem usar a rede.",
     en="Checks workbooks on this computer, without the network.",
 )
-@click.argument("files", nargs=-1, required=True, type=click.Path(readable=False, path_type=Path))
+@click.argument(
+    "files",
+    nargs=-1,
+    required=True,
+    type=click.Path(readable=False, path_type=Path),
+    callback=expand_patterns,
+)
 @option(
     "--annotate",
     "annotated",
@@ -82,8 +91,9 @@ def command(**options: Any) -> ExitCode:
     arguments = ValidateArguments(reading=ReadingArguments.take(options), **options)
     _check_arguments(arguments)
     settings = settings_without_profile()
+    files = [saved_stdin(file) for file in arguments.files]
     requests = arguments.reading.requests(
-        arguments.files,
+        files,
         settings.accepted,
         resource=arguments.resource,
         sheet=arguments.sheet,
@@ -93,7 +103,7 @@ def command(**options: Any) -> ExitCode:
     # Imported modules and findings stay in memory, so the collector need not visit them.
     with heavy_imports():
         with (
-            executor_for(arguments.files, arguments.workers, arguments.scheduler) as executor,
+            executor_for(files, arguments.workers, arguments.scheduler) as executor,
             show_progress(Text(pt="Conferindo", en="Checking"), total=len(requests)) as display,
         ):
             by_file = validate_files(
@@ -105,6 +115,9 @@ def command(**options: Any) -> ExitCode:
                 on_progress=partial(_show, display),
             )
             results = list(chain.from_iterable(by_file))
+        if STDIN in arguments.files and not (arguments.annotated or arguments.fixed):
+            named = dict(zip(files, arguments.files, strict=True))
+            results = [replace(result, file=named[result.file]) for result in results]
         # Slow to import, as they need pandas.
         from xlbridge.cli.validate_run import report_or_suggest, report_results
         from xlbridge.validation import ValidatedSheet

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from itertools import groupby, takewhile
 
 from xlbridge.cli.lifecycle import ExitCode, exit_code_of, worst_code
-from xlbridge.cli.options import ValidateArguments
+from xlbridge.cli.options import STDIN, ValidateArguments
 from xlbridge.cli.output import is_result_printed, print_error, print_message, print_report
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import LocalFailure, UsageError, WorkbookRefused, XlbridgeError
@@ -98,7 +98,9 @@ def report_or_suggest(
 
     Raises what ``report_results`` raises.
     """
-    foreign = [result.file for result in results if has_foreign_header(result)]
+    foreign = [
+        result.file for result in results if has_foreign_header(result) and result.file != STDIN
+    ]
     if not foreign:
         return report_results(arguments, request, results, settings)
     # Slow to import, and few sheets need it.

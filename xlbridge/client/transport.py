@@ -7,6 +7,7 @@ is never accessed through a proxy.
 
 import errno
 import ipaddress
+import logging
 import os
 import random
 import socket
@@ -15,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from email.utils import parsedate_to_datetime
@@ -258,6 +260,12 @@ def _dump(model: WireModel) -> dict[str, Any]:
     return model.model_dump(mode="json", exclude_none=True, by_alias=True)
 
 
+_LOGGER = logging.getLogger(__name__)
+_SENDING: ContextVar[bool] = ContextVar("sending", default=False)
+# httpx logs addresses with their queries, which may contain documents of people.
+logging.getLogger("httpx").addFilter(lambda _record: not _SENDING.get())
+
+
 class Transport:
     """Connections to one address.
 
@@ -300,10 +308,19 @@ class Transport:
         self._http.close()
 
     def exchange(self, call: Call, token: str | None = None, *, streamed: bool = False) -> Reply:
-        """Send a request once and read its answer.
+        """Send a request once and read its answer; log both.
 
         With ``streamed`` the caller reads the body of a success and closes the reply.
         """
+        begun = time.monotonic()
+        reply = self._exchange(call, token, streamed=streamed)
+        answer = reply.status_code if isinstance(reply, httpx.Response) else reply.reason.en
+        # The query stays out: it may contain documents of people.
+        path, milliseconds = call.path.partition("?")[0], 1000 * (time.monotonic() - begun)
+        _LOGGER.debug("%s %s: %s after %.0f ms", call.method, path, answer, milliseconds)
+        return reply
+
+    def _exchange(self, call: Call, token: str | None, *, streamed: bool) -> Reply:
         if self._http.is_closed:
             raise UsageError(
                 Text(pt="A conexão já foi fechada.", en="The connection is already closed."),
@@ -333,7 +350,11 @@ class Transport:
                 headers={} if token is None else {"Authorization": f"Bearer {token}"},
                 extensions={"trace": trace},
             )
-            reply = self._http.send(request, stream=True)
+            sending = _SENDING.set(True)
+            try:
+                reply = self._http.send(request, stream=True)
+            finally:
+                _SENDING.reset(sending)
             if call.method == "GET" and _is_from_cache(reply):
                 reply.close()
                 return NoAnswer(_FROM_CACHE.format(address=self._base), request_begun)
@@ -508,6 +529,7 @@ class RetryPolicy:
             pause = max(jitter, least)
             if self.clock() + pause > end:
                 break
+            _LOGGER.info("no usable answer: try %d follows after %.1f s", number + 2, pause)
             self.sleep(pause)
             result = attempt()
         return result

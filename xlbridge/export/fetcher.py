@@ -3,6 +3,7 @@
 ``docs/exports.md`` explains how records that change during the export are treated.
 """
 
+import logging
 import math
 import re
 import threading
@@ -35,6 +36,8 @@ from xlbridge.export.listing_model import (
 from xlbridge.export.part_reader import LineSpec, PartReader
 from xlbridge.export.part_store import Part, PartStore, temporary_folder
 from xlbridge.i18n import Text
+
+_LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +163,16 @@ class Fetcher:
                 part = self._fetch_part((call,), is_kept=not is_test)
             else:
                 window = splitter.next = part.window
-            if splitter.add_answer(part.update_times, part.received):
+            is_done = splitter.add_answer(part.update_times, part.received)
+            _LOGGER.info(
+                "%s from %s to %s: %d records, %s",
+                self._listing.name,
+                window.start,
+                window.end,
+                part.received,
+                "whole" if is_done else "full, so its first part follows",
+            )
+            if is_done:
                 self._keep(window, part, saturated=part.received >= cap)
             else:
                 self._store.set_aside(part)

@@ -295,7 +295,8 @@ def short_path(path: Path) -> Path:
 def as_arguments(*words: Path | str, shell: Shell | None = None) -> str:
     """Return words of a command shown to the user, quoted for a shell, by default the one in use.
 
-    A path below the current folder becomes relative, and none begins like an option.
+    A path below the current folder becomes relative, and none begins like an option, unless it is
+    the ``-`` of standard input.
     """
     quote = _QUOTES[shell or _shell_in_use()]
     texts = (_path_argument(word) if isinstance(word, Path) else word for word in words)
@@ -304,7 +305,7 @@ def as_arguments(*words: Path | str, shell: Shell | None = None) -> str:
 
 def _path_argument(path: Path) -> str:
     text = str(short_path(path))
-    return f".{os.sep}{text}" if text.startswith("-") else text
+    return f".{os.sep}{text}" if text.startswith("-") and text != "-" else text
 
 
 def _shell_in_use() -> Shell:

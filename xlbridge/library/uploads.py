@@ -21,6 +21,7 @@ from xlbridge.upload import (
     Job,
     RequestedMode,
     Resolution,
+    State,
     UploadContext,
     UploadOptions,
     Uploads,
@@ -39,6 +40,7 @@ from xlbridge.upload.processing import (
     process_plan_json,
 )
 from xlbridge.upload.results import (
+    RowOutcome,
     ensure_evidence,
     job_document,
     job_json,
@@ -56,11 +58,11 @@ class UploadOutcome:
 
     ``job`` is the id in the journal, for ``xlbridge jobs``, ``resume`` and ``retry``; None if the
     sheet has errors and nothing was sent. ``state`` is one of ``previewed``, ``queued``,
-    ``processing``, ``done``, ``partial``, ``rejected``, ``in_doubt``, ``failed``. ``rows`` are
-    counts: ``read`` is the sum of ``accepted``, ``rejected``, ``unchanged``, ``held``,
-    ``undone`` and ``unknown``; ``accepted`` the sum of ``created`` and ``updated``. ``rejected``
-    is a DataFrame of the rejected rows, with ``row``, ``cell``, ``column`` and ``message`` as in
-    ``Report.findings``;
+    ``processing``, ``done``, ``held``, ``partial``, ``rejected``, ``in_doubt``, ``failed``; the
+    document says ``done`` of an upload that is over with ``held`` rows. ``rows`` are counts:
+    ``read`` is the sum of ``accepted``, ``rejected``, ``unchanged``, ``held``, ``undone`` and
+    ``unknown``; ``accepted`` the sum of ``created`` and ``updated``. ``rejected`` is a DataFrame of
+    the rejected rows, with ``row``, ``cell``, ``column`` and ``message`` as in ``Report.findings``;
     ``rejects_file`` is the workbook with these rows. ``token`` (``ROWS:DIGEST8``) identifies the
     plan that was carried out. ``document`` is the JSON of ``xlbridge upload --format json``, empty
     if nothing was sent.
@@ -227,17 +229,24 @@ def _outcome(context: UploadContext, job: Job, report: Report | None = None) -> 
     numbers = [row["row"] for row in rejected]
     labels = pd.Series(numbers, dtype="Int64") if report is None else report.row_labels(numbers)
     rejects_file = job.last("rejects_file")
+    counts = row_counts(context.journal, job)
     return UploadOutcome(
         job=job.id,
-        state=job.public_state,
+        state=_state_of(job, counts),
         mode=job.spec.mode,
         resource=job.spec.resource,
-        rows=row_counts(context.journal, job),
+        rows=counts,
         rejected=frame.assign(row=labels),
         rejects_file=None if rejects_file is None else Path(rejects_file),
         token=job.token,
         document=job_document(context.journal, job),
     )
+
+
+def _state_of(job: Job, counts: Mapping[str, int]) -> str:
+    """Return the state of a job, which is not ``done`` while rows are held."""
+    is_held = job.public_state == State.DONE.public and counts["held"]
+    return RowOutcome.HELD if is_held else job.public_state
 
 
 _JOB_COLUMNS = ["job", "created_at", "state", "mode", "resource", "file", "profile"]
@@ -246,21 +255,23 @@ _JOB_COLUMNS = ["job", "created_at", "state", "mode", "resource", "file", "profi
 def list_jobs(settings: Settings) -> pd.DataFrame:
     """List the jobs of the journal; see ``Connection.jobs``."""
     with open_context(settings) as context:
-        counts = list(_counts_of_unsent(0))
+        names = list(_counts_of_unsent(0))
+        jobs = context.journal.jobs()
         rows = [
             (
                 job.id,
                 job.created_at,
-                job.public_state,
+                _state_of(job, counts),
                 job.spec.mode.value,
                 job.spec.resource,
                 job.spec.file,
                 job.spec.profile,
-                *map(row_counts(context.journal, job).__getitem__, counts),
+                *map(counts.__getitem__, names),
             )
-            for job in context.journal.jobs()
+            for job in jobs
+            for counts in [row_counts(context.journal, job)]
         ]
-    return pd.DataFrame(rows, columns=[*_JOB_COLUMNS, *counts])
+    return pd.DataFrame(rows, columns=[*_JOB_COLUMNS, *names])
 
 
 def sending_options(

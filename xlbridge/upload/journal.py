@@ -5,6 +5,7 @@ digest and business keys, so that later plans for the same system recognise them
 """
 
 import json
+import logging
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
@@ -49,6 +50,8 @@ from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan, StoredActi
 from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome, Verdict
 from xlbridge.upload.row_changes import NewChange, RecordTask, RecordWrites, RowChanges, WriteState
+
+_LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,6 +378,7 @@ class Journal:
                 self._claims.free(job.id)
             elif state.is_final:
                 self._claims.free_rows(job.id, self.changes.refused(job.id))
+        _LOGGER.info("job %s: %s", job.id, state)
         return replace(job, events=self._events(job.id))
 
     def as_one(self) -> AbstractContextManager[None]:

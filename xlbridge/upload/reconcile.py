@@ -3,6 +3,7 @@
 See the upload protocol, Reconcile.
 """
 
+import logging
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
@@ -17,6 +18,8 @@ from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, RowOutcome,
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
+
+_LOGGER = logging.getLogger(__name__)
 
 CHECK_AGAIN = Text(
     pt="Para conferir de novo: xlbridge resume {job}", en="To check again: xlbridge resume {job}"
@@ -67,6 +70,7 @@ def await_settled(context: "RunContext", job: Job) -> tuple[Job, bool]:
                 en="answer lost; waiting until {end} to check in the system",
             ).format(end=f"{now.at + left:%H:%M:%S}"),
         )
+        _LOGGER.info("job %s: look in the system after %.1f s", job.id, left.total_seconds())
         context.options.sleep(left.total_seconds())
         left = _settle_left(context, job)
     return job, not left

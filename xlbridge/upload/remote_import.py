@@ -1,5 +1,6 @@
 """Requests to import a job's file: preview, direct import, or staging, start and polling."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,8 @@ from xlbridge.wire.imports import (
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
+
+_LOGGER = logging.getLogger(__name__)
 
 _FIRST_POLL, _POLL_GROWTH, _MAX_POLL = 0.1, 1.25, 5.0
 """Seconds between polls of a log, growing in proportion to the time elapsed."""
@@ -158,6 +161,7 @@ def poll(context: "RunContext", job: Job) -> "Step":
             if waited > max(context.settle_seconds, _LEAST_PENDING_SECONDS):
                 raise _never_started(job, log)
         progress.report(log, state)
+        _LOGGER.debug("job %s: log %s is %s; ask again after %.1f s", job.id, log, state, wait)
         context.options.sleep(wait)
         wait = min(wait * _POLL_GROWTH, _MAX_POLL)
 

@@ -1,5 +1,6 @@
 """Context of a run: connection, journal and options, and the operations that all steps share."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from http import HTTPStatus
@@ -28,6 +29,8 @@ from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, RowOutcome,
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import ImportQuery
 from xlbridge.wire.quirks import Quirks
+
+_LOGGER = logging.getLogger(__name__)
 
 _ONCE_IT_ANSWERS = Text(
     pt="Nada foi gravado. Quando o sistema responder: xlbridge resume {job}",
@@ -92,7 +95,9 @@ class RunContext:
         profile may promise that it does not for 429.
         """
         if not declined.trusted:
-            self.options.sleep(min(self.settle_seconds, _DECLINED_SECONDS))
+            seconds = min(self.settle_seconds, _DECLINED_SECONDS)
+            _LOGGER.info("request declined: wait %.1f s until it can no longer arrive", seconds)
+            self.options.sleep(seconds)
 
     def resource(self, job: Job) -> Resource:
         """Return the resource of a job."""

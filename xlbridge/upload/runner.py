@@ -4,6 +4,7 @@ A large sheet is sent in parts, one after the other; other jobs are their only p
 protocol (``docs/upload-protocol.md``).
 """
 
+import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -23,6 +24,8 @@ from xlbridge.wire.imports import ImportState
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
+
+_LOGGER = logging.getLogger(__name__)
 
 _OTHER_PART_REJECTED = Text(
     pt="outra parte da planilha foi rejeitada antes do envio",
@@ -203,6 +206,7 @@ def _pause_between_parts(context: "RunContext", parent: Job) -> None:
     left = seconds - min(now.since(instant) for instant in sent).total_seconds()
     if left > 0:
         context.options.progress(_PAUSE.format(n=math.ceil(left)))
+        _LOGGER.info("next part after %.1f s", left)
         context.options.sleep(left)
 
 

@@ -1,5 +1,6 @@
 """Builder of upload plans, for a validated sheet or again for an unsent job."""
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -47,6 +48,9 @@ from xlbridge.upload.results.verdict import ItemAddresses, item_column
 from xlbridge.validation import ValidatedSheet
 
 _NO_NOTE: Mapping[str, Any] = MappingProxyType({})
+
+
+_LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +353,7 @@ def plan_source(
                 if corrected:
                     rows = replace(rows, set_aside={**rows.set_aside, **corrected})
                     plan = plan_rows(resource, rows, claims, found, everywhere, options, own)
+        _LOGGER.info("plan of %d rows of %s: %s", len(plan.rows), resource.name, plan.counts)
         payload = None if writing is None else writing.result().keep()
         return PlannedSheet(source, plan, found.snapshot, claimed, elsewhere, payload, at)
 
