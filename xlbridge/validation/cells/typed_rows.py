@@ -156,7 +156,8 @@ def type_rows(
         by_others = partial(order, column.name)
         filled = ColumnCells(cells.columns[index], numbers, style, by_others)
         filled.kinds[headers] = CellKind.EMPTY
-        unusable = header.unusable.get(column.name, {})
+        found_by_row = header.unusable.get(column.name, {})
+        unusable = {row: it for row, it in found_by_row.items() if row not in header.left_out}
         positions = np.searchsorted(numbers, list(unusable))
         filled.kinds[positions] = CellKind.EMPTY
         own_style = header.styles.get(column.name, reading.numbers)
