@@ -13,6 +13,7 @@ from xlbridge.errors import UsageError, XlbridgeError, require_choice
 from xlbridge.i18n import Text
 from xlbridge.library.reports import Report, html_of, require_type, validate
 from xlbridge.library.sources import FrameWorkbook, Source, as_file, read_source
+from xlbridge.record_rows import sheet_row
 from xlbridge.report_forms import Grade
 from xlbridge.resources import Mode
 from xlbridge.settings import Settings
@@ -176,7 +177,7 @@ def plan_report(
         planned = Uploads(context, client).plan(report.validated_sheet(settings.frames), options)
     plan = planned.plan
     rows = pd.DataFrame([row.to_json() for row in plan.rows], columns=_PLAN_COLUMNS)
-    rows["row"] = report.row_labels([row.row for row in plan.rows])
+    rows["row"] = report.row_labels([sheet_row(row.row) for row in plan.rows])
     return UploadPlan(planned.source.resource.name, plan.counts, plan.token, rows)
 
 

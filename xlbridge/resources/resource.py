@@ -195,6 +195,8 @@ class Resource:
         """Return a column by its name, that of a list by ``list.name`` or ``list.number.name``;
         None if there is none."""
         name, *rest = path.split(".")
+        if name == self.name and rest:
+            return self.by_name.get(rest[-1])
         return self.by_path.get(".".join([name, *rest[-1:]]))
 
     @cached_property

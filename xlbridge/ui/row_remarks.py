@@ -5,13 +5,14 @@ Remarks are the reasons for which the system rejected rows, and the actions of t
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from xlbridge.i18n import Text, without_numbers
+from xlbridge.record_rows import number_in_row, sheet_row
 from xlbridge.report_forms import group_by_reason
 from xlbridge.resources import Column
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
@@ -308,6 +309,25 @@ class RowRemarks:
         self.planned: dict[int, PlannedAction] = {}
         """Rows of the chosen sheet that the last plan does not create."""
         self._refused: dict[str, dict[int, dict[int, str]]] = {}
+
+    def plan(
+        self, rows: Iterable[PlannedRow], columns: Mapping[str, Column], own: Collection[str]
+    ) -> None:
+        """Replace the plan; ``own`` are the columns of the sheet, those of the second and later
+        records of a row as ``number.column``."""
+        self.planned = {}
+        for row in rows:
+            action, number = PlannedAction.of(row, columns), number_in_row(row.row) + 1
+            named = {
+                own_name if (own_name := f"{number}.{name}") in own else name: text
+                for name, text in action.differences.items()
+            }
+            known = self.planned.get(sheet_row(row.row))
+            self.planned[sheet_row(row.row)] = PlannedAction(
+                action.view if known is None else known.view,
+                action.message if known is None else f"{known.message} · {action.message}",
+                named if known is None else {**known.differences, **named},
+            )
 
     def set_refusals(self, reasons: Refusals) -> None:
         """Replace the reasons for which the system refuses cells."""

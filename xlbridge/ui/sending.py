@@ -10,11 +10,12 @@ from xlbridge.errors import UsageError
 from xlbridge.files import path_beside
 from xlbridge.i18n import OR, Text, count_text, joined
 from xlbridge.parallel import validate_single_sheet
+from xlbridge.record_rows import row_text
 from xlbridge.report_forms import Report, ReportForms, group_by_reason
 from xlbridge.resources import Column, Mode
 from xlbridge.ui.answers import ErrorsInGrid, table_json
 from xlbridge.ui.environment import OnChange, PageConnection
-from xlbridge.ui.row_remarks import PAGE_REMEDIES, PlannedAction, planned_view, refusals
+from xlbridge.ui.row_remarks import PAGE_REMEDIES, planned_view, refusals
 from xlbridge.ui.sheet_editor import SheetEditor
 from xlbridge.ui.texts import action_text
 from xlbridge.ui.workspace import Workspace
@@ -101,7 +102,7 @@ class SheetUploads:
         sent = rows.sheet if isinstance(rows, CorrectedRows) else rows
         with editor.lock:
             if editor.version == version:
-                editor.remarks.planned = {row.row: PlannedAction.of(row, columns) for row in shown}
+                editor.remarks.plan(shown, columns, sent.record_columns)
         return {
             "counts": planned.plan.counts,
             "token": planned.plan.token,
@@ -502,13 +503,13 @@ def _restored_text(
 ) -> str:
     """Return what undoing a row does: the removal of its record, or the values that return."""
     if before is None:
-        return str(_REMOVED.format(row=row, code=code))
+        return str(_REMOVED.format(row=row_text(row), code=code))
     values = [
         f"{columns[name].title if name in columns else name}: {'–' if value is None else value}"
         for name, value in before.items()
         if now.get(name) != value
     ]
-    return str(_RESTORED.format(row=row, code=code, values="; ".join(values)))
+    return str(_RESTORED.format(row=row_text(row), code=code, values="; ".join(values)))
 
 
 def _is_reversible(context: UploadContext, job: Job, rows: Mapping[str, int]) -> bool:

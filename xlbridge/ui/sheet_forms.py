@@ -160,6 +160,10 @@ def chosen_column(
     target = resource.column_at(name)
     if column is None or target is None:
         raise UsageError(_NO_COLUMN)
+    list_name, _, rest = name.partition(".")
+    if list_name == resource.name and target.name in resource.natural_keys:
+        # The records of a row have its number, and their own.
+        return {"from": header, "suffix": f"/{rest.partition('.')[0]}"}
     return column_body(target, column)
 
 
@@ -301,7 +305,14 @@ def _targets(resource: Resource, columns: Iterable[str]) -> Iterator[dict[str, o
     for column in resource.columns:
         named = {"name": column.name, "title": str(column.title), "required": column.required}
         yield {**named, "differs": "no_repeats" in column.checks}
-    used = {tuple(path.split(".")[:2]) for path in columns if "." in path}
+    of_records = [path for path in columns if path.startswith(f"{resource.name}.")]
+    for path in of_records:
+        number, name = path.split(".")[1:]
+        title = f"{resource.title} {number} · {resource.by_name[name].title}"
+        yield {"name": path, "title": title, "required": False, "differs": False}
+    used = {
+        tuple(path.split(".")[:2]) for path in columns if "." in path and path not in of_records
+    }
     for child in resource.children if used else ():
         blocks = [one for one in used if one[0] == child.sheet] or [(child.sheet, "1")]
         for name, number in sorted(blocks):

@@ -143,7 +143,7 @@ class SheetRows:
         first, shown = editor.column_indexes.start, editor.findings_view.sheet.sheet
         all_marks = [*editor.findings_view.marks(row), *editor.remarks.marks(shown, row)]
         if editor.shows_chosen:
-            all_marks += editor.remarks.planned_marks(row, editor.validated.columns, first)
+            all_marks += editor.remarks.planned_marks(row, editor.validated.record_columns, first)
         for column, mark in all_marks:
             marks.setdefault(column - first, []).append(mark)
         return marks

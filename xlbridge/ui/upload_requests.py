@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.record_rows import sheet_row
 from xlbridge.ui.answers import (
     download,
     get_route,
@@ -213,4 +214,4 @@ def _held_rows(context: UploadContext, job: Job) -> Iterator[dict[str, Any]]:
         for name, text in (action.differences or {"": ""}).items():
             message = " · ".join(filter(None, (action.message, text)))
             cell = job.spec.cell(row, name) if name else None
-            yield {"row": row, "cell": cell, "column": name or None, "message": message}
+            yield {"row": sheet_row(row), "cell": cell, "column": name or None, "message": message}

@@ -20,6 +20,7 @@ from xlbridge.clock import Instant
 from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, active_language
+from xlbridge.record_rows import number_in_row, sheet_row
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.planning.planned_row import plan_token
@@ -160,11 +161,12 @@ class JobSpec:
     """Description of a job before it exists.
 
     ``digest`` covers the values of all rows of the sheet, in any order; ``payload`` is the content
-    hash of the stored workbook with the rows that are sent. ``rows`` are the Excel row numbers of
-    the payload's data rows in the analyst's sheet; ``columns`` maps each column to its zero-based
-    position there, or to ``NO_POSITION``. ``system`` identifies the remote system; ``planned`` is
-    the content hash of a workbook with all planned rows, empty for a part. ``retry_of`` is the
-    job whose rows it sends again, ``undo_of`` the one that it reverses.
+    hash of the stored workbook with the rows that are sent. ``rows`` are the numbers of the
+    payload's records in the analyst's sheet, Excel's row numbers unless a row has several of them;
+    ``columns`` maps each column to its zero-based position there, or to ``NO_POSITION``. ``system``
+    identifies the remote system; ``planned`` is the content hash of a workbook with all planned
+    rows, empty for a part. ``retry_of`` is the job whose rows it sends again, ``undo_of`` the one
+    that it reverses.
     """
 
     profile: str
@@ -193,8 +195,9 @@ class JobSpec:
 
     def cell(self, row: int, column: str) -> str | None:
         """Return the address of a column's cell in the analyst's sheet, None if it has none."""
-        position = self.columns.get(column, NO_POSITION)
-        return None if position == NO_POSITION else cell_address(row, position)
+        own = f"{number_in_row(row) + 1}.{column}"
+        position = self.columns.get(own, self.columns.get(column, NO_POSITION))
+        return None if position == NO_POSITION else cell_address(sheet_row(row), position)
 
 
 def file_hash(path: Path) -> str:

@@ -58,6 +58,7 @@ from xlbridge.validation.results import (
     ValidatedSheet,
     ValidationResult,
     join_blocks,
+    join_records,
     sheet_findings,
     without_repeated,
 )
@@ -194,8 +195,15 @@ class _Validator:
         resource = require_fitting(mapping, catalogue, request.resource)
         mapped, lists = map_sheet(mapping, resource, request, cells, self.format_lookup)
         key = _acceptance_key(resource, mapping.header)
-        validated = self.validate_mapped_rows(resource, mapped, key, mapping.accept)
-        if mapping.lists and validated.resource is not None:
+        blocks = list[ValidatedSheet]()
+        for number, one in enumerate(mapped):
+            memo = self.memo and (self.memo.of_child(f"{number}") if number else self.memo)
+            # A row that is no record is none of any of them.
+            one.header.left_out.update(row for block in blocks for row in block.non_records)
+            validator = replace(self, memo=memo)
+            blocks.append(validator.validate_mapped_rows(resource, one, key, mapping.accept))
+        validated = join_records(blocks)
+        if mapping.lists and mapping.records is None and validated.resource is not None:
             validated.add(lists.contradictions())
             self.add_lists(validated, lists, mapping)
         return validated
@@ -231,8 +239,8 @@ class _Validator:
                 )
                 part.findings = without_repeated(part.findings, reported)
                 reported += [finding for finding in part.findings if finding.column is None]
-                blocks += [part] if part.rows else []
-            if blocks:
+                blocks.append(part)
+            if any(part.rows for part in blocks):
                 children[child.sheet] = join_blocks(blocks)
         main.children = children
         check_children(main)

@@ -18,6 +18,7 @@ import pandas as pd
 
 from xlbridge.errors import WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
+from xlbridge.record_rows import record_row
 from xlbridge.resources import KEY, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
@@ -121,6 +122,20 @@ class SheetFindings(Sequence[Finding]):
         owners = owners[order]
         order -= np.cumsum([0, *sizes], dtype=np.intc)[owners]
         return cls(layout, columns, owners, order.astype(np.uint32))
+
+    @classmethod
+    def joined(cls, layout: Sequence[Finding], parts: "Sequence[SheetFindings]") -> "SheetFindings":
+        """Return the findings of cells of several parts, by row, after ``layout``."""
+        offsets = np.cumsum([0, *(len(part.columns) for part in parts)])
+        owners = [part._owners + offset for part, offset in zip(parts, offsets, strict=False)]
+        rows = np.concatenate([row_numbers(part)[len(part.layout) :] for part in parts])
+        order = np.argsort(rows, kind="stable")
+        return cls(
+            layout,
+            [column for part in parts for column in part.columns],
+            np.concatenate(owners)[order],
+            np.concatenate([part._positions for part in parts])[order],
+        )
 
     def __len__(self) -> int:
         return len(self.layout) + len(self._owners)
@@ -328,7 +343,8 @@ class ValidatedSheet:
     ``emptied_lists`` names those whose sheets are blank, if records have the system's own number:
     such a sheet was exported, and its rows were deleted. In a mapped sheet, lists may be in the
     rows of their main sheet; ``blocks`` are the items side by side in a row of such a list, and
-    ``block_numbers`` tells which of them each row of the frame is.
+    ``block_numbers`` tells which of them each row of the frame is. The records of a main sheet may
+    be side by side, too.
     """
 
     file: Path
@@ -359,6 +375,25 @@ class ValidatedSheet:
     def resource_name(self) -> str | None:
         """Name of the resource, None if the workbook is empty and nothing identifies it."""
         return self.resource.name if self.resource else None
+
+    @property
+    def record_rows(self) -> Sequence[int]:
+        """Numbers of the records: their rows, unless several of them share one."""
+        if not self.blocks:
+            return self.rows
+        return list(map(record_row, self.rows, self.block_numbers))
+
+    @property
+    def record_columns(self) -> Mapping[str, int]:
+        """Positions of the columns; those of the second and later records of a row, where they
+        differ, are called ``number.column``."""
+        own = {
+            f"{number + 1}.{name}": at
+            for number, block in enumerate(self.blocks)
+            for name, at in block.columns.items()
+            if self.columns.get(name) != at
+        }
+        return {**self.columns, **own}
 
     @property
     def errors(self) -> int:
@@ -401,17 +436,22 @@ class ValidatedSheet:
         """The sheet with the rows, columns and findings of the lists that are in its own rows;
         these columns are called ``list.number.column``, by the number of the items side by side."""
         lists = {name: part for name, part in self.children.items() if part.sheet == self.sheet}
-        if not lists:
+        if not lists and not self.blocks:
             return self
         columns, headers = dict(self.columns), dict(self.headers)
-        findings, paths = list(self.findings), dict[tuple[str, str | None, str], str]()
-        for name, part in lists.items():
+        findings, paths = list[Finding](), dict[tuple[str, str | None, str], str]()
+        main = self.resource_name or ""
+        own = {name.partition(".")[2] for name in self.record_columns.keys() - self.columns.keys()}
+        for name in own:
+            del columns[name]
+        for name, part in {**lists, **({main: self} if self.blocks else {})}.items():
             for number, block in enumerate(part.blocks or [ItemBlock(part.columns, part.headers)]):
                 for column, index in block.columns.items():
-                    if column != KEY:
+                    if column in own if part is self else column != KEY:
                         path = f"{name}.{number + 1}.{column}"
                         columns[path], headers[path] = index, block.headers.get(column, column)
                         paths[name, column_letters(index), column] = path
+        for name, part in {main: self, **lists}.items():
             for finding in part.findings:
                 letters, column = (finding.cell or "").rstrip("0123456789"), finding.column or ""
                 found = paths.get((name, letters, column), finding.column)
@@ -424,9 +464,11 @@ class ValidatedSheet:
             findings=[],
             columns=columns,
             headers=headers,
-            rows=sorted({row for part in self.with_children for row in part.rows}),
+            rows=sorted({row for part in (self, *lists.values()) for row in part.rows}),
             non_records={**non_records, **self.non_records},
             children={name: part for name, part in self.children.items() if name not in lists},
+            blocks=(),
+            block_numbers=(),
         )
         whole.add(findings)
         return whole
@@ -532,7 +574,33 @@ def without_repeated(findings: Sequence[Finding], reported: Sequence[Finding]) -
     are already ``reported`` or say that it has no rows."""
     layout, cells = _parts(findings)
     kept = [f for f in layout if f not in reported and f.kind.code != "sheet-empty"]
-    return SheetFindings.of(kept, cells.columns)
+    return cells.cells_at(np.arange(len(findings) - len(layout)), kept)
+
+
+def join_records(sheets: Sequence[ValidatedSheet]) -> ValidatedSheet:
+    """Return the records that are side by side in the rows of a sheet as one sheet; each of the
+    ``sheets`` has one record of each row. Findings of cells that they share are reported once."""
+    first = sheets[0]
+    if len(sheets) == 1 or not any(sheet.rows for sheet in sheets):
+        return first
+    joined, seen, reported = [], np.empty(0, dtype=np.intc), list[Finding]()
+    for sheet in sheets:
+        _, cells = _parts(findings := without_repeated(sheet.findings, reported))
+        own = {name for name, at in sheet.columns.items() if first.columns.get(name) != at}
+        kept = np.ones(len(findings) - len(cells.layout), dtype=bool)
+        for column, positions, indexes in cells.by_column():
+            if column.name not in own:
+                kept[indexes] = ~np.isin(column.rows[positions], seen)
+        findings = cells.cells_at(np.flatnonzero(kept), cells.layout)
+        seen = np.union1d(seen, sheet.rows)
+        reported += cells.layout
+        joined.append(replace(sheet, findings=findings))
+    shared = {
+        name: cells
+        for name, cells in first.source_cells.items()
+        if all(sheet.columns.get(name) == first.columns.get(name) for sheet in sheets)
+    }
+    return replace(join_blocks(joined), source_cells=shared, numbers=pd.DataFrame())
 
 
 def join_blocks(sheets: Sequence[ValidatedSheet]) -> ValidatedSheet:
@@ -543,17 +611,14 @@ def join_blocks(sheets: Sequence[ValidatedSheet]) -> ValidatedSheet:
     numbers = np.repeat(np.arange(len(sheets)), [len(sheet.rows) for sheet in sheets])
     rows = np.concatenate([np.array(sheet.rows, dtype=np.intc) for sheet in sheets])
     order = np.lexsort((numbers, rows))
-    layouts, columns = zip(*(_parts(sheet.findings) for sheet in sheets), strict=True)
+    layouts, cells = zip(*(_parts(sheet.findings) for sheet in sheets), strict=True)
     return replace(
         sheets[0],
         frame=pd.concat([sheet.frame for sheet in sheets]).iloc[order].reset_index(drop=True),
         rows=rows[order].tolist(),
         source_cells={},
         non_records={row: code for sheet in sheets for row, code in sheet.non_records.items()},
-        findings=SheetFindings.of(
-            [finding for layout in layouts for finding in layout],
-            [column for one in columns for column in one.columns],
-        ),
+        findings=SheetFindings.joined([one for layout in layouts for one in layout], cells),
         blocks=[ItemBlock(sheet.columns, sheet.headers) for sheet in sheets],
         block_numbers=numbers[order].tolist(),
     )

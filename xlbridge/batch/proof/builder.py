@@ -44,11 +44,12 @@ from xlbridge.batch.status import StepOverview
 from xlbridge.client import Client
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
+from xlbridge.record_rows import row_text
 from xlbridge.resources import Catalogue, Column, Kind, Resource
 from xlbridge.upload import Journal, State, UploadContext
 from xlbridge.upload.lookup import FoundRecord
 from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
-from xlbridge.workbook import WorkbookMark, cell_address
+from xlbridge.workbook import WorkbookMark
 
 
 def count_rows(file: FileProof, rows: Sequence[ReadBackRow]) -> ProofCounts:
@@ -208,10 +209,9 @@ def cell_differences(rows: Sequence[ReadBackRow], catalogue: Catalogue) -> Itera
                 code=record.code,
             )
         for name in different_cells(row.reading, record):
-            number = spec.columns.get(name)
             yield CellDifference(
                 location=row.file.location(row.sent.job, row.sent),
-                cell=None if number is None else cell_address(row.sent.row, number),
+                cell=spec.cell(row.sent.row, name),
                 column=name,
                 kind=columns[name].kind,
                 sent=row.reading.sent[name],
@@ -564,4 +564,4 @@ def contradictions(file: FileProof) -> Iterator[Text]:
     for origin, changes in file.ledger.changes.items():
         jobs = [change.job.id for change in changes if change.outcome is RowOutcome.ACCEPTED]
         if len(jobs) > 1:
-            yield _ACCEPTED_TWICE.format(file=name, row=origin, jobs=", ".join(jobs))
+            yield _ACCEPTED_TWICE.format(file=name, row=row_text(origin), jobs=", ".join(jobs))

@@ -19,6 +19,7 @@ from xlbridge.batch.proof.model import (
     verdict,
 )
 from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.record_rows import row_text
 from xlbridge.report_forms import (
     Grade,
     Heading,
@@ -99,7 +100,7 @@ def difference_table(proof: Proof) -> Table:
             Line(
                 (
                     *_location_values(cell.location),
-                    cell.cell or str(cell.location.row),
+                    cell.cell or row_text(cell.location.row),
                     cell.column,
                     value_text(typed_value(cell.kind, cell.sent)),
                     value_text(typed_value(cell.kind, cell.found)),
@@ -128,7 +129,7 @@ def open_row_table(proof: Proof) -> Table:
         key = " · ".join(f"{name}: {value}" for name, value in row.key.items()) or None
         codes = ", ".join(row.codes) or None
         place = _location_values(row.location)
-        lines.append(Line((*place, str(row.location.row), state, key, codes)))
+        lines.append(Line((*place, row_text(row.location.row), state, key, codes)))
     return Table(
         sheet=Text(pt="Linhas em aberto", en="Open rows"),
         headings=(
@@ -161,7 +162,7 @@ def refused_table(proof: Proof) -> Table:
             Line(
                 (
                     *_location_values(row.location),
-                    str(row.location.row or "") or None,
+                    row_text(row.location.row) if row.location.row else None,
                     row.cell,
                     row.column,
                     row.message,
@@ -186,7 +187,9 @@ def _location_values(location: RowLocation) -> tuple[Value, ...]:
     name: Value = location.file.name
     if location.file.name != location.workbook.name:
         text = _FIXED_ELSEWHERE if location.row else _OTHER_SHEET
-        name = text.format(file=name, row=location.origin, workbook=location.workbook.name)
+        name = text.format(
+            file=name, row=row_text(location.origin), workbook=location.workbook.name
+        )
     return location.step, name, location.sheet
 
 

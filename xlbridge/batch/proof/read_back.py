@@ -15,6 +15,7 @@ from xlbridge.batch.proof.model import FileProof, ReadBackStatus
 from xlbridge.client import Client
 from xlbridge.errors import LocalFailure, RemoteRejected
 from xlbridge.i18n import Text
+from xlbridge.record_rows import row_text
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload import UploadContext, sent_rows
@@ -466,9 +467,9 @@ def repeated_key_breaches(resource: Resource, rows: Sequence[ReadBackRow]) -> It
         more = counts[pair] - 1
         yield _IN_SEVERAL_WORKBOOKS.format(
             later=later.file.file.path.name,
-            row=later.sent.origin,
+            row=row_text(later.sent.origin),
             earlier=first.file.file.path.name,
-            first=first.sent.origin,
+            first=row_text(first.sent.origin),
             columns=", ".join(key),
             more=_MORE.format(n=more) if more else "",
         )

@@ -163,6 +163,17 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
             en="Add the value to values of the mapping, or correct the cell.",
         ),
     ),
+    error(
+        "mapping-item-incomplete",
+        Text(
+            pt="Falta {column} da parcela {n}, que tem {others}.",
+            en="The instalment {n} lacks {column}, and has {others}.",
+        ),
+        Text(
+            pt="Preencha a célula, ou apague o que a parcela tem.",
+            en="Fill in the cell, or delete what the instalment has.",
+        ),
+    ),
     warning(
         "mapping-rows-left-out",
         Text(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 from xlbridge import titles
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text, count_text, joined
+from xlbridge.record_rows import row_text
 from xlbridge.report_forms import (
     Heading,
     Line,
@@ -172,15 +173,17 @@ def _reason_line(
     details = []
     for row in rows[:most]:
         if reasons:
-            details.append(_DETAIL.format(row=row.row, text=row.why or row.text or "–"))
+            details.append(_DETAIL.format(row=row_text(row.row), text=row.why or row.text or "–"))
         if row.action is RowAction.DELETE:
-            details.append(_DETAIL.format(row=row.row, text=_RECORD.format(code=row.record)))
+            details.append(
+                _DETAIL.format(row=row_text(row.row), text=_RECORD.format(code=row.record))
+            )
         details += [
-            _DIFFERENCE.format(row=row.row, text=text)
+            _DIFFERENCE.format(row=row_text(row.row), text=text)
             for text in row.difference_texts(columns, titled=titled)
         ]
     action = _ACTION_NAMES[first.action].format(n=len(rows))
-    numbers = list_first([row.row for row in rows[:most]], most, len(rows))
+    numbers = list_first([row_text(row.row) for row in rows[:most]], most, len(rows))
     sentence = _REASON.format(action=action, n=len(rows), rows=numbers, reason=reason or "–")
     return Line((action, numbers, reason), text=sentence, below=details)
 

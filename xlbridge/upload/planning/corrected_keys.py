@@ -16,6 +16,7 @@ from typing import NamedTuple
 from xlbridge.client import Client
 from xlbridge.errors import LocalFailure
 from xlbridge.i18n import Text
+from xlbridge.record_rows import row_text
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.claims import ClaimScope
@@ -79,7 +80,7 @@ def sent_with_other_key(
     """
     sent = _SENT_BY.format(job=job)
     if row is not None:
-        sent = _SENT_AS.format(job=job, row=row, record=record)
+        sent = _SENT_AS.format(job=job, row=row_text(row), record=record)
     change = resource.change
     numbers = () if resource.read_back is None else resource.read_back.number_columns
     changes = change is not None and change.operation_name and change.covers("", columns)

@@ -13,6 +13,7 @@ import pandas as pd
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.record_rows import read_row_text
 from xlbridge.upload.claims import RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
@@ -177,7 +178,12 @@ def _origin_column(context: UploadContext, sheet: ValidatedSheet) -> Mapping[int
         return {}
     column = cells.columns[index]
     values = {row: column.value(row - 1) for row in sheet.rows}
-    return {row: int(value) for row, value in values.items() if isinstance(value, float | int)}
+    found = {
+        row: read_row_text(value) if isinstance(value, str) else int(value)
+        for row, value in values.items()
+        if isinstance(value, float | int | str)
+    }
+    return {row: origin for row, origin in found.items() if origin is not None}
 
 
 def _with_job_columns(
@@ -346,5 +352,5 @@ def has_sent_rows(context: UploadContext, job: Job, sheet: ValidatedSheet) -> bo
         origins = context.journal.changes.origins(attempt.id)
         for row, digest in zip(source.rows, sent, strict=True):
             known[origins.get(row, row)].add(digest)
-    now = dict(zip(sheet.rows, digests, strict=True))
+    now = dict(zip(sheet.record_rows, digests, strict=True))
     return now.keys() == known.keys() and all(now[row] in known[row] for row in now)

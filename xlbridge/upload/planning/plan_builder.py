@@ -83,9 +83,9 @@ class SheetSource:
             sheet.sheet,
             frame_with_lists(sheet),
             sheet.numbers,
-            sheet.rows,
+            sheet.record_rows,
             {
-                **sheet.columns,
+                **sheet.record_columns,
                 **dict.fromkeys(
                     (*sheet.constants, *sheet.children, *sheet.emptied_lists), NO_POSITION
                 ),
@@ -150,7 +150,7 @@ def may_be_sent(sheet: ValidatedSheet, *, good_rows: bool) -> bool:
     sheets = sheet.with_children
     if sheet.ok or not all(part.readable for part in sheets):
         return sheet.ok
-    if len(sheet.non_records) == len(sheet.rows):
+    if sheet.non_record_mask.all():
         return False
     if good_rows:
         return not sheet.has_stray_rows
@@ -166,16 +166,14 @@ def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, SetAside]:
     for finding in sheet.error_findings():
         if finding.row is not None:
             found[finding.row].append(finding)
-    positions = {row: position for position, row in enumerate(sheet.rows)}
     item_errors = _item_errors(sheet)
     for position in item_errors:
         found.setdefault(sheet.rows[position], [])
     aside = {}
-    for row, findings in found.items():
-        if row not in positions:
+    for at, row in enumerate(sheet.rows):
+        if row not in found:
             continue
-        at = positions[row]
-        items = item_errors.get(at, ())
+        findings, items = found[row], item_errors.get(at, ())
         aside[at] = SetAside(
             RowReason.NO_RECORD if row in sheet.non_records else RowReason.ERRORS,
             _join_messages([*findings, *(item.finding for item in items)]),

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from xlbridge.i18n import Text, localized_number, untranslated
+from xlbridge.record_rows import sheet_row
 from xlbridge.resources import Column, Kind
 from xlbridge.upload.lookup.row_table import LazySequence, PackedColumn
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
@@ -243,7 +244,7 @@ class PlannedRow(NamedTuple):
     def to_json(self) -> dict[str, Any]:
         """Return the row as JSON for reports."""
         return {
-            "row": self.row,
+            "row": sheet_row(self.row),
             "action": self.action.value,
             "reason": None if self.reason is None else self.reason.value,
             "record": self.record,

@@ -59,7 +59,7 @@ class ControlTotals:
     @classmethod
     def of_sheet(cls, sheet: "ValidatedSheet") -> Self:
         """Return the totals of a sheet, by Excel's row numbers."""
-        return cls(sheet.resource, sheet.rows, sheet.frame)
+        return cls(sheet.resource, sheet.record_rows, sheet.frame)
 
     @classmethod
     def of_frames(cls, resource: Resource, frames: Iterable[pd.DataFrame]) -> Self:

@@ -8,6 +8,7 @@ from typing import Any
 from xlbridge import titles
 from xlbridge.files import as_arguments, path_beside, short_path
 from xlbridge.i18n import Text, count_text, joined, untranslated
+from xlbridge.record_rows import row_text, sheet_row
 from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, list_first
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
@@ -184,7 +185,12 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
         "log_id": job.last("log_id"),
         "rows": row_counts(journal, job),
         "rejected": [
-            {"row": row.row, "cell": row.cell, "column": row.column, "message": str(row.message)}
+            {
+                "row": None if row.row is None else sheet_row(row.row),
+                "cell": row.cell,
+                "column": row.column,
+                "message": str(row.message),
+            }
             for row in rejected_now(journal, job, ledger)
             if row.has_reason
         ],
@@ -317,7 +323,7 @@ def _rejected_table(rejected: list[RejectedRow], show_column: Callable[[str], st
     lines = []
     for row in rejected:
         column = None if row.column is None else show_column(row.column)
-        address = row.cell or (f"{row.row}" if row.row else "–")
+        address = row.cell or (row_text(row.row) if row.row else "–")
         text = untranslated("  ✗ {address}  {column}: {message}").format(
             address=address, column=column or "", message=row.message
         )
@@ -372,7 +378,7 @@ def _lost_table(lost: list[LostField]) -> Table:
     """Return the table of the fields that the system has not taken, each once."""
     lines = []
     for field in lost:
-        rows = list_first(field.rows, _SHOWN_ROWS)
+        rows = list_first(list(map(row_text, field.rows)), _SHOWN_ROWS)
         sentence = _KEPT if field.kept else _LOST if field.stored is None else _CHANGED
         text = sentence.format(column=field.label, sent=field.sent, stored=field.stored, rows=rows)
         tone = Tone.OPEN if field.is_lost else Tone.PLAIN

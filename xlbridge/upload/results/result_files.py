@@ -12,6 +12,7 @@ from xlbridge import titles
 from xlbridge.errors import LocalFailure, UsageError
 from xlbridge.files import as_arguments, make_private_folder, path_beside
 from xlbridge.i18n import Text
+from xlbridge.record_rows import number_in_row, row_text
 from xlbridge.report_forms import (
     Grade,
     Heading,
@@ -161,7 +162,10 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
         )
     RejectedRows(resource, rejected, messages, raw_cells, wrong_by_index, record_numbers).write(
         target,
-        [origins.get(row, row) for row in rows],
+        [
+            row_text(number) if number_in_row(number) else number
+            for number in (origins.get(row, row) for row in rows)
+        ],
         job.origin_of_file(),
         _summary(context, job, resource, _amounts(resource, frame, numbers), reasons, target),
         [_rejected_items(items, messages, raw_cells, wrong_by_index) for items in children],

@@ -2,6 +2,7 @@
 and by the values of a column, for later sheets that link to the records.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from xlbridge.client import Client
 from xlbridge.errors import ApiError, UsageError
 from xlbridge.files import matching_files
 from xlbridge.i18n import Text
+from xlbridge.record_rows import row_text, sheet_row
 from xlbridge.resources import KEY, Resource, normalize_header
 from xlbridge.resources.findings import Severity
 from xlbridge.resources.references import SheetLink, registry_named
@@ -41,6 +43,8 @@ _SEVERITIES: Mapping[RowOutcome, Severity] = {
     RowOutcome.UNDONE: Severity.WARNING,
 }
 """Severities that colour rows."""
+
+_WORST_FIRST = [*_SEVERITIES, *(one for one in RowOutcome if one not in _SEVERITIES)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ def _remark_columns(context: UploadContext, job: Job, resource: Resource) -> "li
     """Return the status columns of the main sheet and of its child sheets."""
     source, limits = Path(job.spec.file), context.settings.limits
     (main,) = read_workbook(source, limits, job.spec.sheet).sheets
-    statuses = row_statuses(context, job)
+    statuses = _by_row(row_statuses(context, job))
     header = find_header_row(main, resource)
     header = _row_above(main, statuses) if header is None else header
     # Items in the main sheet have the status of their record.
@@ -110,6 +114,26 @@ def _remark_columns(context: UploadContext, job: Job, resource: Resource) -> "li
         item_statuses = {row: by_key[key] for row, key in item_keys if key in by_key}
         columns.append(_status_columns(cells, header, item_statuses))
     return columns
+
+
+def _by_row(statuses: Mapping[int, RowStatus]) -> dict[int, RowStatus]:
+    """Return one status for each row of a sheet: that of its record, or the worst of several with
+    their reasons and codes."""
+    found: defaultdict[int, dict[int, RowStatus]] = defaultdict(dict)
+    for record, status in statuses.items():
+        found[sheet_row(record)][record] = status
+    joined = {}
+    for row, of_row in found.items():
+        worst = min(of_row.values(), key=lambda status: _WORST_FIRST.index(status.outcome))
+        reasons = [
+            f"{row_text(record)}: {status.reason}"
+            for record, status in of_row.items()
+            if status.reason
+        ]
+        codes = " · ".join(status.code for status in of_row.values() if status.code)
+        is_one = len(of_row) == 1
+        joined[row] = worst if is_one else RowStatus(worst.outcome, "; ".join(reasons), codes)
+    return joined
 
 
 def _row_above(cells: SheetCells, rows: Iterable[int]) -> int:

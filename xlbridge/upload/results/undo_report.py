@@ -7,6 +7,7 @@ from typing import Any
 
 from xlbridge import titles
 from xlbridge.i18n import Text, count_text
+from xlbridge.record_rows import row_text, sheet_row
 from xlbridge.report_forms import (
     Grade,
     Line,
@@ -97,7 +98,7 @@ def _left_rows(journal: Journal, job: Job) -> list[LeftRow]:
 
 def left_report(left: Iterable[LeftRow], undone_before: Mapping[str, int]) -> Report:
     """Return the report of the rows that an undo leaves, by reason, and of those undone before."""
-    groups = group_by_reason((row.text, row.row) for row in left)
+    groups = group_by_reason((row.text, row_text(row.row)) for row in left)
     sentences = [
         _LEFT.format(n=count_text(len(rows)), message=reason, rows=list_first(rows, _SHOWN_ROWS))
         for reason, rows in groups.items()
@@ -179,7 +180,10 @@ def _json(
         "target": target,
         "resource": resource,
         "rows": dict(counts),
-        "left": [{"row": row.row, "reason": row.reason, "message": str(row.text)} for row in left],
+        "left": [
+            {"row": sheet_row(row.row), "reason": row.reason, "message": str(row.text)}
+            for row in left
+        ],
         "confirm": token,
         "evidence_file": None if job is None else job.last("evidence_file"),
     }

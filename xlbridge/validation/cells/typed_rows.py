@@ -160,7 +160,8 @@ def type_rows(
         in_column = cells.first_column + index
         uncalculated = [row for row, at in cells.raw.without_result if at == in_column]
         filled.kinds[np.isin(numbers, uncalculated)] = CellKind.EMPTY
-        unusable = header.unusable.get(column.name, {})
+        found_by_row = header.unusable.get(column.name, {})
+        unusable = {row: it for row, it in found_by_row.items() if row not in header.left_out}
         positions = np.searchsorted(numbers, list(unusable))
         filled.kinds[positions] = CellKind.EMPTY
         own_style = header.styles.get(column.name, reading.numbers)

@@ -131,8 +131,11 @@ class JoinedPart:
     formats: Mapping[int, str]
 
 
-def join_texts(parts: Sequence[JoinedPart], rows: Iterable[int], separator: str) -> ConvertedCells:
-    """Join the texts of several columns in each row, without empty ones.
+def join_texts(
+    parts: Sequence[JoinedPart], rows: Iterable[int], separator: str, suffix: str = ""
+) -> ConvertedCells:
+    """Join the texts of several columns in each row, without empty ones; the ``suffix`` follows
+    what is not empty.
 
     Cells that show another text than the one to be joined are unusable, such as the instalment
     1/3, which Excel makes a date.
@@ -148,7 +151,7 @@ def join_texts(parts: Sequence[JoinedPart], rows: Iterable[int], separator: str)
             if not is_shown_as_text(value, part.formats.get(row)):
                 details = {"header": quoted(part.header), "stored": text}
                 joined.unusable.setdefault(row, ("mapping-part-shown-otherwise", details))
-        joined.values[row - 1] = separator.join(texts)
+        joined.values[row - 1] = separator.join(texts) + suffix if texts else ""
     return joined
 
 
@@ -319,8 +322,8 @@ def _converted_columns(
     rows = [row for row in rows_below(found) if row not in left_out]
     split: dict[int, list[MappedColumn]] = {}
     for mapped in columns:
-        if mapped.join:
-            left, indexes = cells.first_column, [found.index(text) for text in mapped.join]
+        if mapped.join or mapped.suffix:
+            left, indexes = cells.first_column, [found.index(text) for text in mapped.sources]
             formats = formats_of(cells.raw.formats, [left + index for index in indexes])
             parts = [
                 JoinedPart(
@@ -328,9 +331,9 @@ def _converted_columns(
                     cells.columns[index],
                     {r: form for (r, c), form in formats.items() if c == left + index},
                 )
-                for text, index in zip(mapped.join, indexes, strict=True)
+                for text, index in zip(mapped.sources, indexes, strict=True)
             ]
-            yield mapped, join_texts(parts, rows, mapped.separator)
+            yield mapped, join_texts(parts, rows, mapped.separator, mapped.suffix or "")
         elif mapped.values is not None:
             column = resource.by_name[mapped.name]
             targets = {text: _to_cell(column, value) for text, value in mapped.values.items()}

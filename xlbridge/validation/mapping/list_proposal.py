@@ -1,7 +1,8 @@
 """Proposal of the lists of a sheet that has a row for each item: the key by which rows are one
 record, the columns that are the same in all rows of a record, and those of its items.
 
-Instalments that are side by side in a row, such as "Vencto 1" and "Valor 1", are items as well.
+Instalments that are side by side in a row, such as "Vencto 1" and "Valor 1", are items as well;
+those of titles are titles of their own.
 """
 
 import re
@@ -150,8 +151,12 @@ class ListProposer:
         """Return a proposal with the lists that are in the rows of the sheet, if it has some."""
         resource, base = proposal.resource, proposal.base
         is_flat = base is not None and base.title is None and not base.lists
-        if not resource.children or is_flat:
+        if is_flat or not (resource.children or _amount_of_title(resource)):
             return proposal
+        if _amount_of_title(resource) and (base is None or not base.lists or base.records):
+            titles = self._with_titles(proposal, earlier, remembered)
+            if titles is not None:
+                return titles
         known = () if base is None or not base.lists else self._present(base, KEY)
         by_name = (
             one for one in self._groups if document_words(one.key) <= known_documents(resource.name)
@@ -162,6 +167,48 @@ class ListProposer:
             if (one := self._with_items(proposal, groups, earlier, remembered)) is not None
         ]
         return max(found, key=lambda one: one.weight, default=proposal)
+
+    def _with_titles(
+        self,
+        proposal: MappingProposal,
+        earlier: Sequence[SheetMapping],
+        remembered: RememberedValues,
+    ) -> MappingProposal | None:
+        """Return the proposal of a title for each instalment, None without instalments that have
+        both due date and amount."""
+        resource, base = proposal.resource, proposal.base
+        found = self._side_by_side(resource, base).get(resource.name)
+        needed = {_DUE, _amount_of_title(resource)}
+        if found is None or any(needed - {one.name for one in block} for block in found.items):
+            return None
+        taken = {text for column in found.columns for text in column.sources}
+        known = {one.name for block in found.items for one in block}
+        own = [one for header, one in self._columns.items() if header not in taken]
+        main = propose(resource, proposal.sheet, own, (), earlier, base, remembered)
+        columns = [one for one in main.columns if one.name not in known]
+        keys = [
+            one
+            for one in (*columns, *found.items[0])
+            if one.name in resource.natural_keys and one.sources
+        ]
+        items = []
+        for number, block in enumerate(found.items, start=1):
+            named = {one.name for one in block}
+            numbered = [_numbered_key(one, number) for one in keys if one.name not in named]
+            items.append([*numbered, *block])
+        columns = [one for one in columns if one.name not in resource.natural_keys]
+        used = taken.union(main.rows, *(one.sources for one in (*columns, *keys)))
+        return replace(
+            main,
+            header=proposal.header,
+            columns=columns,
+            ignore={
+                header: proposal.ignore.get(header, main.ignore.get(header, NO_COLUMN))
+                for header in proposal.header
+                if header not in used
+            },
+            lists={resource.name: ProposedList(items)},
+        )
 
     def _present(self, mapping: SheetMapping, name: str) -> Sequence[str]:
         """Return the header of a column in the mapping of a similar sheet, if it is still there."""
@@ -350,20 +397,24 @@ class ListProposer:
     def _instalments(self, resource: Resource) -> Mapping[str, Sequence[Mapping[str, str]]]:
         """Return the headers of the instalments that are side by side, by the list: for each of
         them the columns by header."""
+        amount = _amount_of_title(resource)
         child = next((c for c in resource.children if {_DUE, _AMOUNT} <= c.by_name.keys()), None)
+        if amount is not None:
+            child = resource
         numbered: defaultdict[int, dict[str, str]] = defaultdict(dict)
         for header, column in self._columns.items() if child is not None else ():
             number = _ordinal(header)
             name = None if number is None else _instalment_column(header, column)
+            if name == _AMOUNT and amount is not None:
+                name = amount
             if number is not None and name is not None and name not in numbered[number].values():
                 numbered[number][header] = name
         blocks: list[Mapping[str, str]] = []
-        while (block := numbered.get(len(blocks) + 1)) and {_AMOUNT, _SHARE, _DUE} & {
-            *block.values()
-        }:
+        wanted = {amount or _AMOUNT, _SHARE, _DUE}
+        while (block := numbered.get(len(blocks) + 1)) and wanted & {*block.values()}:
             blocks.append(block)
         names = set(blocks[0].values()) if blocks else set()
-        is_list = child is not None and len(blocks) > 1 and {_AMOUNT, _SHARE} & names
+        is_list = child is not None and len(blocks) > 1 and (wanted - {_DUE}) & names
         return {child.sheet: blocks} if is_list and child is not None else {}
 
     def _side_by_side(
@@ -373,11 +424,12 @@ class ListProposer:
         its headers are still there, and the instalments that are numbered in the header."""
         lists: dict[str, ProposedList] = {}
         numbered = self._instalments(resource)
-        for child in resource.children:
+        for child in (*resource.children, resource):
             blocks = numbered.get(child.sheet, ())
             items: list[Sequence[ProposedColumn]] = []
             declared = None if base is None else base.lists.get(child.sheet)
-            for number in range(len(declared.items) if declared and declared.once else 0):
+            is_repeated = declared and (declared.once or child is resource)
+            for number in range(len(declared.items) if declared and is_repeated else 0):
                 known = _block_of(base, child, number)
                 headers = (
                     set(map(header_key, (t for one in known.columns for t in one.sources)))
@@ -407,6 +459,17 @@ class ListProposer:
             if items:
                 lists[child.sheet] = ProposedList(items, once=True)
         return lists
+
+
+def _amount_of_title(resource: Resource) -> str | None:
+    """Return the column with the amount of a title, None for other records."""
+    return resource.totals.amount if _DUE in resource.by_name else None
+
+
+def _numbered_key(key: ProposedColumn, number: int) -> ProposedColumn:
+    """Return the key of the title of an instalment: that of the document with its number."""
+    body = {name: it for name, it in key.body.items() if name != "link"}
+    return replace(key, body={**body, "suffix": f"/{number}"}, reason=_NUMBERED_KEY)
 
 
 def _constants(known: SheetMapping | None) -> list[ProposedColumn]:
@@ -492,6 +555,10 @@ _BY_CODE = Text(
     en="the code, which another system uses, is looked up in the registry",
 )
 _VARIES = Text(pt="muda entre as linhas de um registro", en="it differs among the rows of a record")
+_NUMBERED_KEY = Text(
+    pt="cada parcela é um título, com o número do documento e o da parcela",
+    en="each instalment is a title, with the number of the document and its own",
+)
 _NUMBERED = Text(
     pt="as parcelas estão lado a lado, numeradas no cabeçalho",
     en="the instalments are side by side, numbered in the header",

@@ -60,6 +60,12 @@ _KEY_OF_RECORD = Text(
     pt="a chave é a do registro, em columns; tire-a daqui.",
     en="the key is that of the record, in columns; remove it from here.",
 )
+_SAME_KEY = Text(
+    pt="os registros de uma linha teriam o mesmo {name}: dê a cada um, em items, um suffix próprio "
+    "ou outra coluna.",
+    en="the records of a row would have the same {name}: give each of them, in items, a suffix of "
+    "its own or another column.",
+)
 _NOT_LINKABLE = Text(
     pt="esta coluna não contém o código de um registro que possa ser procurado.",
     en="this column does not hold the code of a record that can be looked up.",
@@ -68,7 +74,7 @@ _NOT_LINKABLE = Text(
 
 def _mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[FoundMistake]:
     """Yield the columns, links, constants and target values that the resource does not accept."""
-    parts = {part.sheet: part for part in resource.children}
+    parts = {part.sheet: part for part in resource.children} | {resource.name: resource}
     base = resource.base or resource
     unlinked = {part.name: part for part in (base, *base.children)}
     for name in mapping.lists:
@@ -78,6 +84,12 @@ def _mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[FoundMistak
         target = resource if path[0] == "columns" else parts.get(str(path[1]))
         if target is not None:
             yield from _column_mistakes(path, mapped, target, unlinked[target.name])
+    items = () if mapping.records is None else mapping.records.items
+    for name in resource.natural_keys if items else ():
+        bodies = [block[name].body for block in items if name in block]
+        is_shared = any(column.name == name for column in mapping.columns)
+        if is_shared or any(bodies.count(body) > 1 or "constant" in body for body in bodies):
+            yield ("lists", resource.name), _SAME_KEY.format(name=name)
 
 
 def _column_mistakes(

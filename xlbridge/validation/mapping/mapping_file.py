@@ -81,6 +81,7 @@ class MappedColumn(
     later: The number of months after that one.
     join: The headers of the columns whose texts are joined.
     separator: The separator of joined texts; by default a space.
+    suffix: A text after each text that is not empty, such as the number of an instalment.
     constant: One value for all rows.
     link: The registry in which the record that the cell or the constant names is looked up; its
         code is used. Words with values are looked up by these.
@@ -97,6 +98,7 @@ class MappedColumn(
     later: int | str = 0
     join: Annotated[Sequence[Name], Meta(min_length=2)] = ()
     separator: str = " "
+    suffix: Name | None = None
     constant: Scalar = None
     link: Name | None = None
     down: bool = False
@@ -114,8 +116,8 @@ class MappedColumn(
     def body(self) -> Mapping[str, object]:
         """The column as in a mapping file."""
         if self.join:
-            down = {"down": True} if self.down else {}
-            return {"join": list(self.join), "with": self.separator, **down}
+            options = {key: it for key in ("suffix", "down") if (it := getattr(self, key))}
+            return {"join": list(self.join), "with": self.separator, **options}
         if self.source is None:
             link = {} if self.link is None else {"link": self.link}
             return {"constant": self.constant, **link}
@@ -125,13 +127,14 @@ class MappedColumn(
     @property
     def is_direct(self) -> bool:
         """True if the cells are used unchanged."""
-        options = self.values, self.when, self.month
+        options = self.values, self.when, self.month, self.suffix
         is_converted = self.sign in {"negative", "any"} or any(it is not None for it in options)
         return self.source is not None and not is_converted
 
 
 class MappedList(Struct, frozen=True, kw_only=True):
-    """A list of each record, whose rows are those with the same key.
+    """A list of each record, whose rows are those with the same key; named as the resource, the
+    records of each row, such as a title for each of its instalments.
 
     items: The columns of an item; one block for each of the items side by side in a row, such as
         instalments.
@@ -153,7 +156,8 @@ class MappingFile(Struct, frozen=True, kw_only=True):
     accept: The findings that are right as they are, each as CODE or CODE:COLUMN.
     rows: The headers whose words select rows, with true for the words of rows that are read, and
         false for those of rows that are left out.
-    lists: The lists of the records, if a sheet has a row for each item.
+    lists: The lists of the records, if a sheet has a row for each item; or the records of a row,
+        named as the resource, with what distinguishes them from one another.
     title: What the sheet is, such as the export of another system.
     source: Where its columns are described.
     """
@@ -189,6 +193,11 @@ class SheetMapping:
     def error(self, found: Iterable[FoundMistake]) -> UsageError:
         """Return the error that the file has mistakes, with their lines."""
         return mapping_error(self.path, [document_mistake(self.document, *each) for each in found])
+
+    @property
+    def records(self) -> MappedList | None:
+        """The records side by side in each row, None if each row is one record at most."""
+        return self.lists.get(self.resource)
 
     @property
     def links(self) -> Mapping[str, str]:
@@ -237,9 +246,10 @@ def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
 
 
 _SOURCES = ("from", "join", "constant")
-_FROM_OPTIONS = ("values", "numbers", "when", "sign", "month", "later", "link", "down")
+_FROM_OPTIONS = ("values", "numbers", "when", "sign", "month", "later", "link", "suffix", "down")
 _OF_SOURCE = dict.fromkeys(_FROM_OPTIONS, ("from",)) | {
     "with": ("join",),
+    "suffix": ("from", "join"),
     "down": ("from", "join"),
     "link": ("from", "constant"),
 }
@@ -313,8 +323,11 @@ def _bodies(content: Mapping[str, Any]) -> Iterator[tuple[YamlPath, Mapping[str,
 
 def _column_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
     """Yield columns without exactly one source, and keys that do not match their source."""
-    key = content["columns"].get(KEY, {})
-    if content.get("lists") and not {"from", "join"} & key.keys():
+    key, lists = content["columns"].get(KEY, {}), content.get("lists", {})
+    if content["resource"] in lists:
+        if len(lists) > 1:
+            yield ("lists",), _ONLY_RECORDS.format(name=content["resource"])
+    elif lists and not {"from", "join"} & key.keys():
         yield ("lists",), _KEY_NEEDED.format(key=KEY)
     for path, body in _bodies(content):
         if path[0] == "lists" and "sign" in body:
@@ -328,7 +341,7 @@ def _column_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
         for key, needed in _OF_SOURCE.items():
             if key in body and sources[0] not in needed:
                 yield (*path, key), _ONLY_WITH.format(key=key, source=", ".join(needed))
-        for key in ("numbers", "when", "sign", "month"):
+        for key in ("numbers", "when", "sign", "month", "suffix"):
             if "link" in body and key in body:
                 yield (*path, key), _NOT_WITH_LINK.format(key=key)
         known: dict[str, str] = {}
@@ -395,6 +408,10 @@ _NOT_IN_LISTS = Text(pt="sign não vale em listas.", en="sign is not valid in li
 _KEY_NEEDED = Text(
     pt="falta em columns a {key}, de uma coluna (from): as linhas com a mesma são um registro.",
     en="columns lacks the {key}, from a column: rows with the same one are one record.",
+)
+_ONLY_RECORDS = Text(
+    pt="com {name}, os registros de cada linha, não valem outras listas.",
+    en="no other lists are valid with {name}, the records of each row.",
 )
 _ONLY_OF_KEY = Text(
     pt="down só vale na {key}, com lists.", en="down is only valid in the {key}, with lists."

@@ -408,10 +408,11 @@ def _reused_body(
         elif not foreign.document_kinds():
             return None, Confidence.LOW
         return body, Confidence.HIGH
-    if len(sources) > 1 or mapped.when is not None:
+    if len(sources) > 1 or mapped.when is not None or mapped.suffix:
         if column.kind.is_text and any(one.are_dates for one in sources):
             return body, Confidence.LOW
-        return body, Confidence.MEDIUM if foreign.is_counter else Confidence.HIGH
+        is_counter = foreign.is_counter and not mapped.suffix
+        return body, Confidence.MEDIUM if is_counter else Confidence.HIGH
     share, direct = fit(column, foreign), body_of(column, foreign)
     if mapped.sign is not None and share:
         # Amounts of the other sign do not fit, and are left out.

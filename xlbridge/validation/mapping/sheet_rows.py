@@ -1,11 +1,12 @@
 """Rows of a mapped sheet: those that are left out by their words, and those of one record.
 
 A sheet may have a row for each item of a record, in which the record's own cells are repeated. The
-first row with a key becomes the record, all of them become the rows of its lists.
+first row with a key becomes the record, all of them become the rows of its lists. Or a row has
+several records side by side, such as the titles of its instalments.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -25,6 +26,7 @@ from xlbridge.validation.mapping.application import (
 from xlbridge.validation.mapping.cell_meanings import NOTHING, shown_text
 from xlbridge.validation.mapping.mapping_file import (
     HeaderCandidate,
+    MappedColumn,
     SheetMapping,
     find_header,
     value_key,
@@ -40,9 +42,9 @@ def map_sheet(
     request: ValidationRequest,
     workbook: WorkbookCells,
     format_lookup: Callable[[SheetCells], FormatLookup],
-) -> "tuple[MappedSheet, MappedLists]":
-    """Apply a mapping to the sheet of a workbook that has its header; return its records, and what
-    their lists are read from.
+) -> "tuple[Sequence[MappedSheet], MappedLists]":
+    """Apply a mapping to the sheet of a workbook that has its header; return its records, a sheet
+    for each of those that are side by side in a row, and what their lists are read from.
 
     ``format_lookup`` returns the lookup of the number formats of a sheet.
 
@@ -54,13 +56,21 @@ def map_sheet(
     left_out, findings = _rows_left_out(mapping, found)
     firsts = _first_rows(mapping, found, left_out)
     lists = MappedLists(mapping, resource, found, format_lookup(found.cells), firsts)
-    if mapping.lists:
+    if mapping.lists and mapping.records is None:
         left_out |= {row for row in rows_below(found) if row not in firsts}
-    main = map_rows(mapping.columns, resource, found, lists.formats_of, left_out | lists.repeated)
-    main.header.findings.extend([*findings, *_missing_columns(mapping, resource, main.header)])
-    main = replace(main, choice=replace(main.choice, hidden=workbook.hidden))
-    header = replace(main.header, dates=lists.dates, shares_rows=bool(mapping.lists))
-    return replace(main, header=header), lists
+    blocks = ({},) if mapping.records is None else mapping.records.items
+    records = []
+    for number, block in enumerate(blocks, start=1):
+        columns = {column.name: column for column in mapping.columns} | dict(block)
+        left = left_out | lists.repeated | lists.empty(block, blocks)
+        main = map_rows(columns.values(), resource, found, lists.formats_of, left)
+        if len(blocks) > 1:
+            lists.report_incomplete(main.header, resource, block, number)
+        main.header.findings.extend([*findings, *_missing_columns(mapping, resource, main.header)])
+        main = replace(main, choice=replace(main.choice, hidden=workbook.hidden))
+        header = replace(main.header, dates=lists.dates, shares_rows=bool(mapping.lists))
+        records.append(replace(main, header=header))
+    return records, lists
 
 
 def _missing_columns(
@@ -130,7 +140,7 @@ def _first_rows(
     A row that leaves the words empty by which its record is left out is left out as well. A key
     that is filled ``down`` is the one above.
     """
-    if not mapping.lists:
+    if not mapping.lists or mapping.records is not None:
         return {}
     (key,) = (column for column in mapping.columns if column.name == KEY)
     columns = [found.cells.columns[found.index(text)] for text in key.sources]
@@ -177,20 +187,65 @@ class MappedLists:
         height = self.found.cells.height
         texts = [keys.get(self.firsts.get(row, 0)) or "" for row in range(1, height + 1)]
         texts[self.found.position] = key.sources[0]
-        for block in declared.items:
-            columns = block.values()
-            sources = [self.found.index(text) for column in columns for text in column.sources]
-            kept = {row for row in usable if not sources or self._is_filled(row, sources)}
-            left = set(range(self.found.position + 2, height + 1)) - kept
+        for number, block in enumerate(declared.items, start=1):
+            left = set(range(self.found.position + 2, height + 1)) - usable | self.empty(
+                block, declared.items
+            )
             given = [(key, ConvertedCells([*texts]))]
-            mapped = map_rows(columns, child, self.found, self.formats_of, left, given)
+            mapped = map_rows(block.values(), child, self.found, self.formats_of, left, given)
+            if len(declared.items) > 1:
+                self.report_incomplete(mapped.header, child, block, number)
             mapped.header.findings.extend(_missing_columns(self.mapping, child, mapped.header))
             yield replace(mapped, header=replace(mapped.header, dates=self.dates, shares_rows=True))
+
+    def empty(
+        self, block: Mapping[str, MappedColumn], blocks: Sequence[Mapping[str, MappedColumn]]
+    ) -> set[int]:
+        """Return the rows that have nothing of an item but zeros, in the columns that it does not
+        share with the other ``blocks``."""
+        texts = {text for column in block.values() for text in column.sources}
+        uses = Counter(
+            text
+            for one in blocks
+            for text in {text for column in one.values() for text in column.sources}
+        )
+        columns = [self.found.cells.columns[self.found.index(t)] for t in texts if uses[t] == 1]
+        return {
+            row
+            for row in (rows_below(self.found) if columns else ())
+            if all(NOTHING.fullmatch(shown_text(column.value(row - 1))) for column in columns)
+        }
+
+    def report_incomplete(
+        self, header: Header, resource: Resource, block: Mapping[str, MappedColumn], number: int
+    ) -> None:
+        """Report the items with a due date and no amount, or the reverse, at the cell that has
+        nothing; ``number`` is that of the item, from one on."""
+        kinds = Kind.DATE, Kind.MONEY
+        pair = {
+            name: self.found.index(column.source)
+            for name, column in block.items()
+            if column.source is not None and resource.by_name[name].kind in kinds
+        }
+        rows = [row for row in rows_below(self.found) if row not in header.left_out]
+        for name, index in pair.items() if len(pair) == len(kinds) else ():
+            (other,) = (one for one in pair if one != name)
+            details = {"column": resource.by_name[name].title, "n": number}
+            details["others"] = resource.by_name[other].title
+            cells, theirs = self.found.cells.columns[index], self.found.cells.columns[pair[other]]
+            missing = {
+                row: ("mapping-item-incomplete", details)
+                for row in rows
+                if NOTHING.fullmatch(shown_text(cells.value(row - 1)))
+                and not NOTHING.fullmatch(shown_text(theirs.value(row - 1)))
+            }
+            header.unusable[name] = {**header.unusable.get(name, {}), **missing}
 
     @cached_property
     def dates(self) -> frozenset[int]:
         """Indexes of the columns with dates, each of which may prove the order of the others."""
         parts = {part.sheet: part.by_name for part in self.resource.children}
+        parts[self.resource.name] = self.resource.by_name
         return frozenset(
             self.found.index(mapped.sources[0])
             for path, mapped in self.mapping.all_columns
@@ -200,11 +255,6 @@ class MappedLists:
             ].kind
             is Kind.DATE
         )
-
-    def _is_filled(self, row: int, indexes: Iterable[int]) -> bool:
-        """Return whether any cell of a row has more than a zero."""
-        columns = self.found.cells.columns
-        return any(not NOTHING.fullmatch(shown_text(columns[i].value(row - 1))) for i in indexes)
 
     def contradictions(self) -> Iterator[Finding]:
         """Yield a finding for each cell of a record that its other rows repeat differently."""

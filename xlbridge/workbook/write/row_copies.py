@@ -72,14 +72,15 @@ class RejectedRows:
     def write(
         self,
         path: Path,
-        numbers: Sequence[int],
+        numbers: Sequence[int | str],
         origin: WorkbookOrigin,
         summary: Report,
         children: Sequence["RejectedRows"] = (),
     ) -> None:
         """Write the rows in the layout of the template, to be corrected and uploaded again.
 
-        ``numbers`` are the rows' numbers in the analyst's sheet; they are written in
+        ``numbers`` are the rows' numbers in the analyst's sheet, as texts of those of which a row
+        has several; they are written in
         ``REJECTS_COLUMNS``, the first ones, with the reasons. ``origin`` is the upload, which the
         workbook carries inside; ``summary``, the first sheet, says what became of all its rows.
         ``children`` are the rows of the records' lists.
