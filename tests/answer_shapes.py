@@ -86,6 +86,8 @@ REFUSALS: Mapping[str, Callable[[list[dict[str, str]]], tuple[int, Any]]] = {
     "list": lambda items: (400, [item["value"] for item in items]),
     "object": lambda items: (400, {"title": "Bad Request", "message": items[0]["value"]}),
     "plain text": lambda items: (400, "; ".join(item["value"] for item in items).encode()),
+    "message of a failure": lambda items: (200, {"success": False, "message": items[0]["value"]}),
+    "text as data": lambda items: (200, {"success": False, "data": items[0]["value"]}),
 }
 SUCCESSES: Mapping[str, Shape] = {
     "as the sandbox": lambda document: document,

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from environment import Xlbridge, credentials
+from lossy_proxy import LossyProxy
 from sheets import write_records
+from upload_parts import MakeClients, new_cnpj
 
 import xlbridge as xb
 from xlbridge.errors import UsageError
@@ -71,3 +73,26 @@ def test_yes_writes_to_the_embedded_sandbox_only_by_its_name(
     assert json.loads(sent.stdout)["rows"]["created"] == 1
     with xb.connect(profile="sandbox") as erp:
         assert erp.upload(xb.validate(file), yes=True).state == "done"
+
+
+@pytest.mark.parametrize(
+    ("info", "code", "told"),
+    [
+        ({"codigoDaEmpresa": 1, "ativo": "S"}, 0, ""),
+        ({"empresa": 1, "usuario": "x"}, 4, "the fields empresa, usuario are not understood"),
+        (None, 4, "answered without the user's data"),
+    ],
+)
+@pytest.mark.parametrize("command", ["whoami", "doctor", "upload"])
+def test_an_odd_answer_about_the_user_is_told_by_all_commands_alike(
+    xlbridge: Xlbridge, proxy: LossyProxy, proxy_environment: dict[str, str],
+    make_clients: MakeClients, info: object, code: int, told: str, command: str,
+) -> None:  # fmt: skip
+    def answer(_method: str, path: str, status: int, document: dict[str, Any]) -> Any:
+        return (status, {**document, "data": info}) if "sistema/info" in path else None
+
+    proxy.rewrite = answer
+    arguments = (make_clients(new_cnpj()), "--yes") if command == "upload" else ()
+    ended = xlbridge(command, *arguments, "--lang", "en", **proxy_environment)
+    assert ended.returncode == code, ended.stdout + ended.stderr
+    assert told in ended.stdout + ended.stderr

@@ -231,7 +231,7 @@ def _print_login(client: Client, answer: Authentication, form: str) -> None:
 @result_options
 def whoami_command(form: str) -> None:
     with connect(command_settings(), print_message, RetryPolicy.quick()) as client:
-        info = read_system_info(client).model_dump(mode="json")
+        info = read_system_info(client)
         environment = client.target.to_json()
     facts = [
         (_ENVIRONMENT_FIELDS.get(name, untranslated(name)), field_value(value))

@@ -78,6 +78,11 @@ from xlbridge.wire.authentication import SYSTEM_INFO, Authentication
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
+_NO_INFO = Text(
+    pt="{path} respondeu sem os dados do usuário.", en="{path} answered without the user's data."
+)
+
+
 class Client(Operations):
     """Client of one environment for one integration user. Use it as a context manager.
 
@@ -155,11 +160,22 @@ class Client(Operations):
             self._identity = f"sandbox:{self.target.system}"
         elif self._identity is None:
             address = str(parse_base_url(self.target.base_url)).rstrip("/")
-            info = self.call(SYSTEM_INFO)
-            company = None if info is None else info.codigoDaEmpresa
+            company = self.system_info().get("codigoDaEmpresa")
             name = self.target.email.casefold() if company is None else company
             self._identity = f"{address}#{name}"
         return self._identity
+
+    def system_info(self) -> Record:
+        """Return what the system tells about the user, with values of other types as they came.
+
+        Raises ``UnknownFields`` if nothing of it is understood, which must not pass for an answer
+        without a company; otherwise what ``call`` raises.
+        """
+        found = list(self.records(SYSTEM_INFO))
+        if not found:
+            message = _NO_INFO.format(path=SYSTEM_INFO.path)
+            raise TransportError(message, self.target.address_hint)
+        return found[0]
 
     def __dir__(self) -> Iterable[str]:
         return sorted({*object.__dir__(self), *super().__dir__()})

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import Any
 from urllib.request import getproxies
 
 import httpx
@@ -121,20 +122,22 @@ _CHECK_ADDRESS = Text(
 )
 
 
-def read_system_info(client: Client) -> SystemInfo:
-    """Return the system's answer about the user.
+def read_system_info(client: Client) -> dict[str, Any]:
+    """Return the system's answer about the user by its fields, with values of other types as they
+    came.
 
-    Raises ``TransportError`` also if the system rejects the request, which has nothing to correct.
+    Raises ``TransportError`` also if the system rejects the request, which has nothing to correct,
+    ``UnknownFields`` if nothing of the answer is understood.
     """
     try:
-        info: SystemInfo = client.call(SYSTEM_INFO)
+        info = client.system_info()
     except RemoteRejected as error:
         advice = Text(
             pt="Confira o endereço do ambiente {label} e as permissões do usuário.",
             en="Check the address of the environment {label} and the user's permissions.",
         ).format(label=client.target.label)
         raise TransportError(error.message, advice) from error
-    return info
+    return {name: info.get(name) for name in SystemInfo.model_fields}
 
 
 def _check_profile(profile: Profile) -> DiagnosticCheck:

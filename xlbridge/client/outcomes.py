@@ -183,8 +183,8 @@ ReadData = Callable[[Any], Any]
 
 _EXCERPT_LENGTH = 80
 _REFUSAL_LENGTH = 500
-_MESSAGE_NAMES = ("message", "mensagem", "detail", "title", "error", "erro")
-"""Names, in lower case, of the message of an object that is no envelope."""
+_MESSAGE_NAMES = ("message", "mensagem", "detail", "title", "error", "erro", "data")
+"""Names, in lower case, of the message of an object that is no envelope with errors."""
 
 _MAX_REDACTED_LENGTH = 10_000
 _BARE_MESSAGE_STATUSES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
@@ -259,7 +259,9 @@ def classify_reply(
             outcome = Rejected(reply.status_code, (ErrorDetail("", redactor.redact(message)),))
     if outcome is not None:
         return outcome
-    if text := _undocumented_refusal(reply):
+    fails = reply.is_success and envelope is not None and not envelope.success
+    may_refuse = fails or reply.status_code in _BARE_MESSAGE_STATUSES
+    if may_refuse and (text := _undocumented_refusal(reply)):
         return Doubtful(untranslated(redactor.redact(text)[:_REFUSAL_LENGTH]), refusal=True)
     if reply.has_redirect_location:
         reason = _redirect_message(reply)
@@ -369,8 +371,6 @@ def _undocumented_refusal(reply: httpx.Response) -> str | None:
 
     That is a plain text, a list of texts, or the message of another object.
     """
-    if reply.status_code not in _BARE_MESSAGE_STATUSES:
-        return None
     if content_type(reply).startswith("text/plain"):
         text = reply.text[:_MAX_REDACTED_LENGTH]
     else:
