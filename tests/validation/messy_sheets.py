@@ -233,6 +233,32 @@ def order(random: Random, number: int) -> Row:
     }
 
 
+def budget(random: Random, number: int) -> Row:
+    return {
+        "codigoDaFilial": number % 3 + 1,
+        "codigoDoCentroDeCusto": ("01.001", "01.002", "02.001", "3")[number % 4],
+        "codigoDoItemDeLancamento": ("2.01.001", "2.01.002", "2.1")[number % 3],
+        "ano": 2027,
+        "mes": number % 12 + 1,
+        "valorLimite": random.randrange(0, 10**7) / 100 if number % 9 else 0.0,
+    }
+
+
+def forecast(random: Random, number: int) -> Row:
+    begin = date(2026, 11, 1) + timedelta(days=number % 90)
+    return {
+        "codigoDaFilial": number % 2 + 1,
+        "codigoDoCliente": 1000 + number % 40,
+        "codigoDoServicoPrestado": ("14.01", "07.02", "1.07")[number % 3],
+        "valorDoServico": random.randrange(100, 10**6) / 100,
+        "dataDeInicio": begin,
+        "dataDeTermino": begin + timedelta(days=364),
+        "mesesEntreEmissoes": (1, 3, 12, 6)[number % 4],
+        "percentualDeReajuste": (4.5, 0.0, 3.1415, 10)[number % 4],
+        "emissaoAutomatica": ("Sim", "Não", "S", True)[number % 4],
+    }
+
+
 SHEETS: Mapping[str, Callable[[Random, int], Row]] = {
     "cliente": client,
     "fornecedor": supplier,
@@ -244,6 +270,8 @@ SHEETS: Mapping[str, Callable[[Random, int], Row]] = {
     "entrada": stock_entry,
     "nota-fiscal-servico": service_invoice,
     "pedido": order,
+    "planejamento": budget,
+    "previsao": forecast,
 }
 """Function that makes a row of each resource."""
 

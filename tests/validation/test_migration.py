@@ -265,3 +265,17 @@ def test_the_empty_child_sheets_of_a_template_are_not_reported(
     book.save(old)
     moved = xlbridge("template", "contasreceber", "--migrate", old, "-o", "new.xlsx", "--force")
     assert "  Other sheets are not copied: rateio." in moved.stderr.splitlines()
+
+
+def test_shifted_rows_of_a_csv_are_not_moved(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    """In the new workbook nothing would tell that 100,03 became two values."""
+    old = tmp_path / "old.csv"
+    old.write_text(
+        "codigoDaFilial,historico,valorDoLancamento,codigoDaFormaDePagamento\n"
+        "1,Aluguel,100.50,4\n1,Aluguel,100,03,\n",
+        "utf-8",
+    )
+    moved = xlbridge("template", "contasreceber", "--migrate", old, "-o", "new.xlsx")
+    assert moved.returncode == 2
+    assert "(row 3)" in moved.stderr
+    assert not (tmp_path / "new.xlsx").exists()

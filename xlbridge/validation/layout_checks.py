@@ -80,30 +80,38 @@ def _unnamed_columns(typed: TypedRows) -> Iterator[Finding]:
     """Report columns with data but without a text header, which no other check covers."""
     header, cells = typed.header, typed.cells
     reported = {finding.cell for finding in header.findings}
-    # Rows of a .csv file that are longer than its header, even by empty cells.
-    longer: list[int] = []
-    if cells.raw.widths:
-        widths = _widths(cells)
-        end = int(widths[header.row - 1])
-        is_longer = np.any([np.frombuffer(c.kinds, dtype=bool) for c in cells.columns], axis=0)
-        is_longer &= widths > end
-        longer = (np.flatnonzero(is_longer[header.row :]) + header.row + 1).tolist()
-    if longer:
-        cell = cell_address(longer[0], cells.first_column + end)
-        yield Finding(CATALOGUE["row-longer"], header.row, cell=cell, details=_row_details(longer))
+    longer = long_rows(cells, header.row)
+    if longer is not None:
+        yield longer
     for index, column in enumerate(cells.columns):
         name = column.value(header.row - 1)
         cell = cell_address(header.row, cells.first_column + index)
         if header_key(name) or cell in reported or not any(column.kinds[header.row :]):
             continue
         if isinstance(name, str):
-            if not longer:
+            if longer is None:
                 yield Finding(CATALOGUE["column-unnamed"], row=header.row, cell=cell)
         else:
             details = {"header": quoted(display(name)), "resource": typed.resource.title}
             yield Finding(
                 CATALOGUE["column-unknown"], header.row, display(name), cell, None, details
             )
+
+
+def long_rows(cells: SheetCells, header_row: int) -> Finding | None:
+    """Return the finding of the rows of a .csv file that are longer than its header, even by empty
+    cells; None if there is none."""
+    if not cells.raw.widths:
+        return None
+    widths = _widths(cells)
+    end = int(widths[header_row - 1])
+    is_longer = np.any([np.frombuffer(c.kinds, dtype=bool) for c in cells.columns], axis=0)
+    is_longer &= widths > end
+    rows = (np.flatnonzero(is_longer[header_row:]) + header_row + 1).tolist()
+    if not rows:
+        return None
+    cell = cell_address(rows[0], cells.first_column + end)
+    return Finding(CATALOGUE["row-longer"], header_row, cell=cell, details=_row_details(rows))
 
 
 def short_rows(typed: TypedRows, non_records: Collection[int]) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from xlbridge.resources import Catalogue, Fingerprint, Resource
 from xlbridge.settings import Headers, WorkbookLimits
 from xlbridge.validation.headers.header_row import find_header_row, header_key, match_header
 from xlbridge.validation.headers.sheet_choice import choose_sheet
+from xlbridge.validation.layout_checks import long_rows
 from xlbridge.workbook import CellPosition, cell_address, column_letters
 from xlbridge.workbook.read import SheetCells, WorkbookCells, read_workbook
 from xlbridge.workbook.write import MigratedColumn, OlderWorkbook, as_xlsx
@@ -45,11 +46,12 @@ def migrate(
     """Write the rows of a workbook into a new workbook of the resource's current template.
 
     Values stay unchanged and are not validated. Raises ``WorkbookRefused`` if the source cannot be
-    read, ``UsageError`` if it has no header row of the resource, or one with a repeated column, or
-    if the target cannot be written.
+    read, ``UsageError`` if it has no header row of the resource, one with a repeated column or
+    below it rows of a .csv file that are longer, or if the target cannot be written.
     """
-    with as_xlsx(source, [] if sheet is None else [sheet], limits) as xlsx:
-        workbook = read_workbook(xlsx, limits, sheet)
+    workbook = read_workbook(source, limits, sheet)
+    sheets, known = ([], workbook) if sheet is None else ([sheet], None)
+    with as_xlsx(source, sheets, limits, known) as xlsx:
         layout = _FIRST_LAYOUT if resource.changes else resource.layout
         found = Fingerprint.parse(workbook.fingerprint)
         if found is not None and found.resource == resource.name:
@@ -106,9 +108,12 @@ def _plan_columns(
     """Return the columns to write, those of the resource and the analyst's own, and the headers of
     removed columns with their numbers of filled cells."""
     header = match_header(cells, position, earlier)
-    doubled = [f for f in header.findings if f.kind.code == "column-duplicate"]
-    if doubled:
-        raise UsageError(doubled[0].message, doubled[0].hint)
+    confused = [f for f in header.findings if f.kind.code == "column-duplicate"]
+    # The values of such rows are in the wrong columns.
+    if longer := long_rows(cells, position + 1):
+        confused.append(longer)
+    if confused:
+        raise UsageError(confused[0].message, confused[0].hint)
     pairs = zip(earlier.columns, resource.columns, strict=True)
     current = {old.name: new.name for old, new in pairs}
     names = {index: current[name] for name, index in header.columns.items()}
