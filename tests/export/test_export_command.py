@@ -261,6 +261,13 @@ def test_the_cover_is_in_the_users_language(tmp_path: Path, configured: RunningS
     assert {cell.alignment.horizontal for row in rows for cell in row[1:] if cell.value} == {
         "right"
     }
+    # A native chart of the amounts beside each total.
+    shown = [chart.series[0].val.numRef.f for chart in book.worksheets[0]._charts]
+    assert len(shown) >= 3
+    (of_months,) = [area for area in shown if area.startswith(f"'Export cover'!$C${months + 1}:")]
+    last = int(of_months.rpartition("$")[2])
+    assert last > months
+    assert book.worksheets[0].cell(last, 1).value != "Total"
 
 
 @pytest.mark.parametrize("name", LISTINGS)

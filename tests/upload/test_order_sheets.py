@@ -288,8 +288,8 @@ def test_the_status_copy_has_the_numbers_of_the_orders(
     items = load_workbook(copy)["produtos"]
     assert items.max_row == 5
     header = [one.value for one in items[1]]
-    assert header[-3:] == [column.en for column in STATUS_COLUMNS]
-    statuses = [(row[0].value, *[one.value for one in row[-3:]]) for row in items.iter_rows(2)]
+    assert header[-4:] == [column.en for column in STATUS_COLUMNS]
+    statuses = [(row[0].value, *[one.value for one in row[-4:-1]]) for row in items.iter_rows(2)]
     assert statuses == [(one, "accepted", None, numbers[one]) for one in known for _ in range(2)]
 
 
@@ -303,13 +303,13 @@ def test_items_of_a_rejected_order_are_marked_in_status_copies(
     copy, again = tmp_path / "situacao.xlsx", tmp_path / "situacao-2.xlsx"
     run("upload", make_orders([good, bad], unknown), "--yes", "--annotate", copy)
     items = load_workbook(copy)["produtos"]
-    statuses = [(row[-3].value, "produtos!B5" in str(row[-2].value)) for row in items.iter_rows(2)]
+    statuses = [(row[-4].value, "produtos!B5" in str(row[-3].value)) for row in items.iter_rows(2)]
     assert statuses == [("accepted", False)] * 2 + [("rejected", True)] * 2
     assert [str(area) for one in items.conditional_formatting for area in one.cells.ranges] != []
     run("upload", copy, "--yes", "--annotate", again)
     once_more = load_workbook(again)["produtos"]
     assert once_more.max_column == items.max_column
-    states = [row[-3].value for row in once_more.iter_rows(2)]
+    states = [row[-4].value for row in once_more.iter_rows(2)]
     assert states == ["unchanged"] * 2 + ["rejected"] * 2
 
 

@@ -28,6 +28,6 @@ def test_rows_are_sent_and_their_status_is_written_to_a_copy(
         write_xlsb(write_rows(tmp_path / "a.xlsx", HEADER, [row]), path)
     job = Uploads(context, client).run(write_job(context, client, path, "direct"), YES)
     write_status_copy(context, job, copy)
-    sheet = openpyxl.load_workbook(copy).worksheets[0]
+    sheet = openpyxl.load_workbook(copy).worksheets[1]
     assert [cell.value for cell in sheet[1]] == [*HEADER, *(column.en for column in STATUS_COLUMNS)]
     assert [cell.value for cell in sheet[2]][:4] == [*row, "accepted"]

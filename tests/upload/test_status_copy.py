@@ -24,7 +24,7 @@ def statuses_of(sheet: Worksheet) -> dict[int, tuple[object, ...]]:
     header = [cell.value for cell in sheet[3]]
     first = header.index(STATUS_COLUMNS[0].en) + 1
     return {
-        row: tuple(sheet.cell(row, first + offset).value for offset in range(3))
+        row: tuple(sheet.cell(row, first + offset).value for offset in range(4))
         for row in range(4, sheet.max_row + 1)
     }
 
@@ -42,14 +42,26 @@ def test_a_status_copy_has_statuses_reasons_and_codes(
     assert sheet["A1"].value == "Clientes novos"
     code = client.registry.clients.list(cnpjcpf=fresh).codigoDoCliente
     statuses = statuses_of(sheet)
-    assert statuses[4] == ("accepted", None, str(code))
+    assert statuses[4] == ("accepted", None, str(code), None)
     assert (statuses[5][0], statuses[5][2]) == ("rejected", None)
     assert "já está cadastrado" in str(statuses[5][1])
+    assert statuses[5][3] == "Correct the coloured cells."
+    # The reason is also where the cell is.
+    assert sheet["C5"].comment is not None
+    assert "Correct the coloured cells." in sheet["C5"].comment.text
+    summary = load_workbook(copy).worksheets[0]
+    assert (summary.title, summary["A1"].value) == (
+        "Upload summary",
+        f"Summary of the upload {job.id}",
+    )
+    lines = {row[0].value: row[1].value for row in summary.iter_rows(min_row=4)}
+    assert lines["Total"] == 1
+    assert str(summary["A3"].value).endswith(f"xlbridge retry {copy.name}")
     [coloured] = sheet.conditional_formatting
-    assert [str(area) for area in coloured.cells.ranges] == ["A5:F5"]
+    assert [str(area) for area in coloured.cells.ranges] == ["A5:G5"]
     assert str(coloured.rules[0].dxf.fill.bgColor.rgb) == f"FF{ERROR_FILL}"
-    assert [sheet.column_dimensions[letter].width for letter in "DEF"] == [18, 60, 22]
-    assert sheet.auto_filter.ref == "A3:F5"
+    assert [sheet.column_dimensions[letter].width for letter in "DEFG"] == [18, 60, 22, 50]
+    assert sheet.auto_filter.ref == "A3:G5"
     # The reason is the message of the system; the analyst edits the cells next to it.
     assert [cell.quotePrefix for cell in sheet[5][3:5]] == [True, True]
     again = validate_workbook(copy, context.catalogue)

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from xlbridge import files
 from xlbridge.errors import NO_FILE, UsageError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.workbook.encryption import OLE_START, decrypted, is_encrypted_package
 
 TEMPLATE_PROPERTY = "xlbridge-template"
@@ -109,6 +109,7 @@ STATUS_COLUMNS = (
     Text(pt="Situação no envio", en="State in the upload"),
     Text(pt="Motivo", en="Reason"),
     Text(pt="Código no sistema", en="Code in the system"),
+    Text(pt="O que fazer", en="What to do"),
 )
 """Columns that a status copy adds after the data; not columns of the resource."""
 
@@ -176,6 +177,11 @@ class WorkbookOrigin:
     export: str = ""
     job: str = ""
     copy: bool = False
+
+    @property
+    def summary_title(self) -> Text:
+        """Title of the first sheet, which says what became of the upload."""
+        return joined([UPLOAD_SUMMARY_TITLE, untranslated(self.job)], "")
 
     @classmethod
     def of(cls, path: Path) -> "WorkbookOrigin | None":

@@ -77,6 +77,9 @@ def test_amounts_are_numbers_and_exact(tmp_path: Path, month: Proof) -> None:
     book = written(tmp_path, month)
     (october,) = [line for line in lines(book, "Control totals") if line[0] == "10/2026"]
     assert october[1:] == [5, 0, 5, 0, 6170.5, 0, 6170.51, 0.01]
+    # What was sent of each resource is a picture on the first page, too.
+    charts = book.worksheets[0]._charts
+    assert {one.series[0].val.numRef.f.partition("!$")[2][0] for one in charts} == {"D"}
     day = [line for line in lines(book, "Control totals") if line[0] == datetime(2026, 10, 31)]
     assert len(day) == 1
 

@@ -504,6 +504,7 @@ def _total_tables(proof: Proof) -> Iterator[Table]:
             none=_NO_TOTALS,
             title=title,
             about=about,
+            bars=[headings.index(_SENT)] if amounts and not table.by_day else (),
         )
 
 
@@ -589,7 +590,11 @@ def _summary_table(proof: Proof) -> Table:
         ),
         lines=lines,
         none=_NO_TOTALS,
+        bars=[_SENT_COLUMN] if any(one.amount for one in proof.resources) else (),
     )
+
+
+_SENT_COLUMN = 3
 
 
 def _signature_table() -> Table:

@@ -1,52 +1,35 @@
 """Reports of jobs of any kind, and evidence: rejects workbook, page on an upload in doubt."""
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xlbridge import titles
 from xlbridge.errors import LocalFailure, UsageError
-from xlbridge.files import as_arguments, make_private_folder, path_beside
+from xlbridge.files import make_private_folder, path_beside
 from xlbridge.i18n import Text
 from xlbridge.record_rows import number_in_row, row_text
 from xlbridge.report_forms import (
-    Grade,
-    Heading,
-    Line,
     Report,
     ReportForms,
-    Table,
-    Tone,
-    Value,
-    group_by_reason,
 )
-from xlbridge.resources import Fingerprint, Mode, Resource
+from xlbridge.resources import Fingerprint, Mode
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, REJECTS_INFIX, Job, State, file_hash
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.planning.planned_row import PlannedRow
-from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.doubt_report import doubt_report
 from xlbridge.upload.results.report import job_json, upload_report
-from xlbridge.upload.results.row_ledger import RowLedger, messages_of
+from xlbridge.upload.results.row_ledger import messages_of
 from xlbridge.upload.results.undo_report import undo_json, undo_report
+from xlbridge.upload.results.upload_summary import UploadRows, upload_summary
 from xlbridge.upload.results.verdict import (
-    REJECTED_AS_A_WHOLE,
-    RejectedRow,
-    RowOutcome,
     item_column,
     parse_item_column,
-    without_values,
 )
 from xlbridge.workbook import WorkbookOrigin
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from xlbridge.upload.lookup.row_table import RowValues
     from xlbridge.upload.payload import ChildRows
     from xlbridge.workbook.read import SheetCells
@@ -128,13 +111,8 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     from xlbridge.workbook.write import RejectedRows
 
     resource = context.catalogue.named(job.spec.resource)
-    planned = context.journal.plan_of(job)
-    numbers = [row.row for row in planned] or list(job.spec.rows)
-    content = job.spec.planned or job.spec.payload
-    frame = frame_of_payload(context, resource, content, len(numbers))
-    rejections = messages_of(context.journal, job)
-    wrong = _wrong_columns(resource, rejections, planned)
-    reasons = _reasons(resource, job, rejections, planned, wrong)
+    sent = UploadRows.of(context, job, frame_of_payload)
+    frame, planned, numbers, reasons = sent.frame, sent.planned, sent.numbers, sent.reasons
     positions = [at for at, row in enumerate(numbers) if row in reasons]
     rejected = frame.iloc[positions].reset_index(drop=True)
     rows = [numbers[at] for at in positions]
@@ -146,7 +124,7 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
         if planned and planned[at].raw_cells
     }
     record_numbers = [planned[at].number for at in positions] if planned else []
-    wrong_by_index = {index: wrong[row] for index, row in enumerate(rows) if wrong.get(row)}
+    wrong_by_index = {i: sent.wrong[row] for i, row in enumerate(rows) if sent.wrong.get(row)}
     children: Iterable[ChildRows] = child_rows(resource, rejected)
     listed, words = _names_of_records(context, job, numbers)
     for index, at in enumerate(positions):
@@ -167,7 +145,7 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
             for number in (origins.get(row, row) for row in rows)
         ],
         job.origin_of_file(),
-        _summary(context, job, resource, _amounts(resource, frame, numbers), reasons, target),
+        upload_summary(context, job, sent, target),
         [_rejected_items(items, messages, raw_cells, wrong_by_index) for items in children],
     )
 
@@ -239,168 +217,6 @@ def _rejected_items(
                 raw_item_cells[row][item[2]] = contents[name]
     item_messages = [messages[position] for position, _ in items.item_keys]
     return RejectedRows(items.resource, items.frame, item_messages, raw_item_cells, wrong_items)
-
-
-def _wrong_columns(
-    resource: Resource, rejections: Sequence[RejectedRow], planned: Sequence[PlannedRow]
-) -> dict[int, set[str]]:
-    """Return the columns that were rejected, could not be parsed, or differ from the system, by
-    rows."""
-    wrong: defaultdict[int, set[str]] = defaultdict(set)
-    for rejected in rejections:
-        column = rejected.column
-        if rejected.row is None or column is None:
-            continue
-        if column in resource.by_name or parse_item_column(column):
-            wrong[rejected.row].add(column)
-    for row in planned:
-        wrong[row.row].update(row.raw_cells, resource.by_name.keys() & row.differences)
-    return wrong
-
-
-def _reasons(
-    resource: Resource,
-    job: Job,
-    rejections: Sequence[RejectedRow],
-    planned: Sequence[PlannedRow],
-    wrong: Mapping[int, Collection[str]],
-) -> dict[int, tuple[str, str]]:
-    """Return the reason and what to do of each row that was rejected or held, except rows that are
-    not records."""
-    reasons: dict[int, tuple[str, str]] = {}
-    for row in planned:
-        if row.action is RowAction.HELD and row.reason not in {None, RowReason.NO_RECORD}:
-            remedy = None if row.reason is None else row.reason.remedy
-            coloured = _CORRECT_CELLS if wrong.get(row.row) else _CORRECT_ROW
-            text = (remedy or coloured).format(job=row.job or "–")
-            reason = _titled(resource, row.full_text(resource.by_path, _NO_REMEDIES))
-            reasons[row.row] = _sentence(reason), _sentence(str(text))
-    found: defaultdict[int, list[str]] = defaultdict(list)
-    for rejected in rejections:
-        if rejected.row is not None:
-            column = resource.column_at(rejected.column or "")
-            is_item = parse_item_column(rejected.column or "") is not None
-            label = str(column.title) if column is not None and not is_item else rejected.label
-            found[rejected.row].append(": ".join(filter(None, (label, str(rejected.message)))))
-    for number, messages in found.items():
-        coloured = _CORRECT_CELLS if wrong.get(number) else _CORRECT_ROW
-        reasons[number] = "; ".join(messages), str(coloured)
-    if job.state is State.REJECTED:
-        whole = str(REJECTED_AS_A_WHOLE), str(_CORRECT_OTHERS)
-        sent = {row: reasons.get(row, whole) for row in job.spec.rows}
-        held = {row: text for row, text in reasons.items() if row not in found}
-        reasons = {**held, **sent}
-    return reasons
-
-
-_NO_REMEDIES: Mapping[RowReason, Text] = {}
-_CORRECT_CELLS = Text(pt="Corrija as células coloridas.", en="Correct the coloured cells.")
-_CORRECT_ROW = Text(
-    pt="Corrija a linha pelo que o motivo diz.", en="Correct the row as the reason says."
-)
-_CORRECT_OTHERS = Text(
-    pt="Nada nesta linha: ela vai de novo junto com as outras.",
-    en="Nothing in this row: it is sent again with the others.",
-)
-
-
-_NAME = re.compile(r"\b\w*[a-z][A-Z]\w*|\b\w+(?=:)")
-"""Name of a column: a word with a hump, or one before a colon."""
-
-
-def _titled(resource: Resource, text: str) -> str:
-    """Return a text with titles for the names of columns."""
-    titles_of = {column.name: str(column.title) for column in resource.by_path.values()}
-    return _NAME.sub(lambda name: titles_of.get(name[0], name[0]), text)
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _amounts(
-    resource: Resource, frame: "pd.DataFrame", numbers: Sequence[int]
-) -> dict[int, Decimal] | None:
-    """Return the amount of each row by its number, None if the resource has no amounts."""
-    name = resource.totals.amount
-    if name is None or name not in frame:
-        return None
-    values = frame[name].astype(object).where(frame[name].notna(), 0)
-    return dict(zip(numbers, (Decimal(str(round(value, 2))) for value in values), strict=True))
-
-
-def _summary(
-    context: UploadContext,
-    job: Job,
-    resource: Resource,
-    amounts: Mapping[int, Decimal] | None,
-    reasons: Mapping[int, tuple[str, str]],
-    target: Path,
-) -> Report:
-    """Return what became of the rows of an upload, in rows and money, and the rejected ones by
-    reason."""
-    changes = RowLedger.of(context.journal, job).rows_of(job)
-    outcomes = {row: one.outcome for row, one in changes.items() if one.is_record}
-
-    def line(label: Text | str, rows: Collection[int], tone: Tone = Tone.PLAIN) -> Line:
-        money: tuple[Value, ...] = ()
-        if amounts is not None:
-            money = (sum((amounts.get(row, _ZERO) for row in rows), _ZERO),)
-        return Line((label, len(rows), *money), tone)
-
-    headings = [Heading(titles.ROWS)]
-    if amounts is not None:
-        headings.append(Heading(_AMOUNT, 18))
-    by_outcome = group_by_reason((outcome, row) for row, outcome in outcomes.items())
-    # Messages that differ only in values are one reason.
-    by_reason = group_by_reason((without_values(text), row) for row, (text, _) in reasons.items())
-    refused = [
-        line(reasons[rows[0]][0] if len(rows) == 1 else reason, rows, Tone.OPEN)
-        for reason, rows in sorted(by_reason.items(), key=lambda one: -len(one[1]))
-    ]
-    return Report(
-        verdict=_OPEN_ROWS.format(n=len(reasons), all=len(outcomes)),
-        grade=Grade.WARNING,
-        facts=[
-            (titles.FILE, Path(job.spec.file).name),
-            (titles.RESOURCE, str(resource.title)),
-            (titles.ENVIRONMENT, job.spec.profile),
-        ],
-        tables=[
-            Table(
-                sheet=_ROWS_SENT,
-                headings=(Heading(titles.STATE, _REASON_WIDTH), *headings),
-                lines=[
-                    *(
-                        line(outcome.count_title, by_outcome[outcome])
-                        for outcome in RowOutcome
-                        if outcome in by_outcome
-                    ),
-                    line(titles.TOTAL, list(outcomes), Tone.SUM),
-                ],
-            ),
-            Table(
-                sheet=_ROWS_SENT,
-                headings=(Heading(titles.REASON, _REASON_WIDTH), *headings),
-                lines=[*refused, line(titles.TOTAL, list(reasons), Tone.SUM)],
-            ),
-        ],
-        next_steps=[_SEND_AGAIN.format(file=as_arguments(Path(target.name)))],
-    )
-
-
-_ZERO = Decimal(0)
-_REASON_WIDTH = 60
-_AMOUNT = Text(pt="Valor (R$)", en="Amount (R$)")
-_ROWS_SENT = Text(pt="Linhas do envio", en="Rows of the upload")
-_OPEN_ROWS = Text(
-    pt="{n} de {all} {all:linha ficou|linhas ficaram} por resolver.",
-    en="{n} of {all} {all:row is|rows are} open.",
-)
-_SEND_AGAIN = Text(
-    pt="Corrija as linhas na planilha ao lado, salve, e envie só elas: xlbridge retry {file}",
-    en="Correct the rows in the next sheet, save, and send only these: xlbridge retry {file}",
-)
 
 
 def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:

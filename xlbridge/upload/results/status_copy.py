@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Client
 from xlbridge.errors import ApiError, UsageError
@@ -22,16 +23,17 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, Job, State, file_hash
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.snapshot import Moment, RecordMatching, Snapshot
-from xlbridge.upload.payload import sent_rows
+from xlbridge.upload.payload import frame_of_payload, sent_rows
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.verdict import RowOutcome
 from xlbridge.validation.cells import display
 from xlbridge.validation.headers import child_cells, find_header_row, header_key, key_column
-from xlbridge.workbook import STATUS_COLUMNS, WorkbookOrigin
+from xlbridge.workbook import STATUS_COLUMNS, WorkbookOrigin, cell_address
 from xlbridge.workbook.read import CellColumn, SheetCells, read_workbook
 from xlbridge.workbook.write import as_xlsx
 
 if TYPE_CHECKING:
+    from xlbridge.upload.results.upload_summary import UploadRows
     from xlbridge.workbook.edit import RemarkColumns
 
 
@@ -47,9 +49,12 @@ _SEVERITIES: Mapping[RowOutcome, Severity] = {
 _WORST_FIRST = [*_SEVERITIES, *(one for one in RowOutcome if one not in _SEVERITIES)]
 
 
+_NOTHING: Mapping[Any, str] = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class RowStatus:
-    """Status columns of a row: what became of it, the reason, and the code of its record."""
+    """Status of a row: what became of it, the reason, and the code of its record."""
 
     outcome: RowOutcome
     reason: str = ""
@@ -69,21 +74,24 @@ def write_status_copy(
         store_remote_codes(context, client, job)
     source = Path(job.spec.file)
     job.require_unchanged()
-    resource = context.catalogue.named(job.spec.resource)
-    from xlbridge.workbook.edit import write_remark_columns  # Imported here, as it loads lxml.
+    # Imported here, as they load pandas and lxml.
+    from xlbridge.upload.results.upload_summary import UploadRows, upload_summary
+    from xlbridge.workbook.edit import write_remark_columns
 
     with as_xlsx(source, [job.spec.sheet], context.settings.limits) as workbook:
-        sheets = _remark_columns(context, job, resource)
+        sent = UploadRows.of(context, job, frame_of_payload)
+        sheets = _remark_columns(context, job, sent)
+        summary = upload_summary(context, job, sent, target)
         origin, carried = job.origin_of_file(copy=True), WorkbookOrigin.of(source)
         if carried is not None and carried.system:
             # Its record numbers stay those of the system that it was exported from.
             origin = replace(origin, system=carried.system)
-        write_remark_columns(workbook, target, sheets, origin.properties())
+        write_remark_columns(workbook, target, sheets, origin, summary)
 
 
-def _remark_columns(context: UploadContext, job: Job, resource: Resource) -> "list[RemarkColumns]":
+def _remark_columns(context: UploadContext, job: Job, sent: "UploadRows") -> "list[RemarkColumns]":
     """Return the status columns of the main sheet and of its child sheets."""
-    source, limits = Path(job.spec.file), context.settings.limits
+    source, limits, resource = Path(job.spec.file), context.settings.limits, sent.resource
     (main,) = read_workbook(source, limits, job.spec.sheet).sheets
     statuses = _by_row(row_statuses(context, job))
     header = find_header_row(main, resource)
@@ -99,7 +107,15 @@ def _remark_columns(context: UploadContext, job: Job, resource: Resource) -> "li
         if row in statuses
         for item in items
     }
-    columns = [_status_columns(main, header, of_items | statuses)]
+    to_do = {row: text for row, (_, text) in sent.reasons.items()}
+    notes = {
+        job.spec.cell(row, name) or cell_address(row, main.first_column): text
+        for row, (reason, what_to_do) in sent.reasons.items()
+        if row in statuses and statuses[row].outcome in _SEVERITIES
+        for name in sent.wrong.get(row) or ("",)
+        for text in ["\n".join(filter(None, (statuses[row].reason or reason, what_to_do)))]
+    }
+    columns = [_status_columns(main, header, of_items | statuses, to_do, notes)]
     position = job.spec.columns.get(KEY, NO_POSITION)
     if position == NO_POSITION or in_main:
         return columns
@@ -144,9 +160,16 @@ def _row_above(cells: SheetCells, rows: Iterable[int]) -> int:
 
 
 def _status_columns(
-    cells: SheetCells, header: int, statuses: Mapping[int, RowStatus]
+    cells: SheetCells,
+    header: int,
+    statuses: Mapping[int, RowStatus],
+    to_do: Mapping[int, str] = _NOTHING,
+    notes: Mapping[str, str] = _NOTHING,
 ) -> "RemarkColumns":
-    """Return the status columns of a sheet; ``header`` is the zero-based header row."""
+    """Return the status columns of a sheet; ``header`` is the zero-based header row.
+
+    ``to_do`` has what to do in rows that are open, ``notes`` those of cells by address.
+    """
     from xlbridge.workbook.edit import RemarkColumns
 
     names = [header_key(cell) for cell in cells.row(header)]
@@ -157,7 +180,12 @@ def _status_columns(
         header + 1,
         list(map(str, STATUS_COLUMNS)),
         {
-            row: (str(status.outcome.text), status.reason, status.code)
+            row: (
+                str(status.outcome.text),
+                status.reason,
+                status.code,
+                to_do.get(row, "") if status.outcome in _SEVERITIES else "",
+            )
             for row, status in statuses.items()
         },
         None if earlier is None else cells.first_column + earlier,
@@ -166,6 +194,7 @@ def _status_columns(
             for row, status in statuses.items()
             if status.outcome in _SEVERITIES
         },
+        notes,
     )
 
 

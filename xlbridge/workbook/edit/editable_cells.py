@@ -45,7 +45,7 @@ _ELEMENT_ORDER = [
     "tableStyles", "colors", "extLst",
 ]  # fmt: skip
 
-_GENERAL, _DATE, _TEXT = 0, 14, 49
+_GENERAL, _AMOUNT, _DATE, _TEXT = 0, 4, 14, 49
 _DATE_FORMATS = frozenset({14, 15, 16, 17, 22})
 _LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
 
@@ -128,6 +128,10 @@ class WorkbookStyles:
         code = format_code(*map(str, self._number_format(style)))
         is_other = self._shows_text(style) or is_date_or_time(code) or scale_factor(code) != 1
         return self._with_number_format(style, _GENERAL) if is_other else style
+
+    def for_amount(self, style: int) -> int:
+        """Return a style that displays amounts, like ``style`` otherwise."""
+        return self._with_number_format(style, _AMOUNT)
 
     def for_text(self, style: int) -> int:
         """Return a style that keeps typed digits as text, like ``style`` otherwise."""

@@ -321,10 +321,13 @@ class SheetList:
         if calculation is not None:
             calculation.set("fullCalcOnLoad", "1")
 
-    def add_summary_sheet(self, title_rows: str) -> str:
-        """Return the name of the summary sheet, which is appended unless it exists.
+    def add_summary_sheet(
+        self, title_rows: str, wanted: str = SUMMARY_SHEET, *, first: bool = False
+    ) -> str:
+        """Return the name of the summary sheet, which is added unless it exists: as the last, or
+        the ``first`` one.
 
-        ``title_rows`` are repeated on each printed page.
+        ``title_rows`` are repeated on each printed page. A new one is called as ``wanted``.
         """
         for item in self._root.findall("{*}definedNames/*"):
             if item.get("name") == SUMMARY_NAME and item.get("localSheetId", "").isdigit():
@@ -332,8 +335,8 @@ class SheetList:
                     return str(self._all()[index].get("name"))
                 break
         used = {str(sheet.get("name")).casefold() for sheet in self._all()}
-        numbered = (f"{SUMMARY_SHEET} {number}" for number in range(2, len(used) + 3))
-        candidates = (SUMMARY_SHEET, *numbered)
+        numbered = (f"{wanted} {number}" for number in range(2, len(used) + 3))
+        candidates = (wanted, *numbered)
         unused = next(candidate for candidate in candidates if candidate.casefold() not in used)
         part = self._package.unused_name("xl/worksheets/xlbridge{}.xml")
         identity = self._package.add_part(part, _SHEET_TYPE, self._package.workbook, "worksheet")
@@ -341,7 +344,12 @@ class SheetList:
         numbers = (int(sheet.get("sheetId", "0")) for sheet in self._all())
         sheet = xml.add_child(self._sheets, "sheet", name=unused, sheetId=str(max(numbers) + 1))
         sheet.set(next(key for key in last.attrib if key.endswith("}id")), identity)
-        sheet_id = str(len(self._all()) - 1)
+        sheet_id = "0" if first else str(len(self._all()) - 1)
+        if first:
+            self._sheets.insert(0, sheet)
+            for item in self._root.findall("{*}definedNames/*"):
+                if (index := item.get("localSheetId", "")).isdigit():
+                    item.set("localSheetId", str(int(index) + 1))
         self._define(_PRINT_TITLES, sheet_id, f"'{unused}'!{title_rows}")
         self._define(SUMMARY_NAME, sheet_id, f"'{unused}'!$A$1", hidden="1")
         return unused

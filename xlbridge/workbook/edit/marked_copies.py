@@ -7,7 +7,8 @@ that styles, stored results of formulas, pictures and everything else stay uncha
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
 from textwrap import wrap
@@ -16,6 +17,7 @@ from lxml import etree
 
 from xlbridge import titles
 from xlbridge.i18n import Text
+from xlbridge.report_forms import Report, Tone
 from xlbridge.resources.findings import SEVERITY_WORDS, Finding, Severity, show_invisible
 from xlbridge.workbook import style
 from xlbridge.workbook.address import cell_address, cell_position, column_letters
@@ -31,7 +33,7 @@ from xlbridge.workbook.edit.editable_package import (
     edit_sheet_without_cells,
     merged_ranges,
 )
-from xlbridge.workbook.signature import SUMMARY_TITLE
+from xlbridge.workbook.signature import SUMMARY_TITLE, UPLOAD_SUMMARY_SHEET, WorkbookOrigin
 
 MAX_SHOWN = 10_000
 """Maximum number of findings that are marked and listed."""
@@ -326,7 +328,7 @@ def _add_row(
 
 
 _VALUE_ELEMENTS = frozenset({"v", "is", "f"})
-_REMARK_WIDTHS = (18, 60, 22)
+_REMARK_WIDTHS = (18, 60, 22, 50)
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +337,8 @@ class RemarkColumns:
 
     ``remarks`` maps Excel's row numbers to texts, one for each of ``titles``, which are written in
     ``header_row``. The columns follow the last filled one, or replace those of an earlier copy
-    from the zero-based ``first_column`` on. The rows of ``severities`` are coloured.
+    from the zero-based ``first_column`` on. The rows of ``severities`` are coloured; ``notes`` are
+    comments of cells by address.
     """
 
     sheet: str
@@ -344,16 +347,21 @@ class RemarkColumns:
     remarks: Mapping[int, Sequence[str]]
     first_column: int | None = None
     severities: Mapping[int, Severity] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_remark_columns(
-    source: Path, target: Path, sheets: Sequence[RemarkColumns], properties: Mapping[str, str]
+    source: Path,
+    target: Path,
+    sheets: Sequence[RemarkColumns],
+    origin: WorkbookOrigin,
+    summary: Report,
 ) -> None:
     """Write a copy of ``source`` with remarks on the rows of some of its sheets.
 
-    The copy has the custom ``properties`` of documents. The sheet's filter, which is added if
-    needed, includes the new columns. Raises ``WorkbookRefused`` if the workbook cannot be copied,
-    ``UsageError`` if the copy cannot be written.
+    The copy begins with the ``summary`` of the upload, and carries ``origin``. The sheet's filter,
+    which is added if needed, includes the new columns. Raises ``WorkbookRefused`` if the workbook
+    cannot be copied, ``UsageError`` if the copy cannot be written.
     """
     with edit_package(source) as package:
         styles = WorkbookStyles(package)
@@ -399,9 +407,64 @@ def write_remark_columns(
                     xml.find_or_insert(root, "autoFilter", SHEET_ORDER).set("ref", area)
                 severities = {f"A{row}": severity for row, severity in sheet.severities.items()}
                 _colour_cells(root, severities, styles, last)
+                if sheet.notes or package.related(part, "comments"):
+                    replace_comments(package, part, root, sheet.notes)
+        _replace_upload_summary(package, styles, replace(summary, title=origin.summary_title))
         styles.save()
-        package.set_properties(properties)
+        package.set_properties(origin.properties())
         package.save(target)
+
+
+_LABEL_WIDTH = 60
+
+
+def _replace_upload_summary(
+    package: EditablePackage, styles: WorkbookStyles, report: Report
+) -> None:
+    """Add or replace the first sheet, which says what became of the upload, and activate it."""
+    sheets = SheetList(package)
+    name = sheets.add_summary_sheet("$1:$1", str(UPLOAD_SUMMARY_SHEET), first=True)
+    root = etree.Element(f"{{{sheets.namespace}}}worksheet", nsmap={None: sheets.namespace})
+    xml.add_child(xml.add_child(root, "sheetPr"), "pageSetUpPr", fitToPage="1")
+    view = xml.add_child(xml.add_child(root, "sheetViews"), "sheetView", workbookViewId="0")
+    view.set("showGridLines", "0")
+    columns = xml.add_child(root, "cols")
+    for index, width in enumerate((_LABEL_WIDTH, 14, 20), start=1):
+        at = str(index)
+        xml.add_child(columns, "col", min=at, max=at, width=str(width), customWidth="1")
+    rows = xml.add_child(root, "sheetData")
+    ids, last = _add_styles(styles), 0
+    wrapped = 'vertical="top" wrapText="1"'
+    bold = styles.cell(f'<b/><sz val="{style.FONT_SIZE}"/>', alignment=wrapped, quoted=True)
+    number = styles.cell(f'<sz val="{style.FONT_SIZE}"/>')
+    amount = str(styles.for_amount(int(number)))
+
+    def add(*cells: tuple[object, str]) -> None:
+        nonlocal last
+        last += 1
+        texts = [(str(value), cell) for value, cell in cells]
+        lines = 1 if last == 1 else len(wrap(texts[0][0], _LABEL_WIDTH)) or 1
+        _add_row(rows, last, texts, _PADDING + style.LINE_HEIGHT * lines if last > 1 else 24)
+
+    add((report.title, ids["title"]))
+    add((report.verdict, bold))
+    for step in report.next_steps:
+        add((step, ids["text"]))
+    for fact, value in report.facts:
+        add((fact, ids["subject"]), (value, ids["text"]))
+    for table in report.tables:
+        last += 1
+        add(*((heading.title, ids["header"]) for heading in table.headings))
+        for line in table.lines:
+            add((line.values[0], bold if line.tone is Tone.SUM else ids["text"]))
+            for column, value in enumerate(line.values[1:], start=1):
+                cell = xml.add_child(rows[-1], "c", r=cell_address(last, column))
+                cell.set("s", amount if isinstance(value, Decimal) else number)
+                xml.add_child(cell, "v").text = str(value)
+    xml.add_child(root, "pageSetup", paperSize=_A4, orientation="portrait", fitToHeight="0")
+    package.write(sheets.part(name), xml.to_bytes(root))
+    sheets.activate(name)
+    sheets.save()
 
 
 def _write_row(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
-from itertools import groupby
+from itertools import cycle, groupby
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,7 @@ def write_report(
     with new_workbook(path, title=title, carried=dict([signature])) as book:
         styles = _formats(book)
         on_cover = [table for table in report.tables if str(table.sheet) == str(cover)]
-        _write_cover(book.add_worksheet(str(cover)), styles, report, on_cover)
+        _write_cover(book, book.add_worksheet(str(cover)), styles, report, on_cover)
         others = [table for table in report.tables if table not in on_cover]
         for name, group in groupby(others, key=lambda table: table.sheet):
             tables = list(group)
@@ -82,12 +82,19 @@ def write_report(
                 parts = [[replace(tables[0], lines=some)] for some in lines]
             for number, part in enumerate(parts, start=1):
                 sheet = book.add_worksheet(str(name) if number == 1 else f"{name} {number}")
-                _write_tables(sheet, styles, part)
+                _write_tables(book, sheet, styles, part)
+
+
+_LEAST_BARS, _MOST_BARS = 2, 24
+_CHART_ROWS, _ROW_PIXELS, _CHART_WIDTH = 10, 20, 460
+_CHART_COLUMN = 70
+"""Width of the column on which charts are."""
+_CHART_COLOURS = (style.STRONG, "D98324", "5B9A68", "8A6FA8")
 
 
 def write_cover(book: xlsxwriter.Workbook, sheet: Worksheet, report: Report) -> None:
     """Write a report to one sheet of a workbook: the cover with all tables below."""
-    _write_cover(sheet, _formats(book), report, report.tables)
+    _write_cover(book, sheet, _formats(book), report, report.tables)
 
 
 def _formats(book: xlsxwriter.Workbook) -> Formats:
@@ -121,10 +128,15 @@ class _SheetWriter:
     not fit itself."""
 
     def __init__(
-        self, sheet: Worksheet, styles: Formats, title: str, widths: Sequence[int]
+        self,
+        book: xlsxwriter.Workbook,
+        sheet: Worksheet,
+        styles: Formats,
+        title: str,
+        widths: Sequence[int],
     ) -> None:
         self.row = 0
-        self.sheet, self._styles = sheet, styles
+        self.sheet, self._styles, self._book = sheet, styles, book
         self._widths = widths
         for column, width in enumerate(widths):
             sheet.set_column(column, column, width)
@@ -175,11 +187,52 @@ class _SheetWriter:
             self._styles.format(**_HEADING, **(number if table.is_numeric(column) else text))
             for column in range(len(table.headings))
         ]
+        top = self.row
         self.line([str(heading.title) for heading in table.headings], forms, _BOLD_WIDTH)
         for line in table.lines:
             cells = zip(table.headings, line.values, strict=True)
             self.line(line.values, [_cell_format(self._styles, *c, line.tone) for c in cells])
+        if table.bars and table.body >= _LEAST_BARS:
+            self._add_chart(table, top)
+            self.row = max(self.row, top + _CHART_ROWS)
         self.row += 1
+
+    def _add_chart(self, table: Table, top: int) -> None:
+        """Add the picture of a table beside it: a bar for each line, as on pages."""
+        kind = "percent_stacked" if table.shares else "stacked"
+        chart: Any = self._book.add_chart({"type": "bar", "subtype": kind})
+        last = top + min(table.body, _MOST_BARS)
+        for column, colour in zip(table.bars, cycle(_CHART_COLOURS), strict=False):
+            name = self.sheet.name
+            chart.add_series(
+                {
+                    "name": str(table.headings[column].title),
+                    "categories": [name, top + 1, 0, last, 0],
+                    "values": [name, top + 1, column, last, column],
+                    "fill": {"color": f"#{colour}"},
+                    "gap": 50,
+                }
+            )
+        font = {"name": style.FONT, "size": 9, "color": f"#{style.QUIET}"}
+        chart.set_title(
+            {"name": str(table.title or table.headings[0].title), "name_font": {**font, "size": 11}}
+        )
+        chart.set_legend(
+            {"position": "bottom", "font": font} if len(table.bars) > 1 else {"none": True}
+        )
+        # The first line on top.
+        chart.set_y_axis({"reverse": True, "num_font": font, "line": {"color": f"#{style.RULE}"}})
+        grid = {"visible": True, "line": {"color": f"#{style.RULE}", "width": 0.5}}
+        chart.set_x_axis({"num_font": font, "major_gridlines": grid, "num_format": "#,##0"})
+        rows = max(_CHART_ROWS, min(len(table.lines) + 1, _MOST_BARS)) - 1
+        chart.set_size({"width": _CHART_WIDTH, "height": rows * _ROW_PIXELS})
+        chart.set_chartarea({"border": {"none": True}})
+        at = {
+            "x_offset": _ROW_PIXELS,
+            "object_position": 1,
+            "description": str(table.headings[0].title),
+        }
+        self.sheet.insert_chart(top, len(table.headings), chart, at)
 
 
 def _widths(tables: Sequence[Table]) -> list[int]:
@@ -189,12 +242,17 @@ def _widths(tables: Sequence[Table]) -> list[int]:
 
 
 def _write_cover(
-    sheet: Worksheet, styles: Formats, report: Report, tables: Sequence[Table]
+    book: xlsxwriter.Workbook,
+    sheet: Worksheet,
+    styles: Formats,
+    report: Report,
+    tables: Sequence[Table],
 ) -> None:
     """Write a cover: the verdict with its explanations, the facts, and tables if any."""
     title, widths = _clean(report.title), _widths(tables) or [_LABEL_WIDTH]
-    widths.append(_LABEL_WIDTH + _TEXT_WIDTH - sum(widths))
-    writer = _SheetWriter(sheet, styles, title, widths)
+    least = _CHART_COLUMN if any(table.bars for table in tables) else 0
+    widths.append(max(_LABEL_WIDTH + _TEXT_WIDTH - sum(widths), least))
+    writer = _SheetWriter(book, sheet, styles, title, widths)
     heading = styles.format(bold=True, font_size=16, font_color=style.STRONG)
     sheet.write_string(0, 0, title, heading)
     writer.row = 2
@@ -223,8 +281,10 @@ def _write_cover(
         writer.table(table)
 
 
-def _write_tables(sheet: Worksheet, styles: Formats, tables: Sequence[Table]) -> None:
-    writer = _SheetWriter(sheet, styles, str(tables[0].sheet), _widths(tables))
+def _write_tables(
+    book: xlsxwriter.Workbook, sheet: Worksheet, styles: Formats, tables: Sequence[Table]
+) -> None:
+    writer = _SheetWriter(book, sheet, styles, str(tables[0].sheet), _widths(tables))
     title = styles.format(bold=True, font_size=13, font_color=style.STRONG, text_wrap=True)
     about = styles.format(font_color=style.QUIET, text_wrap=True)
     nothing = styles.format(italic=True, font_color=style.QUIET, text_wrap=True)

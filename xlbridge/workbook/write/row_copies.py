@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from xlbridge.files import path_beside
-from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.i18n import Text
 from xlbridge.report_forms import Report
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.findings import Severity
@@ -34,7 +34,6 @@ from xlbridge.workbook.read.archive import FileKind, WorkbookArchive, kind_of_fi
 from xlbridge.workbook.read.package import Package
 from xlbridge.workbook.signature import (
     REJECTS_COLUMNS,
-    UPLOAD_SUMMARY_TITLE,
     WorkbookOrigin,
 )
 from xlbridge.workbook.write.clean_workbook import cell_values
@@ -94,7 +93,6 @@ class RejectedRows:
                 f"{len(self.frame)} rows, {len(numbers)} numbers, {len(reasons)} reasons"
             )
         number_columns = dict.fromkeys(name for row in self.record_numbers for name in row)
-        title = joined([UPLOAD_SUMMARY_TITLE, untranslated(origin.job)], "")
         with template_sheets(
             path,
             self.resource,
@@ -103,7 +101,7 @@ class RejectedRows:
                 for column, width in zip(REJECTS_COLUMNS, _REMARK_WIDTHS, strict=True)
             ],
             after=[(str(number_title(name)), _NUMBER_WIDTH, name) for name in number_columns],
-            summary=replace(summary, title=title),
+            summary=replace(summary, title=origin.summary_title),
             origin=origin,
         ) as (book, sheets):
             writer = CellWriter(book)
