@@ -14,8 +14,8 @@ import xlbridge as xb
 
 TITLES = (
     (
-        "Documento;Cliente;Filial;Item;CC;Conta;Histórico;Vencto 1;Valor 1;Vencto 2;Valor 2;Vencto 3;"
-        "Valor 3"
+        "Documento;Cliente;Filial;Item;CC;Conta;Histórico;Vencto 1;Valor 1;Vencto 2;Valor 2;"
+        "Vencto 3;Valor 3"
     ),
     "NF-1;1311;1;1.01.001;01.001;1;Venda;31/10/2026;100,00;30/11/2026;200,00;30/12/2026;200,00",
     "NF-2;1197;1;1.01.001;01.001;1;Venda;31/10/2026;50,00;30/11/2026;50,00;;",

@@ -1,6 +1,6 @@
 """``xlbridge map`` for the small lists that analysts keep: few columns, any delimiter."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -296,4 +296,23 @@ def test_amounts_in_another_unit_are_not_proposed(
     (tmp_path / "lista.csv").write_text(rows, "utf-8")
     proposed = yaml.safe_load(xlbridge("map", "lista.csv", "--resource", "contaspagar").stdout)
     assert "valorDoLancamento" not in proposed["columns"]
+    assert header in proposed["ignore"]
+
+
+@pytest.mark.parametrize(
+    ("header", "values"),
+    [
+        ("Peso (g)", ("200", "450")),
+        ("Doc. comprador", ("529.982.247-25", "111.444.777-35")),
+        ("Pedido ID", ("771", "772")),
+        ("Projeto", ("Alfa", "Beta")),
+    ],
+)
+def test_what_only_looks_like_a_column_is_not_proposed(
+    tmp_path: Path, xlbridge: Xlbridge, header: str, values: Sequence[str]
+) -> None:
+    resource = "produto" if "(" in header else "contasreceber"
+    lines = [f"Nome;Referência;{header}", *(f"Item {it};R-{it};{it}" for it in values)]
+    (tmp_path / "lista.csv").write_text("\n".join(lines), "utf-8")
+    proposed = yaml.safe_load(xlbridge("map", "lista.csv", "--resource", resource).stdout)
     assert header in proposed["ignore"]

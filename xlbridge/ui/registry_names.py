@@ -12,10 +12,12 @@ from typing import Any
 
 from xlbridge.errors import XlbridgeError
 from xlbridge.files import write_private
-from xlbridge.resources import Column, strip_accents
+from xlbridge.resources import Catalogue, Column, strip_accents
 from xlbridge.resources.references import REFERENCES
 from xlbridge.ui.environment import PageConnection
-from xlbridge.upload.lookup import Registries
+from xlbridge.upload.lookup import OnlineCheck, Registries
+from xlbridge.validation.mapping import MappingProposal
+from xlbridge.workbook.read import SheetCells
 
 _MAX_OFFERED = 20
 
@@ -67,6 +69,18 @@ class RegistryNames:
                 value = code if column.link is None else f"{code} – {name}"
                 offered.append({"value": value, "code": code, "name": name})
         return {"records": offered[:_MAX_OFFERED], "read": is_new}
+
+    def ask_unknown(
+        self, proposal: MappingProposal, cells: SheetCells, catalogue: Catalogue
+    ) -> MappingProposal:
+        """Return a proposed mapping that asks for the names in ``cells`` which the system lacks.
+
+        Raises what ``PageConnection.connected`` and ``OnlineCheck.ask_unknown_names`` raise.
+        """
+        if not any(proposal.names_to_look_up(cells).values()):
+            return proposal
+        with self._remote.connected(looking_up=True) as (_, client):
+            return OnlineCheck(client).ask_unknown_names(proposal, cells, catalogue)
 
     def _read_names(self, registry: str) -> bool:
         """Read the names of a registry; return whether that was possible."""

@@ -89,12 +89,13 @@ class PageApplication:
         """Return the ASGI application."""
         work = BackgroundWork(self._remote)
         uploads = SheetUploads(self._remote, self._workspace)
+        names = RegistryNames(self._remote)
         routes = [
             Route("/", self.page),
             Route("/files/{name}", self.file),
             Route("/favicon.ico", self.no_icon),
-            *SheetRequests(self._workspace).routes(),
-            *RowRequests(self._workspace, RegistryNames(self._remote)).routes(),
+            *SheetRequests(self._workspace, names).routes(),
+            *RowRequests(self._workspace, names).routes(),
             *UploadRequests(self._workspace, self._remote, work, uploads).routes(),
             *ExportAndProfileRequests(self._workspace, self._remote, work).routes(),
             *BatchRequests(

@@ -20,6 +20,7 @@ from xlbridge.upload.planning import may_be_sent
 from xlbridge.validation.cells import number_meanings
 from xlbridge.validation.headers import header_key
 from xlbridge.validation.mapping import (
+    MappingProposal,
     SheetMapping,
     column_body,
     confirmed_mapping_text,
@@ -104,24 +105,30 @@ def remembered_mapping(
     return mapping_for(replace(editor.workbook, sheets=sheets), mappings, resource)
 
 
-def proposed_form(
+def proposed_mapping(
     editor: SheetEditor,
     catalogue: Catalogue,
     settings: Settings,
     resource: str | None,
+    sheet: str | None,
     header_row: int | None,
-) -> dict[str, Any]:
-    """Return the form of a proposed mapping. Raises ``UsageError`` as ``propose_mapping`` does."""
-    proposal = propose_mapping(
+) -> MappingProposal:
+    """Return a proposed mapping of the open sheet. Raises ``UsageError`` as ``propose_mapping``
+    does."""
+    return propose_mapping(
         editor.path,
         catalogue,
         settings.limits,
         resource=resource,
         earlier=remembered_mappings(settings.mappings),
         header_row=header_row,
-        sheet=editor.choice.sheet,
+        sheet=sheet,
         workbook=lambda: editor.workbook,
     )
+
+
+def proposed_form(editor: SheetEditor, proposal: MappingProposal) -> dict[str, Any]:
+    """Return the form of a proposed mapping."""
     columns = {name: dict(column.body) for name, column in proposal.all_columns.items()}
     cells = editor.sheet_cells(proposal.sheet)
     form = _form("proposed", proposal.resource, cells, proposal.header_row, columns)
@@ -129,6 +136,17 @@ def proposed_form(
     form |= {"rows": proposal.rows, "once": once, "accept": proposal.accept}
     reasons = {name: str(reason_text(column)) for name, column in proposal.all_columns.items()}
     return form | {"reasons": reasons}
+
+
+def asked_columns(proposal: MappingProposal, asked: MappingProposal) -> dict[str, Any]:
+    """Return the columns of a proposal that ask for more than another one, with the reasons."""
+    known = proposal.all_columns
+    found = {name: one for name, one in asked.all_columns.items() if one is not known[name]}
+    return {
+        "columns": {name: dict(one.body) for name, one in found.items()},
+        "reasons": {name: str(reason_text(one)) for name, one in found.items()},
+        "error": None,
+    }
 
 
 def _current_form(editor: SheetEditor, kind: str) -> dict[str, Any] | None:

@@ -13,13 +13,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from xlbridge.errors import UsageError, WorkbookRefused
+from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.yaml_files import InvalidFile
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, CsvForm, ParseOptions
 from xlbridge.ui.answers import download, get_route, json_response, post_route, shown_sheet_id
 from xlbridge.ui.cell_edits import value_text
+from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.sheet_editor import (
     ReadingProgress,
     ReadingStopped,
@@ -27,10 +28,12 @@ from xlbridge.ui.sheet_editor import (
     SheetEditor,
 )
 from xlbridge.ui.sheet_forms import (
+    asked_columns,
     chosen_column,
     confirmed_mapping,
     mapping_problems,
     proposed_form,
+    proposed_mapping,
     remember,
     remembered_mapping,
     sheet_json,
@@ -102,8 +105,8 @@ _COLUMN: dict[str, Any] = {**_PLACE, "header": str, "column": str}
 class SheetRequests:
     """Requests about the open sheet of a workspace."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, workspace: Workspace, names: RegistryNames) -> None:
+        self._workspace, self._names = workspace, names
         self._progress = ReadingProgress()
 
     def routes(self) -> list[Route]:
@@ -120,6 +123,7 @@ class SheetRequests:
             post_route("/api/reading", self.reading, dates=str | None, numbers=str | None),
             post_route("/api/accept", self.accept, code=str, column=str | None),
             post_route("/api/mapping-column", self.mapping_column, **_COLUMN),
+            post_route("/api/unknown-names", self.unknown_names, **_PLACE),
             post_route("/api/map", self.map, **_PLACE, **_CONFIRMED),
             get_route("/api/sheet", self.sheet),
             post_route("/api/part", self.part, sheet=str),
@@ -293,12 +297,11 @@ class SheetRequests:
                     else:
                         return sheet_json(editor, "remembered")
             try:
-                form = proposed_form(
-                    editor, self._workspace.catalogue, settings, choice.resource, header_row
-                )
+                place = choice.resource, editor.choice.sheet, header_row
+                proposal = proposed_mapping(editor, self._workspace.catalogue, settings, *place)
             except UsageError as error:
                 return answer if "rows" in answer else _unrecognised(editor, error)
-            return answer | {"mapping": form}
+            return answer | {"mapping": proposed_form(editor, proposal)}
 
     async def mapping_column(self, request: Request) -> Response:
         """Return the mapping of a header to the column that the user chose."""
@@ -307,6 +310,26 @@ class SheetRequests:
         column = body["sheet"], int(body["header_row"]), body["header"], body["column"]
         editor = self._workspace.editor
         return await json_response(lambda: chosen_column(editor, resource, *column))
+
+    async def unknown_names(self, request: Request) -> Response:
+        """Return the columns with names that the page's environment does not have, each of them
+        with a value to be filled in, and why they could not be looked up, if so."""
+        body = await request.json()
+        editor, catalogue = self._workspace.editor, self._workspace.catalogue
+        place = body["resource"], body["sheet"], int(body["header_row"])
+
+        def ask() -> dict[str, Any]:
+            with editor.lock:
+                settings = self._workspace.settings
+                proposal = proposed_mapping(editor, catalogue, settings, *place)
+                cells = editor.sheet_cells(proposal.sheet)
+            try:
+                asked = self._names.ask_unknown(proposal, cells, catalogue)
+            except XlbridgeError as error:
+                return {"columns": {}, "reasons": {}, "error": str(error.message)}
+            return asked_columns(proposal, asked)
+
+        return await json_response(ask)
 
     async def map(self, request: Request) -> Response:
         """Validate the open sheet with the confirmed mapping, and remember it."""

@@ -404,6 +404,10 @@ _TEXTS: Mapping[str, Text] = {
         pt="Este cabeçalho é conhecido: as colunas são as confirmadas da última vez.",
         en="This header is known: the columns are those confirmed last time.",
     ),
+    "names_not_looked_up": Text(
+        pt="Os nomes não foram procurados no sistema: {why}",
+        en="The names were not looked up in the system: {why}",
+    ),
     "mapping_confirmed": Text(pt="As colunas estão confirmadas.", en="The columns are confirmed."),
     "map": Text(pt="Confirmar as colunas", en="Confirm the columns"),
     "header_twice": Text(

@@ -20,6 +20,29 @@ export function showMapping(mapping, whenConfirmed) {
   byId("mapping").open = mapping.kind !== "own" && mapping.kind !== "confirmed";
   byId("mapping-advice").textContent = texts[`mapping_${mapping.kind}`];
   draw();
+  if (["proposed", "remembered"].includes(mapping.kind)) askUnknownNames();
+}
+
+// Asks for the names that the system does not have, below the headers of their columns.
+async function askUnknownNames() {
+  const shown = form;
+  const { resource, sheet, header_row } = form;
+  if (!Object.values(columns).some((body) => body.link && body.from)) return;
+  const answer = await post("/api/unknown-names", { resource, sheet, header_row }, { silent: true, showBeside: () => true });
+  if (form !== shown || answer === null) return;
+  if (answer.error) byId("mapping-advice").append(" ", fill(texts.names_not_looked_up, { why: answer.error }));
+  const asked = Object.entries(answer.columns).filter(([name, body]) => columns[name]?.link && columns[name].from === body.from);
+  if (!asked.length) return;
+  for (const [name, body] of asked) {
+    columns[name].values = { ...body.values, ...columns[name].values };
+    form.reasons[name] = answer.reasons[name];
+  }
+  byId("mapping").open = true;
+  changed = true;
+  const { id, dataset } = document.activeElement;
+  draw();
+  const same = (one) => (id ? one.id === id : dataset.column && one.dataset.column === dataset.column && one.dataset.word === dataset.word);
+  [...byId("mapping").querySelectorAll("input, button")].find(same)?.focus();
 }
 
 function draw() {

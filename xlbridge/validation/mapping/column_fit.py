@@ -262,7 +262,11 @@ def fit(column: Column, foreign: ForeignColumn) -> float | None:
         return 0.0
     if column.name in _ACCOUNTS and foreign.are_bank_numbers:
         return 0.0
-    if column.name in _NUMBERED and not any(map(_DIGIT.search, foreign.texts)):
+    if column.name in _NUMBERED and (
+        not any(map(_DIGIT.search, foreign.texts))
+        or foreign.document_kinds()
+        or any(isinstance(value, float) and value % 1 for value in foreign.values)
+    ):
         return 0.0
     # Ambiguous values may fit the column either way.
     style = foreign.number_style()

@@ -298,17 +298,19 @@ def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
         phrase & known.dates and not words & known.dates
     ):
         return None
-    # The "ID" of an invoice may be the other system's own, rather than its number.
-    usual = usual and "id" not in words - phrase
+    # The "ID" of an invoice is the other system's own, rather than its number.
+    if "id" in words - phrase:
+        return None
     # The name of one thing is not that of another: of a pupil, a pet.
     if phrase <= known.names and expected < specific:
         return None
     usual = usual and (bool(words & fillers) or not phrase & known.codes)
     if specific == expected:
         return NameFit(0.88, _USUAL) if usual else NameFit(0.66, _POSSIBLE)
-    if expected < specific:
+    # A possible name with other words is another thing.
+    if usual and expected < specific:
         additional = len(specific) - len(expected)
-        return NameFit((0.64 if usual else 0.5) - 0.05 * additional, _ALIKE)
+        return NameFit(0.64 - 0.05 * additional, _ALIKE)
     return None
 
 

@@ -1,0 +1,83 @@
+"""Names in a column of codes on the page: the system's are proposed, the others asked for once."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from browser import Page
+from playwright.sync_api import expect
+from running_page import RunningPage, open_workbook
+
+from xlbridge.sandbox import RunningSandbox
+
+_HEADER = (
+    "Filial;Cliente;Item;Centro de custo;Conta;Histórico;Nº documento;Data de emissão;Vencimento;"
+    "Valor"
+)
+_ROWS = (
+    "Matrz São Paulo;1311;1.01.001;Comercial;1;Venda;N-1;13/10/2026;30/10/2026;10,00",
+    "Matriz São Paulo;1197;1.01.001;Logistica;1;Venda;N-2;13/10/2026;30/10/2026;20,00",
+)
+
+
+@pytest.fixture
+def system(demo_sandbox: RunningSandbox) -> RunningSandbox:
+    return demo_sandbox
+
+
+def write(folder: Path, name: str, more: str = "") -> Path:
+    path = folder / name
+    lines = [_HEADER + (";Obs" if more else ""), *(f"{row}{more}" for row in _ROWS)]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def unknown_names(client: httpx.Client, form: dict[str, Any]) -> dict[str, Any]:
+    place = {name: form[name] for name in ("resource", "sheet", "header_row")}
+    answer: dict[str, Any] = client.post("/api/unknown-names", json=place).json()
+    return answer
+
+
+def test_only_names_that_the_system_lacks_are_asked_for_and_once(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    form: dict[str, Any] = open_workbook(client, write(tmp_path, "a receber.csv"))["mapping"]
+    assert form["columns"]["codigoDaFilial"] == {"from": "Filial", "link": "filial"}
+    asked = unknown_names(client, form)
+    # Accents and case do not make another name.
+    assert list(asked["columns"]) == ["codigoDaFilial"]
+    body = asked["columns"]["codigoDaFilial"]
+    assert body["values"] == {"Matrz São Paulo": "?"}
+    assert "Similar: 1 – Matriz São Paulo" in asked["reasons"]["codigoDaFilial"]
+    form["columns"]["codigoDaFilial"] = body | {"values": {"Matrz São Paulo": "Matriz São Paulo"}}
+    names = ("resource", "sheet", "header_row", "columns", "rows", "accept")
+    sheet = client.post("/api/map", json={name: form[name] for name in names}).json()
+    assert sheet["errors"] == 0
+    assert client.post("/api/plan", json={}).json()["counts"]["create"] == 2
+    # The answer is remembered, also for another sheet.
+    again = open_workbook(client, tmp_path / "a receber.csv")["mapping"]
+    assert again["kind"] == "remembered"
+    assert unknown_names(client, again)["columns"] == {}
+    other = open_workbook(client, write(tmp_path, "outra.csv", ";x"))["mapping"]
+    assert other["columns"]["codigoDaFilial"]["values"] == {"Matrz São Paulo": "Matriz São Paulo"}
+    assert unknown_names(client, other)["columns"] == {}
+
+
+@pytest.mark.programs
+def test_unknown_names_are_asked_for_below_their_header(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    tab = page.tab
+    tab.set_default_timeout(60_000)
+    tab.goto(ui.link)
+    tab.set_input_files('[data-testid="drop"]', write(tmp_path, "a receber.csv"))
+    mapping = tab.get_by_test_id("mapping")
+    asked = mapping.get_by_label("Matrz São Paulo")
+    expect(asked).to_have_value("")
+    expect(mapping).to_contain_text("the system does not have “Matrz São Paulo”")
+    mapping.get_by_role("button", name="Confirm the columns").click()
+    expect(asked).to_be_focused()
+    asked.fill("Matriz São Paulo")
+    mapping.get_by_role("button", name="Confirm the columns").click()
+    tab.locator("#known-counts", has_text="errors: 0").wait_for()
