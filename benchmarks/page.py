@@ -3,11 +3,12 @@
 Usage: python benchmarks/page.py [ROWS] [--bad PERCENT] [--server]
 
 First the server, with a sheet of 20 rows and one of ROWS (default 100,000): opening the file,
-editing one cell in each column in turn, pasting a small block and one of a fifth of the rows, and
-rereading the sheet by another convention. Then, without ``--server``, ROWS in Chromium, which must
-be on the path, next to ``xlbridge validate`` in the same run: from the drop to the first coloured
-rows, to the rows of a distant scroll, and from a key to the validated cell; and the server's
-memory. Needs the extra ``dev``. Asserts nothing.
+editing one cell in each column in turn, finding a text in all rows, pasting a small block and one
+of a fifth of the rows, and rereading the sheet by another convention; each also as a share of the
+drop, so that runs on different machines compare. Then, without ``--server``, ROWS in Chromium,
+which must be on the path, next to ``xlbridge validate`` in the same run: from the drop to the first
+coloured rows, to the rows of a distant scroll, and from a key to the validated cell; and the
+server's memory. Needs the extra ``dev``. Asserts nothing.
 """
 
 import argparse
@@ -34,6 +35,7 @@ _SMALL = 20
 _BLOCK = 50, 5
 _JUMPS = (0.9, 0.25, 0.6, 0.99, 0.1)
 _EDITS = 5
+_SOUGHT = "1", "12", "zz"
 _TIMEOUT_MS = 120_000
 
 
@@ -66,16 +68,19 @@ def measure_server(link: str, pid: int, path: Path, rows: int) -> None:
     with httpx.Client(
         base_url=origin, headers={"Origin": origin}, follow_redirects=True, timeout=None
     ) as server:
-        server.get(link)
+        location = server.get(link).history[0].headers["location"]
+        server.headers["X-Page-Key"] = urlsplit(location).fragment.removeprefix("key=")
         page = PageServer(server, pid)
         content, name = path.read_bytes(), {"X-File-Name": path.name}
         page.post("open", content=content, headers=name)
         print(f"\n{rows:,} rows: the server's answers")
         page.print_times("drop", [lambda: page.post("open", content=content, headers=name)])
+        page.find("first, which reads the texts")
         page.edit(2, 0, [["1"]])
         columns = range(len(COLUMNS))
         cells = [(row, column) for row in (3, rows // 2 + 2, rows + 1) for column in columns]
         page.print_times("one cell", [lambda it=it: page.edit(*it, [["x"]]) for it in cells])
+        page.print_times("find in all rows", [lambda it=it: page.find(it) for it in _SOUGHT])
         block = [[str(number + 1) for number in range(_BLOCK[1])]] * min(_BLOCK[0], rows)
         for height in sorted({len(block), max(rows // 5, 1)}):
             pasted = [block[number % len(block)] for number in range(height)]
@@ -93,10 +98,16 @@ class PageServer:
     def __init__(self, server: httpx.Client, pid: int) -> None:
         self._server = server
         self._pid = pid
+        self._first: float | None = None
 
     def post(self, request: str, **content: Any) -> None:
         """Send a request that must succeed."""
         self._server.post(f"/api/{request}", **content).raise_for_status()
+
+    def find(self, text: str) -> None:
+        """Count the cells with a text, and find the next one."""
+        query = {"text": text, "whole": "0", "row": "0", "at": "0", "view": "all"}
+        self._server.get("/api/find", params=query).raise_for_status()
 
     def edit(self, row: int, column: int, texts: list[list[str]]) -> None:
         """Paste texts into a block of cells, starting at the given one."""
@@ -112,9 +123,12 @@ class PageServer:
         before = processor_seconds(self._pid)
         durations = [1_000 * seconds(request) for request in requests]
         processor = 1_000 * (processor_seconds(self._pid) - before) / len(requests)
+        median = statistics.median(durations)
+        if self._first is None:
+            self._first = median
         print(
-            f"  {label:22} {statistics.median(durations):7.0f} ms   longest {max(durations):.0f} ms"
-            f"   {processor:.0f} ms of processors"
+            f"  {label:22} {median:7.0f} ms   longest {max(durations):.0f} ms"
+            f"   {processor:.0f} ms of processors   {median / self._first:.3f} of the first"
         )
 
 

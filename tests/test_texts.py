@@ -3,9 +3,11 @@
 import ast
 import re
 import string
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from environment import ROOT
@@ -21,6 +23,7 @@ from xlbridge.i18n import (
 )
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
+from xlbridge.resources.yaml_files import YamlDocument, read_document
 
 COUNTED = re.compile(
     r"\{\w+\} (arquivos|linhas|registros|erros|avisos|partes|períodos|anexos|casas|códigos|\w+adas"
@@ -39,6 +42,9 @@ IN_CODE = re.compile(
 NAMED = re.compile(r"```.*?```|(?<!\*)\*[^*\n]+\*(?!\*)", re.DOTALL)
 """Commands, and names of buttons, in a guide."""
 
+PURCHASE = re.compile(r"\brequisi(ção|ções)\b|\brequests?\b", re.IGNORECASE)
+"""A document of purchasing, in schema files; in texts the word would be a call of the system."""
+
 SOURCES = sorted(Path(xlbridge.__file__).parent.rglob("*.py"))
 
 
@@ -56,6 +62,29 @@ def texts(path: Path) -> list[tuple[int, str, str]]:
             if all(isinstance(value, str) for value in values):
                 found.append((node.lineno, str(values[0]), str(values[1])))
     return found
+
+
+def schema_content(path: Path) -> Any:
+    document = read_document(path)
+    assert isinstance(document, YamlDocument)
+    return document.content
+
+
+def titles(content: Any, language: str) -> Iterator[str]:
+    """Yield the titles and descriptions in a schema file."""
+    keys = {"pt": ("title", "description"), "en": ("title_en",)}[language]
+    if isinstance(content, dict):
+        yield from (str(content[key]) for key in keys if isinstance(content.get(key), str))
+        content = list(content.values())
+    if isinstance(content, list):
+        for one in content:
+            yield from titles(one, language)
+
+
+def test_schema_files_have_titles_in_both_languages() -> None:
+    content = schema_content(ROOT / "schemas" / "cliente.yaml")
+    assert "Clientes" in titles(content, "pt")
+    assert "Clients" in titles(content, "en")
 
 
 def placeholders(text: str) -> set[str]:
@@ -91,6 +120,9 @@ def test_texts_use_the_words_of_the_glossary(language: str, known: str) -> None:
         for path in SOURCES
         for line, pt, en in texts(path)
     ]
+    for path in (ROOT / "schemas").rglob("*.yaml"):
+        named = titles(schema_content(path), language)
+        found += [(path.name, PURCHASE.sub("", text)) for text in named]
     if language == "pt":
         for path in [*ROOT.glob("*.pt-BR.md"), *(ROOT / "docs").rglob("*.pt-BR.md")]:
             found.append((path.name, NAMED.sub("", path.read_text("utf-8"))))

@@ -5,6 +5,9 @@ Inside: ui.
 
 from pathlib import Path
 
+import pytest
+
+from xlbridge.errors import UsageError
 from xlbridge.settings import Settings
 from xlbridge.ui.environment import Cancelled, PageConnection
 
@@ -21,3 +24,21 @@ def test_work_starts_without_earlier_lines_and_reports_that_nothing_was_written(
             raise Cancelled
         (line,) = remote.state.lines
         assert "gravado" in line or "written" in line
+
+
+def count_after_stop(remote: PageConnection) -> None:
+    with remote.awaited("plan"):
+        remote.cancel()
+        remote.count(3, 8)
+
+
+def test_a_plan_is_stopped_at_its_next_look_up(home: Path) -> None:
+    remote = PageConnection(Settings(home=home))
+    with remote.awaited("plan"):
+        remote.count(2, 8)
+        state = remote.state.to_json()
+        assert (state["work"], state["done"], state["total"]) == ("plan", 2, 8)
+        assert remote.followed_work == ""
+    with pytest.raises(UsageError):
+        count_after_stop(remote)
+    assert not remote.state.running

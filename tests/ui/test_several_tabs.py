@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 from browser import Page
-from environment import Xlbridge, credentials
+from environment import Xlbridge, clean_environment, credentials
+from forked import Zygote
 from playwright.sync_api import expect
-from running_page import RunningPage
+from running_page import RunningPage, running_page
 from sheets import write_clients
 from test_workflow import begin
 
@@ -65,3 +66,29 @@ def test_a_tab_without_access_says_how_to_come_back_to_the_work(
     tab.locator("[data-view=mend]").click()  # the first tab has access again, too
     expect(tab.locator("#problem")).to_be_hidden()
     expect(tab.locator("#counts")).to_contain_text("cells changed: 1")
+
+
+def test_a_page_that_is_started_again_opens_the_sheet_it_left(
+    page: Page, forks: Zygote, home: Path, tmp_path: Path, system: RunningSandbox
+) -> None:
+    environment = clean_environment(home, **credentials(system))
+    with running_page(forks, tmp_path, home, environment) as first:
+        tab = begin(page, first, write_clients(tmp_path / "clientes.xlsx", "AGAIN", (None,)))
+        tab.locator("#to-mend").click()
+        tab.locator('[data-cell="A2"].error').wait_for()
+        tab.keyboard.press("F8")
+        expect(tab.locator("#grid textarea")).to_be_focused()
+        tab.keyboard.type("Um")
+        tab.keyboard.press("Enter")
+        tab.locator("#counts", has_text="errors: 0").wait_for()
+    with running_page(forks, tmp_path, home, environment) as second:
+        tab.goto(second.link)
+        expect(tab.locator("#saved")).to_contain_text("Reopened")
+        expect(tab.locator("#counts")).to_contain_text("cells changed: 1")
+        tab.locator("#menu summary").click()
+        tab.locator("#end").click()
+        tab.locator(".card", has_text="The page is closed").wait_for()
+    with running_page(forks, tmp_path, home, environment) as third:
+        tab.goto(third.link)
+        tab.locator("#drafts button").first.wait_for()
+        expect(tab.locator("#mend")).to_be_hidden()

@@ -9,7 +9,7 @@ import re
 import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
@@ -69,7 +69,7 @@ class _PhaseProgress:
     """Progress of a phase of a run, shown on the page."""
 
     show: Callable[[Text], None]
-    advance: Callable[[], None] = field(default=lambda: None)
+    advance: Callable[[], None]
 
 
 RunBatch = Callable[[Batch, BatchRunOptions], BatchOutcome]
@@ -230,7 +230,7 @@ class BatchRequests:
         with remote.track("batch", on_change):
             tell = remote.progress(on_change)
             with self._opened(name, tell) as batch:
-                outcome = self._prove_batch(batch, partial(_show_phase, tell))
+                outcome = self._prove_batch(batch, partial(_show_phase, remote, tell))
                 problems = list(map(error_json, outcome.errors))
                 remote.state.outcome = {"batch": name, "asked": None, "problems": problems}
 
@@ -299,7 +299,7 @@ class BatchRequests:
                 consent,
                 UploadOptions(consent=ApproveAll(), progress=tell),
                 consent_to_processing=consent,
-                progress=partial(_show_phase, tell),
+                progress=partial(_show_phase, remote, tell),
             )
             with opened(tell) as batch:
                 outcome = self._run_batch(batch, options)
@@ -316,20 +316,15 @@ class BatchRequests:
 
 
 def _show_phase(
-    tell: Callable[[Text], None], title: Text, total: int
+    remote: PageConnection, tell: Callable[[Text], None], title: Text, total: int
 ) -> AbstractContextManager[_PhaseProgress]:
     """Show a phase of a run, and how many of its steps are done."""
-    done = count(1)
-
-    def advance() -> None:
-        if total > 1:
-            tell(_OF_ALL.format(title=title, n=next(done), all=total))
-
+    done, known = count(1), total if total > 1 else 0
     tell(title)
-    return nullcontext(_PhaseProgress(tell, advance))
+    remote.count(0, known)
+    return nullcontext(_PhaseProgress(tell, lambda: remote.count(next(done), known)))
 
 
-_OF_ALL = Text(pt="{title}: {n} de {all}", en="{title}: {n} of {all}")
 _PLAN_NAME = Text(pt="fechamento", en="closing")
 _MONTH = re.compile(r"((?:19|20)\d\d-(?:0[1-9]|1[0-2]))")
 _NO_UNIT = Text(

@@ -117,6 +117,12 @@ class PageConnection:
         finally:
             self._lock.release()
 
+    @property
+    def followed_work(self) -> str:
+        """The running work that a page follows, empty if there is none: plans have their page."""
+        state = self.state
+        return state.work if state.running and state.work != "plan" else ""
+
     @contextmanager
     def connected(self, *, looking_up: bool = False) -> Iterator[tuple[UploadContext, Client]]:
         """Hold the connection for the block.
@@ -156,6 +162,21 @@ class PageConnection:
             self.state.running = False
             on_change()
 
+    @contextmanager
+    def awaited(self, work: str) -> Iterator[None]:
+        """Record the progress of work whose request waits for its answer.
+
+        Raises ``UsageError`` while other work is running, or if it is stopped.
+        """
+        self.start()
+        self.state.work, self._on_change = work, lambda: None
+        try:
+            yield
+        except Cancelled:
+            raise UsageError(_STOPPED_UNSENT) from None
+        finally:
+            self.state.running = False
+
     def progress(self, on_change: OnChange) -> Callable[[Text], None]:
         """Return a callback that records each step in ``state``, and raises ``Cancelled``."""
 
@@ -169,12 +190,21 @@ class PageConnection:
         return record
 
     def count(self, done: int, total: int) -> None:
-        """Record the numbers of rows or records that are done, of all."""
+        """Record how many steps of the work are done, of all; 0 if that is unknown.
+
+        Raises ``Cancelled``.
+        """
+        if self._cancelled:
+            raise Cancelled
         self.state.done, self.state.total = done, total
+        self._on_change()
 
     def _wait(self, seconds: float) -> None:
-        """Wait before a request is repeated, and show that. Raises ``Cancelled`` in exports."""
-        if self._cancelled and self.state.work == "export":
+        """Wait before a request is repeated, and show that.
+
+        Raises ``Cancelled`` in exports and plans.
+        """
+        if self._cancelled and self.state.work in {"export", "plan"}:
             raise Cancelled
         if self.state.running:
             self.state.lines.append(str(_REPEATING.format(seconds=ceil(seconds))))
@@ -230,6 +260,10 @@ class BackgroundWork:
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return JSONResponse({"started": True})
+
+    async def state(self, _request: Request) -> Response:
+        """Return the progress of the work."""
+        return JSONResponse(self._remote.state.to_json())
 
     async def events(self, request: Request) -> Response:
         """Stream the progress of the work as server-sent events."""

@@ -182,6 +182,10 @@ class ExportAndProfileRequests:
             def on_progress(done: ExportProgress) -> None:
                 counts = {"n": count_text(done.records), "windows": count_text(done.windows)}
                 progress(_FETCHED.format(**counts) if done.records or done.windows else _READING)
+                if done.records_left is not None:
+                    remote.count(done.records, done.records + done.records_left)
+                elif done.windows_left is not None:
+                    remote.count(done.windows, done.windows + done.windows_left)
 
             output = OutputFile(path, csv_dialect=dialect)
             export = request.prepare(output, lambda: self._workspace.catalogue)

@@ -53,17 +53,18 @@ class FindingsView:
                 "column": rule[0],
                 "title": str(columns[rule[0]].title) if rule[0] and rule[0] in columns else rule[0],
                 "code": rule[1],
-                "severity": found[0].kind.severity.value,
+                "severity": first.kind.severity.value,
                 "message": self._in_titles(message_of_all(found)),
-                "hint": self._in_titles(_hint(found[0])),
-                "of_header": (found[0].row or 0) <= header,
+                "hint": self._in_titles(_hint(first)),
+                "of_header": (first.row or 0) <= header,
                 "names": [] if rule[0] else [f.column or f.cell for f in found[:_MAX_NAMES]],
                 "count": len(found),
                 "fixable": count_corrected(found),
-                "cell": found[0].cell,
-                "acceptable": found[0].kind.acceptable,
+                "cell": first.cell,
+                "acceptable": first.kind.acceptable,
             }
             for rule, found in by_rule(self.sheet.findings).items()
+            for first in found[:1]
         ]
 
     def of_rule(self, rule: str) -> Sequence[Finding]:

@@ -90,8 +90,9 @@ class SheetUploads:
         Raises ``UsageError`` if the sheet has errors, ``ApiError`` if a look-up fails.
         """
         sheet, version = self._corrected_sheet(editor)
-        with self._remote.connected() as (context, client):
-            uploads, upload_options = Uploads(context, client), _options(options, "")
+        with self._remote.awaited("plan"), self._remote.connected() as (context, client):
+            uploads = Uploads(context, client)
+            upload_options = _options(options, "", self._remote)
             rows = _rows_to_send(uploads, sheet, upload_options, editor)
             planned = uploads.plan(rows, upload_options)
         shown = sorted(

@@ -121,7 +121,8 @@ class PageApplication:
             listings=listings_json(self._workspace.catalogue),
             processes=[name for name, kind in KINDS.items() if not kind.within],
             is_open=self._workspace.is_open,
-            running=self._remote.state.work if self._remote.state.running else "",
+            running=self._remote.followed_work,
+            left_open="" if self._workspace.is_open else self._workspace.left_open,
             environment=environments_json(self._remote)[0],
             theme=Preferences.of_home(self._home).theme,
             home=str(self._home),
@@ -152,6 +153,7 @@ class PageApplication:
 
     async def stop(self, _request: Request) -> Response:
         """Stop the server."""
+        self._workspace.forget_open()
         self._stop()
         return JSONResponse({})
 
@@ -196,10 +198,10 @@ _NO_ENTRY = Text(
     "xlbridge ui again.",
 )
 _LOST = Text(
-    pt="Esta aba perdeu o acesso à página. Rode xlbridge ui de novo: ele abre a página, e as suas "
-    "correções estão salvas (em Abrir, se ela foi reiniciada).",
-    en="This tab has lost its access to the page. Run xlbridge ui again: it opens the page, and "
-    "your corrections are stored (under Open, if it was restarted).",
+    pt="Esta aba perdeu o acesso à página. Rode xlbridge ui de novo: ele abre a página com a sua "
+    "planilha e as correções salvas.",
+    en="This tab has lost its access to the page. Run xlbridge ui again: it opens the page with "
+    "your sheet and the corrections that are stored.",
 )
 _FOREIGN = Text(
     pt="Recusado: o acesso não vem desta página.",

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.findings import CorrectedValue, Severity
-from xlbridge.ui.cell_edits import continue_series, is_computed, typed_value
+from xlbridge.ui.cell_edits import continue_series, displayed_text, is_computed, typed_value
 from xlbridge.ui.row_order import ColumnTexts, Rows, SoughtText
 from xlbridge.ui.row_remarks import PLANNED, REFUSED
 from xlbridge.ui.sheet_editor import MAX_ROWS, SheetEditor
@@ -120,8 +120,9 @@ class SheetRows:
             if (registry := editor.registry(index)) is not None
         ]
         edited, set_aside = editor.edits.values, editor.set_aside
+        cells, kinds = editor.cells, [(n, editor.kind(n)) for n in editor.column_indexes]
         texts = {
-            row: [editor.text((row, column)) for column in editor.column_indexes] for row in numbers
+            row: [displayed_text(cells, (row, n), kind) for n, kind in kinds] for row in numbers
         }
         return [
             {

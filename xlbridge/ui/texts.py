@@ -19,9 +19,11 @@ _TEXTS: Mapping[str, Text] = {
     ),
     "lost": Text(
         pt="A página perdeu a conexão com o xlbridge; a última alteração pode não ter sido salva. "
-        "Se o terminal foi fechado, rode xlbridge ui de novo: as correções continuam em Abrir.",
+        "Se o terminal foi fechado, rode xlbridge ui de novo: a planilha reabre com as suas "
+        "correções.",
         en="The page lost its connection to xlbridge; the last change may not have been saved. If "
-        "the terminal was closed, run xlbridge ui again: your corrections are under Open.",
+        "the terminal was closed, run xlbridge ui again: the sheet opens again with your "
+        "corrections.",
     ),
     "lost_work": Text(
         pt="A página perdeu a conexão com o xlbridge. Se o terminal foi fechado, rode xlbridge ui "
@@ -183,6 +185,7 @@ _TEXTS: Mapping[str, Text] = {
     "reading": Text(pt="Validando…", en="Validating…"),
     "reading_file": Text(pt="Validando {file} ({mb} MB)…", en="Validating {file} ({mb} MB)…"),
     "share_done": Text(pt="{percent} % · {done} de {total}", en="{percent}% · {done} of {total}"),
+    "steps_done": Text(pt="Concluídos: {done}", en="Done: {done}"),
     "time_left": Text(pt="faltam {time}", en="{time} left"),
     "rows_so_far": Text(pt="Linhas lidas: {rows}", en="Rows read: {rows}"),
     "checking_column": Text(
@@ -243,6 +246,10 @@ _TEXTS: Mapping[str, Text] = {
     "undo_what": Text(pt="Desfazer: {what}", en="Undo: {what}"),
     "saving": Text(pt="Salvando…", en="Saving…"),
     "saved": Text(pt="Tudo salvo", en="All saved"),
+    "reopened": Text(
+        pt="Reaberta onde você parou, com as correções salvas",
+        en="Reopened where you left it, with your corrections",
+    ),
     "saved_at": Text(pt="Tudo salvo às {time}", en="All saved at {time}"),
     "not_saved": Text(pt="A última alteração não foi salva", en="The last change was not saved"),
     "find": Text(pt="Localizar", en="Find"),

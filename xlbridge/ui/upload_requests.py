@@ -70,6 +70,7 @@ class UploadRequests:
             post_route("/api/send", self.send, token=str, options=dict[str, bool] | None),
             post_route("/api/cancel", self.cancel),
             Route("/api/events", self._work.events),
+            get_route("/api/work", self._work.state),
             get_route("/api/jobs", self.jobs),
             get_route("/api/job", self.job, job=str),
             get_route("/api/job-totals", self.job_totals, job=str),

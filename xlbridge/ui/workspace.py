@@ -118,6 +118,21 @@ class Workspace:
     def show(self, editor: SheetEditor) -> None:
         """Replace the open workbook."""
         self._editor = editor
+        write_private(self._left_open, editor.path.parent.name)
+
+    @property
+    def left_open(self) -> str:
+        """Id of the stored edits of the workbook that was open when the page ended without its
+        button, empty if there are none."""
+        try:
+            name = self._left_open.read_text("utf-8")
+        except (OSError, ValueError):
+            return ""
+        return name if (self._home / name / _DRAFT).is_file() else ""
+
+    def forget_open(self) -> None:
+        """Do not open the workbook again when the page is started again."""
+        self._left_open.unlink(missing_ok=True)
 
     def new_folder(self) -> Path:
         """Create a private folder in the home, removed by ``close`` unless it is still needed."""
@@ -222,7 +237,7 @@ class Workspace:
         if draft["unit"] is not None:
             editor.unit = BatchUnit(**draft["unit"])
         editor.show_part(editor.validated.sheet)
-        self._editor = editor
+        self.show(editor)
         return editor
 
     def close(self) -> None:
@@ -234,6 +249,10 @@ class Workspace:
     @property
     def _home(self) -> Path:
         return self.settings.home / "page"
+
+    @property
+    def _left_open(self) -> Path:
+        return self._home / "open"
 
     def _draft_folder(self, name: str) -> Path:
         if name not in {draft["id"] for draft in self.drafts()}:

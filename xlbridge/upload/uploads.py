@@ -193,7 +193,8 @@ class Uploads:
         """
         source, options = self._source(rows, options)
         options.progress(_PLANNING.format(rows=count_text(len(source.rows))))
-        return plan_source(self._context, self._client, source, options, self._patience(options))
+        patience, count = self._patience(options), options.on_count
+        return plan_source(self._context, self._client, source, options, patience, on_count=count)
 
     def _patience(self, options: UploadOptions) -> Patience:
         return self._context.patience(self._client, options.settle_seconds, options.sleep)
@@ -389,7 +390,13 @@ class Uploads:
                 options.progress(_PLANNING.format(rows=count_text(len(source.rows))))
                 patience = self._patience(options)
                 current = plan_source(
-                    self._context, self._client, source, options, patience, store=True
+                    self._context,
+                    self._client,
+                    source,
+                    options,
+                    patience,
+                    store=True,
+                    on_count=options.on_count,
                 )
             with gc_paused():
                 reuse = origin is _FIRST

@@ -15,7 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.column_cells import BoolArray, ColumnCells, Positions
 from xlbridge.validation.cells.displayed_cells import FormatLookup
 from xlbridge.validation.cells.row_words import HINTS, RowWord, row_word
-from xlbridge.validation.cells.typed_rows import TypedRows
+from xlbridge.validation.cells.typed_rows import ColumnMemo, TypedRows
 from xlbridge.validation.headers.header_row import header_key
 from xlbridge.workbook.read import CellColumn, CellKind
 
@@ -50,11 +50,15 @@ _PASSES = 3
 
 
 def report_non_records(
-    typed: TypedRows, reading: ParseOptions, formats_of: FormatLookup
+    typed: TypedRows,
+    reading: ParseOptions,
+    formats_of: FormatLookup,
+    memo: ColumnMemo | None = None,
 ) -> Mapping[int, str]:
     """Report the rows that are not records; return their Excel numbers with the codes of their
-    findings. Rows of a kind that a person accepts are records."""
-    marks = _Marks(typed, reading)
+    findings. Rows of a kind that a person accepts are records. A ``memo`` keeps which columns have
+    no word of a total."""
+    marks = _Marks(typed, reading, ColumnMemo() if memo is None else memo)
     for found in typed.problems.values():
         marks.add(found.positions_of("row-header-again").tolist(), "row-header-again")
     struck = marks.struck_columns(formats_of)
@@ -91,6 +95,7 @@ class _Marks:
 
     typed: TypedRows
     reading: ParseOptions
+    memo: ColumnMemo
     found: dict[int, tuple[str, str | None]] = field(default_factory=dict)
     doubtful: dict[int, str | None] = field(default_factory=dict)
 
@@ -304,7 +309,7 @@ class _Marks:
         for index, column in _own_columns(self.typed):
             if CellKind.TEXT not in column.kinds:
                 continue
-            if hinted and (index in codes or not _has_hint(column.texts)):
+            if hinted and (index in codes or not self._may_have_totals(index, column)):
                 continue
             texts = ColumnCells(column, numbers).distinct_texts
             likely = enumerate(texts.values)
@@ -318,6 +323,10 @@ class _Marks:
                 if position not in found or order(word) < order(found[position][0]):
                     found[position] = word, names.get(index)
         return found
+
+    def _may_have_totals(self, index: int, column: CellColumn) -> bool:
+        has_hint = partial(_has_hint, column.texts)
+        return bool(self.memo.result(("hint", index), column.edits, has_hint, column).value)
 
     def _sums(self, amounts: Sequence[Column], totals: Collection[int]) -> dict[int, bool]:
         """Return the positions at which an amount is the sum of two or more rows directly above,

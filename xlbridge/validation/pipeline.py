@@ -294,7 +294,7 @@ class _Validator:
         if not typed.rows and (header.columns or not cells.has_data(header.row)):
             empty = Finding(CATALOGUE["sheet-empty"], row=header.row)
             layout += [empty, *_hidden_sheets(choice, header.row)]
-        non_records = report_non_records(typed, self.reading, formats_of)
+        non_records = report_non_records(typed, self.reading, formats_of, self.memo)
         layout += short_rows(typed, non_records)
         report_misplaced_documents(typed)
         fill_constants(typed, non_records)

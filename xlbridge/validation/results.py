@@ -148,7 +148,10 @@ class SheetFindings(Sequence[Finding]):
         if isinstance(key, slice):
             return [self[index] for index in range(*key.indices(len(self)))]
         index = range(len(self))[key] - len(self.layout)
-        return self.layout[index] if index < 0 else next(self._of_cells(slice(index, index + 1)))
+        if index < 0:
+            return self.layout[index]
+        column = self.columns[int(self._owners[index])]
+        return next(column.findings(self._positions[index : index + 1]))
 
     def __iter__(self) -> Iterator[Finding]:
         yield from self.layout
@@ -166,11 +169,11 @@ class SheetFindings(Sequence[Finding]):
         return sum(int(_IS_ERROR[column.kinds[at]].sum()) for column, at, _ in self.by_column())
 
     def by_column(self) -> Iterator[tuple[FindingColumn, Integers, Integers]]:
-        """Yield each column, the positions of its findings there, and their indexes among the
+        """Yield each column with findings, their positions there, and their indexes among the
         findings of cells here."""
-        for owner, column in enumerate(self.columns):
+        for owner in np.flatnonzero(np.bincount(self._owners)).tolist():
             indexes = np.flatnonzero(self._owners == owner)
-            yield column, self._positions[indexes], indexes
+            yield self.columns[owner], self._positions[indexes], indexes
 
     def cells_at(self, indexes: Integers, layout: Sequence[Finding] = ()) -> "SheetFindings":
         """Return the findings of cells at the given indexes among them, after ``layout``."""

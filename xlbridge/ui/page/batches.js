@@ -136,9 +136,8 @@ export async function startBatch(path, content) {
 
 export function followBatch() {
   byId("batch-work").hidden = false;
-  follow((work) => {
+  follow("batch", (work) => {
     showLines(byId("batch-progress"), work.lines, texts.reading);
-    byId("batch-cancel").hidden = !work.running;
     if (work.running) return;
     if (work.outcome) opened = work.outcome.batch;
     const problems = work.error ? [work.error] : [];

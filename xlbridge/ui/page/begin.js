@@ -1,11 +1,10 @@
 // Begin: open a workbook, continue a draft, choose resource, sheet and conventions.
 
-import { button, byId, call, countsText, errorText, fill, option, post, replaceChoices, show, showProblem, showShare, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { button, byId, call, countsText, errorText, fill, option, post, PROGRESS_INTERVAL, replaceChoices, show, showProblem, showShare, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { showMapping } from "./mapping.js";
 import { goToSend, showSheet } from "./correct.js";
 import { forgetOptions } from "./send.js";
 
-const PROGRESS_INTERVAL = 500; // milliseconds
 const CSV_CHOICES = ["csv_delimiter", "csv_encoding"];
 
 let csv = null; // the last file, if its delimiter and encoding may have to be chosen
@@ -24,7 +23,7 @@ async function openFile(file) {
   const { signal } = reading;
   const about = fill(texts.reading_file, { file: file.name, mb: Math.ceil(file.size / 2 ** 20) });
   byId("reading-status").textContent = about;
-  showShare(byId("reading-share"), 0, 0);
+  showShare(byId("reading-share"));
   byId("reading").hidden = false;
   const timer = setInterval(() => showProgress(about, signal), PROGRESS_INTERVAL);
   const headers = { "X-File-Name": encodeURIComponent(file.name) };
@@ -45,7 +44,7 @@ async function showProgress(about, signal) {
   if (progress === null || !progress.reading || signal.aborted) return;
   const step = "rows" in progress ? texts.rows_so_far : "column" in progress ? texts.checking_column : "";
   byId("reading-status").textContent = `${about} ${fill(step, progress)}`;
-  showShare(byId("reading-share"), progress.number ?? 0, progress.count ?? 0);
+  showShare(byId("reading-share"), { done: progress.number, total: progress.count });
 }
 
 function choose() {
@@ -134,14 +133,18 @@ async function listDrafts(request) {
   byId("drafts").replaceChildren(...tableRows(titles, lines));
 }
 
-function continueDraft(id) {
-  return replaceChoices(
+// Opens a workbook with its stored edits; returns whether it is shown.
+export async function continueDraft(id) {
+  let isShown = false;
+  await replaceChoices(
     () => post("/api/continue", { id }),
     (answer) => {
       showKnown(answer);
       show("mend");
+      isShown = true;
     },
   );
+  return isShown;
 }
 
 export function setUpBegin() {

@@ -1,14 +1,9 @@
 // Elements of the grid: its cells, with classes and roles, and its text area.
 
+import { element } from "./core.js";
+
 export const ROW_HEIGHT = 28;
 export const HEAD_HEIGHT = 56;
-
-export function element(name, classes, text) {
-  const one = document.createElement(name);
-  if (classes) one.className = classes;
-  if (text !== undefined) one.textContent = text;
-  return one;
-}
 
 // Column names are long words: allows line breaks before capital letters.
 export function breakable(text) {
@@ -16,7 +11,7 @@ export function breakable(text) {
 }
 
 export function cell(classes, text, role) {
-  const one = element("div", `cell ${classes}`, text);
+  const one = element("div", text, `cell ${classes}`);
   one.setAttribute("role", role);
   return one;
 }

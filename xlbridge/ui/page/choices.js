@@ -1,13 +1,13 @@
 // Values for the cell being typed into, below it: those of a closed list, or records by their names.
 
-import { element } from "./cells.js";
+import { element } from "./core.js";
 
 export class Choices {
   constructor(input, take) {
     this.input = input;
     this.take = take; // called with the chosen value
     this.at = -1; // the highlighted one, which Enter takes
-    this.list = element("ul", "choices-of-cell");
+    this.list = element("ul", undefined, "choices-of-cell");
     this.list.id = "choices-of-cell";
     this.list.setAttribute("role", "listbox");
     this.list.setAttribute("aria-label", input.getAttribute("aria-label"));
@@ -35,7 +35,7 @@ export class Choices {
   offer(offered) {
     this.list.replaceChildren(
       ...offered.map(({ value, text }, at) => {
-        const one = element("li", "", text);
+        const one = element("li", text);
         one.dataset.value = value;
         one.id = `choice-${at}`;
         one.setAttribute("role", "option");

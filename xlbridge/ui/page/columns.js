@@ -1,6 +1,7 @@
 // Columns of the grid as the sheet's layout shows them: which, how wide, and which stay in view.
 
-import { breakable, cell, element } from "./cells.js";
+import { breakable, cell } from "./cells.js";
+import { element } from "./core.js";
 
 export const NUMBER_WIDTH = 76;
 const WIDTH = 150;
@@ -87,7 +88,7 @@ export class Columns {
       title.append(sort.descending ? " ▼" : " ▲");
     }
     if (filters[column.index]) one.classList.add("filtered");
-    const handle = element("span", "resize");
+    const handle = element("span", undefined, "resize");
     one.append(title, handle);
     one.addEventListener("click", (event) => {
       if (event.target !== handle) this.handlers.columnMenu(place, one);

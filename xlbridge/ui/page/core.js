@@ -1,7 +1,7 @@
 // Shared by all screens: texts, requests, elements. Values are always set as text, never as markup.
 
 const data = JSON.parse(document.getElementById("page-data").textContent);
-export const { texts, language, listings, isOpen, running } = data;
+export const { texts, language, listings, isOpen, leftOpen, running } = data;
 export const byId = (id) => document.getElementById(id);
 export const figure = (value) => (typeof value === "number" ? value.toLocaleString(language) : value);
 export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => figure(values[name]) ?? "");
@@ -283,6 +283,8 @@ export function reportTable(shown, options, classes) {
   return listed;
 }
 
+export const PROGRESS_INTERVAL = 500; // milliseconds
+
 // Work stops before its next step, which may take a while: the button shows at once that it was pressed.
 for (const one of document.querySelectorAll(".stop")) {
   one.addEventListener("click", async () => {
@@ -298,12 +300,17 @@ export function showLines(log, lines, empty) {
   log.scrollTop = log.scrollHeight;
 }
 
-// Shows the share of work that is done, and the time left at its pace; hides the bar without a total.
+// Shows the share of work that is done, and the time left at its pace; without a total, how much is done.
 const paces = new WeakMap(); // what was done when the work of a bar began, and when
 
-export function showShare(box, done, total) {
-  box.hidden = !total;
-  if (!total) return void paces.delete(box);
+export function showShare(box, { done = 0, total = 0 } = {}) {
+  box.hidden = !total && !done;
+  if (!total) {
+    paces.delete(box);
+    box.firstElementChild.removeAttribute("value");
+    box.lastElementChild.textContent = fill(texts.steps_done, { done });
+    return;
+  }
   if (!(paces.get(box)?.done <= done)) paces.set(box, { done, at: performance.now() });
   const begun = paces.get(box);
   const left = Math.ceil(((performance.now() - begun.at) / 1000 / (done - begun.done)) * (total - done));
@@ -314,14 +321,20 @@ export function showShare(box, done, total) {
   box.lastElementChild.textContent = texted.join(" · ");
 }
 
-// Follows the running work until it ends; calls ``showState`` with each state.
-let following = null;
-
-export async function follow(showState) {
+// Offers to stop the work that begins.
+export function resetStops() {
   for (const one of document.querySelectorAll(".stop")) {
     one.disabled = false;
     one.textContent = texts.cancel;
   }
+}
+
+// Follows the running work until it ends, with its share and its stop button; calls ``showState`` with
+// each state.
+let following = null;
+
+export async function follow(name, showState) {
+  resetStops();
   following?.abort();
   const own = new AbortController();
   following = own;
@@ -330,6 +343,8 @@ export async function follow(showState) {
       for await (const work of states(own.signal)) {
         showProblem("");
         if (!work.running) own.abort();
+        showShare(byId(`${name}-share`), work.running ? work : {});
+        byId(`${name}-cancel`).hidden = !work.running;
         showState(work);
         if (!work.running && work.error) showProblem(errorText(work.error));
         if (own.signal.aborted) return;

@@ -96,6 +96,12 @@ function showSteps() {
   byId("saved").textContent = saving ? texts.saving : saved || (state.sheet?.edited ? texts.saved : "");
 }
 
+// Says that the page was started again, with the work that it left.
+export function showReopened() {
+  saved = texts.reopened;
+  showSteps();
+}
+
 // Shows the counts and findings of a sheet that was changed in another tab, or refused by the system.
 export function refresh() {
   const done = enqueue(async () => {

@@ -1,10 +1,11 @@
 // Grid of a sheet: only visible rows are in the document, fetched in windows.
 // Typing goes into a transparent text area over the current cell, so that dead keys work.
 
-import { HEAD_HEIGHT, ROW_HEIGHT, cell, element, textArea, worst } from "./cells.js";
+import { HEAD_HEIGHT, ROW_HEIGHT, cell, textArea, worst } from "./cells.js";
 import { Choices } from "./choices.js";
 import { clipboardText, parseClipboard } from "./clipboard.js";
 import { Columns } from "./columns.js";
+import { element } from "./core.js";
 import { Keys } from "./keys.js";
 import { RowWindows } from "./row_windows.js";
 
@@ -35,10 +36,10 @@ export class Grid {
     this.isQuick = false; // whether arrows end the typing
     this.keys = new Keys(this);
     this.input = textArea(root.dataset.label);
-    this.head = element("div", "head");
+    this.head = element("div", undefined, "head");
     this.head.setAttribute("role", "row");
-    this.space = element("div", "space");
-    this.lines = element("div", "lines");
+    this.space = element("div", undefined, "space");
+    this.lines = element("div", undefined, "lines");
     this.cells = element("div"); // for screen readers; does not contain the text area
     this.cells.id = "cells";
     this.cells.setAttribute("role", "grid");
@@ -48,9 +49,9 @@ export class Grid {
       this.input.value = value;
       this.commit();
     });
-    this.opener = element("button", "opener", "▾");
+    this.opener = element("button", "▾", "opener");
     this.opener.setAttribute("aria-label", root.dataset.open);
-    this.day = element("input", "day");
+    this.day = element("input", undefined, "day");
     this.day.type = "date";
     this.day.setAttribute("aria-label", root.dataset.open);
     for (const one of [this.opener, this.day]) one.tabIndex = -1;
@@ -211,7 +212,7 @@ export class Grid {
       lines.push(this.line(row, at));
     }
     if (this.windows && this.total === 0) {
-      lines.push(element("p", "nothing", this.root.dataset.nothing || ""));
+      lines.push(element("p", this.root.dataset.nothing || "", "nothing"));
     }
     this.lines.replaceChildren(...lines);
     this.placeInput();
@@ -219,7 +220,7 @@ export class Grid {
   }
 
   line(row, at) {
-    const line = element("div", "line");
+    const line = element("div", undefined, "line");
     line.setAttribute("role", "row");
     if (row.aside) line.classList.add("aside");
     line.setAttribute("aria-rowindex", at + 2);

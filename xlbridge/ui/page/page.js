@@ -1,11 +1,11 @@
 // Sets up the screens, and restores the page's state after a reload.
 
-import { byId, call, element, isOpen, post, replaceChoices, running, settled, show, showAddressed, startRequest, texts } from "./core.js";
-import { setUpBegin, showKnown } from "./begin.js";
+import { byId, call, element, isOpen, leftOpen, post, replaceChoices, running, settled, show, showAddressed, startRequest, texts } from "./core.js";
+import { continueDraft, setUpBegin, showKnown } from "./begin.js";
 import { setUpJobs } from "./jobs.js";
 import { followExport, setUpPanels } from "./panels.js";
 import { followBatch, setUpBatches } from "./batches.js";
-import { setUpCorrect } from "./correct.js";
+import { setUpCorrect, showReopened } from "./correct.js";
 import { setUpMapping } from "./mapping.js";
 import { dropPlan, followSending, plan, setUpSend } from "./send.js";
 
@@ -13,6 +13,9 @@ async function restore() {
   const isNewest = startRequest("screen");
   if (isOpen) {
     await replaceChoices(() => call("/api/sheet"), showKnown);
+  } else if (leftOpen && (await continueDraft(leftOpen))) {
+    showReopened();
+    return;
   }
   if (running === "export") {
     show("exports");

@@ -50,12 +50,11 @@ function showFilterProblem({ message, fields }) {
 
 export function followExport() {
   byId("export-progress").textContent = texts.reading_records;
-  follow(showExport);
+  follow("export", showExport);
 }
 
 function showExport(work) {
   byId("export").disabled = work.running;
-  byId("export-cancel").hidden = !work.running;
   byId("export-progress").textContent = work.running ? work.lines.at(-1) || texts.reading_records : "";
   if (work.running || !work.outcome) return;
   const { listing, complete, lines, preview, totals } = work.outcome;

@@ -1,6 +1,6 @@
 // Send: the plan, the running upload, its outcome.
 
-import { button, byId, callSheet, element, figure, fill, follow, link, post, reportTable, settled, show, showLines, showShare, startRequest, state, texts, whenShown } from "./core.js";
+import { button, byId, call, callSheet, element, figure, fill, follow, link, post, PROGRESS_INTERVAL, reportTable, resetStops, settled, show, showLines, showShare, startRequest, state, texts, whenShown } from "./core.js";
 import { changeView, refresh, showPart, showWrongRows } from "./correct.js";
 import { totalsParts } from "./totals.js";
 
@@ -31,13 +31,18 @@ export async function plan() {
   byId("outcome").hidden = true;
   byId("sending").hidden = true;
   const shown = byId("plan-shown");
-  shown.hidden = false;
-  shown.replaceChildren(texts.planning);
+  shown.hidden = true;
+  byId("planning").hidden = false;
+  resetStops();
   await settled();
   if (!isNewest()) return;
   const showBeside = (error) => error.in_grid; // the form says how many errors there are, with a way to them
+  const timer = setInterval(showPlanShare, PROGRESS_INTERVAL);
   const planned = await callSheet("/api/plan", { content: options, showBeside });
+  clearInterval(timer);
+  showShare(byId("plan-share"));
   if (!isNewest()) return;
+  byId("planning").hidden = true;
   byId("plan").disabled = false;
   shown.hidden = planned === null;
   if (planned === null) {
@@ -50,8 +55,14 @@ export async function plan() {
   if (send && !byId("send").hidden) send.focus();
 }
 
+async function showPlanShare() {
+  const work = await call("/api/work", { silent: true });
+  if (work?.running && work.work === "plan") showShare(byId("plan-share"), work);
+}
+
 export function dropPlan() {
   startRequest("plan");
+  byId("planning").hidden = true;
   byId("plan").disabled = false;
   byId("plan-shown").hidden = true;
   showChoices();
@@ -172,13 +183,11 @@ export function followSending() {
   byId("sending").hidden = false;
   byId("sending").scrollIntoView({ block: "nearest" });
   byId("progress").textContent = texts.sending;
-  follow(showState);
+  follow("sending", showState);
 }
 
 function showState(work) {
   showLines(byId("progress"), work.lines, texts.sending);
-  showShare(byId("sending-share"), work.done, work.running ? work.total : 0);
-  byId("cancel").hidden = !work.running;
   if (work.running) return;
   byId("plan-shown").hidden = true;
   byId("process-shown").hidden = true;

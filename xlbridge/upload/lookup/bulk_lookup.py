@@ -34,6 +34,7 @@ from xlbridge.upload.lookup.row_table import (
     values_of,
 )
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, LookupResult, NearKey, Snapshot
+from xlbridge.upload.options import CountCallback
 from xlbridge.wire import Operation
 
 MAX_REQUESTS = 500
@@ -116,15 +117,19 @@ def record_reader(
     rows: TypedRows,
     most: int | None = MAX_REQUESTS,
     matcher: RowMatcher | None = None,
+    on_count: CountCallback = lambda _done, _total: None,
 ) -> Callable[[], LookupResult]:
-    """Prepare ``look_up_rows``; only the returned function makes requests."""
+    """Prepare ``look_up_rows``; only the returned function makes requests.
+
+    ``on_count`` receives the number of answers so far, and of all, 0 if that is unknown.
+    """
     declared = resource.read_back
     if matcher is None and declared is not None:
         matcher = RowMatcher(resource, declared)
     lookups = () if matcher is None else matcher.lookups(rows)
     if matcher is None or not any(lookups):
         return lambda: LookupResult((None,) * len(rows), {}, _NO_KEY)
-    return _RecordReader(client, matcher, rows, lookups, most).read
+    return _RecordReader(client, matcher, rows, lookups, most, on_count).read
 
 
 def _exceeds(needed: int, most: int | None) -> bool:
@@ -141,7 +146,9 @@ class _RecordReader:
         rows: TypedRows,
         lookups: Sequence[Sequence[Lookup]],
         most: int | None,
+        on_count: CountCallback,
     ) -> None:
+        self._on_count = on_count
         resource, declared = matcher.resource, matcher.declared
         self._client = client
         self._by_number = declared.by_number
@@ -220,8 +227,11 @@ class _RecordReader:
         left = most
         listings = list(_listings_to_read(self._sought.values()))
         listed = {id(search) for _, sought in listings for search in sought}
+        answered = 0
         for operation, sought in listings:
             for records, whole in self._answers(operation, sought):
+                answered += 1
+                self._on_count(answered, 0)
                 if not whole or left == 0:
                     self._clear()
                     return False
@@ -247,6 +257,7 @@ class _RecordReader:
                 question = (operation.name, filters)
                 if question not in answers:
                     answers[question] = self._read_question(operation, lookup, row, number)
+                    self._on_count(len(answers), self._needed)
         answered = {name for (name, _), is_answered in answers.items() if is_answered}
         for search in self._sought.values():
             shown = set(search.fields.values()) - search.lookup.filters.keys()

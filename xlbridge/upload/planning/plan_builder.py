@@ -28,7 +28,7 @@ from xlbridge.upload.lookup.comparison import select_rows
 from xlbridge.upload.lookup.row_lookup import business_keys
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import LookupResult, Moment, Snapshot
-from xlbridge.upload.options import PlanOptions
+from xlbridge.upload.options import CountCallback, PlanOptions
 from xlbridge.upload.payload import (
     PendingPayload,
     frame_of_payload,
@@ -303,6 +303,7 @@ def plan_source(
     job: Job | None = None,
     *,
     store: bool = False,
+    on_count: CountCallback = lambda _done, _total: None,
 ) -> PlannedSheet:
     """Plan the rows of a sheet, by their remote records and the claims of jobs other than ``job``.
 
@@ -317,7 +318,7 @@ def plan_source(
     with gc_paused(), ThreadPoolExecutor(1) as meanwhile:
         rows, at = source.sheet_rows(), context.journal.now()
         own = context.own_writes(scope, patience)
-        look_up = prepare_lookup(client, resource, rows, options)
+        look_up = prepare_lookup(client, resource, rows, options, on_count)
         claiming = meanwhile.submit(_find_claims, context, scope, source, job)
         writing = None
         if store:

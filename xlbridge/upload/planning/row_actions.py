@@ -28,7 +28,7 @@ from xlbridge.upload.lookup.snapshot import (
     RowSnapshot,
     Snapshot,
 )
-from xlbridge.upload.options import PlanOptions
+from xlbridge.upload.options import CountCallback, PlanOptions
 from xlbridge.upload.planning.planned_row import (
     Difference,
     PlannedRow,
@@ -67,7 +67,11 @@ class SheetRows:
 
 
 def prepare_lookup(
-    client: Client, resource: Resource, rows: SheetRows, options: PlanOptions
+    client: Client,
+    resource: Resource,
+    rows: SheetRows,
+    options: PlanOptions,
+    on_count: CountCallback = lambda _done, _total: None,
 ) -> Callable[[], LookupResult]:
     """Return a function that reads the remote records of the rows, except those set aside.
 
@@ -79,7 +83,8 @@ def prepare_lookup(
         return lambda: LookupResult((None,) * count, {}, _NOT_REQUESTED)
     positions = [at for at in range(count) if at not in rows.set_aside]
     values = [rows.values[at] for at in positions] if rows.set_aside else rows.values
-    return partial(_look_up, record_reader(client, resource, values), resource, rows, positions)
+    read = record_reader(client, resource, values, on_count=on_count)
+    return partial(_look_up, read, resource, rows, positions)
 
 
 def _look_up(

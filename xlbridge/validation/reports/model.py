@@ -58,8 +58,9 @@ def by_rule(findings: Sequence[Finding]) -> dict[RuleKey, Sequence[Finding]]:
 
     def sort_key(entry: tuple[RuleKey, Sequence[Finding]]) -> tuple[bool, int, str, str]:
         (column, code), group = entry
-        letters = (group[0].cell or "").rstrip("0123456789") if column else ""
-        is_warning = group[0].kind.severity is Severity.WARNING
+        first = group[0]
+        letters = (first.cell or "").rstrip("0123456789") if column else ""
+        is_warning = first.kind.severity is Severity.WARNING
         return is_warning, column_index(letters), column or "", code
 
     return dict(sorted(groups.items(), key=sort_key))
