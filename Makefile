@@ -39,7 +39,7 @@ export PIP_CONSTRAINT := constraints.txt
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo check test coverage test-programs test-postgres test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-slow fuzz reliability truth lint format bench schemas templates reference man docs release-check app clean
+.PHONY: demo check test coverage test-programs test-postgres test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-slow fuzz reliability truth lint format bench schemas templates reference man requirements docs release-check app clean
 
 demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 	$(BIN)/python samples/demo.py
@@ -127,6 +127,14 @@ schemas: $(VENV)/.runtime ## writes down what the schema files and the models sa
 man: $(VENV)/.runtime ## manual pages of all commands, in both languages, in out/man/: `man -M out/man xlbridge`
 	$(BIN)/python docs/generate_man_pages.py en out/man
 	$(BIN)/python docs/generate_man_pages.py pt-BR out/man
+
+requirements: $(VENV)/.runtime ## packaging/requirements.txt anew: the versions of constraints.txt with their hashes
+	$(BIN)/python -m pip install --quiet uv
+	echo '# Versions of constraints.txt with their hashes, for pip install --require-hashes: make requirements.' \
+	  > packaging/requirements.txt
+	$(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes --no-header --no-annotate \
+	  $(foreach extra,sandbox ui keyring parquet postgres,--extra $(extra)) \
+	  --constraints constraints.txt --output-file - >> packaging/requirements.txt
 
 docs: $(VENV)/.dev ## the site of the documentation, in out/site/; needs no server
 	$(BIN)/python -m pip install --quiet -e '.[docs]'

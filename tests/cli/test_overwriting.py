@@ -67,7 +67,8 @@ def test_force_follows_no_link(
     taken, link = tmp_path / "taken.xlsx", tmp_path / "link.xlsx"
     taken.write_bytes(b"the user's own")
     link.symlink_to(taken)
-    assert main([*command.format(sample=SAMPLE).split(), str(link)]) == 2
+    words = [word.format(sample=SAMPLE) for word in command.split()]
+    assert main([*words, str(link)]) == 2
     assert "it is a link" in capsys.readouterr().err
     assert (link.is_symlink(), taken.read_bytes()) == (True, b"the user's own")
 

@@ -15,28 +15,23 @@ import xlbridge as xb
 
 pytestmark = pytest.mark.processes
 
-HOW_TO = ROOT / "docs" / "how-to"
-PAGE = HOW_TO / "library.md"
+PAGE = ROOT / "docs" / "how-to" / "library.md"
 BLOCKS = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.usefixtures("demo_home")
-@pytest.mark.parametrize("name", ["library", "cookbook"])
-def test_page_examples_print_the_displayed_output(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_page_examples_print_the_displayed_output(monkeypatch: pytest.MonkeyPatch) -> None:
     # The embedded sandbox is written to if it is chosen by its name.
     monkeypatch.setenv("XLBRIDGE_PROFILE", "sandbox")
-    page = HOW_TO / f"{name}.md"
     monkeypatch.chdir(ROOT)
     names: dict[str, Any] = {}
     wanted, printed = io.StringIO(), io.StringIO()
-    for language, block in BLOCKS.findall(page.read_text(encoding="utf-8")):
+    for language, block in BLOCKS.findall(PAGE.read_text(encoding="utf-8")):
         if language == "text":
             wanted.write(block)
             continue
         with contextlib.redirect_stdout(printed):
-            exec(compile(block, str(page), "exec"), names)
+            exec(compile(block, str(PAGE), "exec"), names)
         assert names
     assert printed.getvalue() == wanted.getvalue() != ""
 

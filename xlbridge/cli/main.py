@@ -1,5 +1,6 @@
 """Entry point of ``xlbridge``: language, lazily imported commands, error handling."""
 
+import errno
 import importlib
 import io
 import os
@@ -267,7 +268,8 @@ def _report_stdout(failure: OSError, code: int = 0) -> int:
     """Report that the result cannot be written; a command that ended in doubt stays in doubt."""
     # The rest of the buffer is lost, and Python must not try again to write it at exit.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if isinstance(failure, BrokenPipeError):
+    # Windows has no other error for a closed pipe.
+    if isinstance(failure, BrokenPipeError) or (os.name == "nt" and failure.errno == errno.EINVAL):
         return _BROKEN_PIPE
     message = Text(
         pt="Erro: não foi possível escrever na saída padrão: {reason}.",

@@ -5,6 +5,7 @@ import re
 import shlex
 import stat
 import sys
+import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -139,11 +140,25 @@ def replace_atomically(
                 yield temporary
             with temporary.open("rb+") as written:
                 os.fsync(written.fileno())
-            temporary.replace(path)
+            _replace(temporary, path)
     finally:
         # Where nothing may be written, nothing was: the first error is the one to report.
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+_REPLACE_PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+"""Seconds between attempts to replace a file on Windows."""
+
+
+def _replace(temporary: Path, path: Path) -> None:
+    """Rename a file; on Windows again while an antivirus or synchronising program has it open."""
+    for pause in _REPLACE_PAUSES if os.name == "nt" else ():
+        with suppress(PermissionError):
+            temporary.replace(path)
+            return
+        time.sleep(pause)
+    temporary.replace(path)
 
 
 def _remove_leftovers(folder: Path, prefix: str) -> None:

@@ -1,0 +1,130 @@
+"""Pages on other programs: their scripts print what is shown, also after a kill and under mypy."""
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from environment import ROOT, clean_environment, credentials, without_coverage
+from sandboxes import create_database, sandbox_process
+
+from xlbridge.client import Client, Target
+
+pytestmark = pytest.mark.processes
+
+FOLDER = ROOT / "docs" / "how-to" / "integrations"
+PAGES = sorted(path.stem for path in FOLDER.glob("*.md"))
+BLOCKS = re.compile(r"^```(python|text|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: str, language: str) -> list[str]:
+    content = (FOLDER / f"{page}.md").read_text("utf-8")
+    return [block for kind, block in BLOCKS.findall(content) if kind == language]
+
+
+def scripts(page: str) -> dict[str, str]:
+    """Return the Python of a page by file; a package of its own comes first."""
+    first, *others = blocks(page, "python")
+    if page == "pandera":
+        return {"frota/checks.py": first, "frota/__init__.py": "", "page.py": "\n".join(others)}
+    return {"page.py": "\n".join([first, *others])}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Folder with a space and an accent, for the script, beside a home with the sandbox."""
+    place = tmp_path / "pasta de integração"
+    place.mkdir()
+    shutil.copy(ROOT / "samples" / "cliente-com-erros.xlsx", place / "cliente.xlsx")
+    create_database(tmp_path / "home", [])
+    return place
+
+
+def write_scripts(page: str, place: Path) -> None:
+    for name, content in scripts(page).items():
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text(content, encoding="utf-8")
+    if page == "pandera":
+        information = place / "frota-1.0.dist-info"
+        information.mkdir()
+        (information / "METADATA").write_text("Metadata-Version: 2.1\nName: frota\nVersion: 1.0\n")
+        (entries,) = blocks(page, "toml")
+        declared = re.sub(r'project\.entry-points\."(.*)"', r"\1", entries).replace('"', "")
+        (information / "entry_points.txt").write_text(declared)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "orchestrators"])
+def test_the_script_of_a_page_prints_what_is_shown(page: str, place: Path) -> None:
+    write_scripts(page, place)
+    done = subprocess.run(
+        [sys.executable, "page.py"],
+        cwd=place,
+        env=without_coverage(clean_environment(place.parent / "home", PYTHONPATH=".")),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "".join(blocks(page, "text"))
+
+
+def test_a_killed_load_is_finished_by_its_next_run(place: Path) -> None:
+    write_scripts("orchestrators", place)
+    codes = [f"K-{number}" for number in range(30)]
+    names = [f"Cliente {number}" for number in range(30)]
+    rows = pd.DataFrame({"nomeComercial": names, "seuCodigo": codes})
+    rows.to_csv(place / "clientes.csv", index=False)
+    home = place.parent / "load"
+    faults = ["--seed", "empty", "--faults", "slow-queue=4"]
+    with sandbox_process(place.parent / "system", faults, ignore_run_options=True) as running:
+        environment = without_coverage(clean_environment(home, **credentials(running)))
+        command = [sys.executable, "page.py", "clientes.csv"]
+        with subprocess.Popen(command, cwd=place, env=environment) as killed:
+            for _ in wait_for_state(environment, "processing"):
+                assert killed.poll() is None
+            killed.send_signal(signal.SIGKILL)
+        again = subprocess.check_output(command, cwd=place, env=environment, text=True)
+        assert "'accepted': 30" in again
+        third = subprocess.check_output(command, cwd=place, env=environment, text=True)
+        assert "'unchanged': 30" in third
+        target = Target("t", running.base_url, running.email, running.password)
+        with Client(target) as client:
+            listed = client.registry.clients.list()
+    stored = [client.seuCodigo for client in listed if client.seuCodigo in codes]
+    assert sorted(stored) == sorted(codes)
+
+
+def wait_for_state(environment: dict[str, str], state: str) -> Iterator[None]:
+    """Yield until a job is in a state, as ``xlbridge jobs`` tells."""
+    command = [sys.executable, "-m", "xlbridge", "jobs", "--format", "json"]
+    while True:
+        listed = json.loads(subprocess.check_output(command, env=environment))
+        if any(job["state"] == state for job in listed["jobs"]):
+            return
+        yield
+
+
+@pytest.mark.programs
+def test_the_scripts_are_typed(tmp_path: Path) -> None:
+    files = []
+    for page in PAGES:
+        for name, content in scripts(page).items():
+            if content:
+                files.append(tmp_path / f"{page}-{Path(name).stem}.py".replace("-", "_"))
+                files[-1].write_text(content, encoding="utf-8")
+    options = ["--strict", "--config-file", "", "--cache-dir", ROOT / ".mypy_cache"]
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, *files],
+        cwd=tmp_path,
+        env=without_coverage(clean_environment(tmp_path)),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert (checked.returncode, checked.stderr) == (0, ""), checked.stdout
