@@ -60,7 +60,7 @@ def test_an_import_sheet_has_the_numbers_of_its_records(
     numbers = ["codigoDoExercicio", "numeroDaTransacao", "sequenciaDaTransacao"]
     assert names[-3:] == numbers
     assert len(set(names)) == len(names)
-    assert all("não edite" in cell.comment.text for cell in header[-3:])
+    assert all("do not edit" in cell.comment.text for cell in header[-3:])
     fills = {cell.fill.fgColor.rgb for cell in header[-3:]}
     assert fills.isdisjoint(cell.fill.fgColor.rgb for cell in header[:-3])
     with plain.open(encoding="utf-8-sig", newline="") as stream:
