@@ -169,9 +169,10 @@ def outcome_of(
 ) -> Outcome:
     """Return the outcome of a cell, by its row in the workbook and the name of its column.
 
-    Findings in the ``related`` columns of its row count for the cell, too.
+    Findings in the ``related`` columns of its row count for the cell, too. A row that is held has
+    a finding, and none of its cells is sent.
     """
-    if sheet is None:
+    if sheet is None or row in sheet.non_records:
         return Outcome.REPORTED
     if row in sheet.rows and column in sheet.frame:
         sent = sheet.frame[column].iloc[sheet.rows.index(row)]

@@ -102,5 +102,8 @@ def is_total(text: str) -> bool:
     return row_word(text) in {RowWord.TOTAL, RowWord.TOTAL_OF}
 
 
-HINTS = ("tota", "saldo", "t o t", "s a l", "transport", "tot.", "anterior", "tt", "sd", "s.")
+HINTS = (
+    *("tota", "saldo", "t o t", "s a l", "transport", "tot.", "a anterior"),
+    *("s.ant", "s. ant", "sd. ", "sdo", "tt g", "tt. g"),
+)
 """Parts that the text of every total or balance has, in small letters: a quick test of many."""
