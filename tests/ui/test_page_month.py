@@ -89,7 +89,7 @@ def test_a_month_is_begun_corrected_sent_and_proven(
     tab = page.tab
     tab.goto(ui.link)
     tab.locator("[data-view=batches]").click()
-    tab.locator("#begin-batch summary").click()
+    tab.locator("#begin-batch[open]").wait_for()  # as there is no batch yet
     tab.locator("#folder-path").fill(str(folder))
     tab.locator("#folder-open").click()
     tab.get_by_role("button", name="Make a plan of these workbooks").click()
