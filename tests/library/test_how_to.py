@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 import subprocess
 import sys
@@ -34,6 +35,20 @@ def test_page_examples_print_the_displayed_output(monkeypatch: pytest.MonkeyPatc
             exec(compile(block, str(PAGE), "exec"), names)
         assert names
     assert printed.getvalue() == wanted.getvalue() != ""
+
+
+@pytest.mark.usefixtures("demo_home")
+def test_the_notebook_prints_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = json.loads((ROOT / "docs" / "how-to" / "tutorial.ipynb").read_text("utf-8"))
+    monkeypatch.chdir(ROOT)
+    names: dict[str, Any] = {}
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert len(cells) > 4
+    for cell in cells:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec("".join(cell["source"]), names)
+        assert printed.getvalue() == "".join(cell["outputs"][0]["text"]), cell["id"]
 
 
 @pytest.mark.slow
