@@ -280,7 +280,7 @@ _REFUSED = Reply(b'{"success": false, "errors": [{"key": "info", "value": "Sem a
 
 @pytest.mark.parametrize(
     ("info", "told"),
-    [(Reply(b'{"success": true, "data": {}}'), "#a@b.example"), (_REFUSED, "")],
+    [(Reply(b'{"success": true, "data": {"ativo": true}}'), "#a@b.example"), (_REFUSED, "")],
 )
 def test_a_workbook_names_its_system_as_far_as_that_tells(
     tmp_path: Path, info: Reply, told: str

@@ -106,8 +106,8 @@ def test_orders_with_a_row_for_each_item_arrive(
     counts = [sum(items["numeroDoPedido"] == number) for number in orders["numeroDoPedido"]]
     assert sorted(counts) == [1, 2, 4]
     # Each row of her sheet has the status and the code of its order.
-    sheet = openpyxl.load_workbook(tmp_path / "situacao.xlsx").worksheets[0]
-    *_, state, _, code = zip(*sheet.iter_rows(min_row=2, values_only=True), strict=True)
+    sheet = openpyxl.load_workbook(tmp_path / "situacao.xlsx").worksheets[1]
+    *_, state, _, code, _ = zip(*sheet.iter_rows(min_row=2, values_only=True), strict=True)
     assert set(state) == {"accepted"}
     assert [len(set(code[a:b])) for a, b in ((0, 2), (2, 3), (3, 7))] == [1, 1, 1]
 
@@ -394,8 +394,8 @@ def test_a_key_in_the_first_row_of_a_record_only_is_that_of_the_rows_below(
     options = "pedidos.csv", "--map", "m.yaml", "--yes", "--format", "json"
     done = at_demo("upload", *options, "--annotate", "situacao.xlsx")
     assert json.loads(done.stdout)["rows"]["accepted"] == 2, done.stderr
-    sheet = openpyxl.load_workbook(tmp_path / "situacao.xlsx").worksheets[0]
-    *_, state, _, _ = zip(*sheet.iter_rows(min_row=2, values_only=True), strict=True)
+    sheet = openpyxl.load_workbook(tmp_path / "situacao.xlsx").worksheets[1]
+    *_, state, _, _, _ = zip(*sheet.iter_rows(min_row=2, values_only=True), strict=True)
     assert state == ("accepted",) * 3 + (None,) + ("accepted",) * 2
 
 

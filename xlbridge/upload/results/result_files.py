@@ -156,13 +156,17 @@ def _names_of_records(
     """Return the columns in which the sheet of a job names records of registries, those of child
     sheets as ``list.column``, and the names in their cells by row and column.
 
-    There are none if the file has changed since.
+    There are none if the file has changed since, or is gone.
     """
     from xlbridge.validation.cells import display
     from xlbridge.workbook.read import read_workbook
 
     file, names = Path(job.spec.file), defaultdict[int, dict[str, str]](dict)
-    if file_hash(file) != job.file_hash:
+    try:
+        is_same = file_hash(file) == job.file_hash
+    except OSError:
+        is_same = False
+    if not is_same:
         return (), names
     origin = WorkbookOrigin.of(file)
     fingerprint = Fingerprint.parse(origin.template if origin else None)

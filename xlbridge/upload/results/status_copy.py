@@ -107,12 +107,13 @@ def _remark_columns(context: UploadContext, job: Job, sent: "UploadRows") -> "li
         if row in statuses
         for item in items
     }
-    to_do = {row: text for row, (_, text) in sent.reasons.items()}
+    to_do = {sheet_row(record): text for record, (_, text) in sent.reasons.items()}
     notes = {
-        job.spec.cell(row, name) or cell_address(row, main.first_column): text
-        for row, (reason, what_to_do) in sent.reasons.items()
+        job.spec.cell(record, name) or cell_address(row, main.first_column): text
+        for record, (reason, what_to_do) in sent.reasons.items()
+        for row in [sheet_row(record)]
         if row in statuses and statuses[row].outcome in _SEVERITIES
-        for name in sent.wrong.get(row) or ("",)
+        for name in sent.wrong.get(record) or ("",)
         for text in ["\n".join(filter(None, (statuses[row].reason or reason, what_to_do)))]
     }
     columns = [_status_columns(main, header, of_items | statuses, to_do, notes)]
