@@ -76,7 +76,10 @@ def test_the_header_of_an_empty_column_of_reasons_is_left_aligned() -> None:
 def bars(*lines: tuple[object, ...], shares: bool = False) -> Table:
     """Return a table whose numbers are a picture, too."""
     headings = tuple(Heading(untranslated(f"<{n}>")) for n in range(len(lines[0])))
-    filled = [Line((str(label), *map(Decimal, map(str, values)))) for label, *values in lines]
+    filled = [
+        Line((str(label), *(None if value is None else Decimal(str(value)) for value in values)))
+        for label, *values in lines
+    ]
     total = Line(("Total", *(Decimal(0) for _ in lines[0][1:])), Tone.SUM)
     columns = range(1, len(lines[0]))
     return Table(
@@ -97,6 +100,8 @@ def test_a_picture_has_a_bar_for_each_line_and_its_numbers_as_text() -> None:
     assert parts[1] == pytest.approx(3 * parts[0], rel=0.01)
     assert parts[2] == pytest.approx(parts[0] + parts[1], rel=0.01)
     assert bars(("only", 1)).picture is None
+    # A resource without amounts has no bar.
+    assert len(widths(bars(("a", 1), ("none", None), ("b", 3)))) == 2
     with override_language("en"):
         page = ReportForms.of_report(lambda: Report(tables=[bars(("<a>", 1), ("b", 3))])).page()
     assert 'role="img" aria-label="Rows: &lt;a&gt; 1.00; b 3.00"' in page

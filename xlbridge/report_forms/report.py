@@ -95,11 +95,15 @@ class Table:
 
     @property
     def picture(self) -> "Element | None":
-        """Picture of the table as SVG; None if it has none, or there is nothing to compare."""
+        """Picture of the lines with values, as SVG; None if there is nothing to compare."""
         # Imported late, for the sake of commands that write no page.
         from xlbridge.report_forms.pictures import Bar, draw_bars
 
-        lines = [line for line in self.lines if line.tone is not Tone.SUM] if self.bars else []
+        lines = [
+            line
+            for line in self.lines
+            if line.tone is not Tone.SUM and any(line.values[at] is not None for at in self.bars)
+        ]
         if not lines or max(len(lines), len(self.bars)) < 2:
             return None
         headings = [str(self.headings[column].title) for column in self.bars]
