@@ -279,3 +279,16 @@ def test_shifted_rows_of_a_csv_are_not_moved(tmp_path: Path, xlbridge: Xlbridge)
     assert moved.returncode == 2
     assert "(row 3)" in moved.stderr
     assert not (tmp_path / "new.xlsx").exists()
+
+
+def test_a_csv_that_was_cut_off_is_not_moved(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    """In the new workbook the last row would look like any other."""
+    old = tmp_path / "old.csv"
+    header = "codigoDaFilial;historico;valorDoLancamento\n"
+    old.write_text(f"{header}1;Aluguel;100,50\n1;Alug", "utf-8")
+    moved = xlbridge("template", "contasreceber", "--migrate", old, "-o", "new.xlsx")
+    assert (moved.returncode, "row 3" in moved.stderr) == (2, True)
+    assert not (tmp_path / "new.xlsx").exists()
+    old.write_text(f"{header}1;Aluguel;100,50\n1;Aluguel;99,10", "utf-8")
+    moved = xlbridge("template", "contasreceber", "--migrate", old, "-o", "new.xlsx")
+    assert moved.returncode == 0, moved.stderr

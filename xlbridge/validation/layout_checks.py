@@ -128,16 +128,31 @@ def short_rows(typed: TypedRows, non_records: Collection[int]) -> Iterator[Findi
     ]
     if not cells.raw.widths or not named:
         return
-    numbers = np.array([row for row in typed.rows if row not in non_records], dtype=np.intp)
-    widths = _widths(cells)[numbers - 1]
-    if not len(short := np.flatnonzero(widths <= named[-1])):
-        return
-    rows = numbers[short].tolist()
-    cell = cell_address(rows[0], cells.first_column + int(widths[short[0]]))
-    if rows == [cells.height] and cells.raw.is_unterminated:
-        yield Finding(CATALOGUE["row-cut-off"], header.row, cell=cell, details={"row": rows[0]})
-    else:
-        yield Finding(CATALOGUE["row-shorter"], header.row, cell=cell, details=_row_details(rows))
+    rows = [row for row in typed.rows if row not in non_records]
+    if (cut_off := cut_off_row(cells, header.row, named[-1], rows)) is not None:
+        yield cut_off
+    elif len(short := _short_rows(cells, named[-1], rows)):
+        cell = cell_address(short[0], cells.first_column + int(_widths(cells)[short[0] - 1]))
+        yield Finding(CATALOGUE["row-shorter"], header.row, cell=cell, details=_row_details(short))
+
+
+def cut_off_row(
+    cells: SheetCells, header_row: int, last: int, rows: Sequence[int]
+) -> Finding | None:
+    """Return the finding of a .csv file that ends within its last row; None if it does not.
+
+    ``last`` is the index of the last column with a header, ``rows`` are those of records.
+    """
+    if not cells.raw.is_unterminated or _short_rows(cells, last, rows) != [cells.height]:
+        return None
+    cell = cell_address(cells.height, cells.first_column + int(_widths(cells)[-1]))
+    return Finding(CATALOGUE["row-cut-off"], header_row, cell=cell, details={"row": cells.height})
+
+
+def _short_rows(cells: SheetCells, last: int, rows: Sequence[int]) -> list[int]:
+    numbers = np.array(rows, dtype=np.intp)
+    short: list[int] = numbers[_widths(cells)[numbers - 1] <= last].tolist()
+    return short
 
 
 def _widths(cells: SheetCells) -> "npt.NDArray[np.intp]":

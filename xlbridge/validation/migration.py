@@ -10,7 +10,7 @@ from xlbridge.resources import Catalogue, Fingerprint, Resource
 from xlbridge.settings import Headers, WorkbookLimits
 from xlbridge.validation.headers.header_row import find_header_row, header_key, match_header
 from xlbridge.validation.headers.sheet_choice import choose_sheet
-from xlbridge.validation.layout_checks import long_rows
+from xlbridge.validation.layout_checks import cut_off_row, long_rows
 from xlbridge.workbook import CellPosition, cell_address, column_letters
 from xlbridge.workbook.read import SheetCells, WorkbookCells, read_workbook
 from xlbridge.workbook.write import MigratedColumn, OlderWorkbook, as_xlsx
@@ -47,7 +47,7 @@ def migrate(
 
     Values stay unchanged and are not validated. Raises ``WorkbookRefused`` if the source cannot be
     read, ``UsageError`` if it has no header row of the resource, one with a repeated column or
-    below it rows of a .csv file that are longer, or if the target cannot be written.
+    below it rows of a .csv file that are longer or cut off, or if the target cannot be written.
     """
     workbook = read_workbook(source, limits, sheet)
     sheets, known = ([], workbook) if sheet is None else ([sheet], None)
@@ -112,6 +112,10 @@ def _plan_columns(
     # The values of such rows are in the wrong columns.
     if longer := long_rows(cells, position + 1):
         confused.append(longer)
+    if cells.raw.widths:
+        last = max(header.columns.values())
+        cut_off = cut_off_row(cells, position + 1, last, range(position + 2, cells.height + 1))
+        confused += [] if cut_off is None else [cut_off]
     if confused:
         raise UsageError(confused[0].message, confused[0].hint)
     pairs = zip(earlier.columns, resource.columns, strict=True)
