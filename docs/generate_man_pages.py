@@ -16,6 +16,7 @@ import click
 
 from xlbridge import __version__
 from xlbridge.cli.help_texts import translate_click
+from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.main import root
 from xlbridge.i18n import Text, parse_language, set_language
 
@@ -30,13 +31,25 @@ _ABOUT = Text(
     pt="valida planilhas, envia-as ao sistema de gestão e exporta listagens",
     en="validate sheets, upload them to the business system, and export listings",
 )
-_EXIT_CODES = Text(
-    pt="0: tudo certo; 1: os dados têm erros; 2: uso errado; 3: arquivo recusado; 4: o sistema "
-    "ou a rede falhou, nada foi gravado; 5: em dúvida, uma pessoa precisa olhar; 6: este "
-    "computador falhou; 130: interrompido. Se vários valem: 5 primeiro, depois o maior.",
-    en="0: all good; 1: the data has errors; 2: wrong usage; 3: the workbook was refused; 4: the "
-    "system or the network failed, nothing was applied; 5: in doubt, a person must look; 6: this "
-    "computer failed; 130: interrupted. Of several, 5 comes first, then the highest.",
+_EXIT_CODES = {
+    ExitCode.GOOD: Text(pt="tudo certo", en="all good"),
+    ExitCode.DATA_ERRORS: Text(pt="os dados têm erros", en="the data has errors"),
+    ExitCode.WRONG_USAGE: Text(pt="uso errado", en="wrong usage"),
+    ExitCode.REFUSED: Text(pt="arquivo recusado", en="the workbook was refused"),
+    ExitCode.FAILED: Text(
+        pt="o sistema ou a rede falhou, nada foi gravado",
+        en="the system or the network failed, nothing was applied",
+    ),
+    ExitCode.IN_DOUBT: Text(
+        pt="em dúvida, alguém precisa conferir", en="in doubt, a person must look"
+    ),
+    ExitCode.COMPUTER_FAILED: Text(pt="este computador falhou", en="this computer failed"),
+    ExitCode.CRASHED: Text(pt="defeito do xlbridge", en="defect of xlbridge"),
+    ExitCode.INTERRUPTED: Text(pt="interrompido", en="interrupted"),
+}
+_OF_SEVERAL = Text(
+    pt="Se vários valem, em dúvida vem primeiro, depois o maior.",
+    en="Of several, in doubt comes first, then the highest.",
 )
 
 
@@ -58,7 +71,10 @@ def _page(context: click.Context, parts: Sequence[str]) -> Iterator[str]:
     if command.epilog:
         _, *lines = command.epilog.removeprefix("\b\n").splitlines()
         yield from (f".SH {_EXAMPLES}", ".nf", *map(_escaped, map(str.strip, lines)), ".fi")
-    yield from (f".SH {_EXIT_STATUS}", _escaped(str(_EXIT_CODES)))
+    yield f".SH {_EXIT_STATUS}"
+    for code in ExitCode:
+        yield from (".TP", str(code.value), _escaped(str(_EXIT_CODES[code])))
+    yield from (".PP", _escaped(str(_OF_SEVERAL)))
     if parts or context.parent:
         above = [context.parent.command_path] if context.parent else []
         names = [*above, *(f"{context.command_path} {part}" for part in parts)]

@@ -79,6 +79,17 @@ def open_workbook(client: httpx.Client, path: Path) -> dict[str, Any]:
     return document
 
 
+def marked_cells(client: httpx.Client) -> list[tuple[int, str, str]]:
+    """Return the row, column and severity of the marked cells of the shown sheet."""
+    shown = client.get("/api/rows", params={"view": "all", "renew": 1}).json()["rows"]
+    return [
+        (row["row"], column, mark["severity"])
+        for row in shown
+        for column, found in row["marks"].items()
+        for mark in found
+    ]
+
+
 def wait_for_end(client: httpx.Client) -> dict[str, Any]:
     """Follow the running work until it ends, and return its last state."""
     with client.stream("GET", "/api/events") as events:

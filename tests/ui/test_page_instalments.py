@@ -7,7 +7,7 @@ import httpx
 import pytest
 from browser import Page
 from playwright.sync_api import expect
-from running_page import RunningPage, open_workbook, wait_for_end
+from running_page import RunningPage, marked_cells, open_workbook, wait_for_end
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -29,17 +29,6 @@ def write(folder: Path) -> Path:
     return path
 
 
-def marks(client: httpx.Client) -> list[tuple[int, str, str]]:
-    """Return the row, column and severity of the marked cells."""
-    shown = client.get("/api/rows", params={"view": "all", "renew": 1}).json()["rows"]
-    return [
-        (row["row"], column, mark["severity"])
-        for row in shown
-        for column, found in row["marks"].items()
-        for mark in found
-    ]
-
-
 def test_titles_are_corrected_and_sent_from_the_page(client: httpx.Client, tmp_path: Path) -> None:
     path = write(tmp_path)
     form: dict[str, Any] = open_workbook(client, path)["mapping"]
@@ -52,7 +41,7 @@ def test_titles_are_corrected_and_sent_from_the_page(client: httpx.Client, tmp_p
     sent = {name: form[name] for name in ("columns", "rows", "once")}
     sheet = client.post("/api/map", json={**place, **sent}).json()
     assert [rule["column"] for rule in sheet["rules"]] == ["contasreceber.2.dataDeVencimento"]
-    assert (sheet["rows"], marks(client)) == (2, [(2, "9", "error")])
+    assert (sheet["rows"], marked_cells(client)) == (2, [(2, "9", "error")])
     typed = [{"row": 2, "column": 9, "value": "30/11/2026"}]
     assert client.post("/api/edit", json=typed).json()["errors"] == 0
     plan = client.post("/api/plan", json={}).json()
@@ -63,7 +52,7 @@ def test_titles_are_corrected_and_sent_from_the_page(client: httpx.Client, tmp_p
     client.post("/api/edit", json=[{"row": 2, "column": 10, "value": "250,00"}])
     plan = client.post("/api/plan", json={}).json()
     assert (plan["counts"]["unchanged"], plan["counts"]["held"]) == (2, 1)
-    assert (2, "10", "planned") in marks(client)
+    assert (2, "10", "planned") in marked_cells(client)
     again = open_workbook(client, path)
     assert again["mapping"]["kind"] == "remembered"
 

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from browser import Page
 from playwright.sync_api import expect
-from running_page import RunningPage, open_workbook, wait_for_end
+from running_page import RunningPage, marked_cells, open_workbook, wait_for_end
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -22,17 +22,6 @@ _ROWS = (
 @pytest.fixture
 def system(demo_sandbox: RunningSandbox) -> RunningSandbox:
     return demo_sandbox
-
-
-def marks(client: httpx.Client) -> list[tuple[int, str, str]]:
-    """Return the row, column and severity of the marked cells of the shown sheet."""
-    shown = client.get("/api/rows", params={"view": "all", "renew": 1}).json()["rows"]
-    return [
-        (row["row"], column, mark["severity"])
-        for row in shown
-        for column, found in row["marks"].items()
-        for mark in found
-    ]
 
 
 def test_orders_with_a_row_for_each_item_are_sent_from_the_page(
@@ -58,7 +47,7 @@ def test_orders_with_a_row_for_each_item_are_sent_from_the_page(
     # One sheet is shown, with the findings of records and items at their own cells.
     assert [part["errors"] for part in sheet["parts"]] == [1]
     assert [rule["column"] for rule in sheet["rules"]] == ["produtos.1.quantidade"]
-    assert (sheet["rows"], marks(client)) == (3, [(3, "3", "error")])
+    assert (sheet["rows"], marked_cells(client)) == (3, [(3, "3", "error")])
     typed = [{"row": 3, "column": 3, "value": "1"}]
     assert client.post("/api/edit", json=typed).json()["errors"] == 0
     token = client.post("/api/plan", json={}).json()["token"]
@@ -66,7 +55,7 @@ def test_orders_with_a_row_for_each_item_are_sent_from_the_page(
     ended = wait_for_end(client)["outcome"]
     assert (ended["rows"]["accepted"], ended["rows"]["rejected"]) == (1, 1)
     # The refused product is marked in the row of its item.
-    assert marks(client) == [(4, "2", "refused")]
+    assert marked_cells(client) == [(4, "2", "refused")]
     again = open_workbook(client, path)
     assert (again["mapping"]["kind"], again["mapping"]["once"]) == ("remembered", ["parcelas"])
 

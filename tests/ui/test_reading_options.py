@@ -6,27 +6,10 @@ from typing import Any
 
 import httpx
 import pytest
+from reading_options import KEYS_IN_FIRST_ROWS, SIGNED_TITLES
 from running_page import open_workbook, wait_for_end
 
 from xlbridge.sandbox import RunningSandbox
-
-_BELOW = (
-    "Nº do pedido;Emissão;Cliente;Código do produto;Qtde;Preço unitário;Total",
-    "4501;23/11/2026;1311;;;;31,00",
-    ";;;2001;2;10,50;21,00",
-    ";;;2002;1;10,00;10,00",
-    "4502;24/11/2026;1197;2001;1;10,50;10,50",
-)
-_SIGNED = (
-    (
-        "Cliente;Filial;Item;CC;Conta;Histórico;Nº documento;Dia de vencimento;Mês do vencimento;"
-        "Valor;Situação"
-    ),
-    "1311;1;1.01.001;01.001;1;Aluguel;A-1;todo dia 10;11/2026;99,90;Em aberto",
-    "1197;1;1.01.001;01.001;1;Suporte;A-2;dia 5;12/2026;-50,10;Em aberto",
-    "1197;1;1.01.001;01.001;1;Suporte;A-3;dia 5;12/2026;50,10;Pago",
-    "1197;1;1.01.001;01.001;1;Suporte;A-4;dia 5;12/2026;50,10;Em aberto",
-)
 
 
 @pytest.fixture
@@ -58,7 +41,7 @@ def sent(client: httpx.Client) -> dict[str, Any]:
 def test_a_key_in_the_first_row_only_is_kept_on_the_page(
     client: httpx.Client, tmp_path: Path
 ) -> None:
-    open_workbook(client, write(tmp_path, "pedidos.csv", _BELOW))
+    open_workbook(client, write(tmp_path, "pedidos.csv", KEYS_IN_FIRST_ROWS))
     form = client.post("/api/choose", json={"resource": "pedido"}).json()["mapping"]
     assert form["columns"]["chave"] == {"from": "Nº do pedido", "down": True}
     form["columns"]["codigoDaFilial"] = {"constant": "1"}
@@ -72,7 +55,7 @@ def test_a_key_in_the_first_row_only_is_kept_on_the_page(
 
 
 def test_rows_signs_and_days_are_kept_on_the_page(client: httpx.Client, tmp_path: Path) -> None:
-    form: dict[str, Any] = open_workbook(client, write(tmp_path, "a receber.csv", _SIGNED))[
+    form: dict[str, Any] = open_workbook(client, write(tmp_path, "a receber.csv", SIGNED_TITLES))[
         "mapping"
     ]
     columns = form["columns"]

@@ -26,7 +26,8 @@ from xlbridge.validation.reports import (
 )
 from xlbridge.validation.reports.forms import report_lines
 from xlbridge.validation.reports.model import rule_key
-from xlbridge.validation.results import SheetFindings, SkippedSheet, by_column_and_kind
+from xlbridge.validation.results import SkippedSheet
+from xlbridge.validation.sheet_findings import SheetFindings, by_column_and_kind
 
 ROWS = 4_500
 """More rows than a block of the report or a cache holds."""

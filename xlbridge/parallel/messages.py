@@ -35,7 +35,7 @@ _ALLOWED = frozenset(
             (__name__, name)
             for name in ("build_error", "finding_kind", "build_array", "build_frame")
         ),
-        ("xlbridge.validation.results", "SheetFindings"),
+        ("xlbridge.validation.sheet_findings", "SheetFindings"),
     }
 )
 """Types allowed in messages, besides data classes, enumerations and errors of xlbridge."""

@@ -17,7 +17,6 @@ from .results import (
     RefusedFile as RefusedFile,
     ValidatedSheet as ValidatedSheet,
     ValidationResult as ValidationResult,
-    count_corrected as count_corrected,
-    row_numbers as row_numbers,
 )
 from .schema_proposal import propose_schema as propose_schema
+from .sheet_findings import count_corrected as count_corrected, row_numbers as row_numbers

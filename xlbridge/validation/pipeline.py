@@ -59,10 +59,9 @@ from xlbridge.validation.results import (
     ValidationResult,
     join_blocks,
     join_records,
-    sheet_findings,
-    without_repeated,
 )
 from xlbridge.validation.rule_checks import apply_rules
+from xlbridge.validation.sheet_findings import sheet_findings, without_repeated
 from xlbridge.workbook.read import (
     SheetCells,
     WorkbookCells,

@@ -22,10 +22,12 @@ from xlbridge.validation.results import (
     FixedCopy,
     ValidatedSheet,
     ValidationResult,
+    is_ok,
+)
+from xlbridge.validation.sheet_findings import (
     by_column_and_kind,
     count_corrected,
     details_of,
-    is_ok,
     row_numbers,
 )
 from xlbridge.workbook import column_index

@@ -1,4 +1,4 @@
-"""What a column's cells take: in words, for headers and instructions, and as an input check.
+"""Permitted values of a column: in words, for headers and instructions, and as an input check.
 
 A check that may be wrong only warns, as the validator decides.
 """

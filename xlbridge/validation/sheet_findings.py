@@ -1,0 +1,291 @@
+"""Findings of a sheet, stored as columns: a bad sheet has as many as cells.
+
+A ``Finding`` is only created when it is read. Findings of the layout come first.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from xlbridge.resources.findings import Finding, Severity
+from xlbridge.validation.cells.column_cells import (
+    FINDING_KINDS,
+    CellProblems,
+    ProblemDetails,
+)
+from xlbridge.validation.cells.text import display
+from xlbridge.workbook import column_letters
+from xlbridge.workbook.read import CellColumn, CellKind
+
+if TYPE_CHECKING:
+    from xlbridge.validation.cells.typed_rows import TypedRows
+
+
+Integers = npt.NDArray[np.integer]
+_CHUNK = 4096
+_IS_ERROR = np.array([kind.severity is Severity.ERROR for kind in FINDING_KINDS])
+
+
+@dataclass(frozen=True, slots=True)
+class FindingColumn:
+    """Findings of one column of a sheet: ``rows``, ``kinds`` and ``details`` have one entry each.
+
+    ``letters``: the column's letters, None if the sheet lacks it; ``rows``: Excel's row numbers;
+    ``kinds``: indexes into ``FINDING_KINDS``; ``details``: indexes into ``remarks``; ``firsts``:
+    row of a repeated value's first occurrence, by the finding's position. ``cells`` has one cell
+    for each finding or, if ``has_all_cells``, every cell of the column. ``header`` is the sheet's
+    own name of the column, None if it is ``name``.
+    """
+
+    name: str
+    letters: str | None
+    rows: Integers
+    kinds: Integers
+    details: Integers
+    remarks: Sequence[ProblemDetails]
+    cells: CellColumn
+    firsts: Mapping[int, int]
+    has_all_cells: bool
+    header: str | None = None
+
+    def findings(self, positions: Integers) -> Iterator[Finding]:
+        """Yield the findings at the given positions."""
+        rows, letters = self.rows[positions], self.letters
+        cells = rows - 1 if self.has_all_cells else positions
+        columns = positions, rows, self.kinds[positions], self.details[positions], cells
+        lists = [column.tolist() for column in columns]
+        values = self.cells.values(lists[-1])
+        for position, row, kind, detail, index, value in zip(*lists, values, strict=True):
+            remark = self.remarks[detail]
+            details = remark.details
+            if position in self.firsts:
+                details = {"first": f"{letters}{self.firsts[position]}"}
+            shown = None if value == "" else display(value)
+            if "error" in details:
+                shown = str(details["error"])
+            yield Finding(
+                FINDING_KINDS[kind],
+                row,
+                self.name,
+                cell=None if letters is None else f"{letters}{row}",
+                value=None if letters is None else shown,
+                details=details,
+                corrected=remark.corrected,
+                numeric=self.cells.kind(index) is CellKind.NUMBER,
+                header=self.header,
+            )
+
+
+class SheetFindings(Sequence[Finding]):
+    """Findings of a sheet, or a part of them: those of the layout, then those of cells by row, then
+    by column. Compares equal to a list of the same findings.
+
+    ``owners`` has the index in ``columns`` of each cell finding's column, ``positions`` its
+    position in that column.
+    """
+
+    def __init__(
+        self,
+        layout: Sequence[Finding],
+        columns: Sequence[FindingColumn],
+        owners: Integers,
+        positions: Integers,
+    ) -> None:
+        self.layout, self.columns = layout, columns
+        self._owners, self._positions = owners, positions
+
+    @classmethod
+    def of(cls, layout: Sequence[Finding], columns: Sequence[FindingColumn]) -> "SheetFindings":
+        """Sort the findings of columns, which are in the order of the sheet."""
+        sizes = [len(column.rows) for column in columns]
+        owners = np.repeat(np.arange(len(columns), dtype=np.uint16), sizes)
+        rows = np.concatenate([np.empty(0, dtype=np.intc), *(column.rows for column in columns)])
+        # A stable sort keeps the order of columns within a row, of detection within a cell.
+        order = np.argsort(rows, kind="stable")
+        owners = owners[order]
+        order -= np.cumsum([0, *sizes], dtype=np.intc)[owners]
+        return cls(layout, columns, owners, order.astype(np.uint32))
+
+    @classmethod
+    def joined(cls, layout: Sequence[Finding], parts: "Sequence[SheetFindings]") -> "SheetFindings":
+        """Return the findings of cells of several parts, by row, after ``layout``."""
+        offsets = np.cumsum([0, *(len(part.columns) for part in parts)])
+        owners = [part._owners + offset for part, offset in zip(parts, offsets, strict=False)]
+        rows = np.concatenate([row_numbers(part)[len(part.layout) :] for part in parts])
+        order = np.argsort(rows, kind="stable")
+        return cls(
+            layout,
+            [column for part in parts for column in part.columns],
+            np.concatenate(owners)[order],
+            np.concatenate([part._positions for part in parts])[order],
+        )
+
+    def __len__(self) -> int:
+        return len(self.layout) + len(self._owners)
+
+    @overload
+    def __getitem__(self, key: int) -> Finding: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Finding]: ...
+    def __getitem__(self, key: int | slice) -> Finding | list[Finding]:
+        if isinstance(key, slice):
+            return [self[index] for index in range(*key.indices(len(self)))]
+        index = range(len(self))[key] - len(self.layout)
+        if index < 0:
+            return self.layout[index]
+        column = self.columns[int(self._owners[index])]
+        return next(column.findings(self._positions[index : index + 1]))
+
+    def __iter__(self) -> Iterator[Finding]:
+        yield from self.layout
+        for begin in range(0, len(self._owners), _CHUNK):
+            yield from self._of_cells(slice(begin, begin + _CHUNK))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, list | SheetFindings):
+            return NotImplemented
+        return len(self) == len(other) and all(map(Finding.__eq__, self, other))
+
+    @cached_property
+    def cell_errors(self) -> int:
+        """Number of findings of cells that stop an upload."""
+        return sum(int(_IS_ERROR[column.kinds[at]].sum()) for column, at, _ in self.by_column())
+
+    def by_column(self) -> Iterator[tuple[FindingColumn, Integers, Integers]]:
+        """Yield each column with findings, their positions there, and their indexes among the
+        findings of cells here."""
+        for owner in np.flatnonzero(np.bincount(self._owners)).tolist():
+            indexes = np.flatnonzero(self._owners == owner)
+            yield self.columns[owner], self._positions[indexes], indexes
+
+    def cells_at(self, indexes: Integers, layout: Sequence[Finding] = ()) -> "SheetFindings":
+        """Return the findings of cells at the given indexes among them, after ``layout``."""
+        owners, positions = self._owners[indexes], self._positions[indexes]
+        return SheetFindings(layout, self.columns, owners, positions)
+
+    def _of_cells(self, indexes: slice) -> Iterator[Finding]:
+        owners, positions = self._owners[indexes], self._positions[indexes]
+        by_owner = {
+            owner: self.columns[owner].findings(positions[owners == owner])
+            for owner in np.unique(owners).tolist()
+        }
+        for owner in owners.tolist():
+            yield next(by_owner[owner])
+
+
+def sheet_findings(
+    layout: Sequence[Finding],
+    typed: "TypedRows",
+    problems: Mapping[str, CellProblems],
+    columns: Mapping[str, int],
+) -> SheetFindings:
+    """Return the findings of the layout and of all cells.
+
+    ``problems`` has one entry for each column of the resource, and for those of the system's own
+    numbers. ``columns`` has the zero-based position in the sheet of each column that is present;
+    findings of the others have a row and no cell.
+    """
+    absent = {name: len(columns) + index for index, name in enumerate(problems)}
+    names = [name for name in problems if len(problems[name])]
+    names.sort(key=lambda name: columns.get(name, absent[name]))
+    rows = np.array(typed.rows, dtype=np.intc)
+    return SheetFindings.of(
+        layout,
+        [_finding_column(name, typed, rows, problems[name], columns.get(name)) for name in names],
+    )
+
+
+def _finding_column(
+    name: str, typed: "TypedRows", rows: Integers, problems: CellProblems, index: int | None
+) -> FindingColumn:
+    found_rows = rows[np.frombuffer(problems.positions, dtype=np.intc)]
+    cells = typed.cells
+    column = CellColumn() if index is None else cells.columns[index - cells.first_column]
+    # Rows below the column's last cell, which have formulas without a result, cannot be copied.
+    has_all_cells = max(2 * len(found_rows), int(found_rows.max())) > len(column.kinds)
+    return FindingColumn(
+        name,
+        letters=None if index is None else column_letters(index),
+        rows=found_rows,
+        kinds=np.frombuffer(problems.kinds, dtype=np.ushort),
+        details=np.frombuffer(problems.details, dtype=np.uintc),
+        remarks=problems.remarks,
+        # A copy, so that the whole column can be freed.
+        cells=column if has_all_cells else column.select((found_rows - 1).tolist()),
+        firsts={number: int(rows[first]) for number, first in problems.firsts.items()},
+        has_all_cells=has_all_cells,
+        header=typed.header.names.get(name),
+    )
+
+
+def count_errors(findings: Sequence[Finding]) -> int:
+    """Count the findings that stop an upload."""
+    listed, cells = split_findings(findings)
+    return sum(finding.kind.severity is Severity.ERROR for finding in listed) + cells.cell_errors
+
+
+def count_corrected(findings: Sequence[Finding]) -> int:
+    """Count the findings with a certain correction."""
+    listed, cells = split_findings(findings)
+    count = sum(finding.corrected is not None for finding in listed)
+    for column, positions, _ in cells.by_column():
+        certain = np.array([remark.corrected is not None for remark in column.remarks])
+        count += int(certain[column.details[positions]].sum())
+    return count
+
+
+def row_numbers(findings: Sequence[Finding]) -> Sequence[int]:
+    """Return Excel's row number of each finding, zero for a finding of the whole sheet."""
+    listed, cells = split_findings(findings)
+    rows = np.array([finding.row or 0 for finding in listed], dtype=np.intc)
+    of_cells = np.empty(len(findings) - len(listed), dtype=np.intc)
+    for column, positions, indexes in cells.by_column():
+        of_cells[indexes] = column.rows[positions]
+    numbers: list[int] = np.concatenate([rows, of_cells]).tolist()
+    return numbers
+
+
+def details_of(findings: Sequence[Finding]) -> Iterator[Mapping[str, object]]:
+    """Yield the details of findings, distinct ones for the cells of a column; a repeated value has
+    none."""
+    listed, cells = split_findings(findings)
+    yield from (finding.details for finding in listed)
+    for column, positions, _ in cells.by_column():
+        for detail in np.unique(column.details[positions]).tolist():
+            yield column.remarks[detail].details
+
+
+def by_column_and_kind(findings: Sequence[Finding]) -> Iterator[Sequence[Finding]]:
+    """Yield the findings of one kind in one column, group by group."""
+    listed, cells = split_findings(findings)
+    groups: defaultdict[tuple[str | None, str], list[Finding]] = defaultdict(list)
+    for finding in listed:
+        groups[finding.column, finding.kind.code].append(finding)
+    yield from groups.values()
+    for column, positions, indexes in cells.by_column():
+        kinds = column.kinds[positions]
+        for kind in np.unique(kinds):
+            yield cells.cells_at(indexes[kinds == kind])
+
+
+_NO_CELLS = SheetFindings.of((), ())
+
+
+def split_findings(findings: Sequence[Finding]) -> tuple[Sequence[Finding], SheetFindings]:
+    """Return the findings that are stored one by one, and the object with those of cells."""
+    if isinstance(findings, SheetFindings):
+        return findings.layout, findings
+    return findings, _NO_CELLS
+
+
+def without_repeated(findings: Sequence[Finding], reported: Sequence[Finding]) -> SheetFindings:
+    """Return the findings of a list in the rows of its main sheet, without those of the layout that
+    are already ``reported`` or say that it has no rows."""
+    layout, cells = split_findings(findings)
+    kept = [f for f in layout if f not in reported and f.kind.code != "sheet-empty"]
+    return cells.cells_at(np.arange(len(findings) - len(layout)), kept)
