@@ -80,6 +80,8 @@ def test_amounts_are_numbers_and_exact(tmp_path: Path, month: Proof) -> None:
     # What was sent of each resource is a picture on the first page, too.
     charts = book.worksheets[0]._charts
     assert {one.series[0].val.numRef.f.partition("!$")[2][0] for one in charts} == {"D"}
+    # Bars begin at zero, so that their lengths compare.
+    assert {one.y_axis.scaling.min for one in charts} == {0}
     day = [line for line in lines(book, "Control totals") if line[0] == datetime(2026, 10, 31)]
     assert len(day) == 1
 

@@ -223,7 +223,13 @@ class _SheetWriter:
         # The first line on top.
         chart.set_y_axis({"reverse": True, "num_font": font, "line": {"color": f"#{style.RULE}"}})
         grid = {"visible": True, "line": {"color": f"#{style.RULE}", "width": 0.5}}
-        chart.set_x_axis({"num_font": font, "major_gridlines": grid, "num_format": "#,##0"})
+        shown = [line.values[column] for line in table.lines for column in table.bars]
+        # Bars that do not begin at zero would exaggerate differences.
+        is_negative = any(isinstance(one, int | Decimal) and one < 0 for one in shown)
+        bounds = {} if is_negative else {"min": 0}
+        chart.set_x_axis(
+            {"num_font": font, "major_gridlines": grid, "num_format": "#,##0", **bounds}
+        )
         rows = max(_CHART_ROWS, min(len(table.lines) + 1, _MOST_BARS)) - 1
         chart.set_size({"width": _CHART_WIDTH, "height": rows * _ROW_PIXELS})
         chart.set_chartarea({"border": {"none": True}})
