@@ -36,6 +36,12 @@ OTHER_SHAPES_SAMPLE := tests/upload/test_modes.py tests/upload/test_good_rows.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Relative, as pip splits the variable at spaces, which folders may have.
 export PIP_CONSTRAINT := constraints.txt
+export UV_CONSTRAINT := constraints.txt
+# uv installs faster, but does not read pip's configuration: pip installs what it cannot.
+UV := $(shell command -v uv)
+comma := ,
+install = $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python $(1) ||) \
+	$(BIN)/python -m pip install --quiet $(1)
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -155,11 +161,11 @@ $(VENV)/bin/python:
 
 # The demo edits workbooks with openpyxl, in place of Excel.
 $(VENV)/.runtime: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet -e '.[sandbox]' openpyxl
+	$(call install,-e '.[sandbox]' openpyxl)
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime
-	$(BIN)/python -m pip install --quiet -e '.[sandbox,parquet,dev]'
+	$(call install,-e '.[sandbox$(comma)parquet$(comma)dev]')
 	touch $@
 
 # What the application is made of: no tools, of tests or others, besides the one that makes it.

@@ -7,9 +7,9 @@ which ``--in-process`` excludes.
 Inside: sandbox.
 """
 
+import faulthandler
 import io
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,7 +18,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -130,18 +129,12 @@ def _kept_process_state() -> Iterator[None]:
 
 @contextmanager
 def _limited_time() -> Iterator[None]:
-    """Raise ``TimeoutError`` in a block that takes very long."""
-
-    def end(_number: int, _frame: FrameType | None) -> None:
-        raise TimeoutError
-
-    previous = signal.signal(signal.SIGALRM, end)
-    signal.alarm(_PATIENCE)
+    """End the tests, with what each thread does, if a block takes very long."""
+    faulthandler.dump_traceback_later(_PATIENCE, exit=True)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, previous)
+        faulthandler.cancel_dump_traceback_later()
 
 
 def sandbox_behaviour(options: Sequence[str]) -> Behaviour | None:

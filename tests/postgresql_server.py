@@ -1,7 +1,6 @@
 """PostgreSQL server started by the tests, from the system's packages."""
 
 import os
-import pwd
 import shutil
 import signal
 import socket
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from psycopg import sql
@@ -144,10 +144,12 @@ def _unprivileged() -> list[str]:
     return setpriv
 
 
-def _owner() -> "pwd.struct_passwd | None":
+def _owner() -> Any:
     """Return the user that runs the server if root starts it, as it refuses to run as root."""
     if os.geteuid() != 0:
         return None
+    import pwd  # Windows has none, nor such a user
+
     known = {entry.pw_name: entry for entry in pwd.getpwall()}
     return next(known[name] for name in _OWNERS if name in known)
 

@@ -86,7 +86,7 @@ class XlbridgeError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
-        self.code = re.sub("(?<=[a-z])(?=[A-Z])", "-", type(self).__name__.strip("_")).lower()
+        self.code: str = re.sub("(?<=[a-z])(?=[A-Z])", "-", type(self).__name__.strip("_")).lower()
 
     def to_json(self) -> dict[str, str]:
         """Return the error as JSON; ``type`` is the class of the tree above that it belongs to."""
@@ -198,7 +198,7 @@ class RemoteRejected(ApiError):
     ) -> None:
         super().__init__(message, hint)
         self.status = status
-        self.details = tuple(details)
+        self.details: tuple[ErrorDetail, ...] = tuple(details)
 
 
 class InDoubt(ApiError):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -70,7 +69,7 @@ def test_json_is_exact_in_a_file_and_escaped_on_a_terminal(
     server.steps.append(ok({"nomeComercial": ESCAPES, "codigoDaEmpresa": 1}))
     reading, writing = os.pipe()
     printed = []
-    for ours, theirs in ((reading, writing), pty.openpty()):
+    for ours, theirs in ((reading, writing), os.openpty()):
         subprocess.run(
             [sys.executable, "-m", "xlbridge", "whoami", "--format", "json"],
             env=clean_environment(home, **logged_in(server)),

@@ -1,4 +1,4 @@
-"""Pages on other programs: their scripts print what is shown, also after a kill and under mypy."""
+"""Pages on other programs: their scripts print what is shown, also after a kill; types hold."""
 
 import json
 import re
@@ -110,17 +110,30 @@ def wait_for_state(environment: dict[str, str], state: str) -> Iterator[None]:
         yield
 
 
+MYPY = [
+    sys.executable,
+    "-m",
+    "mypy",
+    "--strict",
+    "--config-file=",
+    f"--cache-dir={ROOT / '.mypy_cache'}",
+]
+PYRIGHT = ["pyright", "--pythonpath", sys.executable]
+
+
 @pytest.mark.programs
-def test_the_scripts_are_typed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [MYPY, PYRIGHT], ids=["mypy", "pyright"])
+def test_the_scripts_are_typed(command: list[str], tmp_path: Path) -> None:
+    if command is PYRIGHT and shutil.which("pyright") is None:
+        pytest.skip("pyright is not installed")
     files = []
     for page in PAGES:
         for name, content in scripts(page).items():
             if content:
                 files.append(tmp_path / f"{page}-{Path(name).stem}.py".replace("-", "_"))
                 files[-1].write_text(content, encoding="utf-8")
-    options = ["--strict", "--config-file", "", "--cache-dir", ROOT / ".mypy_cache"]
     checked = subprocess.run(
-        [sys.executable, "-m", "mypy", *options, *files],
+        [*command, *files],
         cwd=tmp_path,
         env=without_coverage(clean_environment(tmp_path)),
         capture_output=True,

@@ -107,7 +107,7 @@ class Client(Operations):
         self._identity: str | None = None
         self.unknown_fields: defaultdict[str, dict[str, None]] = defaultdict(dict)
         """Names in the records of listings that are not understood, by operation."""
-        self.retry_policy = retry_policy or RetryPolicy()
+        self.retry_policy: RetryPolicy = retry_policy or RetryPolicy()
         self._redactor = SecretRedactor(target.password)
         self._timeout = timeout or target.timeout or DEFAULT_TIMEOUT_SECONDS
         self._transport = Transport(target.base_url, self._timeout, target.ca_bundle)

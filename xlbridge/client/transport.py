@@ -274,8 +274,8 @@ class Transport:
 
     def __init__(self, base_url: str, timeout: float, ca_bundle: str | Path | None = None) -> None:
         url = parse_base_url(base_url)
-        self.is_local = is_loopback(url.host)
-        self.answer_seconds = _ANSWER_TIMEOUTS * timeout
+        self.is_local: bool = is_loopback(url.host)
+        self.answer_seconds: float = _ANSWER_TIMEOUTS * timeout
         self._base = str(url).rstrip("/")
         try:
             self._http = httpx.Client(

@@ -60,7 +60,9 @@ class FrameWorkbook:
         if frame.columns.nlevels > 1:
             raise UsageError(_SEVERAL_LEVELS, _HOW_TO_FLATTEN)
         self.sheet = sheet
-        self.lists = {name: FrameWorkbook(part, name) for name, part in (lists or {}).items()}
+        self.lists: Mapping[str, FrameWorkbook] = {
+            name: FrameWorkbook(part, name) for name, part in (lists or {}).items()
+        }
         self._labels: pd.Index[Any] = frame.index
         self._columns = [
             [str(name), *_cell_values(frame.iloc[:, position])]

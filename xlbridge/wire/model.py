@@ -132,7 +132,9 @@ class WireModel(BaseModel):
     field_runs: ClassVar[Sequence[Sequence[str]]] = ()
     camel_case: ClassVar[bool] = True
     # Building a model is slow, and a command uses only a few.
-    model_config = ConfigDict(defer_build=True, extra="ignore", frozen=True, allow_inf_nan=False)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        defer_build=True, extra="ignore", frozen=True, allow_inf_nan=False
+    )
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_options: Any) -> None:

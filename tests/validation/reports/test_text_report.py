@@ -5,7 +5,6 @@ Inside: validation.
 
 import json
 import os
-import pty
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -127,7 +126,7 @@ def at_a_terminal(home: Path, forks: Zygote) -> Terminal:
     """Run the command at a terminal, and return what it shows there."""
 
     def run(*arguments: str, shown: str = "stdout", **environment: str) -> bytes:
-        controller, terminal = pty.openpty()
+        controller, terminal = os.openpty()
         own = clean_environment(home, **{"TERM": "xterm", **environment})
         with ThreadPoolExecutor() as reader:
             seen = reader.submit(_read_all, controller)
