@@ -32,6 +32,7 @@ from xlbridge.export.layout import Layout, resource_of, sum_left_out
 from xlbridge.export.listing_model import Listing
 from xlbridge.export.part_reader import LineSpec
 from xlbridge.export.part_store import Part, PartStore, ResumeStore, temporary_folder
+from xlbridge.export.refresh import WorkbookRefresh
 from xlbridge.export.result import SHOWN_KEYS, ExportResult
 from xlbridge.export.sheets import total_tables
 from xlbridge.files import make_private_folder, replace_atomically, require_new
@@ -86,6 +87,25 @@ class ExportRequest:
             open_output=output_opener(
                 file_format, output.csv_dialect, layout.template, output.headers
             ),
+        )
+
+    def prepare_refresh(
+        self, book: WorkbookRefresh, wanted: str | None, load_catalogue: LoadCatalogue
+    ) -> "PreparedExport":
+        """Check the request before the first call; its rows replace those of a table of a workbook.
+
+        ``wanted`` is the name of the sheet or table, None to find it by its header. Raises
+        ``UsageError`` as ``prepare`` does, or if the rows cannot be replaced.
+        """
+        layout = _checked_layout(self, load_catalogue)
+        return PreparedExport(
+            request=self,
+            output=OutputFile(book.path),
+            filters=self.filters,
+            layout=layout,
+            format="refresh",
+            files=[book.path],
+            open_output=book.opener(layout.listing, layout.sheets, wanted),
         )
 
 
