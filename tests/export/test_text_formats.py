@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from reading import write_all
 
-from xlbridge.export import CSV_DIALECTS, LISTINGS
-from xlbridge.export.formats.text import begins_formula, csv_opener, open_jsonl
+from xlbridge.export import LISTINGS
+from xlbridge.export.formats.text import CSV_DIALECTS, begins_formula, csv_opener, open_jsonl
 
 pytestmark = pytest.mark.one_database
 

@@ -1,7 +1,8 @@
 """``xlbridge export``: exports a listing, with progress and a report."""
 
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -21,13 +22,12 @@ from xlbridge.cli.options import (
     require_file_name,
     scheduler_option,
 )
-from xlbridge.cli.output import print_message, print_result
+from xlbridge.cli.output import YES, ask, print_message, print_result
 from xlbridge.cli.progress import ProgressDisplay, show_progress
 from xlbridge.client import Client, Target
 from xlbridge.connection import connect
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.export import (
-    CSV_DIALECTS,
     FORMATS,
     ExportProgress,
     ExportRequest,
@@ -38,11 +38,12 @@ from xlbridge.export import (
     PreparedExport,
     ValueKind,
     find_listing,
+    open_refresh,
 )
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
 from xlbridge.parallel import ExportTask, cluster_executor, export_all
-from xlbridge.report_forms import ReportForms
+from xlbridge.report_forms import Report, ReportForms
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Headers, Settings
 
@@ -78,15 +79,39 @@ def _parameter_name(name: Filter) -> str:
     pt="Exporta uma listagem.",
     en="Exports a listing into a file.",
 )
-@click.argument("listing", shell_complete=complete_listings)
+@click.argument(
+    "listings",
+    metavar="LISTING...",
+    nargs=-1,
+    required=True,
+    shell_complete=complete_listings,
+)
 @option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     callback=require_file_name,
-    required=True,
     pt="O arquivo a gravar.",
     en="The file to write.",
+)
+@option(
+    "--into",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    pt="Troca as linhas nesta pasta de trabalho sua, e deixa o resto como está.",
+    en="Replaces the rows in this workbook of yours, and leaves the rest as it is.",
+)
+@option(
+    "--sheet",
+    metavar="NAME",
+    pt="Com --into: a planilha ou a tabela (padrão: a que tem os títulos da listagem).",
+    en="With --into: the sheet or table (default: the one with the listing's titles).",
+)
+@option(
+    "--yes",
+    is_flag=True,
+    pt="Com --into: grava mesmo que algo da pasta de trabalho não possa ser mantido.",
+    en="With --into: writes even if something in the workbook cannot be kept.",
 )
 @_filter_options
 @option(
@@ -98,7 +123,7 @@ def _parameter_name(name: Filter) -> str:
 )
 @option(
     "--csv-dialect",
-    type=click.Choice(list(CSV_DIALECTS)),
+    type=click.Choice(OutputFile.CSV_DIALECTS),
     pt="pt-br: ponto e vírgula, vírgula decimal, dd/mm/aaaa.",
     en="pt-br: semicolons, decimal commas, dd/mm/yyyy.",
 )
@@ -179,19 +204,21 @@ def _parameter_name(name: Filter) -> str:
 @scheduler_option
 @force_option
 def command(**options: Any) -> ExitCode:
-    filter_texts = {name: options.pop(_parameter_name(name)) for name in Filter}
-    arguments = ExportArguments(filter_texts=filter_texts, **options)
+    options["filter_texts"] = {name: options.pop(_parameter_name(name)) for name in Filter}
+    listings = dict.fromkeys(options.pop("listings"))
+    into, wanted, is_agreed = (options.pop(name) for name in ("into", "sheet", "yes"))
+    if into is not None:
+        return _refresh(into, wanted, is_agreed, listings, options)
+    if options["output"] is None or len(listings) > 1 or wanted or is_agreed:
+        raise UsageError(_ONE_LISTING if options["output"] else _NO_OUTPUT, _HOW_TO_OUTPUT)
+    arguments = ExportArguments(listing=next(iter(listings)), **options)
     settings = command_settings()
     export = _prepare(arguments, settings)
     with (
         connect(settings, print_message) as client,
         show_progress(export.listing.title) as activity,
     ):
-        if export.accepts_known_ids:
-            # Slow to import, and few listings need the journal.
-            from xlbridge.upload import known_numbers
-
-            export = export.with_known_ids(known_numbers(settings, export.listing.name, client))
+        export = _with_known_ids(export, settings, client)
         chain = None
         if arguments.continues_chain:
             chain = export.chain(settings.exports, client, arguments.chain)
@@ -207,6 +234,15 @@ def command(**options: Any) -> ExitCode:
     for path in export.leftover_files():
         print_message(_OTHER_FILE.format(path=path))
     return _report(result, arguments.output)
+
+
+def _with_known_ids(export: PreparedExport, settings: Settings, client: Client) -> PreparedExport:
+    if not export.accepts_known_ids:
+        return export
+    # Slow to import, and few listings need the journal.
+    from xlbridge.upload import known_numbers
+
+    return export.with_known_ids(known_numbers(settings, export.listing.name, client))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,8 +278,15 @@ class ExportArguments:
 _OTHER_FILE = Text(pt="{path} não é desta exportação.", en="{path} does not belong to this export.")
 
 
-def _prepare(arguments: ExportArguments, settings: Settings) -> PreparedExport:
-    """Return the requested export. Raises ``UsageError`` for invalid arguments."""
+def _prepare(
+    arguments: ExportArguments,
+    settings: Settings,
+    refresh: Callable[[ExportRequest], PreparedExport] | None = None,
+) -> PreparedExport:
+    """Return the requested export, by ``refresh`` into a workbook of the analyst's.
+
+    Raises ``UsageError`` for invalid arguments.
+    """
     if arguments.scheduler is not None and arguments.attachments is not None:
         raise UsageError(_DOWNLOADS_ON_CLUSTER)
     request = ExportRequest(
@@ -257,6 +300,8 @@ def _prepare(arguments: ExportArguments, settings: Settings) -> PreparedExport:
         at_once=arguments.at_once,
         known_ids=(),
     )
+    if refresh is not None:
+        return refresh(request)
     output = OutputFile(arguments.output, arguments.form, arguments.csv_dialect, arguments.headers)
     export = request.prepare(output, partial(load_catalogue, settings.schemas))
     if arguments.continues_chain:
@@ -381,6 +426,122 @@ def _report(result: ExportResult, output: Path) -> ExitCode:
     """Print what was written and what is missing; return the exit code."""
     report = result.report(output)
     print_result(str(report.verdict))
-    for line in ReportForms.of_report(lambda: replace(report, verdict=None)).lines():
-        print_message(line)
+    _print_lines(replace(report, verdict=None))
     return ExitCode.GOOD if result.is_whole else ExitCode.DATA_ERRORS
+
+
+_NOT_WITH_INTO = {
+    "output": "--output",
+    "form": "--format",
+    "csv_dialect": "--csv-dialect",
+    "since_last": "--since-last",
+    "chain": "--chain",
+    "as_template": "--as-template",
+    "settled": "--settled",
+    "headers": "--headers",
+    "scheduler": "--scheduler",
+    "force": "--force",
+}
+"""Options that make no sense with ``--into``, by parameter."""
+
+
+def _refresh(
+    into: Path,
+    wanted: str | None,
+    is_agreed: bool,
+    listings: Iterable[str],
+    options: Mapping[str, Any],
+) -> ExitCode:
+    """Replace the rows of listings in a workbook of the analyst's, which is saved once, at the end.
+
+    Raises ``UsageError`` if something cannot be kept and nobody agrees to that.
+    """
+    names = [find_listing(name).name for name in listings]
+    _require_fitting_options(names, wanted, options)
+    settings = command_settings()
+    catalogue = partial(load_catalogue, settings.schemas)
+    arguments = [ExportArguments(listing=name, **{**options, "output": into}) for name in names]
+    with open_refresh(into, settings.limits) as book:
+        opener = partial(book.opener, wanted=wanted)
+        exports = [
+            _prepare(one, settings, lambda request: request.prepare_into(into, opener, catalogue))
+            for one in arguments
+        ]
+        results = []
+        with connect(settings, print_message) as client:
+            for one, export in zip(arguments, exports, strict=True):
+                with show_progress(export.listing.title) as activity:
+                    numbered = _with_known_ids(export, settings, client)
+                    result = _export_locally(client, one, numbered, settings, activity)
+                results.append(result)
+                if not result.is_whole:
+                    book.note_incomplete(result.listing)
+        for result in results:
+            report = replace(result.report(into), verdict=None)
+            _print_lines(report)
+            if options["manifest"]:
+                result.write_manifest(options["manifest"])
+        _print_lines(book.report())
+        if book.losses and not is_agreed and not _is_loss_accepted():
+            return ExitCode.DATA_ERRORS
+        is_saved = book.save()
+    done = _SAVED if is_saved else _UNCHANGED
+    print_result(str(done.format(file=into, n=sum(result.records for result in results))))
+    return ExitCode.GOOD if all(one.is_whole for one in results) else ExitCode.DATA_ERRORS
+
+
+def _require_fitting_options(
+    names: Sequence[str], wanted: str | None, options: Mapping[str, Any]
+) -> None:
+    given = [shown for name, shown in _NOT_WITH_INTO.items() if options[name] not in (None, False)]
+    if given:
+        raise UsageError(_NOT_BOTH.format(options=", ".join(given)))
+    if len(names) > 1:
+        single = ["--sheet"] if wanted else []
+        single += [f"--{name}" for name in ("flat", "manifest", "attachments") if options[name]]
+        if single:
+            raise UsageError(_FOR_ONE_LISTING.format(options=", ".join(single)))
+
+
+def _print_lines(report: Report) -> None:
+    for line in ReportForms.of_report(lambda: report).lines():
+        print_message(line)
+
+
+def _is_loss_accepted() -> bool:
+    """Ask whether what was named may be lost. Raises ``UsageError`` without a terminal."""
+    if not sys.stdin.isatty():
+        raise UsageError(_NOTHING_WRITTEN, _HOW_TO_AGREE)
+    return ask(_WRITE, default="", show_default=False).strip().casefold() in YES
+
+
+_NO_OUTPUT = Text(
+    pt="Falta o arquivo: -o grava um novo, --into troca as linhas de um que existe.",
+    en="The file is missing: -o writes a new one, --into replaces the rows of one that exists.",
+)
+_ONE_LISTING = Text(
+    pt="-o grava uma listagem por vez, e sem --sheet e --yes.",
+    en="-o writes one listing at a time, without --sheet and --yes.",
+)
+_HOW_TO_OUTPUT = Text(
+    pt="Várias listagens, ou uma planilha: xlbridge export clientes pedidos --into ARQUIVO.xlsx",
+    en="Several listings, or a sheet: xlbridge export clientes pedidos --into FILE.xlsx",
+)
+_NOT_BOTH = Text(pt="Não valem com --into: {options}.", en="Not valid with --into: {options}.")
+_FOR_ONE_LISTING = Text(
+    pt="Valem para uma só listagem: {options}.", en="For a single listing only: {options}."
+)
+_NOTHING_WRITTEN = Text(
+    pt="Nada foi gravado: o que está acima não pode ser mantido.",
+    en="Nothing was written: what is named above cannot be kept.",
+)
+_HOW_TO_AGREE = Text(
+    pt="Mude a pasta de trabalho, ou aceite com --yes (num plano, accept_losses: true).",
+    en="Change the workbook, or accept it with --yes (in a plan, accept_losses: true).",
+)
+_WRITE = Text(pt="Gravar assim mesmo? [s/N]", en="Write anyway? [y/N]")
+_SAVED = Text(pt="{file}: {n} {n:registro|registros}", en="{file}: {n} {n:record|records}")
+_UNCHANGED = Text(
+    pt="{file}: {n} {n:registro|registros}, sem nenhuma mudança",
+    en="{file}: {n} {n:record|records}, nothing changed",
+)

@@ -254,7 +254,16 @@ _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
     (
         Text(pt="O que é conferido e gravado", en="What is checked and written"),
         frozenset(
-            {"--online", "--fix", "--annotate", "--output", "--format", "--limit", "--force"}
+            {
+                "--online",
+                "--fix",
+                "--annotate",
+                "--output",
+                "--into",
+                "--format",
+                "--limit",
+                "--force",
+            }
             | {"--csv-dialect", "--manifest", "--flat", "--as-template", "--attachments"}
             | {"--with-files", "--keep", "--compare", "--with-lists"}
         ),

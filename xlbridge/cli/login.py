@@ -9,6 +9,7 @@ import click
 from xlbridge.cli.environment import command_settings, settings_without_profile
 from xlbridge.cli.options import described_command, option, result_options
 from xlbridge.cli.output import (
+    YES,
     ask,
     field_value,
     print_json,
@@ -161,7 +162,7 @@ def _new_profile(url: str, email: str | None, production: bool | None) -> tuple[
     if settings.profile is not None and sys.stdin.isatty():
         email = email or ask(_EMAIL)
         if production is None:
-            answers = dict.fromkeys(_YES, True) | dict.fromkeys(_NO, False)
+            answers = dict.fromkeys(YES, True) | dict.fromkeys(_NO, False)
             while production is None:
                 production = answers.get(ask(_IS_PRODUCTION).strip().casefold())
     if settings.profile is None or email is None or production is None:
@@ -186,7 +187,6 @@ _IS_PRODUCTION = Text(
     pt="É o sistema de produção, o que a empresa usa? [s/n]",
     en="Is it the production system, the one in daily use? [y/n]",
 )
-_YES = ("s", "sim", "y", "yes")
 _NO = ("n", "não", "nao", "no")
 
 

@@ -152,6 +152,10 @@ def visible(text: object) -> str:
     return _CONTROL.sub(lambda control: f"\\u{ord(control[0]):04x}", str(text))
 
 
+YES = frozenset({"s", "sim", "y", "yes"})
+"""Answers that agree, in both languages."""
+
+
 def ask(question: Text, **options: Any) -> str:
     """Ask a question on the terminal, with the options of ``click.prompt``; return the answer."""
     _print_unsaid()

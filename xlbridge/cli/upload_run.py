@@ -25,6 +25,7 @@ from xlbridge.cli.options import (
     yes_option,
 )
 from xlbridge.cli.output import (
+    YES,
     ask,
     keep_in_doubt,
     print_error,
@@ -111,7 +112,6 @@ def upload_options(command: str) -> Decorator:
     )
 
 
-_YES = frozenset({"s", "sim", "y", "yes"})
 _SEND = Text(pt="Enviar? [s/N]", en="Send? [y/N]")
 _SEND_TO_PRODUCTION = Text(
     pt="PRODUÇÃO. Para enviar, digite a confirmação acima",
@@ -151,7 +151,7 @@ class ConsentOptions:
         chosen = targets()
         if not any(target.production for target in chosen):
             if not self.yes:
-                return _ask(_SEND, hint).casefold() in _YES
+                return _ask(_SEND, hint).casefold() in YES
             for target in chosen:
                 target.require_choice()
             return True

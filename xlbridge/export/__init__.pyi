@@ -18,6 +18,6 @@ from .formats.all_formats import (
     FORMATS as FORMATS,
     OutputFile as OutputFile,
 )
-from .formats.text import CSV_DIALECTS as CSV_DIALECTS
 from .listing_model import Listing as Listing
+from .refresh import open_refresh as open_refresh
 from .result import ExportResult as ExportResult

@@ -33,7 +33,7 @@ from xlbridge.export.listing_model import Listing
 from xlbridge.export.part_reader import LineSpec
 from xlbridge.export.part_store import Part, PartStore, ResumeStore, temporary_folder
 from xlbridge.export.result import SHOWN_KEYS, ExportResult
-from xlbridge.export.sheets import total_tables
+from xlbridge.export.sheets import Sheet, total_tables
 from xlbridge.files import make_private_folder, replace_atomically, require_new
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 
 LoadCatalogue = Callable[[], Catalogue]
 """Loads the resources, which only an export in the layout of an import sheet needs."""
+
+OpenerOfSheets = Callable[[Listing, Sequence[Sheet]], OpenOutput]
+"""Returns what opens a file that exists for the sheets of a listing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +89,25 @@ class ExportRequest:
             open_output=output_opener(
                 file_format, output.csv_dialect, layout.template, output.headers
             ),
+        )
+
+    def prepare_into(
+        self, path: Path, opener: OpenerOfSheets, load_catalogue: LoadCatalogue
+    ) -> "PreparedExport":
+        """Check the request before the first call; its rows go into the file that exists at
+        ``path``, which ``opener`` opens for the sheets of a listing.
+
+        Raises ``UsageError`` as ``prepare`` does, and what ``opener`` raises.
+        """
+        layout = _checked_layout(self, load_catalogue)
+        return PreparedExport(
+            request=self,
+            output=OutputFile(path),
+            filters=self.filters,
+            layout=layout,
+            format="into",
+            files=[path],
+            open_output=opener(layout.listing, layout.sheets),
         )
 
 

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 from xlbridge.errors import UsageError
 from xlbridge.export.formats.base import OpenOutput, OutputWriter, sheet_paths
@@ -50,6 +51,8 @@ class OutputFile:
 
     Only workbooks have titles as ``headers``; they are the default there.
     """
+
+    CSV_DIALECTS: ClassVar = tuple(CSV_DIALECTS)
 
     path: Path
     format: str | None = None

@@ -4,6 +4,11 @@ from .editable_package import (
     edit_package as edit_package,
     with_headers as with_headers,
 )
+from .found_tables import (
+    FoundTable as FoundTable,
+    find_tables as find_tables,
+    with_data as with_data,
+)
 from .marked_copies import (
     MAX_SHOWN as MAX_SHOWN,
     AnnotatedSheet as AnnotatedSheet,
@@ -13,3 +18,4 @@ from .marked_copies import (
     write_remark_columns as write_remark_columns,
 )
 from .placed_rows import place_rows as place_rows
+from .refreshed_rows import RefreshedTable as RefreshedTable

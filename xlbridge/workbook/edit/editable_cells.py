@@ -23,8 +23,8 @@ from xlbridge.workbook.edit.editable_package import (
     EditablePackage,
     SheetList,
     cells_by_column,
-    find_sheet_data,
 )
+from xlbridge.workbook.edit.sheet_rows import ROW, SheetRows
 from xlbridge.workbook.formats.number_formats import format_code, is_date_or_time, scale_factor
 from xlbridge.workbook.style import FONT
 
@@ -183,8 +183,6 @@ def _canonical(element: xml.Element) -> bytes:
 
 
 _ROOT = re.compile(rb"<([\w:.-]+)[^>]*>")
-_ROW = re.compile(rb"<((?:[\w.-]+:)?row)\b([^>]*?)(?:/>|>.*?</\1\s*>)", re.DOTALL)
-_ROW_NUMBER = re.compile(rb"""\br=["'](\d+)["']""")
 _ARRAY = re.compile(
     rb"""<(?:[\w.-]+:)?f\b(?=[^>]*\st=["'](?:array|dataTable)["'])[^>]*?"""
     rb"""\sref=["']([A-Z]{1,3}\d{1,7})(?::([A-Z]{1,3}\d{1,7}))?["']"""
@@ -199,23 +197,12 @@ class EditableCells:
         self._package = package
         self._sheets = SheetList(package)
         self._styles = WorkbookStyles(package)
-        self._part = self._sheets.part(sheet)
-        self._content = xml.without_comments(package.read(self._part))
-        begin, end, tag = find_sheet_data(self._content)
-        self._prefix = tag.removesuffix(b"sheetData")
-        self._start = self._content[begin : self._content.index(b">", begin) + 1]
-        self._end_of_rows = self._content.rindex(b"</", begin, end)
-        self._rows: dict[int, re.Match[bytes]] = {}
-        number = 0
-        for row in _ROW.finditer(self._content, begin, self._end_of_rows):
-            declared = _ROW_NUMBER.search(row[2])
-            number = int(declared[1]) if declared else number + 1
-            self._rows[number] = row
+        self._sheet = SheetRows(package, self._sheets.part(sheet))
 
     def locked_cells(self, positions: Collection[CellPosition]) -> frozenset[CellPosition]:
         """Return those cells that cannot be changed, as a formula computes them."""
         computed = {p for p, c in self._cells(positions).items() if c.find("{*}f") is not None}
-        for first, last in _ARRAY.findall(self._content):
+        for first, last in _ARRAY.findall(self._sheet.content):
             top, left = cell_position(first.decode())
             low, right = cell_position((last or first).decode())
             computed.update(p for p in positions if top <= p[0] <= low and left <= p[1] <= right)
@@ -254,16 +241,17 @@ class EditableCells:
                     cells[column] = cell
                 cell.set("r", cell_address(number, column))
                 self._write_value(cell, value)
-        written = _ROW.finditer(etree.tostring(data.getparent(), encoding="UTF-8"))
-        existing = sorted(self._rows)
-        starts = [*(self._rows[number].start() for number in existing), self._end_of_rows]
+        sheet = self._sheet
+        written = ROW.finditer(etree.tostring(data.getparent(), encoding="UTF-8"))
+        existing = sorted(sheet.rows)
+        starts = [*(sheet.rows[number].start for number in existing), sheet.end]
         pieces, done = [], 0
         for number, new in zip(numbers, written, strict=True):
-            old = self._rows.get(number)
-            begin, end = old.span() if old else (starts[bisect(existing, number)],) * 2
-            pieces += [self._content[done:begin], new[0]]
+            old = sheet.rows.get(number)
+            begin, end = (old.start, old.end) if old else (starts[bisect(existing, number)],) * 2
+            pieces += [sheet.content[done:begin], new[0]]
             done = end
-        self._package.write(self._part, b"".join((*pieces, self._content[done:])))
+        self._package.write(sheet.part, b"".join((*pieces, sheet.content[done:])))
         self._sheets.recalculate_on_load()
         self._sheets.save()
         self._styles.save()
@@ -280,13 +268,14 @@ class EditableCells:
 
     def _parse_rows(self, numbers: Iterable[int]) -> xml.Element:
         """Return the element of the rows with only the given ones; missing ones are empty."""
-        root = next(_ROOT.finditer(self._content))
+        sheet = self._sheet
+        root = next(_ROOT.finditer(sheet.content))
         rows = (
-            self._rows[n][0] if n in self._rows else b'<%srow r="%d"/>' % (self._prefix, n)
+            sheet.rows[n].xml if n in sheet.rows else b'<%srow r="%d"/>' % (sheet.prefix, n)
             for n in numbers
         )
-        end = b"</%ssheetData></%s>" % (self._prefix, root[1])
-        return xml.parse(b"".join((root[0], self._start, *rows, end)))[0]
+        end = b"</%ssheetData></%s>" % (sheet.prefix, root[1])
+        return xml.parse(b"".join((root[0], sheet.start, *rows, end)))[0]
 
     def _write_value(self, cell: xml.Element, value: CorrectedValue) -> None:
         style, kind = int(cell.get("s", "0")), cell.attrib.pop("t", None)

@@ -18,9 +18,10 @@ from xml.sax.saxutils import escape, unescape
 from lxml import etree
 
 from xlbridge.files import replace_atomically
+from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellRange, cell_position, column_index
 from xlbridge.workbook.edit import xml_elements as xml
-from xlbridge.workbook.read.archive import XML_ENDINGS, in_utf8
+from xlbridge.workbook.read.archive import XML_ENDINGS, in_utf8, require_open_xml
 from xlbridge.workbook.read.cells import TRUE
 from xlbridge.workbook.read.package import related_part
 from xlbridge.workbook.read.refusals import not_editable
@@ -36,11 +37,14 @@ _PARSE_ERRORS = (zipfile.BadZipFile, zlib.error, etree.LxmlError, LookupError, V
 
 
 @contextmanager
-def edit_package(path: Path) -> Iterator["EditablePackage"]:
-    """Open an .xlsx file for a changed copy.
+def edit_package(path: Path, limits: WorkbookLimits | None = None) -> Iterator["EditablePackage"]:
+    """Open an .xlsx file for a changed copy; with ``limits`` one that was not read before, or an
+    .xlsm.
 
     Raises ``WorkbookRefused`` if the parts to change cannot be parsed.
     """
+    if limits is not None:
+        require_open_xml(path, limits)
     try:
         with zipfile.ZipFile(path) as source:
             yield EditablePackage(source)
@@ -69,6 +73,7 @@ class EditablePackage:
         self._source = source
         self._names = {_plain_name(name).lower(): name for name in source.namelist()}
         self._changed: dict[str, bytes] = {}
+        self._removed: set[str] = set()
         self.workbook = self.related("", "officeDocument") or _USUAL_WORKBOOK
 
     def __contains__(self, part: str) -> bool:
@@ -92,6 +97,35 @@ class EditablePackage:
         root = xml.parse(self.read(part))
         yield root
         self.write(part, xml.to_bytes(root))
+
+    @property
+    def is_changed(self) -> bool:
+        """True if a part has another content than in the file."""
+        stored = self._source.NameToInfo
+        return bool(self._removed) or any(
+            name not in stored or self._source.read(name) != content
+            for name, content in self._changed.items()
+        )
+
+    def parts(self) -> list[str]:
+        """Return the names of all parts."""
+        names = dict.fromkeys((*self._names.values(), *self._changed))
+        return [name for name in names if name not in self._removed]
+
+    def remove(self, part: str, owner: str) -> None:
+        """Remove a part, its content type, and the relation of its owner to it."""
+        stored = self._names.pop(part.lower(), part)
+        self._changed.pop(stored, None)
+        self._removed.add(stored)
+        with self.tree(_TYPES) as types:
+            for item in types.findall("{*}Override"):
+                if item.get("PartName", "").lower() == f"/{part}".lower():
+                    types.remove(item)
+        relations, folder = self._relations(owner), posixpath.dirname(owner)
+        for item in list(relations):
+            if related_part(item.get("Target", ""), folder).lower() == part.lower():
+                relations.remove(item)
+        self.write(_relations_part(owner), xml.to_bytes(relations))
 
     def unused_name(self, pattern: str) -> str:
         """Return the first unused part name of a pattern such as ``xl/comments{}.xml``."""
@@ -159,11 +193,15 @@ class EditablePackage:
 
         Raises ``UsageError`` if it cannot be written.
         """
-        with (
-            replace_atomically(target) as temporary,
-            zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as copy,
-        ):
+        with replace_atomically(target) as temporary:
+            self.write_copy(temporary)
+
+    def write_copy(self, target: Path) -> None:
+        """Write the copy into a file."""
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as copy:
             for entry in self._source.infolist():
+                if entry.filename in self._removed:
+                    continue
                 member = zipfile.ZipInfo(_plain_name(entry.filename), entry.date_time)
                 member.compress_type = zipfile.ZIP_DEFLATED
                 member.external_attr = entry.external_attr
@@ -300,6 +338,18 @@ class SheetList:
         """Return the parts of all sheets."""
         return list(map(self._part_of, self._all()))
 
+    def by_name(self) -> dict[str, str]:
+        """Return the parts of all sheets by the sheets' names."""
+        return {str(sheet.get("name")): self._part_of(sheet) for sheet in self._all()}
+
+    def change_names(self, change: Callable[[str], str]) -> dict[str, str]:
+        """Change the formulas of the defined names; return them by name, as they were."""
+        formulas = {}
+        for item in self._root.findall("{*}definedNames/*"):
+            formulas[str(item.get("name"))] = item.text or ""
+            item.text = change(item.text or "")
+        return formulas
+
     def move_names(self, sheet: str, move: Callable[[str], str]) -> None:
         """Change the addresses of the names that refer to a sheet."""
         quoted = sheet.replace("'", "''")
@@ -317,9 +367,7 @@ class SheetList:
 
     def recalculate_on_load(self) -> None:
         """Make programs recalculate formulas on opening, as stored results may be stale."""
-        calculation = self._root.find("{*}calcPr")
-        if calculation is not None:
-            calculation.set("fullCalcOnLoad", "1")
+        xml.find_or_insert(self._root, "calcPr", _WORKBOOK_ORDER).set("fullCalcOnLoad", "1")
 
     def add_summary_sheet(
         self, title_rows: str, wanted: str = SUMMARY_SHEET, *, first: bool = False

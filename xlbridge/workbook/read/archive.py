@@ -412,6 +412,22 @@ def kind_of_file(path: Path) -> FileKind:
     return kind_of_plain_file(path, content)
 
 
+def require_open_xml(path: Path, limits: WorkbookLimits) -> None:
+    """Check a file and all its parts under limits.
+
+    Raises ``UsageError`` if there is no such file, ``WorkbookRefused`` if it is neither an .xlsx
+    nor an .xlsm, or not safe.
+    """
+    content = file_content(path, limits)
+    if not is_zip(content):
+        kind_of_plain_file(path, content)
+        raise refusals.no_xlsx()
+    archive = WorkbookArchive(content, limits)
+    if kind_of_archive(archive) not in {FileKind.XLSX, FileKind.XLSM}:
+        raise refusals.no_xlsx()
+    archive.parts()
+
+
 def require_xlsx(path: Path) -> None:
     """Raise ``WorkbookRefused`` if a file that was read before is not an .xlsx."""
     if kind_of_file(path) is not FileKind.XLSX:
