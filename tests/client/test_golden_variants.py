@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from answer_shapes import REFUSALS, SPELLINGS, TYPES
+from answer_shapes import REFUSALS, SPELLINGS, TYPES, kind_of
 from exchange_files import golden_cases, variant_sets
 from golden_steps import ClientStep, client_steps, golden_answer, refusals_of
 from pydantic import TypeAdapter
@@ -57,7 +57,7 @@ def problem(step: ClientStep, variant: Variant, server: ScriptedServer, client: 
     """Return what the client made wrong of a variant, empty if nothing."""
     _, body = golden_answer(step.exchange)
     varied, document = varied_answer(step, variant)
-    kind = "text/plain" if isinstance(document, bytes) else "application/json"
+    kind = kind_of(document) if isinstance(document, bytes) else "application/json"
     server.steps = [answer(varied, document, kind)]
     operation = step.operation
     file = _WORKBOOK if operation.upload else None

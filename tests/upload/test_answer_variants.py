@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
-from answer_shapes import IDS, LINES, REFUSALS, SUCCESSES
+from answer_shapes import IDS, LINES, REFUSALS, STATUSES, SUCCESSES, WORDLESS
 from lossy_proxy import LossyProxy
 from sampling import sampled
 from sheets import write_records
@@ -29,14 +29,25 @@ from xlbridge.wire.financial import PAYABLE_LIST_OPEN
 DUE = {"dataDeVencimento": date(2026, 12, 10)}
 UNKNOWN_SUPPLIER = 999_999
 COUNTS = ("all", "none", "rejected", "imported", "texts")
-STATUSES = ("situacao", "Situacao", "status", "upper")
+STATUS_NAMES = ("situacao", "Situacao", "status", "upper")
 FIRST_LINES = (2, 1, 0)
 
 QUEUES = [
-    ("queue", shape) for shape in product(IDS, LINES, COUNTS, STATUSES, FIRST_LINES, (True, False))
+    ("queue", shape)
+    for shape in product(IDS, LINES, COUNTS, STATUS_NAMES, FIRST_LINES, (True, False))
 ]
-RECORDS = [("records", shape) for shape in product(REFUSALS, SUCCESSES, (True, False))]
-DIRECT = [("direct", shape) for shape in product(REFUSALS, SUCCESSES, (True, False))]
+REFUSED = [*REFUSALS, *WORDLESS]
+ACCEPTED = [*SUCCESSES, *WORDLESS]
+"""Answers after the system has written; a gateway gives those without words, too."""
+
+RECORDS = [
+    *(("records", (*shape, 200, False)) for shape in product(REFUSED, SUCCESSES)),
+    *(("records", ("as the spec", *shape, True)) for shape in product(ACCEPTED, STATUSES)),
+]
+DIRECT = [
+    *(("direct", (shape, "no data", 200, False)) for shape in REFUSED),
+    *(("direct", ("as the spec", *shape, True)) for shape in product(ACCEPTED, STATUSES)),
+]
 
 _CHUNK = 20
 
@@ -83,10 +94,13 @@ def rewriter(channel: str, shape: tuple[Any, ...], reasons: list[str]) -> Any:
             return None
         if method == "GET" or "autenticar" in path or "preview=true" in path:
             return None
+        refusal, success, status, _ = shape
         if document["success"]:
-            return status, SUCCESSES[shape[1]](document)
+            return WORDLESS.get(success) or (status, SUCCESSES[success](document))
+        if refusal in WORDLESS:
+            return WORDLESS[refusal]
         reasons.extend(item["value"].partition(": ")[2] for item in document["errors"])
-        return REFUSALS[shape[0]](document["errors"])
+        return REFUSALS[refusal](document["errors"])
 
     return rewrite
 
@@ -119,6 +133,8 @@ def contradiction(
     if rejected & present:
         return f"row {rejected} is said to be rejected, and is there"
     told = " ".join(row["message"] for row in report["rejected"])
+    if rows["rejected"] and not told:
+        return "rejected without a word"
     if rows["rejected"] and not all(reason.rstrip(".") in told for reason in reasons):
         return f"reasons {reasons} became {told!r}"
     return None
