@@ -186,8 +186,8 @@ ReadData = Callable[[Any], Any]
 _EXCERPT_LENGTH = 80
 _REFUSAL_LENGTH = 500
 _WORDLESS = Text(
-    pt="O sistema recusou sem informar o motivo (status {status}).",
-    en="The system refused without a reason (status {status}).",
+    pt="O sistema rejeitou o envio sem informar o motivo (status {status}).",
+    en="The system rejected the request without a reason (status {status}).",
 )
 _MESSAGE_NAMES = ("message", "mensagem", "detail", "title", "error", "erro", "data")
 """Names, in lower case, of the message of an object that is no envelope with errors."""
