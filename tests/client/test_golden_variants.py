@@ -24,6 +24,19 @@ from xlbridge.wire.imports import ImportRecords
 
 Variant = tuple[str, ...]
 
+UNPROVEN = {
+    "list",
+    "object",
+    "plain text",
+    "success with errors",
+    "within a success",
+    "within another object",
+    "within a list",
+    "no errors but a message",
+    "upper case",
+}
+"""Refusals that a gateway may have answered, too, or that contradict themselves."""
+
 _CHUNK = 50
 _WORKBOOK = UploadFile("planilha.xlsx", b"PK the workbook")
 
@@ -98,9 +111,7 @@ def may_be_unclear(step: ClientStep, variant: Variant, error: XlbridgeError) -> 
     reasons = [one["value"] for one in refusals_of(step.operation, step.exchange)][
         : 1 if variant[1] == "object" else None
     ]
-    return variant[1] in {"list", "object", "plain text"} and all(
-        one in str(error) for one in reasons
-    )
+    return variant[1] in UNPROVEN and all(one in str(error) for one in reasons)
 
 
 def chunks() -> Iterator[list[tuple[ClientStep, Variant]]]:

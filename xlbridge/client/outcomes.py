@@ -426,7 +426,7 @@ def _messages_in(document: Any, depth: int) -> Iterator[str]:
         named = {str(name).lower(): value for name, value in document.items()}
         found = [named[name] for name in _MESSAGE_NAMES if isinstance(named.get(name), str)][:1]
         with suppress(ValidationError):
-            items = Envelope.model_validate({**document, "success": False}).error_items
+            items = Envelope.model_validate({**named, "success": False}).error_items
             found += [f"{item.key}: {item.value}" if item.key else item.value for item in items]
         yield from found
         if not found:
