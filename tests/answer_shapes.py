@@ -1,5 +1,7 @@
 """Shapes of answers that the interface's description allows or leaves open."""
 
+import codecs
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -45,6 +47,18 @@ def with_more_fields(value: Any) -> Any:
     return {"novidadeDaVersao": {"campo": 1}, **known, "outra": ["x"]}
 
 
+def encoded(document: Any) -> bytes:
+    """Return a document as JSON that escapes no letter."""
+    return json.dumps(document, ensure_ascii=False).encode()
+
+
+def kind_of(content: bytes) -> str:
+    """Return the content type of a body that is given as bytes."""
+    if content.startswith(b"<"):
+        return "text/html; charset=utf-8"
+    return "text/plain; charset=utf-8" if content[:1].isalpha() else "application/json"
+
+
 def failure(errors: Any, **others: Any) -> dict[str, Any]:
     """Return the envelope of a refusal."""
     return {"success": False, "data": None, "errors": errors, **others}
@@ -60,7 +74,7 @@ TYPES: Mapping[str, Shape] = {
     "numbers as texts": as_texts,
     "more fields": with_more_fields,
 }
-STATUSES = (200, 201, 202)
+STATUSES = (200, 201, 202, 207)
 REFUSALS: Mapping[str, Callable[[list[dict[str, str]]], tuple[int, Any]]] = {
     "as the spec": lambda items: (400, failure(items)),
     "200": lambda items: (200, failure(items)),
@@ -88,7 +102,39 @@ REFUSALS: Mapping[str, Callable[[list[dict[str, str]]], tuple[int, Any]]] = {
     "plain text": lambda items: (400, "; ".join(item["value"] for item in items).encode()),
     "message of a failure": lambda items: (200, {"success": False, "message": items[0]["value"]}),
     "text as data": lambda items: (200, {"success": False, "data": items[0]["value"]}),
+    "success with errors": lambda items: (200, {"success": True, "data": None, "errors": items}),
+    "within a success": lambda items: (200, {"success": True, "data": failure(items)}),
+    "within another object": lambda items: (400, {"result": failure(items)}),
+    "within a list": lambda items: (400, [failure(items)]),
+    "no errors but a message": lambda items: (
+        400,
+        failure([], message="; ".join(item["value"] for item in items)),
+    ),
+    "success as text": lambda items: (400, {**failure(items), "success": "false"}),
+    "byte order mark": lambda items: (400, codecs.BOM_UTF8 + encoded(failure(items))),
+    "UTF-16": lambda items: (400, encoded(failure(items)).decode().encode("utf-16")),
+    "Latin-1": lambda items: (400, encoded(failure(items)).decode().encode("latin-1")),
+    "207": lambda items: (207, failure(items)),
+    "upper case": lambda items: (400, respelled(failure(items), str.upper)),
 }
+WORDLESS: Mapping[str, tuple[int, Any]] = {
+    "no errors": (400, failure([])),
+    "no errors of a success's status": (200, failure([])),
+    "errors by field, none": (400, failure({})),
+    "errors of a field, none": (400, failure({"cep": []})),
+    "an empty error": (400, failure([{}])),
+    "an error without a text": (400, failure([{"key": "", "value": " "}])),
+    "a null error": (400, failure([None])),
+    "no notifications": (400, failure(None, notifications=[])),
+    "nothing but the failure": (400, {"success": False}),
+    "no body": (400, b""),
+    "an empty object": (400, {}),
+    "an empty text": (400, ""),
+    "204": (204, b""),
+    "a gateway's page": (502, b"<html><body>Bad Gateway</body></html>"),
+    "a gateway's page as 400": (400, b"<html><body>Bad Request</body></html>"),
+}
+"""Answers from which nobody knows what became of a request."""
 SUCCESSES: Mapping[str, Shape] = {
     "as the sandbox": lambda document: document,
     "PascalCase": pascal,
@@ -98,6 +144,13 @@ SUCCESSES: Mapping[str, Shape] = {
     "more fields": lambda document: {**document, "novo": 1, "mensagem": "ok"},
     "codes as texts": lambda document: {**document, "data": as_texts(document["data"])},
     "true": lambda document: {**document, "data": True},
+    "success as text": lambda document: {**document, "success": "true"},
+    "in an object": lambda document: {**document, "data": {"registro": document["data"]}},
+    "empty errors": lambda document: {**document, "errors": [], "notifications": []},
+    "a page": lambda _document: b"<html><body>OK</body></html>",
+    "no body": lambda _document: b"",
+    "byte order mark": lambda document: codecs.BOM_UTF8 + encoded(document),
+    "upper case": lambda document: respelled(document, str.upper),
 }
 IDS: Mapping[str, Shape] = {
     "number": lambda log_id: log_id,

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
 import httpx
+from answer_shapes import kind_of
 from exercised import note_answer
 
 ProxyFault = Literal[
@@ -78,7 +79,7 @@ class LossyProxy:
     ``answers`` are bodies that replace the system's, by a part of the path; ``added`` are fields
     added to a single record of an answer, by method and part of the path. ``reshape`` returns the
     data of each successful answer in another shape, by its path; ``rewrite`` another answer
-    altogether, status and document, or None: bytes are sent as plain text. ``seen`` are the
+    altogether, status and document, or None: bytes are sent as they are. ``seen`` are the
     requests (method and path), ``bodies`` their contents. ``lag`` is the number of readings after
     each write that show the state before it, as a replica does; logs are polled, and not of it.
     """
@@ -189,7 +190,7 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
                 if other is not None:
                     status, document = other
                     if isinstance(document, bytes):
-                        self.answer(status, document, "text/plain; charset=utf-8")
+                        self.answer(status, document, kind_of(document))
                     else:
                         self.answer(status, json.dumps(document).encode())
                     return

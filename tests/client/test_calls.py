@@ -246,9 +246,13 @@ def test_a_rejection_is_raised_with_its_details(server: ScriptedServer, client: 
     assert caught.value.details == (ErrorDetail("cnpjcpf", "já cadastrado"),)
 
 
-def test_a_rejection_may_have_empty_items(server: ScriptedServer, client: Client) -> None:
+def test_a_rejection_with_empty_items_is_a_doubt_only_of_a_write(
+    server: ScriptedServer, client: Client
+) -> None:
     server.steps = [answer(400, {"success": False, "errors": [{"key": None, "value": None}]})]
     with pytest.raises(RemoteRejected):
+        client.call(SYSTEM_INFO)
+    with pytest.raises(InDoubt, match="400"):
         client.call(CLIENT_CREATE, body=ClientInput(nomeComercial="Padaria"))
 
 

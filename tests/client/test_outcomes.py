@@ -4,6 +4,7 @@ import json
 import socket
 
 import pytest
+from answer_shapes import WORDLESS
 from scripted_server import ScriptedServer, Step, answer, ok, open_client, reset
 
 from xlbridge.client import (
@@ -45,7 +46,13 @@ DOUBTFUL = {
     "307": answer(307, b"", Location="https://elsewhere.example/x?token=1"),
     "308": answer(308, b"", Location="/v3"),
     "413 of a gateway": answer(413, b"<html>too large</html>", "text/html"),
+    **{name: answer(*one) for name, one in WORDLESS.items()},
     "400 that fails without errors": answer(400, {"success": False}),
+    "a success with errors": answer(200, {**ENVELOPE, "success": True}),
+    "a success with notifications, without data": answer(
+        200, {"success": True, "data": None, "notifications": [{"key": "cep", "value": "ruim"}]}
+    ),
+    "a failure within a success": ok(ENVELOPE),
     "400 with text": answer(400, "Parâmetro inválido".encode(), "text/plain; charset=utf-8"),
     "404 with text": answer(404, b"Not Found", "text/plain"),
     "400 with a quoted text": answer(400, b'"Bad Request"', "text/plain"),
@@ -65,7 +72,26 @@ DOUBTFUL = {
 
 REJECTED = {
     "400": (answer(400, ENVELOPE), 400, (ErrorDetail("cnpjcpf", "já cadastrado"),)),
-    "404": (answer(404, {"success": False, "errors": []}), 404, ()),
+    "404": (answer(404, ENVELOPE), 404, (ErrorDetail("cnpjcpf", "já cadastrado"),)),
+    "Latin-1": (
+        answer(
+            400,
+            json.dumps(ENVELOPE, ensure_ascii=False).encode("latin-1"),
+            "application/json; charset=iso-8859-1",
+        ),
+        400,
+        (ErrorDetail("cnpjcpf", "já cadastrado"),),
+    ),
+    "byte order mark": (
+        answer(400, b"\xef\xbb\xbf" + json.dumps(ENVELOPE).encode()),
+        400,
+        (ErrorDetail("cnpjcpf", "já cadastrado"),),
+    ),
+    "an error that names only its field": (
+        answer(400, {"success": False, "errors": [{"key": "cep", "value": ""}]}),
+        400,
+        (ErrorDetail("cep", '{"key": "cep", "value": ""}'),),
+    ),
     "422, PascalCase": (
         answer(422, {"Success": False, "Errors": [{"Key": "cep", "Value": "inválido"}]}),
         422,
@@ -171,6 +197,26 @@ def test_an_answer_that_proves_nothing_is_in_doubt(
     assert isinstance(outcome, Doubtful)
     assert not isinstance(outcome, Declined)
     assert sum("importacao" in request.path for request in server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"success": False, "errors": []},
+        {"success": False},
+        {**ENVELOPE, "success": True},
+        {"success": True, "data": ENVELOPE},
+        {"success": False, "errors": [], "message": "já cadastrado"},
+    ],
+)
+def test_a_doubtful_refusal_has_its_reason(
+    server: ScriptedServer, client: Client, document: object
+) -> None:
+    server.steps = [answer(400 if document["success"] is False else 200, document)]
+    outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
+    assert isinstance(outcome, Doubtful)
+    assert outcome.refusal
+    assert ("já cadastrado" if "cadastrado" in str(document) else "400") in outcome.reason.pt
 
 
 @pytest.mark.parametrize(("step", "status", "details"), REJECTED.values(), ids=REJECTED)

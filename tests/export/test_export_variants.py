@@ -6,6 +6,7 @@ variant, an export that says it is complete has all of them, and each value is i
 
 import json
 import random
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from email.message import Message
@@ -72,10 +73,28 @@ SOUND: Mapping[str, Callable[[list[Any]], Any]] = {
         "success": True,
         "data": [with_other_field(one) for one in records],
     },
+    "byte order mark": lambda records: {"success": True, "data": records},
+    "success as text": lambda records: {"success": "true", "data": records},
+    "no errors": lambda records: {"success": True, "data": records, "errors": [], "total": 9},
 }
 DEFECTIVE: Mapping[str, Callable[[list[Any]], Any]] = {
     "no data": lambda _records: {"success": True},
     "refused": lambda records: {"success": False, "data": records, "errors": []},
+    "success with errors": lambda records: {
+        "success": True,
+        "data": records,
+        "errors": [{"key": "", "value": "Tempo esgotado"}],
+    },
+    "a failure as data": lambda records: {
+        "success": True,
+        "data": {"success": False, "data": records, "errors": []},
+    },
+    "within an object": lambda records: {
+        "success": True,
+        "data": {"itens": records, "pagina": 1, "paginas": 7},
+    },
+    "a page of many": lambda records: {"data": records, "pagina": 1, "paginas": 7},
+    "a text": lambda _records: {"success": True, "data": "Nenhum registro"},
     "a count": lambda records: {"success": True, "data": len(records)},
     "a list alone": lambda records: records,
     "cut short": lambda records: {"success": True, "data": records},
@@ -146,6 +165,8 @@ def served(listing: Listing, variant: tuple[str, ...]) -> tuple[list[dict[str, A
     body = json.dumps(SPELLINGS[spelling](document)).encode()
     if types == "numbers with an exponent":
         body = body.replace(b".25", b"25e-2")
+    if shape == "byte order mark":
+        body = BOM_UTF8 + body
     cut = 40 if shape == "cut short" else 0
     kept = {"one object": records[:1], "null": [], "no record": []}.get(shape, records)
     return kept, Reply(body[: len(body) - cut], int(status), cut)

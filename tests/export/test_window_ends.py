@@ -142,6 +142,60 @@ def test_a_period_that_the_system_ignores_is_filtered_here(
     assert manifest["excess"] == {"from": len(few) - 4}
 
 
+def beginning(time: datetime, low: datetime | None, _high: datetime | None) -> bool:
+    return low is None or time >= low
+
+
+def ending(time: datetime, _low: datetime | None, high: datetime | None) -> bool:
+    return high is None or time < high + MINUTE
+
+
+@pytest.mark.parametrize("cap", [CAP, None])
+@pytest.mark.parametrize("newest_first", [True, False])
+@pytest.mark.parametrize("within", [beginning, ending])
+def test_a_bound_that_is_ignored_is_recognised_after_a_few_calls(
+    tmp_path: Path, xlbridge: Xlbridge, within: Within, newest_first: bool, cap: int | None
+) -> None:
+    path, name = ("/v2/cliente", "clientes") if cap else ("/v2/faturamento/pedido", "pedidos")
+    spread = [datetime(2026, 1, 5) + timedelta(hours=6 * n) for n in range(1_200)]
+
+    def answer(query: Query) -> list[Any]:
+        low, high = (
+            datetime.strptime(query[name][0], "%d/%m/%Y %H:%M") if name in query else None
+            for name in ("dataInferior", "dataSuperior")
+        )
+        kept = [(n, time) for n, time in enumerate(spread) if within(time, low, high)]
+        records = [client(n, time) | order(n, time) for n, time in kept]
+        return (records[::-1] if newest_first else records)[:cap]
+
+    period = ["--from", "01/03/2026", "--to", "10/05/2026"]
+    with fake_system({path: answer}) as system:
+        done, rows, manifest = exported(xlbridge, tmp_path, system, name, *period)
+    assert manifest["window_ends"] == "ignored", done.stderr
+    assert "does not filter by the last update" in done.stderr
+    assert (done.returncode, manifest["complete"]) == ((1, False) if cap else (0, True))
+    assert cap or len(rows) == sum("2026-03" <= f"{t}" < "2026-05-11" for t in spread)
+    assert len(system.calls) <= 6
+
+
+def test_records_from_outside_a_period_are_told(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    """The system compares another date than it shows."""
+
+    def shifted(time: datetime, low: datetime | None, high: datetime | None) -> bool:
+        return inclusive(time + timedelta(days=30), low, high)
+
+    for path, name, cap in [
+        ("/v2/cliente", "clientes", CAP),
+        ("/v2/faturamento/pedido", "pedidos", None),
+    ]:
+        make = client if cap else order
+        with fake_system({path: listing(shifted, make, cap)}) as system:
+            period = ["--from", "31/10/2026", "--to", "31/10/2026 09:00", "--force"]
+            done, _, manifest = exported(xlbridge, tmp_path, system, name, *period)
+        assert manifest["window_ends"] == "other", done.stderr
+        assert "last update is outside the period" in done.stderr
+
+
 @pytest.mark.parametrize("within", [literal, exclusive])
 def test_the_last_minute_of_a_month_is_exported(
     tmp_path: Path, xlbridge: Xlbridge, within: Within, monkeypatch: pytest.MonkeyPatch

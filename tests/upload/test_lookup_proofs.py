@@ -1,6 +1,6 @@
 """A record that the look-up cannot prove absent is never created as new."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from databases import database_options
 from environment import clean_environment
 from lookup_parts import KEYED, contact_names, keyed_row, lookups_of, write_row
 from lossy_proxy import LossyProxy
+from sampling import across
 from sandboxes import sandbox_process
 from sheets import write_records
 from update_parts import Run, writes
@@ -50,32 +51,82 @@ def test_a_contact_behind_deleted_ones_is_found(
     assert contact_names(system, customer) == [*names, "Zoe"]
 
 
-def day_first(value: Any) -> Any:
-    """Return data with its dates as ``dd/MM/yyyy``."""
+def redated(value: Any, write: Callable[[str], str | int]) -> Any:
+    """Return data with its dates written otherwise."""
     if isinstance(value, dict):
         return {
-            name: f"{one[8:10]}/{one[5:7]}/{one[:4]}{one[10:].replace('T', ' ')}"
+            name: write(one)
             if isinstance(one, str) and name.startswith("data") and one[4:5] == "-"
-            else day_first(one)
+            else redated(one, write)
             for name, one in value.items()
         }
-    return [day_first(one) for one in value] if isinstance(value, list) else value
+    return [redated(one, write) for one in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("resource", ["contaspagar", "contasreceber"])
-def test_dates_with_the_day_first_match(
-    proxy: LossyProxy, run: Run, tmp_path: Path, resource: str, system: httpx.Client
-) -> None:
+READABLE: Mapping[str, Callable[[str], str]] = {
+    "day first": lambda text: f"{text[8:10]}/{text[5:7]}/{text[:4]}",
+    "day first, with time": lambda text: f"{text[8:10]}/{text[5:7]}/{text[:4]} {text[11:]}",
+    "no padding": lambda text: f"{int(text[8:10])}/{int(text[5:7])}/{text[:4]}",
+    "hyphens": lambda text: f"{text[8:10]}-{text[5:7]}-{text[:4]}",
+    "no separators": lambda text: text[:10].replace("-", ""),
+    "zone and fraction": lambda text: text + ".1234567-03:00",
+}
+UNREADABLE: Mapping[str, Callable[[str], str | int]] = {
+    "milliseconds": lambda text: f"/Date({date.fromisoformat(text[:10]).toordinal()}000)/",
+    "seconds": lambda text: date.fromisoformat(text[:10]).toordinal() * 86_400,
+    "month first": lambda text: f"{text[5:7]}/{text[8:10]}/{text[:4]}",
+    "month as text": lambda text: f"{text[8:10]}-dez-{text[:4]}",
+}
+
+
+def titles(run: Run, folder: Path, resource: str) -> Path:
+    """Upload two titles; return their workbook."""
     rows = [
         {"numeroDoDocumento": f"D-{new_cnpj()}", "dataDeVencimento": date(2026, 12, day)}
-        for day in (3, 30)
+        for day in (23, 30)
     ]
-    path = write_records(tmp_path / "titulos.xlsx", resource, rows)
-    proxy.reshape = lambda _path, data: day_first(data)
+    path = write_records(folder / "titulos.xlsx", resource, rows)
     code, report = run("upload", path, "--yes")
     assert (code, report["rows"]["created"]) == (0, 2), report
-    code, report = run("upload", path, "--yes")
-    assert (code, report["plan"]["unchanged"]) == (0, 2), report
+    return path
+
+
+@pytest.mark.parametrize(
+    ("resource", "write"), across(["contaspagar", "contasreceber"], list(READABLE.values()))
+)
+def test_dates_of_records_match_however_they_are_written(
+    proxy: LossyProxy,
+    run: Run,
+    colleague: Run,
+    tmp_path: Path,
+    resource: str,
+    write: Callable[[str], str],
+) -> None:
+    proxy.reshape = lambda _path, data: redated(data, write)
+    path = titles(run, tmp_path, resource)
+    for again in (run, colleague):
+        code, report = again("upload", path, "--yes")
+        assert (code, report["plan"]["unchanged"]) == (0, 2), report
+
+
+@pytest.mark.parametrize(
+    ("resource", "write"), across(["contaspagar", "contasreceber"], list(UNREADABLE.values()))
+)
+def test_a_key_with_a_date_that_is_not_understood_proves_no_absence(
+    proxy: LossyProxy,
+    run: Run,
+    colleague: Run,
+    tmp_path: Path,
+    resource: str,
+    write: Callable[[str], str | int],
+) -> None:
+    path = titles(run, tmp_path, resource)
+    proxy.reshape = lambda _path, data: redated(data, write)
+    proxy.seen.clear()
+    code, report = colleague("upload", path, "--yes")
+    assert (code, report["plan"]["held"], writes(proxy)) == (1, 2, []), report
+    told = " ".join(held["message"] for held in report["not_created"])
+    assert str(write("2026-12-23T00:00:00")) in told
 
 
 def renamed(value: Any, field: str) -> Any:

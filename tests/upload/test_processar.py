@@ -5,7 +5,9 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 import xlsxwriter
 from fake_clock import FakeClock
@@ -61,6 +63,28 @@ def test_a_queued_file_is_staged_started_and_done(
     assert states[-4:] == [State.STARTING, State.POLLING, State.COMPARING, State.DONE]
     assert count_titles(client, customer) == 2
     assert "2" in " ".join(report_lines(context.journal, job))
+
+
+def test_a_file_that_runs_by_itself_is_not_started(
+    context: UploadContext,
+    client: Client,
+    http: httpx.Client,
+    proxy: LossyProxy,
+    customer: int,
+    tmp_path: Path,
+) -> None:
+    def run_at_once(_method: str, path: str, _status: int, document: Any) -> None:
+        if path.endswith("/fila"):
+            http.post(f"/v2/importacao/processar-arquivo/{document['data']}").raise_for_status()
+            log = f"/v2/importacao/log-importacao/{document['data']}"
+            while http.get(log).json()["data"]["situacao"] != ImportState.FINISHED:
+                time.sleep(0.05)
+
+    proxy.rewrite = run_at_once
+    job = Uploads(context, client).run(receivables_job(context, client, tmp_path, customer), YES)
+    assert job.state is State.DONE
+    assert not any("processar-arquivo" in path for _, path in proxy.seen)
+    assert count_titles(client, customer) == 1
 
 
 def test_a_job_with_only_rejected_rows_is_rejected(

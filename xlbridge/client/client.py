@@ -398,6 +398,6 @@ class Client(Operations):
             reply,
             read,
             self._redactor,
-            refuses_in_data=operation.refuses_in_data,
+            refuses_in_data=None if operation.method == "GET" else operation.refuses_in_data,
             quirks=self.target.quirks,
         )

@@ -5,10 +5,12 @@ Source: the spec, Response envelope and Errors.
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from http import HTTPStatus
+from itertools import chain
 from typing import Any, get_origin
 
 import httpx
@@ -183,6 +185,10 @@ ReadData = Callable[[Any], Any]
 
 _EXCERPT_LENGTH = 80
 _REFUSAL_LENGTH = 500
+_WORDLESS = Text(
+    pt="O sistema rejeitou o envio sem informar o motivo (status {status}).",
+    en="The system rejected the request without a reason (status {status}).",
+)
 _MESSAGE_NAMES = ("message", "mensagem", "detail", "title", "error", "erro", "data")
 """Names, in lower case, of the message of an object that is no envelope with errors."""
 
@@ -201,18 +207,21 @@ def classify_envelope(
     refuses_in_data: bool | None = None,
     quirks: Quirks = NO_QUIRKS,
 ) -> Outcome | None:
-    """Return the outcome reported by an envelope; None for a failure without details.
+    """Return the outcome reported by an envelope; None if it proves nothing.
 
-    ``refuses_in_data`` is the operation's, None for a read, whose success never is a refusal.
+    That is a success with the signs of a failure, and a failure without a reason; the latter is
+    enough for a read if it has a list of errors, even an empty one. ``refuses_in_data`` is the
+    operation's, None for a read, whose success never is a refusal.
     """
+    reads = refuses_in_data is None
     if envelope.success:
-        reads = refuses_in_data is None
         errors = [] if reads else envelope.refusals(in_data=bool(refuses_in_data))
-    elif envelope.has_errors:
-        errors = envelope.error_items
     else:
+        errors = envelope.error_items
+    fails = not envelope.success and reads and envelope.has_errors
+    if not errors and not fails and (not envelope.success or envelope.contradicts_itself):
         return None
-    if errors or not envelope.success:
+    if errors or fails:
         return Rejected(
             status,
             tuple(
@@ -253,16 +262,26 @@ def classify_reply(
     elif reply.is_client_error and reply.status_code not in _NEVER_REJECTED:
         if envelope is not None and not envelope.success:
             outcome = classify_envelope(
-                envelope, read_data, redactor, status=reply.status_code, quirks=quirks
+                envelope,
+                read_data,
+                redactor,
+                status=reply.status_code,
+                refuses_in_data=refuses_in_data,
+                quirks=quirks,
             )
         elif message := _bare_message(reply):
             outcome = Rejected(reply.status_code, (ErrorDetail("", redactor.redact(message)),))
     if outcome is not None:
         return outcome
-    fails = reply.is_success and envelope is not None and not envelope.success
-    may_refuse = fails or reply.status_code in _BARE_MESSAGE_STATUSES
-    if may_refuse and (text := _undocumented_refusal(reply)):
+    claims = envelope is not None and (not envelope.success or envelope.contradicts_itself)
+    refuses = claims and reply.status_code not in _NEVER_REJECTED and not reply.is_server_error
+    text = None
+    if refuses or reply.status_code in _BARE_MESSAGE_STATUSES:
+        text = _undocumented_refusal(reply)
+    if text is not None:
         return Doubtful(untranslated(redactor.redact(text)[:_REFUSAL_LENGTH]), refusal=True)
+    if refuses:
+        return Doubtful(_WORDLESS.format(status=reply.status_code), refusal=True)
     if reply.has_redirect_location:
         reason = _redirect_message(reply)
     else:
@@ -272,9 +291,17 @@ def classify_reply(
 
 
 def parse_json(reply: httpx.Response) -> Any:
-    """Parse a body, decimal numbers exactly. Raises ``ValueError``."""
+    """Parse a body, decimal numbers exactly. Raises ``ValueError``.
+
+    A body that is not in an encoding of JSON is read as Western European.
+    """
+    content = reply.content
     try:
-        return decode_json(reply.content.decode(json.detect_encoding(reply.content)))
+        text = content.decode(json.detect_encoding(content))
+    except UnicodeDecodeError:
+        text = content.decode("cp1252")
+    try:
+        return decode_json(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -292,7 +319,9 @@ def is_json_or_empty(reply: httpx.Response) -> bool:
 def reports_failure(reply: httpx.Response) -> bool:
     """Return whether a body is an envelope that reports a failure."""
     envelope = _envelope(reply)
-    return envelope is not None and not envelope.success
+    if envelope is None:
+        return False
+    return not envelope.success or envelope.contradicts_itself
 
 
 def content_type(reply: httpx.Response) -> str:
@@ -366,10 +395,13 @@ def _bare_message(reply: httpx.Response) -> str | None:
     return _printable(document) if isinstance(document, str) and document.strip() else None
 
 
+_MAX_DEPTH = 4
+
+
 def _undocumented_refusal(reply: httpx.Response) -> str | None:
     """Return the text of what may be a refusal, or a gateway's answer after the commit.
 
-    That is a plain text, a list of texts, or the message of another object.
+    That is a plain text, or the messages and errors in a JSON document.
     """
     if content_type(reply).startswith("text/plain"):
         text = reply.text[:_MAX_REDACTED_LENGTH]
@@ -378,12 +410,28 @@ def _undocumented_refusal(reply: httpx.Response) -> str | None:
             document = parse_json(reply)
         except ValueError:
             return None
-        found = document if isinstance(document, list) else [document]
-        if isinstance(document, Mapping):
-            named = {str(name).lower(): value for name, value in document.items()}
-            found = [named[name] for name in _MESSAGE_NAMES if name in named][:1]
-        text = "; ".join(one for one in found if isinstance(one, str))
+        text = "; ".join(dict.fromkeys(_messages_in(document, _MAX_DEPTH)))
     return " ".join(_printable(text).split()) or None
+
+
+def _messages_in(document: Any, depth: int) -> Iterator[str]:
+    """Yield the texts of a document, of an object only its message and errors, or else those of
+    the objects and lists in it."""
+    if isinstance(document, str):
+        yield document
+    elif isinstance(document, list) and depth:
+        for item in document:
+            yield from _messages_in(item, depth - 1)
+    elif isinstance(document, Mapping) and depth:
+        named = {str(name).lower(): value for name, value in document.items()}
+        found = [named[name] for name in _MESSAGE_NAMES if isinstance(named.get(name), str)][:1]
+        with suppress(ValidationError):
+            items = Envelope.model_validate({**named, "success": False}).error_items
+            found += [f"{item.key}: {item.value}" if item.key else item.value for item in items]
+        yield from found
+        if not found:
+            inner = (value for value in document.values() if isinstance(value, Mapping | list))
+            yield from chain.from_iterable(_messages_in(one, depth - 1) for one in inner)
 
 
 def _redirect_message(reply: httpx.Response) -> Text:

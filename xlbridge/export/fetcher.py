@@ -177,8 +177,9 @@ class Fetcher:
             else:
                 self._store.set_aside(part)
                 self._report(-part.records)
-            self.ends = splitter.ends
-            if self.ends is WindowEnds.IGNORED:
+            if self.ends is not WindowEnds.OTHER:
+                self.ends = splitter.ends
+            if splitter.ends is WindowEnds.IGNORED:
                 raise _IgnoredWindows
 
     def _count_reused(self, part: Part | None) -> Part | None:
@@ -304,9 +305,11 @@ class Fetcher:
         keys: Sequence[Mapping[str, object]] = (),
     ) -> None:
         if self._heeds_windows is None and self._shows_other_records(window, part):
-            call = self._window_call(Window.distant(self.started))
+            call = self._window_call(window.empty_one(part.update_span or (), self.started))
             test = self._fetch_part((call,), is_kept=False)
             self._heeds_windows = test.received == 0
+            if self._heeds_windows and part.update_span:
+                self.ends = WindowEnds.OTHER
             self._report(-test.records)
         if self._heeds_windows is False and self.ends is not WindowEnds.IGNORED:
             self._report(-part.records)

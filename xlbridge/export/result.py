@@ -304,6 +304,12 @@ _ENDS: Mapping[WindowEnds | None, Text] = {
         en="The system does not filter by the last update: everything came in one answer, and was "
         "filtered here.",
     ),
+    WindowEnds.OTHER: Text(
+        pt="Vieram registros cuja última atualização é de fora do período: o sistema lê os "
+        "períodos de outro modo, ou por outra data. Confira no sistema se falta algum.",
+        en="Records came whose last update is outside the period: the system reads periods in "
+        "another way, or by another date. Check in the system whether any is missing.",
+    ),
 }
 _LOST = Text(
     pt="{n} {n:registro veio|registros vieram} numa resposta cheia e não nos períodos que a "

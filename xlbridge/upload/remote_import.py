@@ -95,6 +95,9 @@ def start(context: "RunContext", job: Job) -> "Step":
     log = read_log(context, job)
     if isinstance(log, Text):
         return context.doubt(job, log)
+    if context.quirks.state_of(log) not in (None, ImportState.PENDING):
+        # The queue runs by itself: a second start might import the file twice.
+        return context.journal.record(job, State.POLLING), True
     path = {"id": job.last("log_id")}
     last: Outcome | None = None
 

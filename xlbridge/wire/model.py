@@ -368,16 +368,13 @@ class ErrorItem(WireModel):
         if not isinstance(data, Mapping):
             return {"value": None if data is None else str(data)}
         fields = {str(name).lower(): value for name, value in data.items()}
-        key = next((fields[name] for name in _ITEM_KEYS if name in fields), None)
-        value = next((fields[name] for name in _ITEM_VALUES if name in fields), _MISSING)
-        if value is _MISSING:
+        occurred = fields.pop("dateoccurred", None)
+        texts = {n: str(v) for n, v in fields.items() if v is not None and str(v).strip()}
+        key = next((texts[name] for name in _ITEM_KEYS if name in texts), None)
+        value = next((texts[name] for name in _ITEM_VALUES if name in texts), None)
+        if value is None and texts:
             value = json.dumps(data, ensure_ascii=False, default=str)
-        named = {"key": key, "value": value}
-        texts = {name: one if one is None else str(one) for name, one in named.items()}
-        return {**texts, "dateOccurred": fields.get("dateoccurred")}
-
-
-_MISSING = object()
+        return {"key": key, "value": value, "dateOccurred": occurred}
 
 
 def _as_items(errors: Any) -> Any:
@@ -419,8 +416,19 @@ class Envelope(WireModel):
 
     @property
     def error_items(self) -> list[ErrorItem]:
-        """Errors and notifications of a failure."""
-        return [*(self.errors or []), *(self.notifications or []), *notifications_in(self.data)]
+        """Errors and notifications with a text."""
+        found = [*(self.errors or []), *(self.notifications or []), *notifications_in(self.data)]
+        return [item for item in found if item.value.strip()]
+
+    @property
+    def contradicts_itself(self) -> bool:
+        """True for a success with errors, with notifications and no data, or a failure as data."""
+        reported = [*(self.errors or []), *((not self.data and self.notifications) or [])]
+        try:
+            fails = not Envelope.model_validate(self.data).success
+        except ValidationError:
+            fails = False
+        return self.success and (fails or any(item.value.strip() for item in reported))
 
     def refusals(self, *, in_data: bool) -> list[ErrorItem]:
         """Return the reasons for which a success is a refusal: notifications in its ``data``.

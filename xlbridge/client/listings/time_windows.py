@@ -11,12 +11,12 @@ promises to include with its whole minute.
 Source: the spec, Limits.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import count
-from typing import Any, Self, TypeVar, get_origin
+from typing import Any, TypeVar, get_origin
 
 from xlbridge.resources.references import REFERENCES
 from xlbridge.wire import OPERATIONS, Operation, record_model
@@ -64,11 +64,16 @@ class Window:
             self.end is None or time < self.end + MINUTE
         )
 
-    @classmethod
-    def distant(cls, now: datetime) -> Self:
-        """Return a window in which no system has records."""
-        minute = (now + _DISTANT).replace(second=0, microsecond=0)
-        return cls(minute, minute)
+    def empty_one(self, updated: Iterable[datetime], now: datetime) -> "Window":
+        """Return a window in which no system has records.
+
+        It is before all others if records of this window were updated long after it, so that a
+        system that only ignores the ends of windows does answer with records.
+        """
+        last = None if self.end is None else self.end + MINUTE + CLOCK_TOLERANCE
+        is_late = last is not None and any(time > last for time in updated)
+        minute = _EPOCH if is_late else (now + _DISTANT).replace(second=0, microsecond=0)
+        return Window(minute, minute)
 
     def is_far_from(self, time: datetime) -> bool:
         """Return whether a time is outside of the window by any clock."""
@@ -81,12 +86,14 @@ class WindowEnds(StrEnum):
     """Reading of the end of a window by a system.
 
     ``INCLUSIVE``: with its whole minute, as the interface promises; ``EXCLUSIVE``: without it, or
-    with its first moment only; ``IGNORED``: it does not heed windows at all.
+    with its first moment only; ``IGNORED``: it does not heed windows, or one of their bounds;
+    ``OTHER``: it returns records that were updated outside of windows, and heeds them somehow.
     """
 
     INCLUSIVE = "inclusive"
     EXCLUSIVE = "exclusive"
     IGNORED = "ignored"
+    OTHER = "other"
 
 
 UNBOUNDED_WINDOW = Window(None, None)
@@ -172,7 +179,7 @@ class WindowSplitter:
         known = [time for time in updated if window.contains(time)]
         self._tested_time = max(known, key=lambda t: (t.second, t.microsecond), default=None)
         if self._tested_time is None:
-            self.next = Window.distant(self._latest)
+            self.next = window.empty_one(updated, self._latest)
         else:
             minute = self._tested_time.replace(second=0, microsecond=0)
             self.next = Window(minute, minute)
@@ -181,7 +188,8 @@ class WindowSplitter:
         """Conclude from the answer to a test how the system reads the end of a window."""
         time = self._tested_time
         outside = not all(map(tested.contains, updated))
-        if records and (time is None or (time in updated and outside)):
+        is_full_of_others = records >= self._cap and any(map(tested.is_far_from, updated))
+        if records and (time is None or is_full_of_others or (time in updated and outside)):
             self.ends = WindowEnds.IGNORED
             self._after_test = self._whole
         elif (

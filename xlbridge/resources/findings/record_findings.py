@@ -133,9 +133,9 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
         "record-near",
         Text(
             pt="O sistema tem quase a mesma chave, com outros zeros à esquerda, maiúsculas, "
-            "acentos ou espaços ({record}); um envio retém a linha.",
-            en="The system has nearly the same key, with other leading zeros, case, accents or "
-            "spaces ({record}); an upload holds the row.",
+            "acentos, espaços ou uma data que não entendo ({record}); um envio retém a linha.",
+            en="The system has nearly the same key, with other leading zeros, case, accents, "
+            "spaces or a date that is not understood ({record}); an upload holds the row.",
         ),
         Text(
             pt="Se é o mesmo registro, use a chave do sistema.",

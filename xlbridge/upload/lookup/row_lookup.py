@@ -51,7 +51,7 @@ _PLAIN_KINDS = frozenset({Kind.TEXT, Kind.CODE, Kind.BOOLEAN})
 _DECIMAL_TYPES = (float, Decimal)
 _MAX_EXPONENT = 400
 _DATE_LENGTH = 10  # of an ISO date and time
-_DAY_FIRST = re.compile(r"([0-9]{2})/([0-9]{2})/([0-9]{4})(?![0-9])")
+_DAY_FIRST = re.compile(r"([0-9]{1,2})([/.-])([0-9]{1,2})\2([0-9]{4})(?![0-9])")
 _NUMBER_TYPES = frozenset({type(None), str, int, float, Decimal})
 _STRINGS = frozenset({type(None), str})
 _TEXT_TYPES = frozenset({type(None), str, pd.Timestamp})
@@ -81,10 +81,22 @@ def comparable_value(kind: Kind, value: Any) -> str | None:
 
 
 def _comparable_date(value: Any) -> str:
+    """Return the ISO date of a value, or its text if it does not begin with a date."""
     text = value.isoformat() if isinstance(value, date) else str(value)
-    if day_first := _DAY_FIRST.match(text):
-        text = "-".join(reversed(day_first.groups()))
-    return text[:_DATE_LENGTH]
+    iso = text
+    if found := _DAY_FIRST.match(text):
+        day, _, month, year = found.groups()
+        iso = f"{year}-{month:0>2}-{day:0>2}"
+    understood = _date_in(iso)
+    return text if understood is None else understood.isoformat()
+
+
+def _date_in(text: str) -> date | None:
+    """Return the ISO date that a text begins with, None if there is none."""
+    try:
+        return date.fromisoformat(text[:_DATE_LENGTH])
+    except ValueError:
+        return None
 
 
 def near_form(text: str) -> str:
@@ -183,6 +195,7 @@ class RowMatcher:
         self._numbers = {n for n, kind in self._kinds.items() if kind.is_number}
         self._plain_texts = {n for n, kind in self._kinds.items() if kind in _PLAIN_KINDS}
         self._text_columns = {n for n, kind in self._kinds.items() if kind.is_text}
+        self._dates = {n for n, kind in self._kinds.items() if kind is Kind.DATE}
         self._rows: TypedRows = ()
         self._columns: dict[str, Sequence[str | None]] = {}
         self._lookups: Sequence[Sequence[Lookup]] = ()
@@ -233,10 +246,16 @@ class RowMatcher:
         return [self.comparable(name, value) for value in values]
 
     def near_forms(self, name: str, texts: Sequence[str | None]) -> Sequence[str | None]:
-        """Return the near form of each comparable text of a column."""
+        """Return the near form of each comparable text of a column; empty for what is no date."""
+        if name in self._dates:
+            return [text if text is None or _date_in(text) else "" for text in texts]
         if name not in self._text_columns:
             return texts
         return [None if text is None else near_form(text) for text in texts]
+
+    def undated(self, name: str, forms: Sequence[str | None]) -> Sequence[str | None]:
+        """Return the near forms that a column of rows would have if its dates were none."""
+        return [""] * len(forms) if name in self._dates else forms
 
     def comparable(self, column: str, value: Any) -> str | None:
         """Return a value of a column as comparable text; integers compare as numbers."""
@@ -336,13 +355,17 @@ class SoughtRecords:
         self.hidden: Sequence[str] = ()
         self._matcher = matcher
         self._columns = [matcher.column(column, rows) for column in fields]
-        self._rows = _hashes(zip(*self._forms(self._columns), strict=True))
+        forms = self._forms(self._columns)
+        # A record whose date is not understood may be any row's with the same other values.
+        undated = list(map(matcher.undated, fields, forms))
+        kinds = (forms,) if undated == forms else (forms, undated)
+        self._rows = [_hashes(zip(*one, strict=True)) for one in kinds]
         self._served = np.fromiter(served, bool)
-        self._keys = HashSet(self._rows[self._served])
-        best = max(range(len(fields)), key=lambda at: len(set(self._columns[at][:_SAMPLE])))
+        self._keys = HashSet(np.concatenate([rows[self._served] for rows in self._rows]))
+        best = max(range(len(fields)), key=lambda at: len(set(forms[at][:_SAMPLE])))
         self._best_column, self.best_field = list(fields.items())[best]
-        (forms,) = self._forms([self._columns[best]], [self._best_column])
-        self._best_values = HashSet(_hashes(forms)[self._served])
+        best_forms = [*compress(forms[best], served), *undated[best][:1]]
+        self._best_values = HashSet(_hashes(best_forms))
         self.clear()
 
     def _forms(
@@ -397,22 +420,31 @@ class SoughtRecords:
         rows with the records whose keys are near."""
         found = np.asarray(self._found, np.int64)
         order = np.argsort(found, kind="stable")
-        begins = np.searchsorted(found, self._rows, "left", sorter=order)
-        counts = np.searchsorted(found, self._rows, "right", sorter=order) - begins
-        counts[~self._served] = 0
-        rows = np.repeat(np.arange(len(counts)), counts)
-        within = np.arange(len(rows)) - np.repeat(counts.cumsum() - counts, counts)
-        matches = order[np.repeat(begins, counts) + within]
+        rows, matches = self._matches(self._rows[0], found, order)
         equal = np.ones(len(rows), bool)
         for number, column in enumerate(self._columns):
             mine = map(list(column).__getitem__, rows.tolist())
             theirs = map(list(self._found_keys.column(number)).__getitem__, matches.tolist())
             equal &= np.fromiter(map(eq, mine, theirs), bool, len(rows))
         exact = zip(rows[equal].tolist(), matches[equal].tolist(), strict=True)
+        near = [(rows[~equal], matches[~equal])]
+        near += [self._matches(hashes, found, order) for hashes in self._rows[1:]]
         return (
             ((at, self._records[one]) for at, one in exact),
-            self._near(rows[~equal].tolist(), matches[~equal].tolist()),
+            chain.from_iterable(self._near(r.tolist(), m.tolist()) for r, m in near),
         )
+
+    def _matches(
+        self, hashes: "_Hashes", found: "_Hashes", order: "_Hashes"
+    ) -> tuple["_Hashes", "_Hashes"]:
+        """Return the positions of served rows with the given hashes, and of the found keys with
+        the same ones."""
+        begins = np.searchsorted(found, hashes, "left", sorter=order)
+        counts = np.searchsorted(found, hashes, "right", sorter=order) - begins
+        counts[~self._served] = 0
+        rows = np.repeat(np.arange(len(counts)), counts)
+        within = np.arange(len(rows)) - np.repeat(counts.cumsum() - counts, counts)
+        return rows, order[np.repeat(begins, counts) + within]
 
     def _near(
         self, rows: Sequence[int], matches: Sequence[int]
@@ -424,8 +456,8 @@ class SoughtRecords:
             strict=True,
         )
         for at, one, own, other in zip(rows, matches, mine, theirs, strict=True):
-            forms = [self._forms([[value] for value in key]) for key in (own, other)]
-            if forms[0] == forms[1]:
+            forms, others = (self._forms([[value] for value in key]) for key in (own, other))
+            if others in (forms, list(map(self._matcher.undated, self.fields, forms))):
                 values = zip(self.fields, own, other, strict=True)
                 differing = {name: that for name, this, that in values if this != that}
                 yield at, NearRecord(self._records[one], differing)

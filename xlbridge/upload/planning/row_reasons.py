@@ -149,10 +149,11 @@ _REASONS: Mapping[RowReason, Text] = {
         en="its number and its key belong to different records ({why})",
     ),
     RowReason.NEAR_KEY: Text(
-        pt="o sistema tem quase a mesma chave, com outros zeros à esquerda, maiúsculas, acentos ou "
-        "espaços ({why}); se é o mesmo registro, use a chave do sistema",
-        en="the system has nearly the same key, with other leading zeros, case, accents or spaces "
-        "({why}); if it is the same record, use the system's key",
+        pt="o sistema tem quase a mesma chave, com outros zeros à esquerda, maiúsculas, acentos, "
+        "espaços ou uma data que não entendo ({why}); se é o mesmo registro, use a chave do "
+        "sistema",
+        en="the system has nearly the same key, with other leading zeros, case, accents, spaces or "
+        "a date that is not understood ({why}); if it is the same record, use the system's key",
     ),
     RowReason.NOT_LOOKED_UP: Text(
         pt="não foi possível procurá-la no sistema ({why})",
