@@ -135,8 +135,9 @@ def test_the_json_shown_is_json(page: Path) -> None:
 
 @pytest.mark.programs
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
-def test_systemd_accepts_the_units_shown(tmp_path: Path) -> None:
-    units = snippets(ROOT / "docs" / "how-to" / "schedules.md", "ini")
+@pytest.mark.parametrize("name", ["schedules", "schedules.pt-BR"])
+def test_systemd_accepts_the_units_shown(name: str, tmp_path: Path) -> None:
+    units = snippets(ROOT / "docs" / "how-to" / f"{name}.md", "ini")
     paths = [tmp_path / f"xlbridge-month.{kind}" for kind in ("service", "timer")]
     for path, unit in zip(paths, units, strict=True):
         program = re.sub(r"^(ExecStart=)\S+", r"\1/bin/true", unit, flags=re.MULTILINE)
@@ -181,18 +182,23 @@ def options(page: Path) -> list[list[str]]:
 
 @pytest.mark.parametrize("page", PORTUGUESE, ids=lambda path: str(path.relative_to(ROOT)))
 def test_both_languages_of_a_page_have_the_same_parts(page: Path) -> None:
-    """Headings, commands and snippets; prose may name commands in another order."""
+    """Headings, commands, tables, figures, and the content of snippets without words for people.
+    Prose may name commands in another order."""
     english = page.with_name(page.name.replace(".pt-BR", ""))
-    parts = [
-        (
-            re.findall(r"^#+ ", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), re.M),
-            [language for language, _ in SNIPPET.findall(text)],
-            text.count("\n|"),
-            options(path),
+    parts = []
+    for path in (page, english):
+        text = path.read_text(encoding="utf-8")
+        prose = re.sub(r"\]\(\S*\)", "", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S))
+        parts.append(
+            {
+                "headings": re.findall(r"^#+ ", prose, re.MULTILINE),
+                "rows": prose.count("\n|"),
+                "numbers": sorted(re.findall(r"\d+", prose)),
+                "commands": options(path),
+                "snippets": [language for language, _ in SNIPPET.findall(text)],
+                "code": list(snippets(path, "python", "py", "toml", "bash")),
+            }
         )
-        for path in (page, english)
-        for text in [path.read_text(encoding="utf-8")]
-    ]
     assert parts[0] == parts[1]
 
 
