@@ -1,21 +1,34 @@
-"""Copy what pages link to outside docs/ into the site, and turn those links to the copies.
+"""Links of the site of the documentation, in both languages. A hook of MkDocs.
 
 Pages link to samples, templates and the readme where they are in the repository; the site has docs/
-only. Folders, which a site does not show, become plain text. A hook of MkDocs.
+only. Such files are copied and the links turned to the copies; folders, which a site does not show,
+become plain text. A page's line that leads to its other language gives way to the site's switch.
+Headings of Portuguese pages keep the anchors of their English ones, as pages that exist in English
+only link to them, and each language has a search index of its own.
 """
 
+import json
 import posixpath
 import re
 from pathlib import Path
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
+from pymdownx.slugs import slugify
 
 _ROOT = Path(__file__).resolve().parent.parent
 _LINK = re.compile(r"\[([^\]]*)\]\(((?:\.\./)+[^)\s#]*)(#[^)\s]*)?\)")
 _COPIES = "project"
 """Folder of the site with what lies outside docs/."""
+_PORTUGUESE = "pt-BR"
+_SUFFIX = f".{_PORTUGUESE}.md"
+_OTHER_LANGUAGE = re.compile(r"^\*\[(?:In English|Em português)\]\([^)]*\)\*\n", re.MULTILINE)
+_HEADING = re.compile(r"^```(?s:.*?)^```$|^#+ (.*)$", re.MULTILINE)
+_SLUG = slugify(case="lower")
 
 
 def _outside(page: str, target: str) -> str | None:
@@ -41,17 +54,55 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Turn links that leave docs/ to the copies."""
+    """Turn links that leave docs/ to the copies, and those between the languages."""
+    source = page.file.src_uri
 
     def turned(link: re.Match[str]) -> str:
         text, target, _ = link.groups()
-        path = _outside(page.file.src_uri, target)
+        path = _outside(source, target)
         if path is None:
             return link[0]
         kept = f"{_COPIES}/{path}.txt" if path.endswith(".md") else f"{_COPIES}/{path}"
         if files.get_file_from_path(kept) is None:
             return text
-        start = posixpath.dirname(page.file.src_uri) or "."
-        return f"[{text}]({posixpath.relpath(kept, start)})"
+        return f"[{text}]({posixpath.relpath(kept, posixpath.dirname(source) or '.')})"
 
-    return _LINK.sub(turned, markdown)
+    markdown = _LINK.sub(turned, _OTHER_LANGUAGE.sub("", markdown))
+    if not source.endswith(_SUFFIX):
+        return markdown
+    english = (Path(config.docs_dir) / source.replace(_SUFFIX, ".md")).read_text("utf-8")
+    slugs = iter([_SLUG(text, "-") for text in _HEADING.findall(english) if text])
+
+    def anchored(heading: re.Match[str]) -> str:
+        if heading[1] is None or (slug := next(slugs, "")) in ("", _SLUG(heading[1], "-")):
+            return heading[0]
+        return f'<a id="{slug}"></a>\n\n{heading[0]}'
+
+    return _HEADING.sub(anchored, markdown)
+
+
+def on_page_context(
+    context: dict[str, Any], page: Page, config: MkDocsConfig, nav: Navigation
+) -> dict[str, Any]:
+    """Make the folder of the Portuguese pages the root of their search."""
+    if page.url.startswith(f"{_PORTUGUESE}/"):
+        context["base_url"] = posixpath.relpath(_PORTUGUESE, posixpath.dirname(page.url))
+    return context
+
+
+@event_priority(-200)  # after the index is written
+def on_post_build(config: MkDocsConfig) -> None:
+    """Give each language a search index of its own pages."""
+    site, prefix = Path(config.site_dir), f"{_PORTUGUESE}/"
+    index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
+    portuguese = [
+        entry | {"location": entry["location"].removeprefix(prefix)}
+        for entry in index["docs"]
+        if entry["location"].startswith(prefix)
+    ]
+    english = [entry for entry in index["docs"] if not entry["location"].startswith(prefix)]
+    for folder, entries in ((site, english), (site / _PORTUGUESE, portuguese)):
+        content = json.dumps(index | {"docs": entries}, ensure_ascii=False)
+        (folder / "search").mkdir(parents=True, exist_ok=True)
+        (folder / "search" / "search_index.json").write_text(content, "utf-8")
+        (folder / "search" / "search_index.js").write_text(f"var __index = {content}", "utf-8")
