@@ -208,15 +208,21 @@ class BatchRequests:
         with editor.lock:
             if _digest(target) != unit.sha256:
                 raise UsageError(_CHANGED.format(file=target))
-            if editor.corrected_path.suffix != target.suffix:
-                raise UsageError(_OTHER_KIND.format(file=target.name))
-            editor.save_corrected(editor.corrected_path, placed=True)
+            corrected = self._workspace.new_folder() / target.name
+            editor.save_in_place(corrected)
+            if target.suffix.lower() in {".csv", ".ods"}:
+                copied = self._workspace.read_file(
+                    corrected, self._workspace.catalogue, editor.limits
+                )
+                copied.choose(editor.choice)
+                if not editor.is_same_as(copied):
+                    raise UsageError(_NOT_SAME.format(file=target.name))
             kept = self._workspace.settings.home / "replaced"
             make_private_folder(kept)
             backup = kept / f"{datetime.now():%Y%m%d-%H%M%S}-{target.name}"
             shutil.copyfile(target, backup)
             with replace_atomically(target, shared=True) as temporary:
-                shutil.copyfile(editor.corrected_path, temporary)
+                shutil.copyfile(corrected, temporary)
             editor.unit = replace(unit, sha256=_digest(target))
             self._workspace.drop_edits(editor)
         return {"message": str(_REPLACED.format(file=target.name, kept=backup))}
@@ -334,11 +340,12 @@ _CHANGED = Text(
     pt="{file} mudou desde que foi aberto aqui; abra-o de novo em Lotes.",
     en="{file} was changed since it was opened here; open it again under Batches.",
 )
-_OTHER_KIND = Text(
-    pt="{file} não é .xlsx: baixe a planilha corrigida, salve-a na pasta do lote e tire dali o "
-    "arquivo anterior.",
-    en="{file} is no .xlsx: download the corrected workbook, save it in the batch's folder, and "
-    "remove the earlier file there.",
+_NOT_SAME = Text(
+    pt="A cópia corrigida de {file} não seria lida como está aqui, e o lote ficou como estava. "
+    "Baixe a planilha corrigida, salve-a na pasta do lote e tire dali o arquivo anterior.",
+    en="The corrected copy of {file} would not be read as it is here, and the batch was left as it "
+    "was. Download the corrected workbook, save it in the batch's folder, and remove the earlier "
+    "file there.",
 )
 _REPLACED = Text(
     pt="{file} está corrigido no lote; o anterior ficou em {kept}. Em Lotes, confira e continue.",
