@@ -228,48 +228,6 @@ _MAX_REASONS = 100
 
 _DIFFERS = Text(pt="no sistema: {theirs}", en="in the system: {theirs}")
 
-_ADD_ONE_MORE = Text(
-    pt='; para incluir mais um, pelo terminal: --again "motivo"',
-    en='; to add one more, from the terminal: --again "reason"',
-)
-
-PAGE_REMEDIES: Mapping[RowReason, Text] = {
-    RowReason.DIFFERS: Text(
-        pt="; para alterar o registro, marque acima “Alterar registros que já existem com outros "
-        "valores”",
-        en="; to change the record, tick “Change records that exist with other values” above",
-    ),
-    RowReason.EMPTY_CELL: Text(
-        pt="; preencha-a, ou apague o valor pelo terminal: --update --clear",
-        en="; fill it in, or clear the value from the terminal: --update --clear",
-    ),
-    RowReason.CLAIMED: Text(pt="; continue-o em “Envios”", en="; continue it under “Uploads”"),
-    RowReason.GONE: Text(
-        pt='; para incluí-la de novo, pelo terminal: --again "motivo"',
-        en='; to create it again, from the terminal: --again "reason"',
-    ),
-    RowReason.UNKNOWN_NUMBER: Text(
-        pt="; para incluí-la, apague o número; se os números são de outro sistema, marque acima "
-        "“Números de registros são de outro sistema: só as chaves contam”",
-        en="; to create it, clear the number; if the numbers are another system's, tick “Record "
-        "numbers are another system's: only keys count” above",
-    ),
-    RowReason.TWO_RECORDS: Text(
-        pt="; corrija um dos dois; se os números são de outro sistema, marque acima “Números de "
-        "registros são de outro sistema: só as chaves contam”",
-        en="; correct one of them; if the numbers are another system's, tick “Record numbers are "
-        "another system's: only keys count” above",
-    ),
-    RowReason.NEAR_KEY: _ADD_ONE_MORE,
-    RowReason.SENT_OTHERWISE: _ADD_ONE_MORE,
-    RowReason.NOT_LOOKED_UP: Text(
-        pt="; para incluí-la assim mesmo, pelo terminal: --create-unread",
-        en="; to create it all the same, from the terminal: --create-unread",
-    ),
-}
-"""Remedies on the page, or on the command line for what the page cannot do."""
-
-
 PLANNED = "plan:"
 """Prefix of the names of views of rows by their action in the plan, and by their reason."""
 
@@ -300,7 +258,7 @@ class PlannedAction:
             name: str(_DIFFERS.format(theirs="; ".join(values))) for name, values in texts.items()
         }
         view = planned_view(row.action, row.reason)
-        return cls(view, str(row.text_with(PAGE_REMEDIES) or ""), differences)
+        return cls(view, str(row.text_at("page") or ""), differences)
 
 
 class RowRemarks:
