@@ -188,7 +188,7 @@ def test_what_was_deleted_is_created_again_with_a_reason(
     planned = client.post("/api/plan", json={}).json()
     (group,) = planned["groups"]
     assert (planned["writes"], group["option"]) == (0, "again")
-    options = {"again": "another shop"}
+    options = {"again": "another shop", "clear": False, "update": True}
     planned = client.post("/api/plan", json=options).json()
     assert planned["writes"] == 1
     client.post("/api/send", json={"token": planned["token"], "options": options})

@@ -48,6 +48,7 @@ from xlbridge.ui.answers import (
     table_json,
 )
 from xlbridge.ui.environment import BackgroundWork, OnChange, PageConnection
+from xlbridge.ui.row_remarks import in_titles
 from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
 from xlbridge.ui.sheet_forms import sheet_json
 from xlbridge.ui.workspace import Workspace
@@ -122,6 +123,8 @@ class BatchRequests:
 
     def _batches(self) -> list[dict[str, Any]]:
         batches = []
+        catalogue = self._workspace.catalogue
+        titled = in_titles(column for one in catalogue.values() for column in one.columns)
         with open_ledger(self._remote.base) as ledger:
             latest = ledger.batches()[:_MAX_BATCHES]
         for record in latest:
@@ -131,10 +134,10 @@ class BatchRequests:
                     outcome = BatchOutcome.of(batch)
                     forms = batch_report(batch, outcome)
                     report, shown = forms.report(), forms.document()
-                    document |= shown | {
-                        "verdict": str(report.verdict),
-                        "table": table_json(report.tables[0]),
-                    }
+                    table = table_json(report.tables[0])
+                    for line in table["lines"]:
+                        line["below"] = list(map(titled, line["below"]))
+                    document |= shown | {"verdict": str(report.verdict), "table": table}
                     document["proofs"] = [_proof_json(path) for path in _proof_files(batch)]
             except XlbridgeError as error:
                 document |= {"steps": [], "error": error_json(error)}

@@ -71,7 +71,9 @@ class UploadRequests:
         """Return the routes of the requests."""
         return [
             post_route("/api/plan", self.plan, **_OPTIONS),
-            post_route("/api/send", self.send, token=str, options=dict[str, bool | str] | None),
+            post_route(
+                "/api/send", self.send, token=str, options=dict[str, bool | str | None] | None
+            ),
             post_route("/api/cancel", self.cancel),
             Route("/api/events", self._work.events),
             get_route("/api/work", self._work.state),
