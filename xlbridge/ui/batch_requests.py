@@ -9,7 +9,7 @@ import re
 import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
@@ -36,6 +36,7 @@ from xlbridge.batch.plan import FoundWorkbook, find_workbooks, plan_name, with_m
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.files import make_private_folder, replace_atomically, report_write_errors
 from xlbridge.i18n import Text
+from xlbridge.progress import OpenProgress, WorkProgress
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.resources.yaml_files import read_document
 from xlbridge.ui.answers import (
@@ -65,21 +66,10 @@ OpenBatch = Callable[[Callable[[Text], None]], AbstractContextManager[Batch]]
 """Opens a batch with a function that shows messages."""
 
 
-@dataclass(frozen=True, slots=True)
-class _PhaseProgress:
-    """Progress of a phase of a run, shown on the page."""
-
-    show: Callable[[Text], None]
-    advance: Callable[[], None]
-
-
 RunBatch = Callable[[Batch, BatchRunOptions], BatchOutcome]
 """Runs a batch, as ``xlbridge.batch.run_batch`` does."""
 
-OpenPhase = Callable[[Text, int], AbstractContextManager[_PhaseProgress]]
-"""Shows a phase of a run with its title and number of steps."""
-
-ProveBatch = Callable[[Batch, OpenPhase], BatchOutcome]
+ProveBatch = Callable[[Batch, OpenProgress], BatchOutcome]
 """Writes the closing proof of a batch, as ``xlbridge.batch.prove_batch`` does."""
 
 
@@ -326,12 +316,12 @@ class BatchRequests:
 
 def _show_phase(
     remote: PageConnection, tell: Callable[[Text], None], title: Text, total: int
-) -> AbstractContextManager[_PhaseProgress]:
+) -> AbstractContextManager[WorkProgress]:
     """Show a phase of a run, and how many of its steps are done."""
     done, known = count(1), total if total > 1 else 0
     tell(title)
     remote.count(0, known)
-    return nullcontext(_PhaseProgress(tell, lambda: remote.count(next(done), known)))
+    return nullcontext(WorkProgress(tell, lambda: remote.count(next(done), known)))
 
 
 _PLAN_NAME = Text(pt="fechamento", en="closing")
