@@ -123,6 +123,13 @@ def test_texts_use_the_words_of_the_glossary(language: str, known: str) -> None:
     for path in (ROOT / "schemas").rglob("*.yaml"):
         named = titles(schema_content(path), language)
         found += [(path.name, PURCHASE.sub("", text)) for text in named]
+    plans = [*(ROOT / "samples").glob("**/plan.yaml"), *(ROOT / "samples").glob("move_company/*")]
+    layouts = (ROOT / "xlbridge" / "validation" / "mapping" / "layouts").glob("*.yaml")
+    for path in (*plans, *layouts):
+        # Names of plans and steps, and titles of mappings, are shown in both languages.
+        content = schema_content(path) if path.suffix == ".yaml" else {}
+        named = [content.get(key) for key in ("name", "title")]
+        found += [(path.name, str(name)) for name in [*named, *content.get("steps", ())] if name]
     if language == "pt":
         for path in [*ROOT.glob("*.pt-BR.md"), *(ROOT / "docs").rglob("*.pt-BR.md")]:
             found.append((path.name, NAMED.sub("", path.read_text("utf-8"))))

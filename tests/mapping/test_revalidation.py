@@ -19,6 +19,7 @@ from xlbridge.workbook.read import CellEncoder, WorkbookCells, read_workbook
 ALL = sorted((ROOT / "samples").glob("*.xlsx"))
 TYPED = ("", " ", "x", "0", -1.5, 12.0, 1e15, dt.date(2026, 2, 28), dt.datetime(2026, 3, 1, 12))
 TYPED += ("31/12/2026", "01/02/2026", "1.234", "Total", "#N/A", "11.222.333/0001-81", "ação ", True)
+TYPED += ("null", "A\u200bB", "nf-1", "1E+05", "JoÃ£o")
 
 
 def edit(cells: WorkbookCells, header: int, order: random.Random) -> None:
@@ -80,6 +81,23 @@ def test_revalidation_after_edits_equals_first_validation(
     ]
     path = write_records(tmp_path / "a.xlsx", "contasreceber", rows)
     validate_edits(path, catalogue, seed=1, edits=30)
+
+
+def test_texts_typed_alone_equal_those_of_a_first_validation(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    """Sheets of few rows are typed whole again."""
+    rows = [
+        {
+            "nomeComercial": f"Padaria {n}",
+            "cnpj": "11.222.333/0001-81",
+            "seuCodigo": f"C-{n:03}",
+            "idws": f"nota {n} – ação",
+        }
+        for n in range(80)
+    ]
+    path = write_records(tmp_path / "a.xlsx", "cliente", rows)
+    validate_edits(path, catalogue, seed=4, edits=40)
 
 
 def test_revalidation_of_child_sheets_equals_first_validation(

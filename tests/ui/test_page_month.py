@@ -68,6 +68,8 @@ def test_a_plan_is_made_of_a_folder(client: httpx.Client, folder: Path) -> None:
     assert ended["outcome"]["batch"] == "mes-2026-11"
     (batch,) = client.get("/api/batches").json()["batches"]
     assert [step["state"] for step in batch["steps"]] == ["invalid", "new"]
+    below = batch["table"]["lines"][0]["below"]
+    assert below[-1] == "A3 Trade name: The value is missing; it is required."
     by_rows, amounts = client.get("/api/batch-totals", params={"batch": "mes-2026-11"}).json()[
         "totals"
     ]

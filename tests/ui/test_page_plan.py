@@ -1,5 +1,10 @@
-"""The plan on the page explains itself, decides about rows together, and has control totals."""
+"""The plan on the page explains itself, decides about rows together, and has control totals.
 
+Inside: ui.
+"""
+
+import re
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
@@ -11,7 +16,10 @@ from running_page import RunningPage, open_workbook, wait_for_end
 from sheets import write_records
 from test_workflow import begin, drop, outcome, send
 
+from xlbridge.i18n import Text, override_language
 from xlbridge.sandbox import RunningSandbox
+from xlbridge.ui.texts import page_texts
+from xlbridge.upload.planning import RowReason
 
 
 @pytest.fixture
@@ -149,3 +157,39 @@ def offers_undo(tab: Tab, file: str) -> int:
     ).first.click()
     tab.locator("#job-shown").get_by_text("History").wait_for()
     return tab.get_by_role("button", name="Undo this upload").count()
+
+
+def both_languages() -> Iterator[dict[str, str]]:
+    for language in ("pt-BR", "en"):
+        with override_language(language):
+            yield page_texts()
+
+
+@pytest.mark.parametrize("reason", RowReason)
+def test_reasons_on_the_page_name_what_the_page_shows(reason: RowReason) -> None:
+    shown = {text for texts in both_languages() for text in texts.values()}
+    text: Text = reason.text("page")
+    for said in (text.pt, text.en):
+        assert not re.search(r"--|xlbridge|terminal", said)
+        assert set(re.findall("“(.+?)”", said)) <= shown
+
+
+def test_what_was_deleted_is_created_again_with_a_reason(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    path = tmp_path / "clientes.xlsx"
+    write_records(path, "cliente", [{"nomeComercial": "Ágil", "cnpj": None, "seuCodigo": "0042"}])
+    open_workbook(client, path)
+    planned = client.post("/api/plan", json={}).json()
+    client.post("/api/send", json={"token": planned["token"], "options": {}})
+    wait_for_end(client)
+    write_records(path, "cliente", [{"nomeComercial": "Ágil", "cnpj": None, "seuCodigo": "42"}])
+    open_workbook(client, path)
+    planned = client.post("/api/plan", json={}).json()
+    (group,) = planned["groups"]
+    assert (planned["writes"], group["option"]) == (0, "again")
+    options = {"again": "another shop", "clear": False, "update": True}
+    planned = client.post("/api/plan", json=options).json()
+    assert planned["writes"] == 1
+    client.post("/api/send", json={"token": planned["token"], "options": options})
+    assert wait_for_end(client)["outcome"]["rows"]["accepted"] == 1

@@ -115,6 +115,23 @@ def test_the_price_of_an_item_that_the_system_did_not_take_is_told(
     assert lost == {}
 
 
+def test_what_the_system_fills_in_items_is_not_told(
+    proxy: LossyProxy, run: Run, make_orders: MakeOrders
+) -> None:
+    """The answers to their creation count for orders that are not read back."""
+
+    def fill(_path: str, data: Any) -> Any:
+        for order in data if isinstance(data, list) else [data]:
+            for item in (order.get("produtos") or ()) if isinstance(order, dict) else ():
+                item["pesoBruto"], item["valorDesconto"] = 12.5, 0
+        return data
+
+    proxy.reshape = fill
+    code, report = run("upload", make_orders(remarks(5)), "--yes", "--at-once", 1)
+    assert (code, report["state"], report["rows"]["created"]) == (0, "done", 5), report
+    assert report["lost_fields"] == []
+
+
 def test_fields_of_items_that_nothing_shows_are_told(
     proxy: LossyProxy, run: Run, make_orders: MakeOrders, xlbridge: Xlbridge,
     proxy_environment: dict[str, str],

@@ -29,8 +29,6 @@ from xlbridge.batch.run_options import (
     BatchConsentRequest,
     BatchOutcome,
     BatchRunOptions,
-    OpenProgress,
-    RunProgress,
 )
 from xlbridge.batch.sender import (
     WorkbookPlan,
@@ -68,6 +66,7 @@ from xlbridge.export import ExportResult, PreparedExport
 from xlbridge.files import file_lock, report_local_failures, report_write_errors
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.parallel import Executor, ExportTask, export_all, validate_files
+from xlbridge.progress import OpenProgress, WorkProgress
 from xlbridge.settings import CsvForm
 from xlbridge.upload import known_numbers
 from xlbridge.validation.reports import Report, report_forms
@@ -246,7 +245,7 @@ class BatchRun:
         self,
         step: AnyStep,
         before: dict[str, StepOverview],
-        progress: RunProgress,
+        progress: WorkProgress,
     ) -> None:
         """Process the units of a step, unless it waits; add its status afterwards to ``before``."""
         state = step_overview(self._batch, step, before)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from xlbridge.batch.batch import Batch, Environments
 from xlbridge.batch.ledger import open_ledger
@@ -17,6 +17,7 @@ from xlbridge.errors import LocalFailure, UsageError, XlbridgeError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor
+from xlbridge.progress import OpenProgress, WorkProgress
 from xlbridge.report_forms import Table
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
@@ -92,28 +93,6 @@ _HOW_TO_NAME_SCHEMAS = Text(
 _DIGEST_LENGTH = 8
 
 ExecutorFor = Callable[[Sequence[Path]], AbstractContextManager[Executor | None]]
-
-
-class RunProgress(Protocol):
-    """Progress of a phase of a run."""
-
-    @property
-    def show(self) -> Callable[[Text], None]:
-        """Show a message."""
-
-    @property
-    def advance(self) -> Callable[[], None]:
-        """Count one step as done."""
-
-
-OpenProgress = Callable[[Text, int], AbstractContextManager[RunProgress]]
-"""Opens the display of a phase from its title and number of steps."""
-
-
-@dataclass(frozen=True, slots=True)
-class _NoProgress:
-    show: Callable[[Text], None] = lambda _text: None
-    advance: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +191,7 @@ class BatchRunOptions:
     all_or_nothing: bool = False
     executor_for: ExecutorFor = lambda _files: nullcontext()
     cluster_executor: Callable[[], AbstractContextManager[Executor]] | None = None
-    progress: OpenProgress = lambda _title, _total: nullcontext(_NoProgress())
+    progress: OpenProgress = lambda _title, _total: nullcontext(WorkProgress())
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ from xlbridge.cli.options import (
     scheduler_option,
 )
 from xlbridge.cli.output import YES, ask, print_message, print_result
-from xlbridge.cli.progress import ProgressDisplay, show_progress
+from xlbridge.cli.progress import show_progress
 from xlbridge.client import Client, Target
 from xlbridge.connection import connect
 from xlbridge.errors import UsageError, XlbridgeError
@@ -43,6 +43,7 @@ from xlbridge.export import (
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
 from xlbridge.parallel import ExportTask, cluster_executor, export_all
+from xlbridge.progress import WorkProgress
 from xlbridge.report_forms import Report, ReportForms
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Headers, Settings
@@ -325,7 +326,7 @@ def _export_locally(
     arguments: ExportArguments,
     export: PreparedExport,
     settings: Settings,
-    activity: ProgressDisplay,
+    activity: WorkProgress,
 ) -> ExportResult:
     """Export in this process; after a failure, report the windows kept for the next run."""
     resume = export.resume_store(settings.exports, client.target, fresh=arguments.fresh)
@@ -371,7 +372,7 @@ def _export_on_cluster(
 _UPDATE_SECONDS = 0.2
 
 
-def _progress_callback(title: Text, activity: ProgressDisplay) -> Callable[[ExportProgress], None]:
+def _progress_callback(title: Text, activity: WorkProgress) -> Callable[[ExportProgress], None]:
     """Return a callback that shows the progress of an export, a few times per second."""
     started_at = shown_at = time.monotonic()
     phase: object = None

@@ -2,33 +2,20 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Event, Thread
 
 from xlbridge.cli.output import is_bar_wanted, is_quiet, print_message, visible
 from xlbridge.i18n import Text
+from xlbridge.progress import WorkProgress
 from xlbridge.settings import read_progress_seconds
 
 
-@dataclass(frozen=True, slots=True)
-class ProgressDisplay:
-    """Progress display on stderr.
-
-    ``show`` replaces the text, ``advance`` completes one step, ``count`` sets the numbers of done
-    and of all steps, ``paused`` hides the display for a block.
-    """
-
-    show: Callable[[Text], None]
-    paused: Callable[[], AbstractContextManager[None]]
-    advance: Callable[[], None] = lambda: None
-    count: Callable[[int, int], None] = lambda _done, _total: None
-
-
 @contextmanager
-def show_progress(text: Text, total: int = 1, *, counts: bool = False) -> Iterator[ProgressDisplay]:
+def show_progress(text: Text, total: int = 1, *, counts: bool = False) -> Iterator[WorkProgress]:
     """Show ``text`` with a spinner and the elapsed time until the block ends.
 
     With a ``total`` of several steps, or with ``counts`` once their number is known, a bar shows
@@ -36,7 +23,7 @@ def show_progress(text: Text, total: int = 1, *, counts: bool = False) -> Iterat
     nothing does if the command is quiet.
     """
     if is_quiet():
-        yield ProgressDisplay(show=lambda _text: None, paused=nullcontext)
+        yield WorkProgress()
         return
     opened = _bar(text, total, counts=counts) if is_bar_wanted() else _lines(text, total)
     with opened as display:
@@ -44,7 +31,7 @@ def show_progress(text: Text, total: int = 1, *, counts: bool = False) -> Iterat
 
 
 @contextmanager
-def _lines(text: Text, total: int) -> Iterator[ProgressDisplay]:
+def _lines(text: Text, total: int) -> Iterator[WorkProgress]:
     lines = _ProgressLines(text, total)
 
     def show(new: Text) -> None:
@@ -61,7 +48,7 @@ def _lines(text: Text, total: int) -> Iterator[ProgressDisplay]:
         finally:
             lines.hidden = False
 
-    display = ProgressDisplay(show, paused, advance)
+    display = WorkProgress(show, advance, paused=paused)
     seconds = read_progress_seconds(os.environ)
     if not seconds:
         yield display
@@ -104,7 +91,7 @@ _STEPS = Text(pt=" · {done} de {total}", en=" · {done} of {total}")
 
 
 @contextmanager
-def _bar(text: Text, total: int, *, counts: bool) -> Iterator[ProgressDisplay]:
+def _bar(text: Text, total: int, *, counts: bool) -> Iterator[WorkProgress]:
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import (
@@ -135,7 +122,7 @@ def _bar(text: Text, total: int, *, counts: bool) -> Iterator[ProgressDisplay]:
             finally:
                 progress.start()
 
-        yield ProgressDisplay(
+        yield WorkProgress(
             show=lambda new: progress.update(task, description=escape(visible(new))),
             paused=paused,
             advance=lambda: progress.update(task, advance=1, refresh=True),

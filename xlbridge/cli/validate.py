@@ -27,11 +27,12 @@ from xlbridge.cli.options import (
     sheet_options,
     worker_options,
 )
-from xlbridge.cli.progress import ProgressDisplay, show_progress
+from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
 from xlbridge.files import require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.parallel import ValidationProgress, executor_for, validate_files
+from xlbridge.progress import WorkProgress
 from xlbridge.workbook import WorkbookMark
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def command(**options: Any) -> ExitCode:
             remember(first.mapping, results, settings)
 
 
-def _show(display: ProgressDisplay, progress: ValidationProgress) -> None:
+def _show(display: WorkProgress, progress: ValidationProgress) -> None:
     if (column := progress.column) is not None:
         text = Text(
             pt="Conferindo {f} · linhas: {rows} · coluna {number} de {count}: {name}",

@@ -20,6 +20,7 @@ from xlbridge.batch import (
 )
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
+from xlbridge.progress import WorkProgress
 from xlbridge.settings import Settings
 from xlbridge.upload import UploadOptions
 from xlbridge.upload.planning import ApproveAll, Confirmed, Consent
@@ -57,9 +58,9 @@ def run_plan(
     """Run a batch, or plan it without consent; see ``Connection.batch``."""
 
     @contextmanager
-    def phase(title: Text, _total: int) -> Iterator[_Phase]:
+    def phase(title: Text, _total: int) -> Iterator[WorkProgress]:
         progress(title)
-        yield _Phase(progress)
+        yield WorkProgress(progress)
 
     with open_batch(plan, parameters, settings, progress) as batch:
         options = BatchRunOptions(
@@ -94,12 +95,6 @@ _HOW_TO_CONFIRM = Text(
     pt="Nada foi enviado. Veja o plano com erp.batch(plan) e confirme com confirm=plano.token.",
     en="Nothing was sent. See the plan with erp.batch(plan), and confirm with confirm=plan.token.",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Phase:
-    show: Callable[[Text], None]
-    advance: Callable[[], None] = lambda: None
 
 
 def _result(batch: Batch, outcome: BatchOutcome) -> BatchResult:

@@ -9,7 +9,7 @@ import re
 import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
@@ -36,6 +36,7 @@ from xlbridge.batch.plan import FoundWorkbook, find_workbooks, plan_name, with_m
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.files import make_private_folder, replace_atomically, report_write_errors
 from xlbridge.i18n import Text
+from xlbridge.progress import OpenProgress, WorkProgress
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.resources.yaml_files import read_document
 from xlbridge.ui.answers import (
@@ -48,6 +49,7 @@ from xlbridge.ui.answers import (
     table_json,
 )
 from xlbridge.ui.environment import BackgroundWork, OnChange, PageConnection
+from xlbridge.ui.row_remarks import in_titles
 from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
 from xlbridge.ui.sheet_forms import sheet_json
 from xlbridge.ui.workspace import Workspace
@@ -64,21 +66,10 @@ OpenBatch = Callable[[Callable[[Text], None]], AbstractContextManager[Batch]]
 """Opens a batch with a function that shows messages."""
 
 
-@dataclass(frozen=True, slots=True)
-class _PhaseProgress:
-    """Progress of a phase of a run, shown on the page."""
-
-    show: Callable[[Text], None]
-    advance: Callable[[], None]
-
-
 RunBatch = Callable[[Batch, BatchRunOptions], BatchOutcome]
 """Runs a batch, as ``xlbridge.batch.run_batch`` does."""
 
-OpenPhase = Callable[[Text, int], AbstractContextManager[_PhaseProgress]]
-"""Shows a phase of a run with its title and number of steps."""
-
-ProveBatch = Callable[[Batch, OpenPhase], BatchOutcome]
+ProveBatch = Callable[[Batch, OpenProgress], BatchOutcome]
 """Writes the closing proof of a batch, as ``xlbridge.batch.prove_batch`` does."""
 
 
@@ -122,6 +113,8 @@ class BatchRequests:
 
     def _batches(self) -> list[dict[str, Any]]:
         batches = []
+        catalogue = self._workspace.catalogue
+        titled = in_titles(column for one in catalogue.values() for column in one.columns)
         with open_ledger(self._remote.base) as ledger:
             latest = ledger.batches()[:_MAX_BATCHES]
         for record in latest:
@@ -131,10 +124,10 @@ class BatchRequests:
                     outcome = BatchOutcome.of(batch)
                     forms = batch_report(batch, outcome)
                     report, shown = forms.report(), forms.document()
-                    document |= shown | {
-                        "verdict": str(report.verdict),
-                        "table": table_json(report.tables[0]),
-                    }
+                    table = table_json(report.tables[0])
+                    for line in table["lines"]:
+                        line["below"] = list(map(titled, line["below"]))
+                    document |= shown | {"verdict": str(report.verdict), "table": table}
                     document["proofs"] = [_proof_json(path) for path in _proof_files(batch)]
             except XlbridgeError as error:
                 document |= {"steps": [], "error": error_json(error)}
@@ -208,15 +201,21 @@ class BatchRequests:
         with editor.lock:
             if _digest(target) != unit.sha256:
                 raise UsageError(_CHANGED.format(file=target))
-            if editor.corrected_path.suffix != target.suffix:
-                raise UsageError(_OTHER_KIND.format(file=target.name))
-            editor.save_corrected(editor.corrected_path, placed=True)
+            corrected = self._workspace.new_folder() / target.name
+            editor.save_in_place(corrected)
+            if target.suffix.lower() in {".csv", ".ods"}:
+                copied = self._workspace.read_file(
+                    corrected, self._workspace.catalogue, editor.limits
+                )
+                copied.choose(editor.choice)
+                if not editor.is_same_as(copied):
+                    raise UsageError(_NOT_SAME.format(file=target.name))
             kept = self._workspace.settings.home / "replaced"
             make_private_folder(kept)
             backup = kept / f"{datetime.now():%Y%m%d-%H%M%S}-{target.name}"
             shutil.copyfile(target, backup)
             with replace_atomically(target, shared=True) as temporary:
-                shutil.copyfile(editor.corrected_path, temporary)
+                shutil.copyfile(corrected, temporary)
             editor.unit = replace(unit, sha256=_digest(target))
             self._workspace.drop_edits(editor)
         return {"message": str(_REPLACED.format(file=target.name, kept=backup))}
@@ -317,12 +316,12 @@ class BatchRequests:
 
 def _show_phase(
     remote: PageConnection, tell: Callable[[Text], None], title: Text, total: int
-) -> AbstractContextManager[_PhaseProgress]:
+) -> AbstractContextManager[WorkProgress]:
     """Show a phase of a run, and how many of its steps are done."""
     done, known = count(1), total if total > 1 else 0
     tell(title)
     remote.count(0, known)
-    return nullcontext(_PhaseProgress(tell, lambda: remote.count(next(done), known)))
+    return nullcontext(WorkProgress(tell, lambda: remote.count(next(done), known)))
 
 
 _PLAN_NAME = Text(pt="fechamento", en="closing")
@@ -334,11 +333,12 @@ _CHANGED = Text(
     pt="{file} mudou desde que foi aberto aqui; abra-o de novo em Lotes.",
     en="{file} was changed since it was opened here; open it again under Batches.",
 )
-_OTHER_KIND = Text(
-    pt="{file} não é .xlsx: baixe a planilha corrigida, salve-a na pasta do lote e tire dali o "
-    "arquivo anterior.",
-    en="{file} is no .xlsx: download the corrected workbook, save it in the batch's folder, and "
-    "remove the earlier file there.",
+_NOT_SAME = Text(
+    pt="A cópia corrigida de {file} não seria lida como está aqui, e o lote ficou como estava. "
+    "Baixe a planilha corrigida, salve-a na pasta do lote e tire dali o arquivo anterior.",
+    en="The corrected copy of {file} would not be read as it is here, and the batch was left as it "
+    "was. Download the corrected workbook, save it in the batch's folder, and remove the earlier "
+    "file there.",
 )
 _REPLACED = Text(
     pt="{file} está corrigido no lote; o anterior ficou em {kept}. Em Lotes, confira e continue.",

@@ -5,7 +5,7 @@ Remarks are the reasons for which the system rejected rows, and the actions of t
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,16 @@ from xlbridge.validation.reports import RuleKey, by_rule, message_of_all
 from xlbridge.workbook import CellPosition, column_index
 
 
+def in_titles(columns: Iterable[Column]) -> Callable[[Text | str], str]:
+    """Return a function that writes a text with the titles of the columns that it names as the
+    interface does; names that are also words of the language stay as they are."""
+    titles = {one.name: str(one.title) for one in columns if not one.name.islower()}
+    if not titles:
+        return str
+    named = re.compile(rf"\b(?:{'|'.join(titles)})\b")
+    return lambda text: named.sub(lambda found: titles[found[0]], str(text))
+
+
 class FindingsView:
     """Findings of a validated sheet. Rows are Excel's numbers, columns count from zero."""
 
@@ -33,10 +43,7 @@ class FindingsView:
         self._names: dict[int, list[str]] = {}
         for name, column in sheet.columns.items():
             self._names.setdefault(column, []).append(name)
-        # Names that are also words of the language stay as they are.
-        columns = () if sheet.resource is None else sheet.resource.columns
-        self._titles = {one.name: str(one.title) for one in columns if not one.name.islower()}
-        self._named = re.compile(rf"\b(?:{'|'.join(self._titles)})\b") if self._titles else None
+        self._in_titles = in_titles(() if sheet.resource is None else sheet.resource.columns)
 
     def names(self, column: int) -> Sequence[str]:
         """Return the names of the resource's columns read from a column of the sheet."""
@@ -127,12 +134,6 @@ class FindingsView:
             "hint": self._in_titles(_hint(finding)),
             "corrected": None if finding.corrected is None else value_text(finding.corrected),
         }
-
-    def _in_titles(self, text: Text) -> str:
-        """Return a text with the titles of the columns that it names as the interface does."""
-        if self._named is None:
-            return str(text)
-        return self._named.sub(lambda found: self._titles[found[0]], str(text))
 
     def _position(self, finding: Finding) -> CellPosition | None:
         if finding.row is None or finding.column is None:
@@ -228,48 +229,6 @@ _MAX_REASONS = 100
 
 _DIFFERS = Text(pt="no sistema: {theirs}", en="in the system: {theirs}")
 
-_ADD_ONE_MORE = Text(
-    pt='; para incluir mais um, pelo terminal: --again "motivo"',
-    en='; to add one more, from the terminal: --again "reason"',
-)
-
-PAGE_REMEDIES: Mapping[RowReason, Text] = {
-    RowReason.DIFFERS: Text(
-        pt="; para alterar o registro, marque acima “Alterar registros que já existem com outros "
-        "valores”",
-        en="; to change the record, tick “Change records that exist with other values” above",
-    ),
-    RowReason.EMPTY_CELL: Text(
-        pt="; preencha-a, ou apague o valor pelo terminal: --update --clear",
-        en="; fill it in, or clear the value from the terminal: --update --clear",
-    ),
-    RowReason.CLAIMED: Text(pt="; continue-o em “Envios”", en="; continue it under “Uploads”"),
-    RowReason.GONE: Text(
-        pt='; para incluí-la de novo, pelo terminal: --again "motivo"',
-        en='; to create it again, from the terminal: --again "reason"',
-    ),
-    RowReason.UNKNOWN_NUMBER: Text(
-        pt="; para incluí-la, apague o número; se os números são de outro sistema, marque acima "
-        "“Números de registros são de outro sistema: só as chaves contam”",
-        en="; to create it, clear the number; if the numbers are another system's, tick “Record "
-        "numbers are another system's: only keys count” above",
-    ),
-    RowReason.TWO_RECORDS: Text(
-        pt="; corrija um dos dois; se os números são de outro sistema, marque acima “Números de "
-        "registros são de outro sistema: só as chaves contam”",
-        en="; correct one of them; if the numbers are another system's, tick “Record numbers are "
-        "another system's: only keys count” above",
-    ),
-    RowReason.NEAR_KEY: _ADD_ONE_MORE,
-    RowReason.SENT_OTHERWISE: _ADD_ONE_MORE,
-    RowReason.NOT_LOOKED_UP: Text(
-        pt="; para incluí-la assim mesmo, pelo terminal: --create-unread",
-        en="; to create it all the same, from the terminal: --create-unread",
-    ),
-}
-"""Remedies on the page, or on the command line for what the page cannot do."""
-
-
 PLANNED = "plan:"
 """Prefix of the names of views of rows by their action in the plan, and by their reason."""
 
@@ -300,7 +259,7 @@ class PlannedAction:
             name: str(_DIFFERS.format(theirs="; ".join(values))) for name, values in texts.items()
         }
         view = planned_view(row.action, row.reason)
-        return cls(view, str(row.text_with(PAGE_REMEDIES) or ""), differences)
+        return cls(view, str(row.text_at("page") or ""), differences)
 
 
 class RowRemarks:

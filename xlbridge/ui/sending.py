@@ -15,7 +15,7 @@ from xlbridge.report_forms import Report, ReportForms, group_by_reason
 from xlbridge.resources import Column, Mode
 from xlbridge.ui.answers import ErrorsInGrid, table_json
 from xlbridge.ui.environment import OnChange, PageConnection
-from xlbridge.ui.row_remarks import PAGE_REMEDIES, planned_view, refusals
+from xlbridge.ui.row_remarks import planned_view, refusals
 from xlbridge.ui.sheet_editor import SheetEditor
 from xlbridge.ui.texts import action_text
 from xlbridge.ui.workspace import Workspace
@@ -107,7 +107,7 @@ class SheetUploads:
         return {
             "counts": planned.plan.counts,
             "token": planned.plan.token,
-            "table": table_json(reason_table(shown, columns, remedies=PAGE_REMEDIES, titled=True)),
+            "table": table_json(reason_table(shown, columns, place="page", titled=True)),
             "groups": _groups(sheet, shown),
             "unread": _unread_text(sheet, planned),
             "totals": _plan_totals(sent, planned),
@@ -365,6 +365,11 @@ _PAGE_OPTIONS: Mapping[RowReason, str] = {
     RowReason.DIFFERS: "update",
     RowReason.UNKNOWN_NUMBER: "foreign_numbers",
     RowReason.TWO_RECORDS: "foreign_numbers",
+    RowReason.EMPTY_CELL: "clear",
+    RowReason.NOT_LOOKED_UP: "create_unread",
+    RowReason.GONE: "again",
+    RowReason.NEAR_KEY: "again",
+    RowReason.SENT_OTHERWISE: "again",
 }
 """Options of the page that decide about all rows with a reason."""
 
@@ -467,7 +472,7 @@ def _text(report: Report) -> list[str]:
 
 
 def _options(
-    choices: dict[str, bool],
+    choices: Mapping[str, Any],
     token: str,
     remote: PageConnection | None = None,
     on_change: OnChange = lambda: None,
@@ -475,9 +480,12 @@ def _options(
     """Return the options of an upload; with ``remote`` its progress is recorded there."""
     options = UploadOptions(
         consent=Confirmed(token) if token else ApproveAll(),
+        again=choices.get("again") or None,
         update=choices.get("update", False),
         good_rows=choices.get("good_rows", False),
         foreign_numbers=choices.get("foreign_numbers", False),
+        clear=choices.get("clear", False),
+        create_unread=choices.get("create_unread", False),
     )
     if remote is None:
         return options

@@ -13,6 +13,8 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+import pandas as pd
+
 from xlbridge import titles
 from xlbridge.errors import UsageError
 from xlbridge.files import path_beside
@@ -43,7 +45,13 @@ from xlbridge.validation import (
 from xlbridge.validation.cells import ColumnMemo
 from xlbridge.validation.mapping import SheetMapping
 from xlbridge.workbook import CellPosition, cell_address, column_letters
-from xlbridge.workbook.edit import EditableCells, edit_package, place_rows
+from xlbridge.workbook.edit import (
+    EditableCells,
+    OdsWorkbook,
+    edit_csv,
+    edit_package,
+    place_rows,
+)
 from xlbridge.workbook.read import SheetCells, read_workbook
 from xlbridge.workbook.write import as_xlsx
 
@@ -57,6 +65,18 @@ _OUTSIDE = Text(
 )
 _NOTHING_OPEN = Text(
     pt="Nenhuma planilha foi reconhecida no arquivo.", en="No sheet was recognised in the workbook."
+)
+_OTHER_KIND = Text(
+    pt="{file} não é .xlsx, .csv nem .ods: baixe a planilha corrigida, salve-a na pasta do lote e "
+    "tire dali o arquivo anterior.",
+    en="{file} is no .xlsx, .csv or .ods: download the corrected workbook, save it in the batch's "
+    "folder, and remove the earlier file there.",
+)
+_HAS_FORMULAS = Text(
+    pt="{file} tem fórmulas, e o resultado delas pode mudar: corrija-o no LibreOffice, salve e "
+    "abra-o de novo em Lotes.",
+    en="{file} has formulas, whose results may change: correct it in LibreOffice, save, and open "
+    "it again under Batches.",
 )
 MAPPING = "mapping.yaml"
 """Name of the mapping file in a workbook's folder."""
@@ -121,6 +141,18 @@ class ReadingProgress:
     def to_json(self) -> dict[str, object]:
         """Return the progress for the page."""
         return {"reading": self.is_reading, **self._step}
+
+
+def _kept(edits: CellEdits) -> list[int]:
+    """Return the rows that are not deleted, in their order."""
+    return [row for row in edits.order if row not in edits.deleted]
+
+
+def _frame(sheet: ValidatedSheet, order: Sequence[int]) -> pd.DataFrame:
+    """Return the values of a sheet with its rows in an order."""
+    places = {row: at for at, row in enumerate(order)}
+    arranged = sorted(range(len(sheet.rows)), key=lambda at: places[sheet.rows[at]])
+    return sheet.frame.iloc[arranged].reset_index(drop=True)
 
 
 def _allowed(column: Column) -> list[str]:
@@ -519,6 +551,45 @@ class SheetEditor:
                 if placed and edits.inserted:
                     place_rows(package, name, edits.order)
             package.save(target)
+
+    @property
+    def original(self) -> Path:
+        """The file that was opened, in the folder of the workbook."""
+        return self.path.parent / self.name
+
+    def save_in_place(self, target: Path) -> None:
+        """Write the corrected file in the form of the original: an .xlsx as ``save_corrected``
+        does, a .csv or .ods file with the other rows and cells as they are.
+
+        Raises ``UsageError`` if files of its kind, or with formulas, are not written.
+        """
+        if self.workbook.csv is not None:
+            edits = self._edits.of(self.validated.sheet)
+            reading = self.choice.reading
+            order = _kept(edits)
+            content = self.original.read_bytes()
+            target.write_bytes(edit_csv(content, self.workbook.csv, reading, edits.values, order))
+        elif self.original.suffix.lower() == ".ods":
+            book = OdsWorkbook(self.original.read_bytes())
+            if book.has_formulas:
+                raise UsageError(_HAS_FORMULAS.format(file=self.name))
+            for name, edits in self._edits.by_sheet.items():
+                book.edit(name, edits.values, _kept(edits), edits.height)
+            target.write_bytes(book.save())
+        elif self.original.suffix.lower() in {".xlsx", ".xlsm"}:
+            self.save_corrected(target, placed=True)
+        else:
+            raise UsageError(_OTHER_KIND.format(file=self.name))
+
+    def is_same_as(self, other: "SheetEditor") -> bool:
+        """Return whether another workbook has the rows of this one, in the order of the page."""
+        parts = self.validated.with_children, other.validated.with_children
+        if [part.sheet for part in parts[0]] != [part.sheet for part in parts[1]]:
+            return False
+        return all(
+            _frame(one, self._edits.of(one.sheet).order).equals(_frame(copied, copied.rows))
+            for one, copied in zip(*parts, strict=True)
+        )
 
     def kind(self, index: int) -> Kind | None:
         """Return the kind of the column read from a column of the sheet."""

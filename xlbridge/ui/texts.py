@@ -328,12 +328,26 @@ _TEXTS: Mapping[str, Text] = {
         pt="Números de registros são de outro sistema: só as chaves contam",
         en="Record numbers are another system's: only keys count",
     ),
+    "more_choices": Text(pt="Outras opções", en="More options"),
+    "clear_empty": Text(
+        pt="Apagar no sistema o que está vazio na planilha",
+        en="Clear in the system what is empty in the sheet",
+    ),
+    "create_unread": Text(
+        pt="Incluir também o que não dá para conferir no sistema",
+        en="Also create what cannot be looked up in the system",
+    ),
+    "again_reason": Text(pt="Motivo, que fica registrado", en="Reason, which is recorded"),
+    "create_again": Text(pt="Incluir de novo, de propósito", en="Create again on purpose"),
     "create": Text(pt="a incluir", en="to create"),
     "delete": Text(pt="a excluir", en="to delete"),
     "update_action": Text(pt="a alterar", en="to update"),
     "unchanged": Text(pt="sem alteração", en="unchanged"),
     "held": Text(pt="não enviadas, aguardando você", en="not sent, waiting for you"),
     "all_update": Text(pt="Alterar todas: {n}", en="Change all: {n}"),
+    "all_clear": Text(pt="Apagar em todas: {n}", en="Clear in all: {n}"),
+    "all_create_unread": Text(pt="Incluir todas assim mesmo: {n}", en="Create all anyway: {n}"),
+    "all_again": Text(pt="Incluir todas de novo: {n} …", en="Create all again: {n} …"),
     "all_foreign_numbers": Text(
         pt="Ignorar os números de todas: {n}", en="Ignore the numbers of all: {n}"
     ),

@@ -44,7 +44,11 @@ _HOW_TO_MAP = Text(
 )
 
 
-_OPTIONS: dict[str, Any] = dict.fromkeys(("update", "good_rows", "foreign_numbers"), bool | None)
+_OPTIONS: dict[str, Any] = {
+    **dict.fromkeys(("update", "good_rows", "foreign_numbers"), bool | None),
+    **dict.fromkeys(("clear", "create_unread"), bool | None),
+    "again": str | None,
+}
 _RESOLUTION: dict[str, Any] = {"job": str, "as": Resolution, "reason": str}
 
 
@@ -67,7 +71,9 @@ class UploadRequests:
         """Return the routes of the requests."""
         return [
             post_route("/api/plan", self.plan, **_OPTIONS),
-            post_route("/api/send", self.send, token=str, options=dict[str, bool] | None),
+            post_route(
+                "/api/send", self.send, token=str, options=dict[str, bool | str | None] | None
+            ),
             post_route("/api/cancel", self.cancel),
             Route("/api/events", self._work.events),
             get_route("/api/work", self._work.state),

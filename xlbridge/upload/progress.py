@@ -3,7 +3,7 @@
 import time
 from datetime import timedelta
 
-from xlbridge.i18n import Text, count_text, untranslated
+from xlbridge.i18n import Text, count_text, localized_number, untranslated
 from xlbridge.upload.job import Job
 from xlbridge.upload.options import UploadOptions
 from xlbridge.wire.imports import ImportLog, ImportState
@@ -82,9 +82,11 @@ class RecordProgress:
 
 
 def _pace_text(done: int, left: int, seconds: float) -> Text:
-    """Return the rate per second, and the time left at that rate."""
+    """Return the rate per second, and the time left at that rate unless all is done."""
     rate = done / max(seconds, 0.001)
+    shown = localized_number(f"{rate:.0f}" if rate >= 10 else f"{rate:.1f}")
+    if not left:
+        return Text(pt=" · {rate}/s", en=" · {rate}/s").format(rate=shown)
     return Text(pt=" · {rate}/s · faltam {time}", en=" · {rate}/s · {time} left").format(
-        rate=f"{rate:.0f}" if rate >= 10 else f"{rate:.1f}",
-        time=timedelta(seconds=round(left / rate)),
+        rate=shown, time=timedelta(seconds=round(left / rate))
     )

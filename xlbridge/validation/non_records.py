@@ -13,7 +13,7 @@ If only few cells of a row are struck through, each of them has a finding.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
@@ -116,6 +116,10 @@ class _Marks:
         indexes = self.typed.header.source_columns()
         return sorted(indexes, key=indexes.__getitem__)
 
+    def _versions(self, names: Iterable[str]) -> Hashable:
+        """Return what results about the values of some columns depend on."""
+        return bytes(self.typed.rows), tuple(self.typed.versions[name] for name in names)
+
     def first_column(self, position: int) -> str:
         """Return the first filled column of a row."""
         return next(iter(self.filled_columns(position)), self.names[0])
@@ -168,7 +172,11 @@ class _Marks:
         typed = self.typed
         resource = typed.resource
         others = [name for name in self.names if not resource.by_name[name].kind.is_text]
-        candidates = np.flatnonzero(typed.frame[others].isna().all(axis="columns"))
+
+        def find() -> Positions:
+            return np.flatnonzero(typed.frame[others].isna().all(axis="columns"))
+
+        candidates = self.memo.result("lines", self._versions(others), find).value
         if not len(candidates):
             return
         numbers = np.array(typed.rows, dtype=np.int64)[candidates]
@@ -182,11 +190,14 @@ class _Marks:
 
     def mark_by_signs(self) -> None:
         """Mark the rows that words, gaps and sums show not to be records."""
-        gaps = _Gaps.of(self.typed)
+        gaps = _Gaps.of(self.typed, self.memo)
         amounts = [column for column in self._present if column.kind is Kind.MONEY]
         sums: dict[int, bool] = {}
-        for _ in range(_PASSES):
-            known, sums = sums, self._sums(amounts, self.found)
+        for number in range(_PASSES):
+            known, totals = sums, frozenset(self.found)
+            versions = self._versions([column.name for column in amounts])
+            find = partial(self._sums, amounts, totals)
+            sums = self.memo.result(("sums", number), (versions, totals), find).value
             self._mark_totals(gaps, sums, has_amounts=bool(amounts))
             if sums.keys() <= known.keys():
                 break
@@ -325,8 +336,14 @@ class _Marks:
         return found
 
     def _may_have_totals(self, index: int, column: CellColumn) -> bool:
-        has_hint = partial(_has_hint, column.texts)
-        return bool(self.memo.result(("hint", index), column.edits, has_hint, column).value)
+        """Return whether a text of a column, or one that it had, has a word of a total."""
+        key = "hint", index
+        read, has_hint = self.memo.known(key, column) or (0, False)
+
+        def find() -> tuple[int, bool]:
+            return len(column.texts), has_hint or _has_hint(column.texts[read:])
+
+        return bool(self.memo.result(key, column.edits, find, column).value[1])
 
     def _sums(self, amounts: Sequence[Column], totals: Collection[int]) -> dict[int, bool]:
         """Return the positions at which an amount is the sum of two or more rows directly above,
@@ -376,22 +393,44 @@ class _Gaps:
     lacking: BoolArray
 
     @classmethod
-    def of(cls, typed: TypedRows) -> "_Gaps":
+    def of(cls, typed: TypedRows, memo: ColumnMemo) -> "_Gaps":
         """Count the filled cells of each row."""
-        rows, size = np.array(typed.rows, dtype=np.int64), len(typed.rows)
-        filled, usual, lacking = (np.zeros(size, dtype=np.intp) for _ in range(3))
-        columns, header = 0, typed.header
+        rows, header = np.array(typed.rows, dtype=np.int64), typed.header
         # A row for each item may leave the cells of its record empty.
         used = set(header.source_columns().values()) if header.shares_rows else None
-        for index, column in _own_columns(typed):
-            if (used is not None and index not in used) or not header_key(
-                column.value(typed.header.row - 1)
-            ):
-                continue
+        counted = [
+            (index, column)
+            for index, column in _own_columns(typed)
+            if used is None or index in used
+            if header_key(column.value(header.row - 1))
+        ]
+
+        def find_filled(column: CellColumn) -> bytes:
             below = rows > len(column.kinds)
             kinds = np.frombuffer(column.kinds, dtype=np.uint8)
             is_filled = kinds[np.minimum(rows, max(len(kinds), 1)) - 1] != CellKind.EMPTY
             is_filled[below] = False
+            return bytes(is_filled.tobytes())
+
+        place = bytes(typed.rows)
+        patterns = tuple(
+            memo.result(
+                ("filled", index), (column.edits, place), partial(find_filled, column), column
+            ).value
+            for index, column in counted
+        )
+        whole: _Gaps = memo.result(
+            "gaps", (patterns, len(rows)), lambda: cls.counted(patterns, len(rows))
+        ).value
+        return whole
+
+    @classmethod
+    def counted(cls, patterns: Sequence[bytes], size: int) -> "_Gaps":
+        """Count by the filled rows of each column, a byte for each row."""
+        filled, usual, lacking = (np.zeros(size, dtype=np.intp) for _ in range(3))
+        columns = 0
+        for pattern in patterns:
+            is_filled = np.frombuffer(pattern, dtype=np.bool_)
             filled += is_filled
             count = int(is_filled.sum())
             if count >= _MIN_SHARE * size:

@@ -328,7 +328,9 @@ class _Validator:
                 if name in with_source
             },
             non_records=non_records,
-            findings=sheet_findings(layout, typed, problems, columns),
+            findings=sheet_findings(
+                layout, typed, problems, columns, are_cells_kept=self.memo is not None
+            ),
             numbers=numbers,
             headers=header.names,
             constants=tuple(header.constants),

@@ -183,8 +183,11 @@ def sheet_findings(
     typed: "TypedRows",
     problems: Mapping[str, CellProblems],
     columns: Mapping[str, int],
+    *,
+    are_cells_kept: bool,
 ) -> SheetFindings:
-    """Return the findings of the layout and of all cells.
+    """Return the findings of the layout and of all cells; if ``are_cells_kept`` anyway, these are
+    not copied.
 
     ``problems`` has one entry for each column of the resource, and for those of the system's own
     numbers. ``columns`` has the zero-based position in the sheet of each column that is present;
@@ -196,18 +199,28 @@ def sheet_findings(
     rows = np.array(typed.rows, dtype=np.intc)
     return SheetFindings.of(
         layout,
-        [_finding_column(name, typed, rows, problems[name], columns.get(name)) for name in names],
+        [
+            _finding_column(name, typed, rows, problems[name], columns.get(name), are_cells_kept)
+            for name in names
+        ],
     )
 
 
 def _finding_column(
-    name: str, typed: "TypedRows", rows: Integers, problems: CellProblems, index: int | None
+    name: str,
+    typed: "TypedRows",
+    rows: Integers,
+    problems: CellProblems,
+    index: int | None,
+    are_cells_kept: bool,
 ) -> FindingColumn:
     found_rows = rows[np.frombuffer(problems.positions, dtype=np.intc)]
     cells = typed.cells
     column = CellColumn() if index is None else cells.columns[index - cells.first_column]
     # Rows below the column's last cell, which have formulas without a result, cannot be copied.
-    has_all_cells = max(2 * len(found_rows), int(found_rows.max())) > len(column.kinds)
+    has_all_cells = are_cells_kept or max(2 * len(found_rows), int(found_rows.max())) > len(
+        column.kinds
+    )
     return FindingColumn(
         name,
         letters=None if index is None else column_letters(index),

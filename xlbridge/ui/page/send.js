@@ -6,8 +6,11 @@ import { totalsParts } from "./totals.js";
 
 const ACTIONS = ["create", "update", "delete", "unchanged", "held", "unread"];
 const actionName = (name) => texts[name === "update" ? "update_action" : name];
-const OPTIONS = { good_rows: "good-rows", update: "update", foreign_numbers: "foreign-numbers" };
-const sendOptions = () => Object.fromEntries(Object.entries(OPTIONS).map(([name, id]) => [name, byId(id).checked]));
+const OPTIONS = { good_rows: "good-rows", update: "update", foreign_numbers: "foreign-numbers", clear: "clear", create_unread: "create-unread" };
+const sendOptions = () => ({
+  ...Object.fromEntries(Object.entries(OPTIONS).map(([name, id]) => [name, byId(id).checked])),
+  again: byId("again").value.trim() || null,
+});
 
 function showChoices() {
   const isChangeable = state.sheet?.changeable ?? false; // the interface changes records of this kind
@@ -71,6 +74,7 @@ export function dropPlan() {
 // Resets options that were chosen for another sheet.
 export function forgetOptions() {
   for (const id of Object.values(OPTIONS)) byId(id).checked = false;
+  byId("again").value = "";
 }
 
 function planParts(planned, options) {
@@ -99,6 +103,8 @@ function groupButtons({ view, count, option }, options) {
   const parts = [button(texts.in_grid, () => showInGrid(view))];
   if (option && !options[option]) {
     const decide = button(fill(texts[`all_${option}`], { n: count }), () => {
+      if (byId("more-choices").contains(byId(OPTIONS[option] ?? option))) byId("more-choices").open = true;
+      if (option === "again") return byId("again").focus();
       byId(OPTIONS[option]).checked = true;
       plan();
     });
@@ -229,6 +235,6 @@ export function outcomeLinks(job) {
 
 export function setUpSend() {
   byId("plan").addEventListener("click", plan);
-  for (const id of Object.values(OPTIONS)) byId(id).addEventListener("change", dropPlan);
+  for (const id of [...Object.values(OPTIONS), "again"]) byId(id).addEventListener("change", dropPlan);
   whenShown("send", showChoices);
 }

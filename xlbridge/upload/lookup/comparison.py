@@ -447,10 +447,12 @@ def _differing_items(
             for column, value in item.items()
             if items[nearest][column] != value
         )
-    filled = [{c: v for c, v in item.items() if v is not None} for item in items]
-    return _items_text(row_items) or None, _items_text(filled) or None
+    return _items_text(row_items) or None, _items_text(items) or None
 
 
 def _items_text(items: Sequence[Mapping[str, str | None]]) -> str:
-    """Return the items of a list as readable text."""
-    return "; ".join(" ".join(f"{name}={value}" for name, value in item.items()) for item in items)
+    """Return the items of a list as readable text, without empty fields."""
+    return "; ".join(
+        " ".join(f"{name}={value}" for name, value in item.items() if value is not None)
+        for item in items
+    )

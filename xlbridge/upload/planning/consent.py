@@ -21,7 +21,7 @@ from xlbridge.report_forms import (
 from xlbridge.resources import Column, Mode
 from xlbridge.upload.job import Job
 from xlbridge.upload.planning.planned_row import PlannedRow, token_line
-from xlbridge.upload.planning.row_reasons import RowAction, RowReason, action_counts
+from xlbridge.upload.planning.row_reasons import Place, RowAction, RowReason, action_counts
 from xlbridge.upload.results.undo_report import undo_plan_report
 
 if TYPE_CHECKING:
@@ -132,13 +132,13 @@ def reason_table(
     columns: Mapping[str, Column],
     *,
     all_rows: bool = False,
-    remedies: Mapping[RowReason, Text] | None = None,
+    place: Place = "terminal",
     titled: bool = False,
 ) -> Table:
     """Return the rows of a plan, grouped by reason, with the columns that differ.
 
-    The first rows of each group are named, with ``all_rows`` all of them. ``remedies`` are those of
-    ``RowReason.text``; columns have their names or, ``titled``, their titles.
+    The first rows of each group are named, with ``all_rows`` all of them. Remedies are those
+    of a ``place``; columns have their names or, ``titled``, their titles.
     """
     groups = group_by_reason(((row.action, row.reason), row) for row in planned).values()
     return Table(
@@ -149,7 +149,7 @@ def reason_table(
             Heading(titles.REASON, words=True),
         ),
         lines=[
-            _reason_line(rows, columns, len(rows) if all_rows else _SHOWN_ROWS, remedies, titled)
+            _reason_line(rows, columns, len(rows) if all_rows else _SHOWN_ROWS, place, titled)
             for rows in groups
         ],
     )
@@ -159,15 +159,15 @@ def _reason_line(
     rows: Sequence[PlannedRow],
     columns: Mapping[str, Column],
     most: int,
-    remedies: Mapping[RowReason, Text] | None,
+    place: Place,
     titled: bool,
 ) -> Line:
     """Return a reason with the numbers of its rows, and details of the first ones."""
     first = rows[0]
-    reasons = {row.text_with(remedies) for row in rows}
+    reasons = {row.text_at(place) for row in rows}
     reason = reasons.pop() if len(reasons) == 1 else None
     if first.reason is not None and reasons:
-        reason = first.reason.summary(remedies)
+        reason = first.reason.summary(place)
     if first.action.is_of_record:
         reason = _OF_RECORD[first.action]
     details = []

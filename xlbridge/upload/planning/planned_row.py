@@ -20,7 +20,7 @@ from xlbridge.i18n import Text, localized_number, untranslated
 from xlbridge.record_rows import sheet_row
 from xlbridge.resources import Column, Kind
 from xlbridge.upload.lookup.row_table import LazySequence, PackedColumn
-from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.planning.row_reasons import Place, RowAction, RowReason
 
 if TYPE_CHECKING:
     from xlbridge.upload.lookup.snapshot import ItemDifference
@@ -168,11 +168,11 @@ class PlannedRow(NamedTuple):
         """Text of the reason, None if there is none."""
         return None if self.reason is None else _reason_text(self.reason, self.job, self.why)
 
-    def text_with(self, remedies: Mapping[RowReason, Text] | None) -> Text | None:
-        """Return the text of the reason with remedies other than command-line options, if any."""
-        if remedies is None or self.reason is None:
+    def text_at(self, place: Place | None) -> Text | None:
+        """Return the text of the reason with the remedy in a place, None if there is no reason."""
+        if place == "terminal" or self.reason is None:
             return self.text
-        return self.reason.text(remedies).format(job=self.job or "–", why=self.why or "–")
+        return self.reason.text(place).format(job=self.job or "–", why=self.why or "–")
 
     def shown_differences(self, columns: Mapping[str, Column]) -> Iterator[ShownDifference]:
         """Yield the differences formatted for display; ``columns`` are those of the resource, by
@@ -188,13 +188,11 @@ class PlannedRow(NamedTuple):
             for shown in difference.shown(name, columns, titled=titled):
                 yield shown.text
 
-    def full_text(
-        self, columns: Mapping[str, Column], remedies: Mapping[RowReason, Text] | None = None
-    ) -> str:
-        """Return the reason and the differences as one line, titled if ``remedies`` are given."""
-        titled = remedies is not None
+    def full_text(self, columns: Mapping[str, Column], place: Place | None = "terminal") -> str:
+        """Return the reason and the differences as one line, titled but in the terminal."""
+        titled = place != "terminal"
         differing = "; ".join(map(str, self.difference_texts(columns, titled=titled)))
-        text = self.text_with(remedies)
+        text = self.text_at(place)
         return f"{text} ({differing})" if differing else str(text or "")
 
     def to_journal(self, keys: Sequence[str] = ()) -> StoredAction:

@@ -4,7 +4,9 @@ See the product brief, Row actions.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 from xlbridge.i18n import Text
 
@@ -50,6 +52,22 @@ def action_counts(counts: Mapping[str, int]) -> Iterator[Text]:
             yield text.format(n=counts[action])
 
 
+Place = Literal["terminal", "page"]
+"""Where a person decides about rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Remedy:
+    """What to do about a row: by an option of the terminal, and by what the page shows."""
+
+    terminal: Text
+    page: Text
+
+    def at(self, place: Place) -> Text:
+        """Return the text for a place."""
+        return self.page if place == "page" else self.terminal
+
+
 class RowReason(StrEnum):
     """Reason why a row is not created, with a stable code."""
 
@@ -75,21 +93,24 @@ class RowReason(StrEnum):
     NOT_IN_SYSTEM = "not-in-system"
     NOT_DELETED = "not-deleted"
 
-    def text(self, remedies: "Mapping[RowReason, Text] | None" = None) -> Text:
-        """Return the explanation with its remedy, by default a command-line option."""
-        remedy = (_OPTIONS if remedies is None else remedies).get(self)
-        reason = _REASONS[self]
-        return reason if remedy is None else Text(reason.pt + remedy.pt, reason.en + remedy.en)
+    def text(self, place: Place | None = "terminal") -> Text:
+        """Return the explanation, with its remedy in a place."""
+        remedy, reason = _REMEDIES.get(self), _REASONS[self]
+        if remedy is None or place is None:
+            return reason
+        return Text(reason.pt + remedy.at(place).pt, reason.en + remedy.at(place).en)
 
-    def summary(self, remedies: "Mapping[RowReason, Text] | None" = None) -> Text:
+    def summary(self, place: Place | None = "terminal") -> Text:
         """Return the explanation of several rows that differ in their details."""
-        return self.text(remedies).format(job="…", why="…")
+        return self.text(place).format(job="…", why="…")
 
     @property
     def remedy(self) -> Text | None:
         """What to do about the row on the command line, None if nothing is offered."""
-        found = _OPTIONS.get(self)
-        return found and Text(pt=found.pt.lstrip("; :"), en=found.en.lstrip("; :"))
+        found = _REMEDIES.get(self)
+        if found is None:
+            return None
+        return Text(pt=found.terminal.pt.lstrip("; :"), en=found.terminal.en.lstrip("; :"))
 
     @property
     def is_of_sheet(self) -> bool:
@@ -163,10 +184,8 @@ _REASONS: Mapping[RowReason, Text] = {
         pt="não tem chave pela qual achar o seu registro", en="has no key to find its record"
     ),
     RowReason.SET_LATER: Text(
-        pt="{why} só pode ser gravado em registro que já está no sistema; inclua a linha sem esse "
-        "valor e depois envie-o com --update",
-        en="{why} can only be set on a record that is in the system; create the row without that "
-        "value, then send it with --update",
+        pt="{why} só pode ser gravado em registro que já está no sistema",
+        en="{why} can only be set on a record that is in the system",
     ),
     RowReason.NOT_IN_SYSTEM: Text(
         pt="não está no sistema, e este envio não inclui nada",
@@ -184,37 +203,101 @@ _REASONS: Mapping[RowReason, Text] = {
     ),
 }
 
-_OPTIONS: Mapping[RowReason, Text] = {
-    RowReason.DIFFERS: Text(
-        pt='; para alterar o registro: --update; para incluir mais um: --again "motivo"',
-        en='; to change the record: --update; to add one more: --again "reason"',
+_ADD_ONE_MORE = _Remedy(
+    Text(pt='; para incluir mais um: --again "motivo"', en='; to add one more: --again "reason"'),
+    Text(
+        pt="; para incluir mais um, escreva o motivo acima, em “Incluir de novo, de propósito”",
+        en="; to add one more, enter the reason above, under “Create again on purpose”",
     ),
-    RowReason.EMPTY_CELL: Text(
-        pt="; para apagar o valor: --clear", en="; to clear the value: --clear"
+)
+_REMEDIES: Mapping[RowReason, _Remedy] = {
+    RowReason.DIFFERS: _Remedy(
+        Text(
+            pt='; para alterar o registro: --update; para incluir mais um: --again "motivo"',
+            en='; to change the record: --update; to add one more: --again "reason"',
+        ),
+        Text(
+            pt="; para alterar o registro, marque acima “Alterar registros que já existem com "
+            "outros valores”; para incluir mais um, escreva o motivo em “Incluir de novo, de "
+            "propósito”",
+            en="; to change the record, tick “Change records that exist with other values” above; "
+            "to add one more, enter the reason under “Create again on purpose”",
+        ),
     ),
-    RowReason.CLAIMED: Text(pt=": xlbridge resume {job}", en=": xlbridge resume {job}"),
-    RowReason.GONE: Text(
-        pt='; para incluí-la de novo: --again "motivo"', en='; to create it again: --again "reason"'
+    RowReason.EMPTY_CELL: _Remedy(
+        Text(pt="; para apagar o valor: --clear", en="; to clear the value: --clear"),
+        Text(
+            pt="; preencha-a ou, para apagar o valor, marque acima “Apagar no sistema o que está "
+            "vazio na planilha”",
+            en="; fill it in or, to clear the value, tick “Clear in the system what is empty in "
+            "the sheet” above",
+        ),
     ),
-    RowReason.UNKNOWN_NUMBER: Text(
-        pt="; para incluí-la, apague o número; se os números são de outro sistema: "
-        "--foreign-numbers",
-        en="; to create it, clear the number; if the numbers are another system's: "
-        "--foreign-numbers",
+    RowReason.CLAIMED: _Remedy(
+        Text(pt=": xlbridge resume {job}", en=": xlbridge resume {job}"),
+        Text(pt="; continue-o em “Envios”", en="; continue it under “Uploads”"),
     ),
-    RowReason.TWO_RECORDS: Text(
-        pt="; corrija um dos dois; se os números são de outro sistema: --foreign-numbers",
-        en="; correct one of them; if the numbers are another system's: --foreign-numbers",
+    RowReason.GONE: _Remedy(
+        Text(
+            pt='; para incluí-la de novo: --again "motivo"',
+            en='; to create it again: --again "reason"',
+        ),
+        Text(
+            pt="; para incluí-la de novo, escreva o motivo acima, em “Incluir de novo, de "
+            "propósito”",
+            en="; to create it again, enter the reason above, under “Create again on purpose”",
+        ),
     ),
-    RowReason.NEAR_KEY: Text(
-        pt='; para incluir mais um: --again "motivo"', en='; to add one more: --again "reason"'
+    RowReason.UNKNOWN_NUMBER: _Remedy(
+        Text(
+            pt="; para incluí-la, apague o número; se os números são de outro sistema: "
+            "--foreign-numbers",
+            en="; to create it, clear the number; if the numbers are another system's: "
+            "--foreign-numbers",
+        ),
+        Text(
+            pt="; para incluí-la, apague o número; se os números são de outro sistema, marque "
+            "acima “Números de registros são de outro sistema: só as chaves contam”",
+            en="; to create it, clear the number; if the numbers are another system's, tick "
+            "“Record numbers are another system's: only keys count” above",
+        ),
     ),
-    RowReason.NOT_LOOKED_UP: Text(
-        pt="; para incluí-la assim mesmo: --create-unread",
-        en="; to create it anyway: --create-unread",
+    RowReason.TWO_RECORDS: _Remedy(
+        Text(
+            pt="; corrija um dos dois; se os números são de outro sistema: --foreign-numbers",
+            en="; correct one of them; if the numbers are another system's: --foreign-numbers",
+        ),
+        Text(
+            pt="; corrija um dos dois; se os números são de outro sistema, marque acima “Números "
+            "de registros são de outro sistema: só as chaves contam”",
+            en="; correct one of them; if the numbers are another system's, tick “Record numbers "
+            "are another system's: only keys count” above",
+        ),
     ),
-    RowReason.SENT_OTHERWISE: Text(
-        pt='; para incluir mais um: --again "motivo"', en='; to add one more: --again "reason"'
+    RowReason.NEAR_KEY: _ADD_ONE_MORE,
+    RowReason.NOT_LOOKED_UP: _Remedy(
+        Text(
+            pt="; para incluí-la assim mesmo: --create-unread",
+            en="; to create it anyway: --create-unread",
+        ),
+        Text(
+            pt="; para incluí-la assim mesmo, marque acima “Incluir também o que não dá para "
+            "conferir no sistema”",
+            en="; to create it anyway, tick “Also create what cannot be looked up in the system” "
+            "above",
+        ),
     ),
+    RowReason.SET_LATER: _Remedy(
+        Text(
+            pt="; inclua a linha sem esse valor e depois envie-o com --update",
+            en="; create the row without that value, then send it with --update",
+        ),
+        Text(
+            pt="; inclua a linha sem esse valor e depois envie-o com “Alterar registros que já "
+            "existem com outros valores”",
+            en="; create the row without that value, then send it with “Change records that exist "
+            "with other values”",
+        ),
+    ),
+    RowReason.SENT_OTHERWISE: _ADD_ONE_MORE,
 }
-"""Remedies by command-line options."""

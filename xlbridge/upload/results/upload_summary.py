@@ -106,7 +106,7 @@ def _reasons(
             remedy = None if row.reason is None else row.reason.remedy
             coloured = _CORRECT_CELLS if wrong.get(row.row) else _CORRECT_ROW
             text = (remedy or coloured).format(job=row.job or "–")
-            reason = _titled(resource, row.full_text(resource.by_path, _NO_REMEDIES))
+            reason = _titled(resource, row.full_text(resource.by_path, None))
             reasons[row.row] = _sentence(reason), _sentence(str(text))
     found: defaultdict[int, list[str]] = defaultdict(list)
     for rejected in rejections:
@@ -126,7 +126,6 @@ def _reasons(
     return reasons
 
 
-_NO_REMEDIES: Mapping[RowReason, Text] = {}
 _CORRECT_CELLS = Text(pt="Corrija as células coloridas.", en="Correct the coloured cells.")
 _CORRECT_ROW = Text(
     pt="Corrija a linha pelo que o motivo diz.", en="Correct the row as the reason says."

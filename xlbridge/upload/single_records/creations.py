@@ -389,7 +389,8 @@ class RecordCreator(RecordChannel):
         for child in resource.children:
             items, theirs = getattr(sent, child.sheet, None), answer.get(child.sheet)
             if items and theirs:
-                own = [item.model_dump() for item in items]
+                # What a sheet leaves empty, the system may fill in.
+                own = [item.model_dump(exclude_none=True) for item in items]
                 if differing := differing_lists(child, own, theirs):
                     unlike[child.sheet] = differing
                 else:

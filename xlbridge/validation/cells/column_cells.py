@@ -52,6 +52,10 @@ class ColumnValues:
         yield from zip(self.positions[found].tolist(), self.indexes[found].tolist(), strict=True)
 
 
+_FEW_TEXTS = 16
+"""Factor by which a column has more texts than the cells whose texts are sorted, not counted."""
+
+
 class ColumnCells:
     """Cells of one column in the given rows; a ``position`` counts those rows from zero.
 
@@ -118,11 +122,14 @@ class ColumnCells:
     @cached_property
     def distinct_texts(self) -> ColumnValues:
         """Distinct texts, and the text cells."""
-        positions = self.of_kind(CellKind.TEXT)
-        used = np.zeros(len(self.source.texts), dtype=bool)
+        positions, all_texts = self.of_kind(CellKind.TEXT), self.source.texts
+        if _FEW_TEXTS * len(positions) < len(all_texts):
+            few, indexes = np.unique(self.wholes[positions], return_inverse=True)
+            return ColumnValues([all_texts[at] for at in few.tolist()], positions, indexes)
+        used = np.zeros(len(all_texts), dtype=bool)
         used[self.wholes[positions]] = True
         numbers = np.cumsum(used) - 1
-        texts = list(compress(self.source.texts, used.tolist()))
+        texts = list(compress(all_texts, used.tolist()))
         return ColumnValues(texts, positions, numbers[self.wholes[positions]])
 
     @cached_property
@@ -254,6 +261,19 @@ class CellProblems:
         at = zip(self.positions, self.kinds, self.details, strict=True)
         wanted = position, _KIND_NUMBERS[code]
         return next(self.remarks[detail].details for p, k, detail in at if (p, k) == wanted)
+
+    def with_cells(self, positions: Positions, cells: "CellProblems") -> "CellProblems":
+        """Return the problems with those of ``cells``, one for each position, in place of the cells
+        there; no value has been found to be repeated yet."""
+        whole = self.copy()
+        whole.failed[positions] = cells.failed
+        if len(whole):
+            whole._keep_problems(~np.isin(np.frombuffer(whole.positions, np.intc), positions))
+        whole.positions.extend(positions[list(cells.positions)].tolist())
+        whole.kinds.extend(cells.kinds)
+        remarks = (cells.remarks[at] for at in cells.details)
+        whole.details.extend(whole._remark_index(it.details, it.corrected) for it in remarks)
+        return whole
 
     def clear(self, positions: Positions) -> None:
         """Drop the problems of some cells, and exclude the cells from further rules."""

@@ -31,6 +31,8 @@ _FILLED = ("rows", "filled")
 _TEXT_WARNINGS = ("number-as-text", "date-as-text")
 """Warnings that a .csv does not get, as it has no other way to write numbers and dates."""
 _NUMBER_STYLE = ("numbers", "style")
+_MIN_KEPT = 16
+"""Factor by which a column has more cells than those that are typed again alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +81,11 @@ class ColumnMemo:
             known = self._results[key] = CachedResult(compute(), source, dependencies)
         return known
 
+    def known(self, key: Hashable, source: object) -> Any:
+        """Return the last result for a key, None if there is none of this source."""
+        known = self._results.get(key)
+        return None if known is None or known.source is not source else known.value
+
     def cached_lookup(self, lookup: FormatLookup) -> FormatLookup:
         """Return a lookup that reads the file once: edits do not change number formats."""
 
@@ -89,6 +96,41 @@ class ColumnMemo:
             return self._formats[key]
 
         return find
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _TypedColumn:
+    """Typed values of a column after a number of edits, with the problems of its cells: those of
+    each cell by itself, and all."""
+
+    edits: int
+    values: Any
+    of_cells: CellProblems
+    problems: CellProblems
+
+    def retyped(
+        self,
+        column: Column,
+        cells: ColumnCells,
+        numbers: npt.NDArray[np.int64],
+        reading: ParseOptions,
+    ) -> tuple[Any, CellProblems] | None:
+        """Return values and problems after later edits of a column of texts, whose cells do not
+        depend on each other, None if too many were edited. Empties the cells of error words."""
+        source = cells.source
+        rows = np.unique([at + 1 for step in source.replaced[self.edits :] for at in step])
+        positions = np.flatnonzero(np.isin(numbers, rows))
+        if _MIN_KEPT * len(positions) > len(numbers):
+            return None
+        edited = source.select((numbers[positions] - 1).tolist())
+        few = ColumnCells(edited, np.arange(1, len(positions) + 1))
+        few.kinds[:] = cells.kinds[positions]
+        new_values, problems = type_column(column, few, reading)
+        values = self.values.copy()
+        values[positions] = new_values
+        of_cells = self.of_cells.with_cells(positions, problems)
+        cells.kinds[of_cells.positions_of("cell-error")] = CellKind.EMPTY
+        return values, of_cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +193,8 @@ def type_rows(
     style = _number_style(resource, header, cells, numbers, memo)
     order = _date_order(resource, header, cells, numbers)
 
-    def type_cells(column: Column, index: int) -> tuple[Any, CellProblems]:
-        """Return the typed values of a column and the problems of its cells."""
+    def type_cells(column: Column, index: int, before: _TypedColumn | None) -> _TypedColumn:
+        """Return the typed values of a column; ``before`` are those before the last edits."""
         by_others = partial(order, column.name)
         filled = ColumnCells(cells.columns[index], numbers, style, by_others)
         filled.kinds[headers] = CellKind.EMPTY
@@ -165,14 +207,19 @@ def type_rows(
         positions = np.searchsorted(numbers, list(unusable))
         filled.kinds[positions] = CellKind.EMPTY
         own_style = header.styles.get(column.name, reading.numbers)
-        values, found = type_column(column, filled, replace(reading, numbers=own_style))
+        own = replace(reading, numbers=own_style)
+        typed = None
+        if before is not None and column.kind.is_text:
+            typed = before.retyped(column, filled, numbers, own)
+        values, of_cells = typed or type_column(column, filled, own)
+        found = of_cells.copy()
         for position, cell in zip(positions.tolist(), unusable.values(), strict=True):
             found.add(position, *cell)
         if cells.raw.is_text_only:
             found.drop(*_TEXT_WARNINGS)
         DisplayedCells(column, cells, index, rows, found).check(formats)
         check_code_shapes(column, filled, found)
-        return values, found
+        return _TypedColumn(filled.source.edits, values, of_cells, found)
 
     arrays, problems = {}, {}
     absent = resource.by_name.keys() - header.columns.keys()
@@ -184,14 +231,16 @@ def type_rows(
             accepted = reading.accepted_in(column.name)
             problems[column.name] = CellProblems.none(len(rows), accepted)
         elif memo is None:
-            arrays[column.name], problems[column.name] = type_cells(column, index)
+            whole = type_cells(column, index, None)
+            arrays[column.name], problems[column.name] = whole.values, whole.problems
         else:
-            source, compute = cells.columns[index], partial(type_cells, column, index)
+            source = cells.columns[index]
+            compute = partial(type_cells, column, index, memo.known(column.name, source))
             decided = order(column.name) if column.kind is Kind.DATE else style()
             cached = memo.result(column.name, (source.edits, decided), compute, source)
-            values, found = cached.value
+            arrays[column.name] = cached.value.values
             # A copy, as rules of several cells add problems.
-            arrays[column.name], problems[column.name] = values, found.copy()
+            problems[column.name] = cached.value.problems.copy()
             versions[column.name] = cached
     # A row that repeats the header is reported once; no rule checks its cells.
     for column_problems in problems.values():

@@ -1,3 +1,4 @@
+from .csv_rows import edit_csv as edit_csv
 from .editable_cells import EditableCells as EditableCells
 from .editable_package import (
     EditablePackage as EditablePackage,
@@ -17,5 +18,6 @@ from .marked_copies import (
     annotate as annotate,
     write_remark_columns as write_remark_columns,
 )
+from .ods_cells import OdsWorkbook as OdsWorkbook
 from .placed_rows import place_rows as place_rows
 from .refreshed_rows import RefreshedTable as RefreshedTable

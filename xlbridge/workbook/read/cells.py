@@ -311,14 +311,14 @@ class CellColumn:
 
     ``kinds`` has the ``CellKind`` of each. ``content`` has eight bytes for each, in native byte
     order: a number as a double; as an integer, a text's index into ``texts``, a boolean's 0 or 1,
-    a date's ordinal, microseconds of other kinds (of a datetime since year 1). ``edits`` counts
-    the replacements since the column was read.
+    a date's ordinal, microseconds of other kinds (of a datetime since year 1). ``replaced`` has the
+    indexes of the cells of each replacement since the column was read.
     """
 
     kinds: bytearray = field(default_factory=bytearray, repr=False)
     content: bytearray = field(default_factory=bytearray, repr=False)
     texts: list[str] = field(default_factory=list, repr=False)
-    edits: int = field(default=0, repr=False, compare=False)
+    replaced: list[Sequence[int]] = field(default_factory=list, repr=False, compare=False)
 
     def extend(self, more: "CellColumn") -> None:
         """Append cells whose text indexes follow those of this column."""
@@ -348,7 +348,12 @@ class CellColumn:
             kind = self.kinds[index] = cells.kinds[position]
             target[index] = source[position] + (text_count if kind == CellKind.TEXT else 0)
         self.texts += cells.texts
-        self.edits += 1
+        self.replaced.append(indexes)
+
+    @property
+    def edits(self) -> int:
+        """Number of replacements since the column was read."""
+        return len(self.replaced)
 
     @property
     def _integers(self) -> memoryview:

@@ -16,7 +16,7 @@ from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.resources import normalize_header
 from xlbridge.resources.names import is_column_name
-from xlbridge.settings import CSV_ENCODINGS, WorkbookLimits
+from xlbridge.settings import CSV_ENCODINGS, CsvForm, WorkbookLimits
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.messages import (
     Budget,
@@ -44,7 +44,7 @@ _SAMPLE = 1024
 
 
 def decode_text(content: bytes, declared: str | None) -> tuple[str, str]:
-    """Return the text of a .csv file and the name of its encoding.
+    """Return the text of a .csv file and the codec of its encoding.
 
     Raises ``WorkbookRefused`` if the bytes are not text in the declared encoding, or the encoding
     is unclear.
@@ -63,7 +63,7 @@ def decode_text(content: bytes, declared: str | None) -> tuple[str, str]:
     if known is not None:
         return _decoded(content, known)
     try:
-        return content.decode(), "ASCII" if content.isascii() else CSV_ENCODINGS["utf-8"]
+        return content.decode(), "ascii" if content.isascii() else "utf-8"
     except UnicodeDecodeError as error:
         if _UTF8_CHARACTER.search(content):
             raise _not_encoded(content, error, "utf-8") from error
@@ -85,17 +85,17 @@ def decode_text(content: bytes, declared: str | None) -> tuple[str, str]:
                     en="Declare it with --encoding ({names}), or save again as CSV UTF-8.",
                 ).format(names=", ".join(CSV_ENCODINGS)),
             ) from error
-        return text, CSV_ENCODINGS["cp1252"]
+        return text, "cp1252"
 
 
 def _name(encoding: str) -> str:
     """Return the name of an encoding for users, without the byte order of UTF-16."""
-    return CSV_ENCODINGS[encoding[: len("utf-16")]]
+    return "ASCII" if encoding == "ascii" else CSV_ENCODINGS[encoding[: len("utf-16")]]
 
 
 def _decoded(content: bytes, encoding: str) -> tuple[str, str]:
     try:
-        return content.decode(encoding), _name(encoding)
+        return content.decode(encoding), encoding
     except UnicodeDecodeError as error:
         raise _not_encoded(content, error, encoding) from error
 
@@ -225,10 +225,10 @@ def parse_csv(
     ).format(
         delimiter="–" if delimiter is None else DELIMITERS.get(delimiter, delimiter),
         source=Text(pt=" (pela linha sep=)", en=" (by its line sep=)") if declared else "",
-        encoding=encoding,
+        encoding=_name(encoding),
         decimals=_DECIMALS[commas, points],
     )
-    yield WorkbookStarted(None, (), read_as)
+    yield WorkbookStarted(None, (), read_as, CsvForm(delimiter, encoding))
     yield SheetStarted(name)
     yield from encoder.encode(0, 0, rows)
     encoder.end()

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
-from xlbridge.settings import WorkbookLimits
+from xlbridge.settings import CsvForm, WorkbookLimits
 from xlbridge.workbook.address import MAX_ROWS, cell_address
 from xlbridge.workbook.read.cells import CellColumn, CellEncoder, Extent, RawSheet, SheetCells
 from xlbridge.workbook.read.refusals import cells_too_far_apart, text_too_long, too_large
@@ -24,12 +24,14 @@ from xlbridge.workbook.read.refusals import cells_too_far_apart, text_too_long, 
 class WorkbookStarted:
     """Start of a workbook: its template's fingerprint and its hidden sheets.
 
-    ``read_as`` describes how a .csv file was read; ``exported``: it is an exported listing.
+    ``read_as`` describes how a .csv file was read, ``csv`` is its form, with the codec;
+    ``exported``: it is an exported listing.
     """
 
     fingerprint: str | None
     hidden: Sequence[str]
     read_as: Text | None = None
+    csv: CsvForm | None = None
     exported: bool = False
 
 
@@ -266,13 +268,15 @@ class WorkbookCells:
     """Sheets of a workbook, in its order.
 
     ``fingerprint`` is that of its template, None if it has none; ``hidden`` are the names of
-    hidden sheets; ``read_as`` describes how a .csv file was read.
+    hidden sheets; ``read_as`` describes how a .csv file was read, ``csv`` is its form, with the
+    codec.
     """
 
     fingerprint: str | None
     sheets: list[SheetCells] = field(repr=False)
     hidden: Sequence[str] = ()
     read_as: Text | None = None
+    csv: CsvForm | None = None
 
 
 WorkbookSource = Callable[[], WorkbookCells]
@@ -310,7 +314,7 @@ def assemble_workbook(
                 sheets.append(SheetCells(name, first, adjacent, message.raw))
                 if header.exported:
                     _name_fields(sheets[-1])
-    return WorkbookCells(header.fingerprint, sheets, header.hidden, header.read_as)
+    return WorkbookCells(header.fingerprint, sheets, header.hidden, header.read_as, header.csv)
 
 
 _HEADER_ROWS = 50
