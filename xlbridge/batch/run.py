@@ -53,6 +53,7 @@ from xlbridge.batch.workbook_checks import (
     main_result,
     validation_request,
 )
+from xlbridge.client.registries import Registries
 from xlbridge.errors import (
     ApiError,
     AuthenticationFailed,
@@ -88,6 +89,7 @@ class BatchRun:
         self.refused: Sequence[FileResult] = ()
         self.checked = False
         self.worked = False
+        self._registries: dict[str | None, Registries] = {}
         self.failure: LocalFailure | None = None
         self._failed: set[tuple[str, str]] = set()
         self._unreachable: dict[str | None, XlbridgeError] = {}
@@ -340,10 +342,12 @@ class BatchRun:
         elif isinstance(step, ExportStep):
             self.worked = True
             client = self._batch.environments.client(step.profile)
-            result = _prepare_export(self._batch, step).run(client)
+            registries = self._registries.setdefault(step.profile, Registries(client))
+            result = _prepare_export(self._batch, step).run(client, registries=registries)
             _record_export(self._batch, step, unit.sha256, result)
         elif step.sending is not None and (unit.jobs or unit.status is UnitStatus.NEW):
             self.worked = True
+            self._registries.clear()
             self._sender.send(self._batch.workbook(step, unit), unit)
 
 

@@ -361,7 +361,9 @@ def prepared_export(batch: Batch, step: ExportStep) -> "PreparedExport":
         known_ids=(),
     )
     return request.prepare(
-        OutputFile(batch.plan.folder / step.output, headers=step.headers),
+        OutputFile(
+            batch.plan.folder / step.output, headers=step.headers, codes_only=step.codes_only
+        ),
         lambda: batch.environments.context(step.profile).catalogue,
     )
 

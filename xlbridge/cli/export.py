@@ -176,6 +176,12 @@ def _parameter_name(name: Filter) -> str:
     en="Fetches everything again, even what an interrupted run has fetched.",
 )
 @headers_option
+@option(
+    "--codes-only",
+    is_flag=True,
+    pt="Só os códigos, sem os nomes de clientes, filiais e outros ao lado.",
+    en="Codes only, without the names of clients, branches and others beside them.",
+)
 @scheduler_option
 @force_option
 def command(**options: Any) -> ExitCode:
@@ -230,6 +236,7 @@ class ExportArguments:
     at_once: int
     fresh: bool
     headers: Headers | None
+    codes_only: bool
     scheduler: str | None
     force: bool
 
@@ -257,7 +264,13 @@ def _prepare(arguments: ExportArguments, settings: Settings) -> PreparedExport:
         at_once=arguments.at_once,
         known_ids=(),
     )
-    output = OutputFile(arguments.output, arguments.form, arguments.csv_dialect, arguments.headers)
+    output = OutputFile(
+        arguments.output,
+        arguments.form,
+        arguments.csv_dialect,
+        arguments.headers,
+        codes_only=arguments.codes_only,
+    )
     export = request.prepare(output, partial(load_catalogue, settings.schemas))
     if arguments.continues_chain:
         export.require_chainable()
