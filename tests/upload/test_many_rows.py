@@ -14,7 +14,6 @@ from sandboxes import sandbox_process
 from upload_parts import YES, MakeClients, new_cnpj, plan_counts, write_job
 
 from xlbridge.client import Client
-from xlbridge.client.listings import MAX_REQUESTS
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import (
     Journal,
@@ -23,6 +22,7 @@ from xlbridge.upload import (
     Uploads,
 )
 from xlbridge.upload.lookup import look_up_rows
+from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS
 from xlbridge.upload.lookup.comparison import select_rows
 from xlbridge.upload.lookup.snapshot import Moment, snapshot_to_json
 from xlbridge.upload.planning import RowReason

@@ -9,7 +9,6 @@ from .stream import (
 )
 from .time_windows import (
     CLOCK_TOLERANCE as CLOCK_TOLERANCE,
-    MAX_REQUESTS as MAX_REQUESTS,
     UNBOUNDED_WINDOW as UNBOUNDED_WINDOW,
     UPDATE_FIELD as UPDATE_FIELD,
     Window as Window,

@@ -27,9 +27,6 @@ MINUTE = timedelta(minutes=1)
 CLOCK_TOLERANCE = timedelta(days=1)
 """Maximum difference between the remote clock, time zone included, and the local one."""
 
-MAX_REQUESTS = 500
-"""Requests that one look-up may take."""
-
 _DISTANT = timedelta(days=1_000)
 """Distance from the latest records at which no window has any."""
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from xlbridge.client.client import Client
 from xlbridge.client.listings.stream import Record
-from xlbridge.client.listings.time_windows import MAX_REQUESTS
 from xlbridge.errors import RemoteRejected, TransportError
 from xlbridge.i18n import Text
 from xlbridge.resources.references import Reference
 
 _NOT_FOUND = 404
+_MOST_CODES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Registries:
     In a registry without a listing, at most ``most_requests`` codes are queried.
     """
 
-    def __init__(self, client: Client, most_requests: int = MAX_REQUESTS) -> None:
+    def __init__(self, client: Client, most_requests: int = _MOST_CODES) -> None:
         self._client = client
         self._listed: dict[str, RegistryRecords] = {}
         self._most = most_requests

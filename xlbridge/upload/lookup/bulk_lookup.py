@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 from xlbridge.client import Client, Record
 from xlbridge.client.listings import (
-    MAX_REQUESTS,
     FieldTest,
     complete_listings_for,
     listing_cap,
@@ -37,6 +36,9 @@ from xlbridge.upload.lookup.row_table import (
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, LookupResult, NearKey, Snapshot
 from xlbridge.upload.options import CountCallback
 from xlbridge.wire import Operation
+
+MAX_REQUESTS = 500
+"""Requests that one snapshot may take; if more are needed, it is not taken at all."""
 
 _MAX_SINGLE_REQUESTS = 50
 """Requests for single keys beyond which whole listings are read."""

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
 from xlbridge.client import Client
-from xlbridge.client.listings import MAX_REQUESTS
 from xlbridge.client.registries import Registries
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Resource
@@ -16,7 +15,7 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES, linked_catalogue
 from xlbridge.resources.remote import ExistingPolicy, ReadBack
-from xlbridge.upload.lookup.bulk_lookup import record_reader
+from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, record_reader
 from xlbridge.upload.lookup.links import LinkResolver
 from xlbridge.upload.lookup.row_lookup import lookups_of_rows
 from xlbridge.upload.lookup.row_table import RowTable
