@@ -47,9 +47,11 @@ def titles(*clients: Any) -> list[dict[str, Any]]:
 
 
 def table(path: Path, sheet: str) -> list[dict[str, Any]]:
-    """Return the rows of a sheet by their titles."""
+    """Return the rows of a sheet by their titles, without the totals row."""
     book = openpyxl.load_workbook(path)
     header, *rows = book[sheet].iter_rows(values_only=True)
+    (found,) = book[sheet].tables.values()
+    rows = rows[: len(rows) - (found.totalsRowCount or 0)]
     return [dict(zip(map(str, header), row, strict=True)) for row in rows]
 
 
