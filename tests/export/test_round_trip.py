@@ -61,7 +61,7 @@ def test_an_unedited_export_is_unchanged_when_uploaded(
         filters = ["--client", str(title["codigoDoCliente"])]
     if listing == "nfe":
         numbers = [one["idNF"] for one in fetch(LISTINGS["pedidos"].operation.path) if one["idNF"]]
-        filters = ["--id", ",".join(map(str, numbers[:10]))]
+        filters = [word for number in numbers[:10] for word in ("--id", str(number))]
     layout = ["--as-template", resource, *filters]
     done = xlbridge("export", listing, "-o", sheet, *layout, **environment)
     assert done.returncode == 0, done.stderr
