@@ -91,9 +91,14 @@ def write_status_copy(
 
 def _remark_columns(context: UploadContext, job: Job, sent: "UploadRows") -> "list[RemarkColumns]":
     """Return the status columns of the main sheet and of its child sheets."""
+    from xlbridge.upload.results.upload_summary import with_titles
+
     source, limits, resource = Path(job.spec.file), context.settings.limits, sent.resource
     (main,) = read_workbook(source, limits, job.spec.sheet).sheets
-    statuses = _by_row(row_statuses(context, job))
+    statuses = {
+        row: replace(status, reason=with_titles(resource, status.reason))
+        for row, status in _by_row(row_statuses(context, job)).items()
+    }
     header = find_header_row(main, resource)
     header = _row_above(main, statuses) if header is None else header
     # Items in the main sheet have the status of their record.
