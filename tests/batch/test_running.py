@@ -48,7 +48,11 @@ def test_a_batch_is_run_once(run_batch: RunBatch, write_plan: WritePlan, tmp_pat
     assert proof["settled"]
     assert Path(proof["workbook"]) == tmp_path / "month-proof.xlsx"
     assert "month-proof.html" in proof["page"]
-    assert load_workbook(proof["workbook"]).sheetnames
+    cover = load_workbook(proof["workbook"]).worksheets[0]
+    (signing,) = [row for row in cover.iter_rows() if row[0].value == "Prepared by"]
+    at = signing[0].row
+    assert cover.row_dimensions[at].height == 30
+    assert {f"C{at}:D{at}", f"E{at}:G{at}"} <= {str(one) for one in cover.merged_cells.ranges}
     again = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     assert again["proofs"] == []
     assert [unit["jobs"] for step in again["steps"] for unit in step["units"]] == jobs
