@@ -12,9 +12,9 @@ from environment import Xlbridge, clean_environment, credentials
 from sandboxes import sandbox_process
 
 from xlbridge.client import Client, Target
+from xlbridge.client.registries import Registries
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload.lookup import Registries
 
 
 @pytest.fixture(scope="session")

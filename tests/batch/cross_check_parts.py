@@ -13,9 +13,10 @@ from stdnum.br import cnpj as cnpj_numbers
 
 from xlbridge.batch.workbook_checks import CrossWorkbookChecks, SheetFindings
 from xlbridge.client import Client, Record
+from xlbridge.client.registries import Registries
 from xlbridge.resources import Catalogue
 from xlbridge.resources.references import linked_catalogue
-from xlbridge.upload.lookup import LinkResolver, Registries
+from xlbridge.upload.lookup import LinkResolver
 from xlbridge.validation import validate_workbook
 from xlbridge.wire import Operation
 

@@ -22,10 +22,11 @@ from sampling import examples
 from sheets import write_records, write_rows
 
 from xlbridge.client import Client
+from xlbridge.client.registries import Registries
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.resources.references import REFERENCES, linked_catalogue
-from xlbridge.upload.lookup import LinkResolver, Registries
+from xlbridge.upload.lookup import LinkResolver
 from xlbridge.validation import validate_workbook
 
 INACTIVE, NOBODY = 1032, 999_999

@@ -20,8 +20,8 @@ from cross_check_parts import (
 )
 from sheets import write_records
 
+from xlbridge.client.registries import Registries
 from xlbridge.resources.references import linked_catalogue
-from xlbridge.upload.lookup import Registries
 from xlbridge.validation import validate_workbook
 
 

@@ -10,9 +10,9 @@ from openpyxl import load_workbook
 from sheets import data_sheet, header_of, write_records, write_rows
 
 from xlbridge.client import Client
+from xlbridge.client.registries import Registries
 from xlbridge.resources.references import REFERENCES
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload.lookup import Registries
 from xlbridge.wire.financial import RECEIVABLE_FIND
 
 PLAN = """\

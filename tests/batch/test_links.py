@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 from sheets import write_records, write_rows
 
 from xlbridge.client import Client
+from xlbridge.client.registries import Registries
 from xlbridge.resources import (
     Catalogue,
     Kind,
@@ -18,7 +19,7 @@ from xlbridge.resources import (
 )
 from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.resources.references import REFERENCES, link_mistakes, linked_catalogue
-from xlbridge.upload.lookup import LinkResolver, OnlineCheck, Registries, comparable_key
+from xlbridge.upload.lookup import LinkResolver, OnlineCheck, comparable_key
 from xlbridge.validation import ValidatedSheet, validate_workbook
 from xlbridge.workbook.write import write_template
 

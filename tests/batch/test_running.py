@@ -48,7 +48,11 @@ def test_a_batch_is_run_once(run_batch: RunBatch, write_plan: WritePlan, tmp_pat
     assert proof["settled"]
     assert Path(proof["workbook"]) == tmp_path / "month-proof.xlsx"
     assert "month-proof.html" in proof["page"]
-    assert load_workbook(proof["workbook"]).sheetnames
+    cover = load_workbook(proof["workbook"]).worksheets[0]
+    (signing,) = [row for row in cover.iter_rows() if row[0].value == "Prepared by"]
+    at = signing[0].row
+    assert cover.row_dimensions[at].height == 30
+    assert {f"C{at}:D{at}", f"E{at}:G{at}"} <= {str(one) for one in cover.merged_cells.ranges}
     again = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     assert again["proofs"] == []
     assert [unit["jobs"] for step in again["steps"] for unit in step["units"]] == jobs
@@ -282,3 +286,24 @@ def test_steps_that_share_a_file_depend_on_each_other_however_its_path_is_spelt(
     found = report(run_batch("status", "month", "--format", "json"), 1)
     after = {step["step"]: step["after"] for step in found["steps"]}
     assert after == {"fetch": [], "send": ["fetch"], "suppliers": [], "payables": ["suppliers"]}
+
+
+def test_the_status_of_twelve_steps_fits_on_a_screen(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    steps = []
+    for number in range(12):
+        header, wrong = ["nomeComercial", "cnpj"], [f"A client with number {number}", "12"]
+        write_rows(tmp_path / f"wrong-{number}.xlsx", header, [wrong] * 8)
+        steps.append(f"  step-{number}: {{validate: wrong-{number}.xlsx, resource: cliente}}\n")
+    plan = write_plan(f"name: many\nsteps:\n{''.join(steps)}")
+    run = run_batch("run", plan, "--yes")
+    status = run_batch("status", "many")
+    assert (run.returncode, status.returncode) == (1, 1), status.stderr
+    lines = status.stdout.splitlines()
+    assert sum(-(-len(line) // 80) for line in lines) <= 23 < len(run.stdout.splitlines())
+    assert all(sum(f" step-{number} " in line for line in lines) == 1 for number in range(12))
+    (more,) = [line for line in lines if "more lines" in line]
+    assert more.endswith("xlbridge batch status many --format html")
+    page = run_batch("status", "many", "--format", "html").stdout
+    assert all(page.count(f"wrong-{number}.xlsx") for number in range(12))

@@ -10,8 +10,8 @@ from sheets import write_records, write_rows, write_workbook
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client
+from xlbridge.client.registries import Registries
 from xlbridge.resources.references import REFERENCES
-from xlbridge.upload.lookup import Registries
 
 PLAN = """\
 name: {name}

@@ -206,7 +206,7 @@ def read_dates(path: Path) -> tuple[Any, Any]:
         case ".parquet":
             (row,) = pq.read_table(path).to_pylist()
         case _:
-            header, cells = rows_of(openpyxl.load_workbook(path)["contasreceber"])
+            header, cells, _totals = rows_of(openpyxl.load_workbook(path)["contasreceber"])
             row = dict(zip(header, cells, strict=True))
     return row["dataDeEmissao"], row["dataDeVencimento"]
 

@@ -1,7 +1,11 @@
-"""An export in the layout of an import sheet, uploaded again, changes nothing."""
+"""An export in the layout of an import sheet, uploaded again, changes nothing.
+
+Inside: export.
+"""
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,33 +15,53 @@ import pytest
 from environment import Xlbridge, credentials
 from reading import write_all
 
+from xlbridge.errors import UsageError
 from xlbridge.export import FORMATS, LISTINGS
+from xlbridge.export.layout import require_records_of
+from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import RunningSandbox
 
+FILTERS = {
+    "clientes": ["--from", "20/10/2026"],
+    "contatos": ["--client", "1001-1020"],
+    "pedidos": ["--limit", "30"],
+}
+"""Filters of listings with many records, or a call for each."""
 
-@pytest.mark.parametrize(
-    ("listing", "resource", "filters"),
-    [
-        ("clientes", "cliente", ["--from", "20/10/2026"]),
-        ("contasreceber", "contasreceber", ["--client"]),
-        ("contaspagar", "contaspagar", []),
-        ("mapeamento", "enderecamento-de-produto", []),
-    ],
-)
+
+def sheets_to_fill() -> list[tuple[str, str]]:
+    """Return the pairs of a listing of open records and a resource whose sheet it fills."""
+    found = []
+    for listing in LISTINGS.values():
+        for resource in load_catalogue().values():
+            with suppress(UsageError):
+                require_records_of(listing, resource)
+                if not listing.is_settled:
+                    found.append((listing.name, resource.name))
+    return found
+
+
+@pytest.mark.parametrize("language", ["pt-BR", "en"])
+@pytest.mark.parametrize(("listing", "resource"), sheets_to_fill())
 def test_an_unedited_export_is_unchanged_when_uploaded(
     tmp_path: Path,
     demo: RunningSandbox,
     xlbridge: Xlbridge,
+    forks: None,
     listing: str,
     resource: str,
-    filters: list[str],
+    language: str,
     fetch: Callable[..., list[dict[str, Any]]],
 ) -> None:
     sheet = tmp_path / "sheet.xlsx"
-    environment = credentials(demo)
-    if filters == ["--client"]:
+    environment = credentials(demo) | {"XLBRIDGE_LANG": language}
+    filters = FILTERS.get(listing, [])
+    if listing == "contasreceber":
         (title, *_) = fetch("/v2/financeiro/contasreceber")
-        filters = [*filters, str(title["codigoDoCliente"])]
+        filters = ["--client", str(title["codigoDoCliente"])]
+    if listing == "nfe":
+        numbers = [one["idNF"] for one in fetch(LISTINGS["pedidos"].operation.path) if one["idNF"]]
+        filters = [word for number in numbers[:10] for word in ("--id", str(number))]
     layout = ["--as-template", resource, *filters]
     done = xlbridge("export", listing, "-o", sheet, *layout, **environment)
     assert done.returncode == 0, done.stderr
@@ -46,9 +70,8 @@ def test_an_unedited_export_is_unchanged_when_uploaded(
     assert report["resource"] == resource
     assert [one["findings"] for one in (report, *lists)] == [[]] * (1 + len(lists))
     assert report["rows"] > 0
-    # Lists cannot be imported; without changes there is nothing to confirm either.
-    mode = "records" if lists else "preview"
-    planned = xlbridge("upload", sheet, "--mode", mode, "--format", "json", **environment)
+    # Without changes there is nothing to confirm.
+    planned = xlbridge("upload", sheet, "--format", "json", **environment)
     assert planned.stdout, planned.stderr
     plan = json.loads(planned.stdout)["plan"]
     assert (plan["create"], plan["update"]) == (0, 0)

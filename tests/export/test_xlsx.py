@@ -24,9 +24,9 @@ from sheets import header_of
 from xlbridge.client import Client, Target
 from xlbridge.errors import UsageError
 from xlbridge.export import LISTINGS
-from xlbridge.export.formats.xlsx import open_xlsx
+from xlbridge.export.formats.xlsx import open_xlsx, summed_columns
 from xlbridge.i18n import LANGUAGES, Language, override_language
-from xlbridge.resources import normalize_header
+from xlbridge.resources import Kind, normalize_header
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook import COVER_SHEET, WorkbookOrigin
 from xlbridge.workbook.read import read_workbook
@@ -160,6 +160,58 @@ def test_a_sheet_has_a_table_frozen_header_and_widths(tmp_path: Path) -> None:
     assert workbook.properties.creator.startswith("xlbridge")
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("records", [0, 1, 3])
+def test_a_sheet_for_people_ends_with_sums_that_are_no_records(
+    tmp_path: Path, language: Language, records: int
+) -> None:
+    path = tmp_path / "contasreceber.xlsx"
+    order = order_with(valorDoLancamento="10.10", valorBaixado=2, codigoDoExercicio=2026)
+    sheets = LISTINGS["contasreceber"].sheets
+    with override_language(language):
+        write_all(path, [order] * records, sheets, partial(open_xlsx, headers="titles"))
+    book = openpyxl.load_workbook(path)
+    sheet = book["contasreceber"]
+    (table,) = sheet.tables.values()
+    last = max(records, 1) + 1
+    assert (table.ref, table.totalsRowCount) == (f"A1:S{last + 1}", 1)
+    assert table.autoFilter.ref == f"A1:S{last}"
+    totals = {cell.column_letter: cell.value for cell in sheet[last + 1] if cell.value is not None}
+    summed = {"L": sheet["L1"].value, "R": sheet["R1"].value}
+    assert totals == {
+        "A": "Total",
+        **{
+            letter: f"=SUBTOTAL(109,tabela_1_contasreceber[{title}])"
+            for letter, title in summed.items()
+        },
+    }
+    read = read_workbook(path, WorkbookLimits()).sheets[0]
+    rows = [read.row(row) for row in range(read.height)]
+    assert [row for row in rows[1:] if any(value != "" for value in row)] == rows[1 : records + 1]
+    assert not any("Total" in row for row in rows[1:])
+
+
+@pytest.mark.programs
+def test_libreoffice_calculates_the_sums_and_keeps_what_they_are(tmp_path: Path) -> None:
+    written = {}
+    for listing in LISTINGS.values():
+        sheet = listing.sheets[0]
+        if summed := summed_columns(sheet, "titles"):
+            path = tmp_path / f"{listing.name}.xlsx"
+            record = dict.fromkeys(listing.key, 1)
+            record |= {column.name: "1.25" for column in sheet.columns if column.kind is Kind.MONEY}
+            with override_language("pt-BR"):
+                write_all(path, [record] * 2, [sheet], partial(open_xlsx, headers="titles"))
+            written[path] = summed
+    assert len(written) > 10
+    saved_paths = save_with_libreoffice([*written], tmp_path / "saved")
+    for saved, summed in zip(saved_paths, written.values(), strict=True):
+        *_, totals = openpyxl.load_workbook(saved, data_only=True)[saved.stem[:31]].iter_rows()
+        assert {totals[index].value for index in summed} == {2.5}, saved.name
+        read = read_workbook(saved, WorkbookLimits()).sheets[0]
+        assert all(value == "" for row in range(3, read.height) for value in read.row(row))
+
+
 def test_a_wide_sheet_prints_on_several_pages_with_header_and_key(tmp_path: Path) -> None:
     path = tmp_path / "pedidos.xlsx"
     write_all(path, [order_with(valor=1, parcelas=[{}])], PEDIDOS.sheets, open_xlsx)
@@ -183,7 +235,7 @@ def test_titles_of_every_listing_are_unique_and_come_back_as_names(
     for listing in LISTINGS.values():
         for sheets in (listing.sheets, listing.in_detail().sheets):
             with override_language(language):
-                write_all(path, [], sheets, open_xlsx)
+                write_all(path, [], sheets, partial(open_xlsx, headers="titles"))
             book, read = openpyxl.load_workbook(path), read_workbook(path, WorkbookLimits())
             for sheet, cells in zip(sheets, read.sheets, strict=True):
                 names = [column.name for column in sheet.columns]

@@ -221,7 +221,7 @@ def test_a_rejected_order_is_returned_with_its_items_and_retried(
     (rejected,) = report["rejected"]
     assert (rejected["row"], rejected["column"]) == (3, "produtos.1.idProduto")
     assert rejected["cell"] == "produtos!B5"
-    assert "produtos!B5 (idProduto)" in str(cell(copy, "Reason", 3))
+    assert "produtos!B5 (Product id)" in str(cell(copy, "Reason", 3))
     assert [rule["column"] for rule in report["drift"]] == ["produtos.idProduto"]
     book = load_workbook(report["rejects_file"])
     items = [[cell.value for cell in row[:3]] for row in book["produtos"].iter_rows(min_row=2)]
@@ -322,6 +322,10 @@ def test_items_of_a_rejected_order_are_marked_in_status_copies(
     items = load_workbook(copy)["produtos"]
     statuses = [(row[-4].value, "produtos!B5" in str(row[-3].value)) for row in items.iter_rows(2)]
     assert statuses == [("accepted", False)] * 2 + [("rejected", True)] * 2
+    # The wrong item has the reason in its note, and the summary leads to it.
+    assert "Correct the coloured cells." in items["B5"].comment.text
+    *_, listed = load_workbook(copy).worksheets[0].iter_rows()
+    assert (listed[1].value, listed[1].hyperlink.location) == ("produtos!B5", "'produtos'!B5")
     assert [str(area) for one in items.conditional_formatting for area in one.cells.ranges] != []
     run("upload", copy, "--yes", "--annotate", again)
     once_more = load_workbook(again)["produtos"]

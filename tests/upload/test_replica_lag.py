@@ -17,10 +17,11 @@ from update_parts import edit
 from upload_parts import QUICK, MakeClients, new_cnpj, registered, send_sheet, write_job
 
 from xlbridge.client import Client
+from xlbridge.client.registries import Registries
 from xlbridge.resources.references import linked_catalogue
 from xlbridge.upload import Job, Journal, State, UploadContext, Uploads
 from xlbridge.upload.claims import Patience
-from xlbridge.upload.lookup import LinkResolver, Registries
+from xlbridge.upload.lookup import LinkResolver
 from xlbridge.upload.planning import RowReason
 from xlbridge.upload.results import job_json
 from xlbridge.validation import validate_workbook

@@ -57,6 +57,15 @@ def test_a_status_copy_has_statuses_reasons_and_codes(
     lines = {row[0].value: row[1].value for row in summary.iter_rows(min_row=4)}
     assert lines["Total"] == 1
     assert str(summary["A3"].value).endswith(f"xlbridge retry {copy.name}")
+    # Each open row is listed on the first sheet, with a link to its cell.
+    *_, listed = summary.iter_rows()
+    assert [cell.value for cell in listed] == [
+        statuses[5][1],
+        "C5",
+        "rejected",
+        "Correct the coloured cells.",
+    ]
+    assert listed[1].hyperlink.location == "'Clientes'!C5"
     [coloured] = sheet.conditional_formatting
     assert [str(area) for area in coloured.cells.ranges] == ["A5:G5"]
     assert str(coloured.rules[0].dxf.fill.bgColor.rgb) == f"FF{ERROR_FILL}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +33,11 @@ _DROPPED = Text(
 WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
 
 
-def batch_report(batch: Batch, outcome: "BatchOutcome") -> ReportForms:
+def batch_report(batch: Batch, outcome: "BatchOutcome", *, one_screen: bool = False) -> ReportForms:
     """Return the report of a batch: its status, and the files with the details.
 
-    Its page also has the control totals of the steps, with pictures.
+    Its page also has the control totals of the steps, with pictures. With ``one_screen`` its text
+    is cut to the lines of a terminal.
     """
 
     def with_totals() -> Report:
@@ -45,10 +47,62 @@ def batch_report(batch: Batch, outcome: "BatchOutcome") -> ReportForms:
         status = _content(batch, outcome)
         return replace(status, tables=[*status.tables, *month_tables(batch, outcome.steps)])
 
+    def text() -> Report:
+        report = _content(batch, outcome)
+        return _cut_to_screen(report, batch.id) if one_screen else report
+
     return replace(
-        ReportForms.of_report(lambda: _content(batch, outcome), lambda: _document(batch, outcome)),
+        ReportForms.of_report(text, lambda: _document(batch, outcome)),
         page=ReportForms.of_report(with_totals).page,
     )
+
+
+_COLUMNS, _LINES = 80, 23  # one line of a terminal is the next prompt's
+_MORE = Text(
+    pt="… e mais {n} {n:linha|linhas}: xlbridge batch status {batch} --format html",
+    en="… and {n} more {n:line|lines}: xlbridge batch status {batch} --format html",
+)
+
+
+def _cut_to_screen(report: Report, batch: str) -> Report:
+    """Return a batch's report with the lines below its steps cut so that all fit on a screen.
+
+    Each step keeps its line, and of those below as many as fit, the first of each step first.
+    """
+
+    def height(one: Report) -> int:
+        texts = ReportForms.of_report(lambda: one).lines()
+        return sum(max(ceil(len(str(text)) / _COLUMNS), 1) for text in texts)
+
+    if height(report) <= _LINES:
+        return report
+    steps, *others = report.tables
+    kept = [0] * len(steps.lines)
+    found = sorted(
+        (at, step) for step, line in enumerate(steps.lines) for at in range(len(line.below))
+    )
+
+    def cut() -> Report:
+        lines = [
+            replace(
+                line,
+                text=line.text if line.tone is Tone.SUM else _shortened(line.text),
+                below=[_shortened(text) for text in line.below[:count]],
+            )
+            for line, count in zip(steps.lines, kept, strict=True)
+        ]
+        left = len(found) - sum(kept)
+        remarks = [*report.remarks, _MORE.format(n=left, batch=batch)] if left else report.remarks
+        return replace(report, tables=[replace(steps, lines=lines), *others], remarks=remarks)
+
+    for _, step in found[: max(_LINES - height(cut()), 0)]:
+        kept[step] += 1
+    return cut()
+
+
+def _shortened(text: Text | str | None) -> str:
+    line = str(text)
+    return line if len(line) <= _COLUMNS else f"{line[: _COLUMNS - 1]}…"
 
 
 def consent_report(batch: Batch, request: "BatchConsentRequest") -> Report:

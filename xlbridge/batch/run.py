@@ -53,6 +53,7 @@ from xlbridge.batch.workbook_checks import (
     validation_request,
 )
 from xlbridge.client import Client
+from xlbridge.client.registries import Registries
 from xlbridge.errors import (
     ApiError,
     AuthenticationFailed,
@@ -89,6 +90,7 @@ class BatchRun:
         self.refused: Sequence[FileResult] = ()
         self.checked = False
         self.worked = False
+        self._registries: dict[str | None, Registries] = {}
         self.failure: LocalFailure | None = None
         self._failed: set[tuple[str, str]] = set()
         self._unreachable: dict[str | None, XlbridgeError] = {}
@@ -342,14 +344,16 @@ class BatchRun:
         elif isinstance(step, ExportStep):
             self.worked = True
             client = self._batch.environments.client(step.profile)
+            registries = self._registries.setdefault(step.profile, Registries(client))
             result = (
-                _refresh(self._batch, step, client)
+                _refresh(self._batch, step, client, registries)
                 if step.into is not None
-                else _prepare_export(self._batch, step).run(client)
+                else _prepare_export(self._batch, step).run(client, registries=registries)
             )
             _record_export(self._batch, step, unit.sha256, result)
         elif step.sending is not None and (unit.jobs or unit.status is UnitStatus.NEW):
             self.worked = True
+            self._registries.clear()
             self._sender.send(self._batch.workbook(step, unit), unit)
 
 
@@ -468,7 +472,9 @@ def _with_known_ids(batch: Batch, step: ExportStep, prepared: PreparedExport) ->
     return prepared.with_known_ids(known_numbers(settings, prepared.listing.name, client))
 
 
-def _refresh(batch: Batch, step: ExportStep, client: Client) -> ExportResult:
+def _refresh(
+    batch: Batch, step: ExportStep, client: Client, registries: Registries
+) -> ExportResult:
     """Replace the rows of a listing in a workbook of the analyst's.
 
     Raises ``UsageError`` if something in it cannot be kept, unless the plan accepts that.
@@ -482,7 +488,7 @@ def _refresh(batch: Batch, step: ExportStep, client: Client) -> ExportResult:
         prepared = export_request(step).prepare_into(
             path, partial(book.opener, wanted=step.sheet), lambda: context.catalogue
         )
-        result = _with_known_ids(batch, step, prepared).run(client)
+        result = _with_known_ids(batch, step, prepared).run(client, registries=registries)
         if not result.is_whole:
             book.note_incomplete(result.listing)
         if book.losses and not step.accept_losses:

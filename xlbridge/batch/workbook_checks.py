@@ -18,6 +18,7 @@ from xlbridge.batch.batch import Batch
 from xlbridge.batch.ledger import BatchError, CheckRecord
 from xlbridge.batch.plan.steps import WorkbookFile, WorkbookStep, relative_name
 from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
+from xlbridge.client.registries import Registries
 from xlbridge.errors import ApiError, WorkbookRefused
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import KEY, Resource
@@ -28,7 +29,7 @@ from xlbridge.resources.references import (
     key_fields,
     registry_named,
 )
-from xlbridge.upload.lookup import LinkResolver, Registries
+from xlbridge.upload.lookup import LinkResolver
 from xlbridge.upload.planning import may_be_sent
 from xlbridge.upload.results import ControlTotals
 from xlbridge.validation import (

@@ -165,7 +165,7 @@ def status_command(batch_id: str | None, form: str) -> ExitCode:
     if batch_id is not None:
         with _open_batch_named(batch_id) as batch:
             outcome = BatchOutcome.of(batch)
-            print_report(batch_report(batch, outcome), form)
+            print_report(batch_report(batch, outcome, one_screen=True), form)
             return _exit_code_of_batch(outcome)
     with open_ledger(settings_without_profile()) as ledger:
         batches = ledger.batches()

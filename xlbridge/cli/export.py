@@ -25,6 +25,7 @@ from xlbridge.cli.options import (
 from xlbridge.cli.output import YES, ask, print_message, print_result
 from xlbridge.cli.progress import show_progress
 from xlbridge.client import Client, Target
+from xlbridge.client.registries import Registries
 from xlbridge.connection import connect
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.export import (
@@ -202,6 +203,12 @@ def _parameter_name(name: Filter) -> str:
     en="Fetches everything again, even what an interrupted run has fetched.",
 )
 @headers_option
+@option(
+    "--codes-only",
+    is_flag=True,
+    pt="Só os códigos, sem os nomes de clientes, filiais e outros ao lado.",
+    en="Codes only, without the names of clients, branches and others beside them.",
+)
 @scheduler_option
 @force_option
 def command(**options: Any) -> ExitCode:
@@ -225,7 +232,9 @@ def command(**options: Any) -> ExitCode:
             chain = export.chain(settings.exports, client, arguments.chain)
             export = export.since(chain)
         if arguments.scheduler is None:
-            result = _export_locally(client, arguments, export, settings, activity)
+            result = _export_locally(
+                client, arguments, export, settings, activity, Registries(client)
+            )
         else:
             result = _export_on_cluster(arguments.scheduler, client.target, export, settings)
     if arguments.manifest:
@@ -267,6 +276,7 @@ class ExportArguments:
     at_once: int
     fresh: bool
     headers: Headers | None
+    codes_only: bool
     scheduler: str | None
     force: bool
 
@@ -303,7 +313,13 @@ def _prepare(
     )
     if refresh is not None:
         return refresh(request)
-    output = OutputFile(arguments.output, arguments.form, arguments.csv_dialect, arguments.headers)
+    output = OutputFile(
+        arguments.output,
+        arguments.form,
+        arguments.csv_dialect,
+        arguments.headers,
+        codes_only=arguments.codes_only,
+    )
     export = request.prepare(output, partial(load_catalogue, settings.schemas))
     if arguments.continues_chain:
         export.require_chainable()
@@ -327,6 +343,7 @@ def _export_locally(
     export: PreparedExport,
     settings: Settings,
     activity: WorkProgress,
+    registries: Registries,
 ) -> ExportResult:
     """Export in this process; after a failure, report the windows kept for the next run."""
     resume = export.resume_store(settings.exports, client.target, fresh=arguments.fresh)
@@ -336,6 +353,7 @@ def _export_locally(
             on_progress=_progress_callback(export.listing.title, activity),
             attachments=arguments.attachments,
             resume=resume,
+            registries=registries,
         )
     except BaseException:
         if windows := resume.window_count():
@@ -440,6 +458,7 @@ _NOT_WITH_INTO = {
     "as_template": "--as-template",
     "settled": "--settled",
     "headers": "--headers",
+    "codes_only": "--codes-only",
     "scheduler": "--scheduler",
     "force": "--force",
 }
@@ -470,10 +489,11 @@ def _refresh(
         ]
         results = []
         with connect(settings, print_message) as client:
+            registries = Registries(client)
             for one, export in zip(arguments, exports, strict=True):
                 with show_progress(export.listing.title) as activity:
                     numbered = _with_known_ids(export, settings, client)
-                    result = _export_locally(client, one, numbered, settings, activity)
+                    result = _export_locally(client, one, numbered, settings, activity, registries)
                 results.append(result)
                 if not result.is_whole:
                     book.note_incomplete(result.listing)

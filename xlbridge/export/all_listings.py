@@ -3,6 +3,8 @@
 Source: the spec, Endpoints. Sheets, columns and filters follow from the operations' models.
 """
 
+from dataclasses import replace
+
 from xlbridge.errors import UsageError, resolve_name, suggestion
 from xlbridge.export.filters import Filter
 from xlbridge.export.listing_model import Listing, PerRecord, PerValue
@@ -29,8 +31,13 @@ _TITLE_KEY = (
     "numeroDaTransacao",
     "sequenciaDaTransacao",
 )
-_OPEN_TITLES = TotalsSpec(amount="valorDoLancamento", due="dataDeVencimento", is_open=True)
-_SETTLED_TITLES = TotalsSpec(amount="valorBaixado", due="dataDeVencimento")
+_CLIENT, _SUPPLIER = "codigoDoCliente", "codigoDoFornecedor"
+_OPEN_RECEIVABLES = TotalsSpec(
+    amount="valorDoLancamento", due="dataDeVencimento", party=_CLIENT, is_open=True
+)
+_OPEN_PAYABLES = replace(_OPEN_RECEIVABLES, party=_SUPPLIER)
+_SETTLED_RECEIVABLES = TotalsSpec(amount="valorBaixado", due="dataDeVencimento", party=_CLIENT)
+_SETTLED_PAYABLES = replace(_SETTLED_RECEIVABLES, party=_SUPPLIER)
 _TITLE_FILTERS = frozenset({Filter.BRANCH, Filter.ACCOUNT, Filter.COST_CENTRE, Filter.CATEGORY})
 """Filters that the interface lacks for titles, and that are applied here."""
 
@@ -66,6 +73,8 @@ _ORDERS = Listing(
         sheet="parcelas",
         due="dataDeVencimento",
         situations=("cancelado", "processado", "pendente"),
+        party=_CLIENT,
+        party_name="nomeDoCliente",
     ),
 )
 _PRODUCTS = Listing(
@@ -110,7 +119,7 @@ _TITLES = (
         operation=financial.RECEIVABLE_LIST_OPEN,
         local_filters=_TITLE_FILTERS,
         key=_TITLE_KEY,
-        totals=_OPEN_TITLES,
+        totals=_OPEN_RECEIVABLES,
     ),
     Listing(
         name="contasreceber-baixados",
@@ -118,7 +127,7 @@ _TITLES = (
         operation=financial.RECEIVABLE_LIST_SETTLED,
         local_filters=_TITLE_FILTERS,
         key=_TITLE_KEY,
-        totals=_SETTLED_TITLES,
+        totals=_SETTLED_RECEIVABLES,
         is_settled=True,
     ),
     Listing(
@@ -128,7 +137,7 @@ _TITLES = (
         local_filters=_TITLE_FILTERS | {Filter.SUPPLIER},
         details=(financial.PAYABLE_GET, _BY_TITLE_KEY),
         key=_TITLE_KEY,
-        totals=_OPEN_TITLES,
+        totals=_OPEN_PAYABLES,
     ),
     Listing(
         name="contaspagar-baixados",
@@ -137,7 +146,7 @@ _TITLES = (
         local_filters=_TITLE_FILTERS | {Filter.SUPPLIER},
         details=(financial.PAYABLE_GET, _BY_TITLE_KEY),
         key=_TITLE_KEY,
-        totals=_SETTLED_TITLES,
+        totals=_SETTLED_PAYABLES,
         is_settled=True,
     ),
 )
@@ -159,7 +168,7 @@ _SALES = (
             source=_ORDERS, path={"id": "idNF"}, filter=Filter.ID, includes_known_ids=True
         ),
         key=("idNF",),
-        totals=TotalsSpec(amount="valorDosProdutos", due="dataDeEmissao"),
+        totals=TotalsSpec(amount="valorDosProdutos", due="dataDeEmissao", party=_CLIENT),
     ),
     Listing(
         name="nfse",
@@ -168,7 +177,7 @@ _SALES = (
         undocumented=frozenset({Filter.FROM, Filter.TO, Filter.BRANCH, Filter.CLIENT}),
         local_filters=frozenset({Filter.NOT_EMITTED}),
         key=("idNF",),
-        totals=TotalsSpec(amount="valorDoServico", due="dataDeEmissao"),
+        totals=TotalsSpec(amount="valorDoServico", due="dataDeEmissao", party=_CLIENT),
     ),
     Listing(
         name="previsoes",
@@ -176,7 +185,7 @@ _SALES = (
         operation=services.SERVICE_FORECAST_LIST,
         undocumented=frozenset({Filter.BRANCH, Filter.CLIENT, Filter.ACTIVE}),
         key=("codigoDaPrevisao",),
-        totals=TotalsSpec(amount="valorDoServico", due="dataDaProximaEmissao"),
+        totals=TotalsSpec(amount="valorDoServico", due="dataDaProximaEmissao", party=_CLIENT),
     ),
 )
 _STOCK = (
@@ -267,7 +276,7 @@ _PURCHASING = (
         operation=purchasing.PURCHASE_ORDER_LIST_OPEN,
         details=(purchasing.PURCHASE_ORDER_GET, _BY_PURCHASE_ORDER),
         key=("numeroPedido",),
-        totals=TotalsSpec(amount="valorTotal", due="dataDoPedido"),
+        totals=TotalsSpec(amount="valorTotal", due="dataDoPedido", party=_SUPPLIER),
     ),
     Listing(
         name="pedidos-compra-encerrados",
@@ -275,7 +284,7 @@ _PURCHASING = (
         operation=purchasing.PURCHASE_ORDER_LIST_CLOSED,
         details=(purchasing.PURCHASE_ORDER_GET, _BY_PURCHASE_ORDER),
         key=("numeroPedido",),
-        totals=TotalsSpec(amount="valorTotal", due="dataDoPedido"),
+        totals=TotalsSpec(amount="valorTotal", due="dataDoPedido", party=_SUPPLIER),
     ),
     Listing(
         name="tipos-compra",

@@ -6,7 +6,7 @@ call, then run with a progress callback.
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Self
 from xlbridge import __version__
 from xlbridge.client import Client, Target
 from xlbridge.client.listings import CLOCK_TOLERANCE, UPDATE_FIELD, update_time
-from xlbridge.errors import RemoteRejected, UsageError
+from xlbridge.client.registries import Registries
+from xlbridge.errors import RemoteRejected, UsageError, XlbridgeError
 from xlbridge.export.all_listings import LISTINGS, find_listing
 from xlbridge.export.attachments import AttachmentDownloads
 from xlbridge.export.fetcher import Fetcher, OnProgress
@@ -33,10 +34,11 @@ from xlbridge.export.listing_model import Listing
 from xlbridge.export.part_reader import LineSpec
 from xlbridge.export.part_store import Part, PartStore, ResumeStore, temporary_folder
 from xlbridge.export.result import SHOWN_KEYS, ExportResult
-from xlbridge.export.sheets import Sheet, total_tables
+from xlbridge.export.sheets import RecordNames, Sheet, total_tables
 from xlbridge.files import make_private_folder, replace_atomically, require_new
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
+from xlbridge.resources.references import REFERENCES
 from xlbridge.workbook import WorkbookMark
 
 if TYPE_CHECKING:
@@ -46,8 +48,9 @@ if TYPE_CHECKING:
 LoadCatalogue = Callable[[], Catalogue]
 """Loads the resources, which only an export in the layout of an import sheet needs."""
 
-OpenerOfSheets = Callable[[Listing, Sequence[Sheet]], OpenOutput]
-"""Returns what opens a file that exists for the sheets of a listing."""
+OpenerOfSheets = Callable[[Listing, Sequence[Sheet]], tuple[OpenOutput, Collection[str]]]
+"""Returns what opens a file that exists for the sheets of a listing, and the registries whose
+names it has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +80,9 @@ class ExportRequest:
         Raises ``UsageError`` for an invalid listing, filter, layout or format; does not check
         whether the files can be written.
         """
-        layout = _checked_layout(self, load_catalogue)
         file_format = output_format(output.path, output.format)
+        has_titles = file_format == "xlsx" and output.headers != "names"
+        layout = _checked_layout(self, load_catalogue, named=has_titles and not output.codes_only)
         return PreparedExport(
             request=self,
             output=output,
@@ -89,6 +93,7 @@ class ExportRequest:
             open_output=output_opener(
                 file_format, output.csv_dialect, layout.template, output.headers
             ),
+            registries=layout.registries(),
         )
 
     def prepare_into(
@@ -99,7 +104,8 @@ class ExportRequest:
 
         Raises ``UsageError`` as ``prepare`` does, and what ``opener`` raises.
         """
-        layout = _checked_layout(self, load_catalogue)
+        layout = _checked_layout(self, load_catalogue, named=True)
+        open_output, registries = opener(layout.listing, layout.sheets)
         return PreparedExport(
             request=self,
             output=OutputFile(path),
@@ -107,11 +113,14 @@ class ExportRequest:
             layout=layout,
             format="into",
             files=[path],
-            open_output=opener(layout.listing, layout.sheets),
+            open_output=open_output,
+            registries=registries,
         )
 
 
-def _checked_layout(request: ExportRequest, load_catalogue: LoadCatalogue) -> Layout:
+def _checked_layout(
+    request: ExportRequest, load_catalogue: LoadCatalogue, *, named: bool = False
+) -> Layout:
     listing = find_listing(request.listing)
     listing.check(request.filters, request.known_ids)
     template = None
@@ -125,6 +134,7 @@ def _checked_layout(request: ExportRequest, load_catalogue: LoadCatalogue) -> La
         keep_unknown=request.keep_unknown,
         template=template,
         settled=request.settled,
+        named=named and template is None,
     )
 
 
@@ -132,7 +142,8 @@ def _checked_layout(request: ExportRequest, load_catalogue: LoadCatalogue) -> La
 class PreparedExport:
     """Checked request, and the files that it will write.
 
-    ``filters`` are those of the request, possibly narrowed by ``since``.
+    ``filters`` are those of the request, possibly narrowed by ``since``; ``registries`` are those
+    whose names the files have.
     """
 
     request: ExportRequest
@@ -142,6 +153,7 @@ class PreparedExport:
     format: str
     files: Sequence[Path]
     open_output: OpenOutput
+    registries: Collection[str]
 
     @property
     def listing(self) -> Listing:
@@ -221,11 +233,13 @@ class PreparedExport:
         on_progress: OnProgress = lambda _progress: None,
         attachments: Path | None = None,
         resume: ResumeStore | None = None,
+        registries: Registries | None = None,
     ) -> ExportResult:
         """Fetch the records and write the files atomically, also after an interruption.
 
         ``attachments`` is the folder for attached files, which are not downloaded without one;
-        ``resume`` stores finished windows of a failed run, and provides those of the last one.
+        ``resume`` stores finished windows of a failed run, and provides those of the last one;
+        ``registries`` are those that other exports from the same system have read.
         An .xlsx workbook carries the system's identity. Raises ``UsageError`` if a file cannot be
         written, and what ``Client.records`` raises.
         """
@@ -239,12 +253,13 @@ class PreparedExport:
         with suppress(RemoteRejected):
             system = client.identity if self.format == "xlsx" else ""
         started = datetime.now()
+        names, unnamed = self._read_names(registries or Registries(client))
         client.unknown_fields.pop(self.listing.operation.name, None)
         with (
             resume.open(started) if resume else temporary_folder() as folder,
             self.open_output(self.output.path, sheets) as writer,
         ):
-            spec = self.layout.line_spec(self.filters, list(map(writer.line_format, sheets)))
+            spec = self.layout.line_spec(self.filters, list(map(writer.line_format, sheets)), names)
 
             def add_part(part: Part) -> None:
                 for index in range(len(sheets)):
@@ -266,7 +281,9 @@ class PreparedExport:
                 fetcher.run()
                 unknown = client.unknown_fields.pop(self.listing.operation.name, ())
                 result = replace(
-                    self._result(fetcher, store, spec, client.target), unknown=tuple(unknown)
+                    self._result(fetcher, store, spec, client.target),
+                    unknown=tuple(unknown),
+                    unnamed=unnamed,
                 )
                 widths = store.notes().widths or [[0] * len(sheet.columns) for sheet in sheets]
                 tables = [
@@ -291,6 +308,18 @@ class PreparedExport:
             return result
         problems = tuple(downloads.problems)
         return replace(result, attachments=downloads.files, attachment_problems=problems)
+
+    def _read_names(self, registries: Registries) -> tuple[RecordNames, tuple[Text, ...]]:
+        """Return the names for the sheets, and what to say of registries that cannot be read."""
+        names: dict[str, Mapping[str, str]] = {}
+        problems = []
+        for name in self.registries:
+            reference = REFERENCES[name]
+            try:
+                names[name] = registries.names(reference)
+            except XlbridgeError as error:
+                problems.append(_UNNAMED.format(registry=reference.title, reason=error.message))
+        return names, tuple(problems)
 
     def _result(
         self, fetcher: Fetcher, store: PartStore, spec: LineSpec, target: Target
@@ -319,7 +348,10 @@ class PreparedExport:
             reused=fetcher.reused,
             last_update=fetcher.last_update,
             totals=total_tables(
-                self.listing.totals, store.blocks(spec.totals_index), fetcher.started.date()
+                self.listing.totals,
+                store.blocks(spec.totals_index),
+                fetcher.started.date(),
+                spec.names,
             ),
             started=fetcher.started,
             excess=dict(fetcher.excess),
@@ -331,6 +363,10 @@ class PreparedExport:
         )
 
 
+_UNNAMED = Text(
+    pt="Códigos sem nomes ao lado, pois {registry} não puderam ser lidos: {reason}",
+    en="Codes have no names beside them, as {registry} could not be read: {reason}",
+)
 _FROM_IN_CHAIN = Text(
     pt="--since-last substitui --from; use um dos dois.",
     en="--since-last replaces --from; use one of the two.",
@@ -442,6 +478,7 @@ def export_frames(
             format="",
             files=(),
             open_output=output.open,
+            registries=(),
         )
         result = prepared.run(client, on_progress=on_progress)
     return result, output.frames

@@ -17,7 +17,15 @@ import msgspec
 from xlbridge.client import Record
 from xlbridge.errors import UsageError
 from xlbridge.export.formats.base import LineFormat, TextTooLong, WriteValue
-from xlbridge.export.sheets import ExportColumn, MarkedDigits, Sheet, as_json, moment_suffix
+from xlbridge.export.sheets import (
+    NO_NAMES,
+    ExportColumn,
+    MarkedDigits,
+    RecordNames,
+    Sheet,
+    as_json,
+    moment_suffix,
+)
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 
@@ -110,6 +118,26 @@ class _CellCache(dict[Any, str]):
                 self.clear()
                 self.update(self._empty)
             self[value] = cell
+        return cell
+
+
+class _NameCells(_CellCache):
+    """Cells with the names of records, by their codes; empty if there is none."""
+
+    __slots__ = ("_names",)
+
+    def __init__(self, write: WriteValue, empty_cell: str, names: Mapping[str, str]) -> None:
+        super().__init__(write, empty_cell, is_text=False)
+        self._names = names
+
+    def __missing__(self, code: Any) -> str:
+        name = self._names.get(str(code), "")[:_CACHED_LENGTH]
+        cell = self._write(name) if name else self._empty[None]
+        self.width = max(self.width, len(name))
+        if len(self) >= _CACHE_SIZE:
+            self.clear()
+            self.update(self._empty)
+        self[code] = cell
         return cell
 
 
@@ -266,16 +294,46 @@ class _ColumnWriter:
         return are_numbers and joined.count("|") == len(values)
 
 
+class _NameWriter(_ColumnWriter):
+    """Writes the names of the records whose codes a column has."""
+
+    def __init__(
+        self, column: ExportColumn, index: int, line_format: LineFormat, names: Mapping[str, str]
+    ) -> None:
+        super().__init__(column, index, line_format)
+        self.cells = _NameCells(self._write, line_format.empty_cell(column), names)
+
+    def format_values(self, values: Sequence[Any]) -> tuple[str, Iterable[str] | None, str]:
+        """Return a common text, the text of each value, and another common text."""
+        types = set(map(type, values))
+        if types == _NULLS:
+            return self._empty_cell, None, ""
+        if types - _NUMBER_TYPES:
+            # Only texts and numbers are codes.
+            values = [value if type(value) in _NUMBER_TYPES else None for value in values]
+        return "", map(self.cells.__getitem__, values), ""
+
+
 _GetValues = Callable[[Mapping[str, Any]], tuple[Any, ...]]
 
 
 class SheetLines:
     """Writes the rows of one sheet as lines, straight from the values of records."""
 
-    def __init__(self, sheet: Sheet, line_format: LineFormat) -> None:
+    def __init__(
+        self,
+        sheet: Sheet,
+        line_format: LineFormat,
+        names: RecordNames = NO_NAMES,
+    ) -> None:
         self.sheet = sheet
         self._format = line_format
-        self.writers = [_ColumnWriter(c, n, line_format) for n, c in enumerate(sheet.columns)]
+        self.writers = [
+            _NameWriter(column, index, line_format, names.get(column.registry, {}))
+            if column.registry
+            else _ColumnWriter(column, index, line_format)
+            for index, column in enumerate(sheet.columns)
+        ]
         own, columns = sheet.columns[: sheet.record_columns], sheet.columns[sheet.record_columns :]
         self._own_values = _value_getter(own)
         self._values = _value_getter(columns)
@@ -322,7 +380,7 @@ class SheetLines:
         for row in self._rows(record):
             for index, (writer, value) in enumerate(zip(self.writers, row, strict=True)):
                 try:
-                    if value is not None:
+                    if value is not None and not writer.column.registry:
                         writer.write(value)
                 except TextTooLong as error:
                     return _too_long(self.sheet, row, index, error)
@@ -366,7 +424,8 @@ class Flattener:
 
     Columns of the key that a child row lacks are filled from the record around it. ``rearrange``
     moves a record's fields to where the sheets expect them. After the sheets' lines follow those
-    of ``others``, which receive the original record; None has no lines.
+    of ``others``, which receive the original record; None has no lines. ``names`` are those of
+    the records that codes stand for.
     """
 
     def __init__(
@@ -375,8 +434,9 @@ class Flattener:
         line_formats: Sequence[LineFormat],
         rearrange: Rearrange | None = None,
         others: Sequence[LinesOfRecord | None] = (),
+        names: RecordNames = NO_NAMES,
     ) -> None:
-        self._sheets = list(map(SheetLines, sheets, line_formats))
+        self._sheets = list(map(SheetLines, sheets, line_formats, repeat(names)))
         self._rearrange = rearrange
         self._others = others
 

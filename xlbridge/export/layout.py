@@ -24,12 +24,15 @@ from xlbridge.export.listing_model import Listing, children_of, columns_of
 from xlbridge.export.part_reader import LineSpec
 from xlbridge.export.record_filter import RecordFilter
 from xlbridge.export.sheets import (
+    NO_NAMES,
     ExportColumn,
+    RecordNames,
     Sheet,
     as_json,
     encode_json,
     join_child_sheet,
     naive_moment,
+    with_names,
 )
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Kind, Resource
@@ -42,7 +45,9 @@ UNKNOWN_FIELDS = "outrosCampos"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Layout of a listing's records in sheets; the other fields are those of ``ExportRequest``.
+    """Layout of a listing's records in sheets, with names beside codes if ``named``.
+
+    The other fields are those of ``ExportRequest``.
 
     Raises ``UsageError`` if it does not suit the listing.
     """
@@ -53,6 +58,7 @@ class Layout:
     keep_unknown: bool = False
     template: Resource | None = None
     settled: bool = False
+    named: bool = False
 
     def __post_init__(self) -> None:
         listing = self.listing
@@ -98,10 +104,19 @@ class Layout:
         if self.keep_unknown:
             unknown = ExportColumn(UNKNOWN_FIELDS, Kind.TEXT)
             sheets = tuple(replace(s, columns=(*s.columns, unknown)) for s in sheets)
-        return sheets if self.flat is None else join_child_sheet(sheets, self.flat)
+        if self.flat is not None:
+            sheets = join_child_sheet(sheets, self.flat)
+        return tuple(map(with_names, sheets)) if self.named else sheets
 
-    def line_spec(self, filters: Filters, line_formats: Sequence[LineFormat]) -> LineSpec:
-        """Return the conversion of answers into the lines of the sheets."""
+    def registries(self) -> list[str]:
+        """Return the registries whose names the sheets have."""
+        columns = chain.from_iterable(sheet.columns for sheet in self.sheets)
+        return list(dict.fromkeys(column.registry for column in columns if column.registry))
+
+    def line_spec(
+        self, filters: Filters, line_formats: Sequence[LineFormat], names: RecordNames = NO_NAMES
+    ) -> LineSpec:
+        """Return the conversion of answers, and ``names`` of records, into lines of the sheets."""
         listing = self.fetched
         rearrange: Rearrange | None = None
         row: ImportRow | None = None
@@ -126,6 +141,7 @@ class Layout:
             totals=listing.totals.lines if listing.totals else None,
             left_out=row.left_out if row else None,
             lists=lists,
+            names=names,
         )
 
 

@@ -21,12 +21,17 @@ from xlbridge.client.listings import (
 )
 from xlbridge.errors import RemoteRejected
 from xlbridge.export.filters import Filters
-from xlbridge.export.flatten import Flattener, LinesOfRecord, Rearrange, are_typed
+from xlbridge.export.flatten import (
+    Flattener,
+    LinesOfRecord,
+    Rearrange,
+    are_typed,
+)
 from xlbridge.export.formats.base import LineFormat
 from xlbridge.export.listing_model import Listing, ListingCall
 from xlbridge.export.part_store import Part
 from xlbridge.export.record_filter import RecordFilter
-from xlbridge.export.sheets import MarkedDigits, Sheet
+from xlbridge.export.sheets import MarkedDigits, RecordNames, Sheet
 from xlbridge.resources.remote import SeparateList, operation_named
 from xlbridge.wire import record_model
 
@@ -38,7 +43,8 @@ class LineSpec:
     """Conversion of a listing's answers into lines.
 
     After those of the ``sheets`` follow the lines of ``totals`` and of fields ``left_out``.
-    ``record_filter`` selects the records; ``lists`` are those that take calls of their own.
+    ``record_filter`` selects the records; ``lists`` are those that take calls of their own;
+    ``names`` are written beside codes.
     """
 
     shape: RecordShape
@@ -51,6 +57,7 @@ class LineSpec:
     totals: LinesOfRecord | None = None
     left_out: LinesOfRecord | None = None
     lists: Mapping[str, SeparateList] = field(default_factory=dict)
+    names: RecordNames = field(default_factory=dict)
 
     @classmethod
     def keys_only(cls, listing: Listing, filters: Filters) -> "LineSpec":
@@ -122,7 +129,9 @@ class PartReader:
         self._per_record = listing.per_record
         self._spec = spec
         others = (spec.totals, spec.left_out)
-        self._flattener = Flattener(spec.sheets, spec.line_formats, spec.rearrange, others)
+        self._flattener = Flattener(
+            spec.sheets, spec.line_formats, spec.rearrange, others, spec.names
+        )
         typed = spec.fits_typed_records and on_record is None
         self._record_type = spec.shape.record_type() if typed else None
         self._record_filter = spec.record_filter

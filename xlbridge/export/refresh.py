@@ -7,8 +7,8 @@ stays as it is.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from xlbridge.errors import UsageError
 from xlbridge.export.formats.base import (
     CELLS_AS_JSON,
     LineFormat,
+    OpenOutput,
     OutputWriter,
     Table,
     TextTooLong,
@@ -82,8 +83,9 @@ class WorkbookRefresh:
 
     def opener(
         self, listing: Listing, sheets: Sequence[Sheet], wanted: str | None
-    ) -> Callable[[Path, Sequence[Sheet]], AbstractContextManager[OutputWriter]]:
-        """Return what opens the workbook for the rows of a listing.
+    ) -> tuple[OpenOutput, Collection[str]]:
+        """Return what opens the workbook for the rows of a listing, and the registries whose names
+        it has.
 
         ``wanted`` is the name of the sheet or table, None to find it by its header. Raises
         ``UsageError`` if there is none, or several, or its rows cannot be replaced.
@@ -100,7 +102,7 @@ class WorkbookRefresh:
             absent = [
                 column.title
                 for index, column in enumerate(place.sheet.columns)
-                if index not in place.columns.values()
+                if index not in place.columns.values() and not column.registry
             ]
             if absent:
                 self.remarks[
@@ -118,7 +120,13 @@ class WorkbookRefresh:
         def opened(_path: Path, _sheets: Sequence[Sheet]) -> Iterator[OutputWriter]:
             yield _Refreshing(self, partial(self._places, listing, sheets, wanted))
 
-        return opened
+        registries = {
+            registry
+            for place in places
+            for index in place.columns.values()
+            if (registry := place.sheet.columns[index].registry)
+        }
+        return opened, registries
 
     def replace_rows(self, place: _Place, table: Table) -> None:
         """Replace the rows of a place by those of a listing's sheet."""

@@ -38,6 +38,7 @@ class ExportResult:
     files, None if none were wanted. ``zones`` are the time zones of each column's times;
     ``as_text`` has the first value of each column whose values are not all of the documented type,
     ``formulas`` the first text of each that a spreadsheet program would evaluate;
+    ``unnamed`` says which names beside codes could not be read.
     ``left_out`` counts the filled fields for which an import sheet has no column, ``unknown`` names
     those that the interface does not describe and that were left out. ``excess`` counts
     by filter the removed records that the system should not have sent; ``inferred_values`` are the
@@ -67,6 +68,7 @@ class ExportResult:
     zones: Mapping[str, Sequence[str]] = field(default_factory=dict)
     as_text: Mapping[str, str] = field(default_factory=dict)
     formulas: Mapping[str, str] = field(default_factory=dict)
+    unnamed: Sequence[Text] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     unknown: Sequence[str] = ()
     excess: Mapping[str, int] = field(default_factory=dict)
@@ -113,6 +115,7 @@ class ExportResult:
             shown = _first_keys(self.future[:SHOWN_KEYS], count)
             remarks.append(_FUTURE.format(n=count, keys=shown))
         remarks += (_EXCESS.format(name=name, n=n) for name, n in self.excess.items())
+        remarks += self.unnamed
         if self.left_out:
             fields = ", ".join(f"{name} ({n})" for name, n in self.left_out.items())
             remarks.append(_LEFT_OUT.format(fields=fields))
@@ -223,6 +226,7 @@ class ExportResult:
                     ],
                 }
                 for table in self.totals
+                if table.others is None
             ],
         }
 
@@ -246,14 +250,20 @@ def _total_table(totals: TotalTable, amount: str) -> Table:
         # The label of an amount without a date is a dash.
         year, hyphen, month = total.label.partition("-")
         label: Value = f"{month}/{year}" if totals.by_month and hyphen else total.label
+        if total.name:
+            label = f"{total.label} – {total.name}"
         tone = Tone.PLAIN
         if totals.by_week and hyphen:
             is_overdue = total.label in OVERDUE
             tone = Tone.OPEN if is_overdue else Tone.PLAIN
             label = OVERDUE[total.label] if is_overdue else _week_text(total.label)
         lines.append(Line((label, total.rows, total.amount), tone))
-    rows = sum(total.rows for total in totals.totals)
-    sums = Decimal(sum(total.amount for total in totals.totals))
+    every = totals.totals
+    if (others := totals.others) is not None:
+        every = (*every, others)
+        lines.append(Line((_OTHERS.format(n=int(others.label)), others.rows, others.amount)))
+    rows = sum(total.rows for total in every)
+    sums = Decimal(sum(total.amount for total in every))
     return Table(
         sheet=COVER_SHEET,
         headings=(
@@ -270,6 +280,7 @@ def _week_text(monday: str) -> Text:
     return _WEEK.format(day=f"{date.fromisoformat(monday):%d/%m/%Y}")
 
 
+_OTHERS = Text(pt="outros ({n})", en="others ({n})")
 _WEEK = Text(pt="semana de {day}", en="week of {day}")
 
 

@@ -15,6 +15,7 @@ from decimal import Decimal
 from functools import lru_cache
 from itertools import chain
 from math import isfinite
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -22,7 +23,8 @@ from xlbridge import titles
 from xlbridge.client import Record
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
-from xlbridge.resources.names import field_title
+from xlbridge.resources.names import coded_title, field_title, registry_of
+from xlbridge.resources.references import REFERENCES
 
 Cell = str | bool | list[str] | None
 """Content of a cell between an answer and a file.
@@ -32,6 +34,15 @@ exponent, or a date in ISO 8601 with its fraction and time zone. Formats without
 several texts as one, one per line.
 """
 
+RecordNames = Mapping[str, Mapping[str, str]]
+"""Names of records by registry and code."""
+
+NO_NAMES: RecordNames = MappingProxyType({})
+
+_NAME_OF = Text(pt="{title} (nome)", en="{title} (name)")
+_NAME_SUFFIX = ".nome"
+"""End of the name of a column with names of records, which is no field."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExportColumn:
@@ -39,7 +50,8 @@ class ExportColumn:
 
     ``source`` is the record's field, if its name differs. ``is_list``: the field is a list of
     texts, which share one cell; ``is_secret``: it is an address whose query grants access, so that
-    it is written without the query.
+    it is written without the query. ``registry``: the cells are the names of that registry's
+    records, by the codes in the field.
     """
 
     name: str
@@ -47,6 +59,7 @@ class ExportColumn:
     is_list: bool = False
     is_secret: bool = False
     source: str = ""
+    registry: str = ""
 
     @property
     def field(self) -> str:
@@ -56,6 +69,9 @@ class ExportColumn:
     @property
     def title(self) -> str:
         """The title for people, in the active language."""
+        if self.registry:
+            title = coded_title(self.name.removesuffix(_NAME_SUFFIX))
+            return str(_NAME_OF.format(title=title))
         return str(field_title(self.name))
 
 
@@ -112,6 +128,45 @@ def join_child_sheet(sheets: tuple[Sheet, ...], child: str) -> tuple[Sheet, ...]
     )
 
 
+_OWN_NAMES = {
+    "nomeDoCliente": "cliente",
+    **{one.label: name for name, one in REFERENCES.items() if one.label != "nomeComercial"},
+}
+"""Registries whose records are named in a field of other records beside their codes."""
+
+
+def with_names(sheet: Sheet) -> Sheet:
+    """Return the sheet with a column of names after each code of a registry.
+
+    There is none where the record has the name itself, nor for keys of the record around a row.
+    """
+    fields = [column.field for column in sheet.columns]
+    named = {_OWN_NAMES[name] for name in fields if name in _OWN_NAMES}
+    if "nomeComercial" in fields:
+        return sheet  # a registry of its own
+    columns: list[ExportColumn] = []
+    own_columns = sheet.record_columns
+    for index, column in enumerate(sheet.columns):
+        columns.append(column)
+        registry = registry_of(column.field)
+        is_key = sheet.within and not sheet.is_joined and column.name in sheet.key
+        if registry is None or is_key:
+            continue
+        if registry in named:
+            named.remove(registry)
+            continue
+        columns.append(
+            ExportColumn(
+                f"{column.name}{_NAME_SUFFIX}",
+                Kind.TEXT,
+                source=column.field,
+                registry=registry,
+            )
+        )
+        own_columns += index < sheet.record_columns
+    return replace(sheet, columns=tuple(columns), record_columns=own_columns)
+
+
 _DAY, _MONTH = slice(0, 10), slice(0, 7)
 _MONTH_START = re.compile(r"[0-9]{4}-[0-9]{2}").match
 
@@ -123,29 +178,37 @@ _NO_NUMBER = "?"
 class TotalsSpec:
     """Control totals of a listing: sums of ``amount`` in one of its sheets.
 
-    Totals are by month of ``due``, by ``branch``, and by the first of ``situations`` that is true;
-    the record provides the branch that the sheet's rows lack. With ``is_open`` amounts are to be
-    paid when due: totals are also by week, and by the days for which they are overdue.
+    Totals are by month of ``due``, by ``branch``, by the first of ``situations`` that is true, and
+    of each ``party``, which the record may name in ``party_name``; the record provides what the
+    sheet's rows lack. With ``is_open`` amounts are to be paid when due: totals are also by week,
+    and by the days for which they are overdue.
     """
 
     amount: str
     sheet: str | None = None
     due: str | None = None
     branch: str | None = "codigoDaFilial"
+    party: str = ""
+    party_name: str = ""
     situations: tuple[str, ...] = ()
     is_open: bool = False
 
     def lines(self, record: Record) -> list[str]:
         """Return a record's lines for ``total_tables``.
 
-        Each is a JSON list of day, branch and situation, a tab, and the amount.
+        Each is a JSON list of day, branch and situation, one of the party and its name, and the
+        amount, with tabs between them.
         """
         parts = [record] if self.sheet is None else record.get(self.sheet) or ()
         situation = next((name for name in self.situations if record.get(name) is True), None)
+        name = record.get(self.party_name)
+        name = name if isinstance(name, str) else ""
         lines = []
         for part in parts:
             branch = part.get(self.branch or "")
             branch = record.get(self.branch or "") if branch is None else branch
+            party = part.get(self.party)
+            party = record.get(self.party) if party is None else party
             day = part.get(self.due or "")
             day = day[_DAY] if isinstance(day, str) and _MONTH_START(day) else None
             labels = _encode_labels(day, None if branch is None else str(branch), situation)
@@ -155,31 +218,38 @@ class TotalsSpec:
                     amount = _read_number(amount)
                 except UnexpectedValue:
                     amount = _NO_NUMBER
-            lines.append(f"{labels}\t{amount}\n")
+            named = _encode_labels(None if party is None else str(party), name)
+            lines.append(f"{labels}\t{named}\t{amount}\n")
         return lines
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """Number of rows with a label, and the sum of their amounts."""
+    """Number of rows with a label, and the sum of their amounts.
+
+    ``name`` is that of the record whose code is the label.
+    """
 
     label: str
     rows: int
     amount: Decimal
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TotalTable:
-    """Control totals by month, branch, situation or due week.
+    """Control totals by month, branch, situation, due week or party.
 
-    With ``by_month`` the labels are months, such as ``2026-10``; with ``by_week`` keys of
-    ``OVERDUE`` and the Mondays of weeks.
+    ``others`` are those that the largest amounts leave out, None if there are none. With
+    ``by_month`` the labels are months, such as ``2026-10``; with ``by_week`` keys of ``OVERDUE``
+    and the Mondays of weeks.
     """
 
     title: Text
     totals: tuple[Total, ...]
     by_month: bool
     by_week: bool = False
+    others: Total | None = None
 
 
 _OVERDUE_SINCE = Text(pt="vencidas há {days} dias", en="overdue {days} days")
@@ -206,10 +276,10 @@ def _due_label(day: str | None, today: date) -> str | None:
 
 
 def total_tables(
-    totals: TotalsSpec | None, blocks: Iterable[bytes], today: date
+    totals: TotalsSpec | None, blocks: Iterable[bytes], today: date, names: RecordNames = NO_NAMES
 ) -> tuple[TotalTable, ...]:
-    """Sum the lines of ``TotalsSpec.lines`` by month, branch and situation, as far as known, and
-    open ones by due week as of ``today``.
+    """Sum the lines of ``TotalsSpec.lines`` by month, branch and situation, as far as known, open
+    ones by due week as of ``today``, and the largest parties.
 
     There are no totals if an amount is not a number.
     """
@@ -225,12 +295,15 @@ def total_tables(
         defaultdict(lambda: (0, Decimal(0))) for _ in headings
     ]
     by_labels: dict[bytes, tuple[int, Decimal]] = defaultdict(lambda: (0, Decimal(0)))
+    by_party: dict[bytes, tuple[int, Decimal]] = defaultdict(lambda: (0, Decimal(0)))
     for line in chain.from_iterable(block.splitlines() for block in blocks):
-        labels, _, digits = line.rpartition(b"\t")
+        labels, party, digits = line.split(b"\t")
         if digits == _NO_NUMBER.encode():
             return ()
-        count, so_far = by_labels[labels]
-        by_labels[labels] = (count + 1, so_far + Decimal(digits.decode()))
+        amount = Decimal(digits.decode())
+        for sums_of, key in ((by_labels, labels), (by_party, party)):
+            count, so_far = sums_of[key]
+            sums_of[key] = (count + 1, so_far + amount)
     for encoded, (count, amount) in by_labels.items():
         day, branch, situation = json.loads(encoded)
         month = None if day is None else day[_MONTH]
@@ -238,16 +311,49 @@ def total_tables(
         for table, label in zip(sums, (month, branch, situation, due), strict=True):
             rows, so_far = table[label or "–"]
             table[label or "–"] = (rows + count, so_far + amount)
-    return tuple(
+    branches = names.get("filial", {})
+    tables = [
         TotalTable(
             title,
-            tuple(Total(label, *table[label]) for label in sorted(table, key=_label_order)),
+            tuple(
+                Total(label, *table[label], branches.get(label, "") if table is sums[1] else "")
+                for label in sorted(table, key=_label_order)
+            ),
             by_month=table is sums[0],
             by_week=table is sums[-1],
         )
         for title, table in zip(headings, sums, strict=True)
         if set(table) - {"–"}
+    ]
+    if totals.party:
+        tables.append(_largest_parties(totals.party, by_party, names))
+    return tuple(tables)
+
+
+_MOST_PARTIES = 10
+_LARGEST = Text(pt="{title}: os {n} maiores", en="{title}: the {n} largest")
+
+
+def _largest_parties(
+    field: str, sums: Mapping[bytes, tuple[int, Decimal]], names: RecordNames
+) -> TotalTable:
+    """Return the totals of the parties with the largest amounts, and of all others together."""
+    named = names.get(registry_of(field) or "", {})
+    ordered = sorted(sums.items(), key=lambda one: (-one[1][1], one[0]))
+    totals = []
+    for encoded, (count, amount) in ordered[:_MOST_PARTIES]:
+        code, name = json.loads(encoded)
+        totals.append(Total(code or "–", count, amount, named.get(code, name)))
+    rest = [total for _, total in ordered[_MOST_PARTIES:]]
+    others = Total(
+        str(len(rest)),
+        sum(count for count, _ in rest),
+        Decimal(sum(amount for _, amount in rest)),
     )
+    title = coded_title(field)
+    if rest:
+        title = _LARGEST.format(title=title, n=len(totals))
+    return TotalTable(title, tuple(totals), by_month=False, others=others if rest else None)
 
 
 def _label_order(label: str) -> tuple[int, str]:

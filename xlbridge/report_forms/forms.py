@@ -229,8 +229,15 @@ def _shortened(table: Table, complete: Text | None) -> tuple[Sequence[Line], Tex
 
 
 def _page_cells(table: Table, line: Line) -> Iterator[tuple[Text, str, str]]:
-    """Yield the cells of a line: label on narrow screens, text, CSS classes."""
-    for heading, value in zip(table.headings, line.values, strict=True):
+    """Yield the cells of a line: label on narrow screens, text, CSS classes.
+
+    The texts below a line are in its last cell.
+    """
+    *values, last = line.values
+    if line.below:
+        texts = [value_text(last), *(str(text).strip() for text in line.below)]
+        last = "\n".join(texts)
+    for heading, value in zip(table.headings, (*values, last), strict=True):
         classes = {
             "number": isinstance(value, int | Decimal),
             "alarm": heading.alarming and bool(value),

@@ -78,7 +78,8 @@ class Table:
     sheet's name is the title, and in text there is none. Text shows at most ``most`` lines, and
     a table that is ``aligned`` in columns below its headings. ``omitted`` counts the lines that
     ``cut`` has left out. On pages the columns ``bars`` are a picture too: a bar for each line, with
-    a part for each column, or with ``shares`` its share of the line.
+    a part for each column, or with ``shares`` its share of the line. A table that people fill in
+    ``by_hand`` has high lines in a workbook; each of its columns takes that many of the sheet's.
     """
 
     sheet: Text
@@ -92,6 +93,7 @@ class Table:
     omitted: int = 0
     bars: Sequence[int] = ()
     shares: bool = False
+    by_hand: Sequence[int] = ()
 
     @property
     def picture(self) -> "Element | None":

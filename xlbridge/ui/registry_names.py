@@ -10,12 +10,13 @@ from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
+from xlbridge.client.registries import Registries
 from xlbridge.errors import XlbridgeError
 from xlbridge.files import write_private
 from xlbridge.resources import Catalogue, Column, strip_accents
 from xlbridge.resources.references import REFERENCES
 from xlbridge.ui.environment import PageConnection
-from xlbridge.upload.lookup import OnlineCheck, Registries
+from xlbridge.upload.lookup import OnlineCheck
 from xlbridge.validation.mapping import MappingProposal
 from xlbridge.workbook.read import SheetCells
 

@@ -113,8 +113,8 @@ class Uploads:
 
     @cached_property
     def _links(self) -> "LinkResolver":
+        from xlbridge.client.registries import Registries
         from xlbridge.upload.lookup.links import LinkResolver
-        from xlbridge.upload.lookup.registry_cache import Registries
         from xlbridge.upload.results.status_copy import SheetCodes
 
         codes = SheetCodes(self._context, self._client)

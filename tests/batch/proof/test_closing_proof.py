@@ -36,7 +36,8 @@ from xlbridge.wire.imports import IMPORT
 
 
 def table(proof: Proof, resource: str, by: str) -> TotalTable:
-    (found,) = [t for t in proof.totals if t.resource == resource and str(t.by) == by]
+    title = load_catalogue()[resource].title
+    (found,) = [t for t in proof.totals if t.resource == title and str(t.by) == by]
     return found
 
 
@@ -64,11 +65,13 @@ def test_rows_stored_as_sent_are_all_accounted_for(bench: Bench) -> None:
         "2026-10-31": (3, "5.30", "5.30", "0.00"),
         "2026-11-05": (1, "1234567.89", "1234567.89", "0.00"),
     }
-    assert sums(table(proof, "contasreceber", "Client code")) == {
+    assert sums(table(proof, "contasreceber", "Client")) == {
         str(ana): (2, "0.30", "0.30", "0.00"),
         str(rui): (2, "1234572.89", "1234572.89", "0.00"),
     }
-    total = table(proof, "contasreceber", "Branch code").sum
+    of_clients = table(proof, "contasreceber", "Client")
+    assert of_clients.names.keys() == {total.label for total in of_clients.totals}
+    total = table(proof, "contasreceber", "Branch").sum
     assert (total.amount, total.found) == (Decimal("1234573.19"), Decimal("1234573.19"))
     assert all(total.agrees for t in proof.totals for total in t.totals)
 
@@ -161,7 +164,7 @@ def test_many_rows_are_read_back_from_whole_listings(
     assert [(cell.sent, cell.found) for cell in proof.cells] == [("0.07", "9.99")]
     assert [row.key for row in proof.rows] == [{"idws": f"{ana}-8"}]
     assert len(proxy.seen) < 10
-    total = table(proof, "contasreceber", "Client code").sum
+    total = table(proof, "contasreceber", "Client").sum
     assert (total.amount, total.difference) == (Decimal("24.15"), Decimal("9.84"))
 
 
@@ -177,7 +180,7 @@ def test_a_row_in_doubt_is_reported_with_the_records_found(bench: Bench, proxy: 
     assert proof.counts.unknown == 1
     (doubt,) = proof.rows
     assert (doubt.state, doubt.location.row) == (OpenReason.UNKNOWN, 2)
-    assert table(proof, "contasreceber", "Client code").sum.amount == 8
+    assert table(proof, "contasreceber", "Client").sum.amount == 8
 
 
 def test_what_a_stopped_upload_has_written_is_accepted_and_the_rest_in_doubt(
@@ -224,9 +227,9 @@ def test_rows_that_cannot_be_read_back_have_a_reason(bench: Bench) -> None:
         ("nota-fiscal-servico", 2),
         ("contasreceber", 1),
     ]
-    notes = table(proof, "nota-fiscal-servico", "Branch code").sum
+    notes = table(proof, "nota-fiscal-servico", "Branch").sum
     assert (notes.amount, notes.unread, notes.found, notes.difference) == (3000, 3000, 0, 0)
-    titles = table(proof, "contasreceber", "Branch code").sum
+    titles = table(proof, "contasreceber", "Branch").sum
     assert (titles.amount, titles.unread, titles.found, titles.difference) == (15, 7, 8, 0)
 
 
@@ -237,7 +240,7 @@ def test_records_without_a_key_are_read_back_by_the_numbers_that_the_system_gave
     bench.send("notas", bench.write("notas.xlsx", "nota-fiscal-servico", *notes), mode="records")
     proof = bench.prove()
     assert proof.counts == ProofCounts(read=2, accepted=2, same=2)
-    found = table(proof, "nota-fiscal-servico", "Branch code").sum
+    found = table(proof, "nota-fiscal-servico", "Branch").sum
     assert (found.amount, found.unread, found.found, found.difference) == (80, 0, 80, 0)
 
 
@@ -342,9 +345,9 @@ def test_an_own_resource_is_proven_by_its_schema_file(
     row = title_row(ana, "OWN-1", 12.34, OCTOBER)
     mine.send("receber", mine.write("r.xlsx", "contasreceber", row))
     proof = mine.prove()
-    (untold,) = table(proof, "contasreceber", "Cost centre code").totals
+    (untold,) = table(proof, "contasreceber", "Cost centre").totals
     assert (untold.label, untold.amount, untold.found) == ("01.001", Decimal("12.34"), None)
-    assert table(proof, "contasreceber", "Client code").sum.found == Decimal("12.34")
+    assert table(proof, "contasreceber", "Client").sum.found == Decimal("12.34")
     assert [t for t in proof.totals if t.by_month] == []
 
 

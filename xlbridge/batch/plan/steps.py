@@ -157,6 +157,7 @@ class ExportStep(
     as_template: Uses the layout of this resource's import sheet.
     settled: Settled titles may be written into an import sheet.
     headers: Headers of an .xlsx: titles for people (default), or the system's names.
+    codes_only: Codes only, without the names of clients, branches and others beside them.
     manifest: The path of the manifest.
     """
 
@@ -170,6 +171,7 @@ class ExportStep(
     as_template: Name | None = None
     settled: bool = False
     headers: Headers | None = None
+    codes_only: bool = False
     manifest: Name | None = None
     filters: Annotated[Filters, NOT_IN_FILES] = Filters()
 

@@ -42,10 +42,14 @@ from xlbridge.batch.proof.read_back import (
 )
 from xlbridge.batch.status import StepOverview
 from xlbridge.client import Client
+from xlbridge.client.registries import Registries
+from xlbridge.errors import XlbridgeError
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.record_rows import row_text
 from xlbridge.resources import Catalogue, Column, Kind, Resource
+from xlbridge.resources.names import coded_title
+from xlbridge.resources.references import REFERENCES
 from xlbridge.upload import Journal, State, UploadContext
 from xlbridge.upload.lookup import FoundRecord
 from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
@@ -95,20 +99,38 @@ _BY_DAY = Text(pt="{title}, por dia", en="{title}, by day")
 _ZERO = Decimal(0)
 
 
-def total_tables(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[TotalTable]:
+def _names(registries: Registries, column: Column) -> Mapping[str, str]:
+    """Return the names of the records whose codes a column has, none if they cannot be read."""
+    if column.references is None:
+        return {}
+    try:
+        return registries.names(REFERENCES[column.references])
+    except XlbridgeError:
+        return {}
+
+
+def total_tables(
+    resource: Resource, rows: Sequence[ReadBackRow], registries: Registries
+) -> Iterator[TotalTable]:
     """Yield the tables of a resource's control totals over its accepted rows, exact to the cent.
 
     Records are counted under the label that the system has. If the cell was sent empty, they stay
     under the empty label, as the system's value is not compared.
     """
-    for index, name in enumerate(resource.totals.by):
-        column = resource.by_name[name]
+    columns = [(at, resource.by_name[name]) for at, name in enumerate(resource.totals.by)]
+    # Months and branches first: there are fewer of them than of clients.
+    columns.sort(key=lambda one: (one[1].kind is not Kind.DATE, one[1].references != "filial"))
+    for index, column in columns:
         if column.kind is Kind.DATE:
             by_month = titles.BY_MONTH.format(title=column.title)
             yield _total_table(resource, column, by_month, rows, index, _MONTH_LENGTH)
             yield _total_table(resource, column, _BY_DAY.format(title=column.title), rows, index)
         else:
-            yield _total_table(resource, column, column.title, rows, index)
+            title = coded_title(column.name) if column.references else column.title
+            table = _total_table(resource, column, title, rows, index)
+            names = _names(registries, column)
+            labels = [total.label for total in table.totals if total.label in names]
+            yield replace(table, names={label: names[label] for label in labels if label})
 
 
 def _total_table(
@@ -143,7 +165,7 @@ def _total_table(
     texts = sorted(one for one in sums if one is not None and not one.isdecimal())
     labels = (*numbers, *texts, *(sums.keys() & {None}))
     return TotalTable(
-        resource=resource.name,
+        resource=resource.title,
         by=by,
         kind=column.kind,
         by_month=length is not None,
@@ -480,6 +502,7 @@ def build_proof(
         if not file.counts.adds_up:
             counts = asdict(file.counts)
             breaches.append(_DOES_NOT_ADD_UP.format(file=file.file.path.name, **counts))
+    registries = Registries(client)
     accepted = [(r, [row for row in rows if row.accepted]) for r, rows in by_resource]
     address = urlsplit(client.target.base_url)
     return Proof(
@@ -494,7 +517,9 @@ def build_proof(
         steps={step: [file for file in proven if file.step == step] for step in steps},
         exports=tuple(exports),
         resources=tuple(summarize_resource(r, rows) for r, rows in accepted if rows),
-        totals=tuple(table for r, rows in accepted if rows for table in total_tables(r, rows)),
+        totals=tuple(
+            table for r, rows in accepted if rows for table in total_tables(r, rows, registries)
+        ),
         cells=tuple(cell_differences(rows_in_order, context.catalogue)),
         rows=tuple(open_rows(rows_in_order)),
         refused=tuple(

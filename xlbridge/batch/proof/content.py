@@ -480,7 +480,7 @@ def _total_tables(proof: Proof) -> Iterator[Table]:
         )
         counts = (_ACCEPTED_ROWS, _UNREAD_ROWS, _FOUND_ROWS, _ROWS_DIFFERENCE)
         amounts = () if table.amount is None else (_SENT, _UNREAD, _FOUND, _DIFFERENCE)
-        headings = (Heading(table.by, 22), *counts, *amounts)
+        headings = (Heading(table.by, 42 if table.names else 22), *counts, *amounts)
         lines = []
         for total in (*table.totals, table.sum):
             label: Value = _EMPTY
@@ -490,6 +490,8 @@ def _total_tables(proof: Proof) -> Iterator[Table]:
                 label = f"{total.label[5:7]}/{total.label[:4]}"
             elif total.label is not None:
                 label = typed_value(table.kind, total.label)
+                if name := table.names.get(total.label):
+                    label = f"{total.label} – {name}"
             values: tuple[Value, ...] = (label, total.rows, total.unread_rows)
             values += (total.found_rows, total.rows_difference)
             if table.amount is not None:
@@ -612,6 +614,7 @@ def _signature_table() -> Table:
             )
         ),
         lines=[Line((role, None, None, None)) for role in _SIGNING],
+        by_hand=(1, 1, 2, 3),
     )
 
 

@@ -235,16 +235,18 @@ class Total:
 class TotalTable:
     """Control totals of a resource's rows by one column; ``amount`` is None if rows are counted.
 
-    ``kind`` is that of the labels; with ``by_month`` they are the months of dates.
+    ``kind`` is that of the labels; with ``by_month`` they are the months of dates. ``names`` are
+    those of the records whose codes the labels are.
     """
 
-    resource: str
+    resource: Text
     by: Text
     kind: Kind
     by_month: bool
     amount: Text | None
     totals: tuple[Total, ...]
     sum: Total
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def by_day(self) -> bool:

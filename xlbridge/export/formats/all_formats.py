@@ -49,7 +49,8 @@ FORMATS: Mapping[str, OpenOutput] = {
 class OutputFile:
     """File that an export writes; the format defaults to that of the extension.
 
-    Only workbooks have titles as ``headers``; they are the default there.
+    Only workbooks have titles as ``headers``; they are the default there. Sheets with titles have
+    names beside codes, too, unless they have ``codes_only``.
     """
 
     CSV_DIALECTS: ClassVar = tuple(CSV_DIALECTS)
@@ -58,6 +59,7 @@ class OutputFile:
     format: str | None = None
     csv_dialect: str | None = None
     headers: Headers | None = None
+    codes_only: bool = False
 
     def require_writable(self) -> None:
         """Raise ``UsageError`` if the file is a folder, or its folder does not exist."""

@@ -24,7 +24,7 @@ import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-from xlbridge import __version__
+from xlbridge import __version__, titles
 from xlbridge.errors import UsageError
 from xlbridge.export.formats.base import (
     CELLS_AS_JSON,
@@ -94,14 +94,56 @@ class _Worksheet:
     """Worksheet with some or all rows of a table."""
 
     name: str
+    number: int
     table: Table
     rows: CompressedRows
 
+    @property
+    def last_row(self) -> int:
+        """Excel's number of the last row of data; a table has at least one."""
+        return max(self.rows.rows, 1) + 1
+
     def with_range(self, content: bytes) -> bytes:
         """Return a part of the workbook with the range of all rows."""
-        columns = len(self.table.sheet.columns)
-        corner = cell_address(max(self.rows.rows, 1) + 1, columns - 1)
-        return _TABLE_RANGE.sub(b' ref="A1:%s"' % corner.encode(), content)
+
+        def corrected(found: re.Match[bytes]) -> bytes:
+            row = self.last_row + (found["row"] == b"%d" % _TOTALS_ROW)
+            return b' ref="A1:%s%d"' % (found["column"], row)
+
+        return _TABLE_RANGE.sub(corrected, content)
+
+    def around_rows(self, content: bytes) -> tuple[bytes, bytes]:
+        """Return what a worksheet has before and after the rows of data."""
+        before, after = self.with_range(content).split(_END_OF_ROWS)
+        before, mark, totals = before.partition(b'<row r="%d"' % _TOTALS_ROW)
+        # Programs calculate on opening: a sum that was not calculated is better than a wrong one.
+        totals = (mark + totals).replace(b"</f><v>0</v>", b"</f>")
+        totals = _SUMMED_COLUMN.sub(self._formula, totals)
+        totals = _AT_TOTALS_ROW.sub(rb'r="\g<1>%d"' % (self.last_row + 1), totals)
+        return before, totals + _END_OF_ROWS + after
+
+    @property
+    def table_name(self) -> str:
+        """Name of the table, for formulas."""
+        return f"tabela_{self.number}_{re.sub(r'[^A-Za-z0-9]', '_', self.name)}"
+
+    def _formula(self, found: re.Match[bytes]) -> bytes:
+        """Return the sum of a column with the table's name, which LibreOffice needs."""
+        column = found["title"].decode()
+        if not re.fullmatch(r"[\w ]+", column):
+            column = f"[{column}]"
+        return f"SUBTOTAL(109,{self.table_name}[{column}])".encode()
+
+
+def summed_columns(sheet: Sheet, headers: Headers) -> list[int]:
+    """Return the indexes of the columns with a sum below them: amounts, in sheets for people."""
+    if headers == "names":
+        return []
+    return [
+        index
+        for index, column in enumerate(sheet.columns)
+        if index and column.kind is Kind.MONEY and "unit" not in column.name.casefold()
+    ]
 
 
 @cache
@@ -129,8 +171,8 @@ def _workbook_without_rows(
         sheet: Worksheet = book.add_worksheet(str(COVER_SHEET))
         _add_styles(book, sheet)
         header = book.add_format({"bold": True, "text_wrap": True, "valign": "top"})
-        for number, part in enumerate(data, start=1):
-            _add_data_sheet(book, part, number, header, headers)
+        for part in data:
+            _add_data_sheet(book, part, header, headers)
         write_cover(book, sheet, cover)
     if _styles_in(content) != style_ids():
         raise AssertionError("the styles' numbers differ from those in the rows")
@@ -158,7 +200,7 @@ def _styles_in(content: BytesIO) -> dict[CellStyle, str]:
 
 
 def _add_data_sheet(
-    book: xlsxwriter.Workbook, data: _Worksheet, number: int, header: Format, headers: Headers
+    book: xlsxwriter.Workbook, data: _Worksheet, header: Format, headers: Headers
 ) -> None:
     sheet = data.table.sheet
     worksheet: Worksheet = book.add_worksheet(data.name)
@@ -176,15 +218,24 @@ def _add_data_sheet(
         if titled:
             worksheet.write_comment(0, index, column.name)
     worksheet.set_row(0, 2 * style.LINE_HEIGHT if titled else None)
+    columns: list[dict[str, Any]] = [{"header": text, "header_format": header} for text in texts]
+    summed = summed_columns(sheet, headers)
+    for index in summed:
+        amount = book.add_format({"num_format": style.NUMBER_FORMATS[Kind.MONEY], "bold": True})
+        columns[index] |= {"total_function": "sum", "format": amount}
+    if summed:
+        columns[0] |= {"total_string": str(titles.TOTAL)}
     worksheet.add_table(
         0,
         0,
-        1,  # corrected by with_range, as xlsxwriter stores data for each row
+        # corrected by with_range, as xlsxwriter stores data for each row
+        _TOTALS_ROW - 1 if summed else 1,
         len(sheet.columns) - 1,
         {
-            "name": f"tabela_{number}_{re.sub(r'[^A-Za-z0-9]', '_', data.name)}",
+            "name": data.table_name,
             "style": _TABLE_STYLE,
-            "columns": [{"header": text, "header_format": header} for text in texts],
+            "columns": columns,
+            "total_row": bool(summed),
         },
     )
     # Print across several pages in a readable size, with header and key on each.
@@ -198,7 +249,11 @@ def _add_data_sheet(
 _MAX_NAME_LENGTH = 31
 _MAX_SIZE_IN_MEMORY = 2**18
 _DATA_MEMBER = re.compile(r"xl/(worksheets/sheet(?P<sheet>\d+)|tables/table(?P<table>\d+))\.xml")
-_TABLE_RANGE = re.compile(rb' ref="A1:[A-Z]+[12]"')
+_TOTALS_ROW = 3
+"""Excel's number of the totals row in a table without data."""
+_TABLE_RANGE = re.compile(rb' ref="A1:(?P<column>[A-Z]+)(?P<row>[123])"')
+_SUMMED_COLUMN = re.compile(rb"SUBTOTAL\(109,\[(?P<title>[^<]*)\]\)")
+_AT_TOTALS_ROW = re.compile(rb'\br="([A-Z]*)%d"' % _TOTALS_ROW)
 _END_OF_ROWS = b"</sheetData>"
 
 
@@ -207,7 +262,7 @@ def open_xlsx(
     path: Path,
     sheets: Sequence[Sheet],
     rows_per_sheet: int = MAX_ROWS,
-    headers: Headers = "titles",
+    headers: Headers = "names",
 ) -> Iterator[OutputWriter]:
     """Open a workbook; rows beyond ``rows_per_sheet`` go to ``name (2)``, ``name (3)`` and so on.
 
@@ -221,7 +276,12 @@ def open_xlsx(
             )
 
         output = _XlsxOutput(
-            temporary, sheets, lambda: TableRows(rows_per_sheet - 1, new_file), headers
+            temporary,
+            sheets,
+            lambda sheet: TableRows(
+                rows_per_sheet - (2 if summed_columns(sheet, headers) else 1), new_file
+            ),
+            headers,
         )
         # Entered last, so that the thread ends before its files are closed.
         opened.enter_context(closing(output))
@@ -233,14 +293,14 @@ class _XlsxOutput(OutputWriter):
         self,
         path: Path,
         sheets: Sequence[Sheet],
-        new_rows: Callable[[], TableRows],
+        new_rows: Callable[[Sheet], TableRows],
         headers: Headers,
     ) -> None:
         self._headers = headers
         self._path = path
         self._listing = sheets[0].name
         self._new_rows = new_rows
-        self._rows = [new_rows() for _ in sheets]
+        self._rows = list(map(new_rows, sheets))
         self._executor = ThreadPoolExecutor(1)
 
     def line_format(self, sheet: Sheet) -> LineFormat:
@@ -259,12 +319,12 @@ class _XlsxOutput(OutputWriter):
             if rows.files and rows.files == table.files:
                 rows.wait()
             else:  # some were replaced since
-                final = self._new_rows()
+                final = self._new_rows(table.sheet)
                 final.add(table.blocks)
             for number, part in enumerate(final.sheets, start=1):
                 suffix = f" ({number})" if number > 1 else ""
                 name = table.sheet.name[: _MAX_NAME_LENGTH - len(suffix)] + suffix
-                data.append(_Worksheet(name, table, part))
+                data.append(_Worksheet(name, len(data) + 1, table, part))
         without_rows = _workbook_without_rows(self._listing, cover, system, data, self._headers)
         with (
             ZipFile(without_rows) as frame,
@@ -280,8 +340,8 @@ class _XlsxOutput(OutputWriter):
                     archive.writestr(name, data[int(match["table"]) - 1].with_range(content))
                 else:
                     sheet = data[int(match["sheet"]) - 2]
-                    before, after = sheet.with_range(content).split(_END_OF_ROWS)
-                    sheet.rows.write(archive, output, name, before, _END_OF_ROWS + after)
+                    before, after = sheet.around_rows(content)
+                    sheet.rows.write(archive, output, name, before, after)
 
 
 _NUMBER_WIDTH = 24

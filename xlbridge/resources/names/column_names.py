@@ -53,6 +53,32 @@ def number_title(name: str) -> Text:
     return Text(pt=f"{title.pt} (do sistema)", en=f"{title.en} (the system's)")
 
 
+_OF_A_CODE = re.compile(r"^(?:Código|Id) d[aeo] | (?:code|id)$")
+"""What the title of a code has beside the thing that it stands for."""
+
+
+def coded_title(code: str) -> Text:
+    """Return the title of what the codes in a field stand for: client, branch."""
+    title = field_title(code)
+    pt, en = (_OF_A_CODE.sub("", text) for text in (title.pt, title.en))
+    return Text(pt=f"{pt[:1].upper()}{pt[1:]}", en=en)
+
+
+def registry_of(field: str) -> str | None:
+    """Return the registry that the codes in a field belong to, None if it has no such codes."""
+    return _field_registries().get(field)
+
+
+@cache
+def _field_registries() -> Mapping[str, str]:
+    return {
+        name: body["references"]
+        for file in _sheets_of(_shipped_files())
+        for name, body in file["metadata"]["columns"].items()
+        if "references" in body
+    }
+
+
 def number_headers(name: str) -> frozenset[str]:
     """Return the headers of a column with the system's own numbers, normalized."""
     title = number_title(name)

@@ -7,7 +7,6 @@ from .links import (
     name_keys as name_keys,
 )
 from .online_check import OnlineCheck as OnlineCheck
-from .registry_cache import Registries as Registries, registry_lists as registry_lists
 from .row_lookup import RowMatcher as RowMatcher, comparable_value as comparable_value
 from .snapshot import (
     CODE_SEPARATOR as CODE_SEPARATOR,
@@ -15,3 +14,4 @@ from .snapshot import (
     RecordMatching as RecordMatching,
     RowSnapshot as RowSnapshot,
 )
+from .template_lists import registry_lists as registry_lists

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from xlbridge.client import Record
+from xlbridge.client.registries import NamedRecord, Registries, named_record
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Column, Kind, strip_accents
@@ -25,7 +26,6 @@ from xlbridge.resources.checks import DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES, Link, Reference, SheetLink
 from xlbridge.upload.claims import Patience
-from xlbridge.upload.lookup.registry_cache import NamedRecord, Registries, named_record
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cross_sheet import first_occurrences, unique_keys, values_of
 from xlbridge.workbook import cell_address

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
 from xlbridge.client import Client
+from xlbridge.client.registries import Registries
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Resource
 from xlbridge.resources.checks import CATALOGUE
@@ -16,7 +17,6 @@ from xlbridge.resources.references import REFERENCES, linked_catalogue
 from xlbridge.resources.remote import ExistingPolicy, ReadBack
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, record_reader
 from xlbridge.upload.lookup.links import LinkResolver
-from xlbridge.upload.lookup.registry_cache import Registries
 from xlbridge.upload.lookup.row_lookup import lookups_of_rows
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import RowSnapshot

@@ -25,7 +25,7 @@ from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.snapshot import Moment, RecordMatching, Snapshot
 from xlbridge.upload.payload import frame_of_payload, sent_rows
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
-from xlbridge.upload.results.verdict import RowOutcome
+from xlbridge.upload.results.verdict import RowOutcome, parse_item_column
 from xlbridge.validation.cells import display
 from xlbridge.validation.headers import child_cells, find_header_row, header_key, key_column
 from xlbridge.workbook import STATUS_COLUMNS, WorkbookOrigin, cell_address
@@ -91,9 +91,14 @@ def write_status_copy(
 
 def _remark_columns(context: UploadContext, job: Job, sent: "UploadRows") -> "list[RemarkColumns]":
     """Return the status columns of the main sheet and of its child sheets."""
+    from xlbridge.upload.results.upload_summary import with_titles
+
     source, limits, resource = Path(job.spec.file), context.settings.limits, sent.resource
     (main,) = read_workbook(source, limits, job.spec.sheet).sheets
-    statuses = _by_row(row_statuses(context, job))
+    statuses = {
+        row: replace(status, reason=with_titles(resource, status.reason))
+        for row, status in _by_row(row_statuses(context, job)).items()
+    }
     header = find_header_row(main, resource)
     header = _row_above(main, statuses) if header is None else header
     # Items in the main sheet have the status of their record.
@@ -108,15 +113,21 @@ def _remark_columns(context: UploadContext, job: Job, sent: "UploadRows") -> "li
         for item in items
     }
     to_do = {sheet_row(record): text for record, (_, text) in sent.reasons.items()}
-    notes = {
-        job.spec.cell(record, name) or cell_address(row, main.first_column): text
-        for record, (reason, what_to_do) in sent.reasons.items()
-        for row in [sheet_row(record)]
-        if row in statuses and statuses[row].outcome in _SEVERITIES
-        for name in sent.wrong.get(record) or ("",)
-        for text in ["\n".join(filter(None, (statuses[row].reason or reason, what_to_do)))]
-    }
-    columns = [_status_columns(main, header, of_items | statuses, to_do, notes)]
+    notes: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    places: dict[int, tuple[str, str]] = {}
+    for record, (reason, what_to_do) in sent.reasons.items():
+        row = sheet_row(record)
+        if row in statuses and statuses[row].outcome in _SEVERITIES:
+            text = "\n".join(filter(None, (statuses[row].reason or reason, what_to_do)))
+            for name in sent.wrong.get(record) or ("",):
+                sheet, address = _place(jobs, record, name) or (
+                    main.name,
+                    job.spec.cell(record, name) or cell_address(row, main.first_column),
+                )
+                notes[sheet][address] = text
+                places.setdefault(row, (sheet, address))
+    of_main = _status_columns(main, header, of_items | statuses, to_do, notes[main.name])
+    columns = [replace(of_main, places=places)]
     position = job.spec.columns.get(KEY, NO_POSITION)
     if position == NO_POSITION or in_main:
         return columns
@@ -129,8 +140,21 @@ def _remark_columns(context: UploadContext, job: Job, sent: "UploadRows") -> "li
         column = key_column(cells, header, child)
         item_keys = () if column is None else _keys_in(column, rows)
         item_statuses = {row: by_key[key] for row, key in item_keys if key in by_key}
-        columns.append(_status_columns(cells, header, item_statuses))
+        columns.append(_status_columns(cells, header, item_statuses, notes=notes[cells.name]))
     return columns
+
+
+def _place(jobs: Iterable[Job], record: int, name: str) -> tuple[str, str] | None:
+    """Return the sheet and address of a column of an item, None if it is none or has no cell."""
+    if (item := parse_item_column(name)) is None:
+        return None
+    of_list, number, column = item
+    for job in jobs:
+        addresses = job.items.get(of_list)
+        if addresses is not None and (cell := addresses.cell(record, number, column)):
+            sheet, _, address = cell.rpartition("!")
+            return sheet, address
+    return None
 
 
 def _by_row(statuses: Mapping[int, RowStatus]) -> dict[int, RowStatus]:

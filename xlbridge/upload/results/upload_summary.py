@@ -106,7 +106,7 @@ def _reasons(
             remedy = None if row.reason is None else row.reason.remedy
             coloured = _CORRECT_CELLS if wrong.get(row.row) else _CORRECT_ROW
             text = (remedy or coloured).format(job=row.job or "–")
-            reason = _titled(resource, row.full_text(resource.by_path, None))
+            reason = with_titles(resource, row.full_text(resource.by_path, None))
             reasons[row.row] = _sentence(reason), _sentence(str(text))
     found: defaultdict[int, list[str]] = defaultdict(list)
     for rejected in rejections:
@@ -140,7 +140,7 @@ _NAME = re.compile(r"\b\w*[a-z][A-Z]\w*|\b\w+(?=:)")
 """Name of a column: a word with a hump, or one before a colon."""
 
 
-def _titled(resource: Resource, text: str) -> str:
+def with_titles(resource: Resource, text: str) -> str:
     """Return a text with titles for the names of columns."""
     titles_of = {column.name: str(column.title) for column in resource.by_path.values()}
     return _NAME.sub(lambda name: titles_of.get(name[0], name[0]), text)

@@ -17,7 +17,7 @@ from lxml import etree
 
 from xlbridge import titles
 from xlbridge.i18n import Text
-from xlbridge.report_forms import Report, Tone
+from xlbridge.report_forms import Report, Tone, more_text
 from xlbridge.resources.findings import SEVERITY_WORDS, Finding, Severity, show_invisible
 from xlbridge.workbook import style
 from xlbridge.workbook.address import cell_address, cell_position, column_letters
@@ -338,7 +338,8 @@ class RemarkColumns:
     ``remarks`` maps Excel's row numbers to texts, one for each of ``titles``, which are written in
     ``header_row``. The columns follow the last filled one, or replace those of an earlier copy
     from the zero-based ``first_column`` on. The rows of ``severities`` are coloured; ``notes`` are
-    comments of cells by address.
+    comments of cells by address. ``places`` are the sheet and the address of the first cell to
+    correct in a coloured row or its items.
     """
 
     sheet: str
@@ -348,6 +349,7 @@ class RemarkColumns:
     first_column: int | None = None
     severities: Mapping[int, Severity] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[int, tuple[str, str]] = field(default_factory=dict)
 
 
 def write_remark_columns(
@@ -409,19 +411,31 @@ def write_remark_columns(
                 _colour_cells(root, severities, styles, last)
                 if sheet.notes or package.related(part, "comments"):
                     replace_comments(package, part, root, sheet.notes)
-        _replace_upload_summary(package, styles, replace(summary, title=origin.summary_title))
+        _replace_upload_summary(
+            package, styles, replace(summary, title=origin.summary_title), sheets[0]
+        )
         styles.save()
         package.set_properties(origin.properties())
         package.save(target)
 
 
 _LABEL_WIDTH = 60
+_SUMMARY_WIDTHS = (_LABEL_WIDTH, 18, 20, 50)
+_MAX_OPEN_ROWS = 2_000
+_OPEN_ROWS = (titles.REASON, titles.CELL, titles.STATE, titles.WHAT_TO_DO)
 
 
 def _replace_upload_summary(
-    package: EditablePackage, styles: WorkbookStyles, report: Report
+    package: EditablePackage,
+    styles: WorkbookStyles,
+    report: Report,
+    main: RemarkColumns,
 ) -> None:
-    """Add or replace the first sheet, which says what became of the upload, and activate it."""
+    """Add or replace the first sheet, which says what became of the upload, and activate it.
+
+    The coloured rows of the ``main`` sheet are listed below its tables, each with a link to the
+    cell to correct.
+    """
     sheets = SheetList(package)
     name = sheets.add_summary_sheet("$1:$1", str(UPLOAD_SUMMARY_SHEET), first=True)
     root = etree.Element(f"{{{sheets.namespace}}}worksheet", nsmap={None: sheets.namespace})
@@ -429,7 +443,7 @@ def _replace_upload_summary(
     view = xml.add_child(xml.add_child(root, "sheetViews"), "sheetView", workbookViewId="0")
     view.set("showGridLines", "0")
     columns = xml.add_child(root, "cols")
-    for index, width in enumerate((_LABEL_WIDTH, 14, 20), start=1):
+    for index, width in enumerate(_SUMMARY_WIDTHS, start=1):
         at = str(index)
         xml.add_child(columns, "col", min=at, max=at, width=str(width), customWidth="1")
     rows = xml.add_child(root, "sheetData")
@@ -443,7 +457,12 @@ def _replace_upload_summary(
         nonlocal last
         last += 1
         texts = [(str(value), cell) for value, cell in cells]
-        lines = 1 if last == 1 else len(wrap(texts[0][0], _LABEL_WIDTH)) or 1
+        lines = 1
+        if last > 1:
+            lines = max(
+                len(wrap(text, width)) or 1
+                for (text, _), width in zip(texts, _SUMMARY_WIDTHS, strict=False)
+            )
         _add_row(rows, last, texts, _PADDING + style.LINE_HEIGHT * lines if last > 1 else 24)
 
     add((report.title, ids["title"]))
@@ -461,7 +480,23 @@ def _replace_upload_summary(
                 cell = xml.add_child(rows[-1], "c", r=cell_address(last, column))
                 cell.set("s", amount if isinstance(value, Decimal) else number)
                 xml.add_child(cell, "v").text = str(value)
-    xml.add_child(root, "pageSetup", paperSize=_A4, orientation="portrait", fitToHeight="0")
+    links = etree.Element(xml.tag_like(root, "hyperlinks"))
+    open_rows = sorted(main.severities)
+    if open_rows:
+        last += 1
+        add(*((title, ids["header"]) for title in _OPEN_ROWS))
+    for row in open_rows[:_MAX_OPEN_ROWS]:
+        state, reason, _, to_do = ((text, ids["text"]) for text in main.remarks[row])
+        sheet, address = main.places.get(row, (main.sheet, f"A{row}"))
+        shown = address if sheet == main.sheet else f"{sheet}!{address}"
+        add(reason, (shown, ids["link"]), state, to_do)
+        quoted = sheet.replace("'", "''")
+        xml.add_child(links, "hyperlink", ref=f"B{last}", location=f"'{quoted}'!{address}")
+    if len(open_rows) > _MAX_OPEN_ROWS:
+        add((more_text(len(open_rows) - _MAX_OPEN_ROWS), ids["text"]))
+    if len(links):
+        root.append(links)
+    xml.add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
     package.write(sheets.part(name), xml.to_bytes(root))
     sheets.activate(name)
     sheets.save()

@@ -29,6 +29,8 @@ MAX_LINES = 1_000_000
 _LABEL_WIDTH, _TEXT_WIDTH = 26, 96
 _BOLD_WIDTH = 1.25
 _INDENT = 2
+_BLANK_HEIGHT = 30
+"""Height of a line to sign on."""
 _MIN_WIDTH, _PADDING = 60, 5
 _OPEN, _OPEN_BACKGROUND = "9C0006", "FFE3E6"
 _GRADE_FORMATS: dict[Grade, dict[str, Any]] = {
@@ -188,6 +190,9 @@ class _SheetWriter:
             for column in range(len(table.headings))
         ]
         top = self.row
+        if table.by_hand:
+            self._add_blanks(table, forms)
+            return
         self.line([str(heading.title) for heading in table.headings], forms, _BOLD_WIDTH)
         for line in table.lines:
             cells = zip(table.headings, line.values, strict=True)
@@ -195,6 +200,26 @@ class _SheetWriter:
         if table.bars and table.body >= _LEAST_BARS:
             self._add_chart(table, top)
             self.row = max(self.row, top + _CHART_ROWS)
+        self.row += 1
+
+    def _add_blanks(self, table: Table, heading_forms: Sequence[Format]) -> None:
+        """Write a table to be filled in by hand, in wide cells and high rows."""
+        blank = self._styles.format(bottom=1, text_wrap=True, align="left", indent=1)
+        titles = [heading.title for heading in table.headings]
+        for texts in (titles, *(line.values for line in table.lines)):
+            first = 0
+            cells = zip(texts, table.by_hand, heading_forms, strict=True)
+            for text, columns, form in cells:
+                written = form if texts is titles else blank
+                if columns > 1:
+                    self.sheet.merge_range(
+                        self.row, first, self.row, first + columns - 1, "", written
+                    )
+                self.sheet.write_string(self.row, first, _clean(text or ""), written)
+                first += columns
+            if texts is not titles:
+                self.sheet.set_row(self.row, _BLANK_HEIGHT)
+            self.row += 1
         self.row += 1
 
     def _add_chart(self, table: Table, top: int) -> None:

@@ -1,22 +1,18 @@
-"""Registries of one remote system: codes and records, each read once, and lists for a template."""
+"""Registries of one remote system: codes, names and records, each read once."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from itertools import chain
 from typing import Any
 
-from xlbridge.client import Client, Record
-from xlbridge.errors import RemoteRejected, TransportError, UnknownFields
+from xlbridge.client.client import Client
+from xlbridge.client.listings.stream import Record
+from xlbridge.errors import RemoteRejected, TransportError
 from xlbridge.i18n import Text
-from xlbridge.resources import Resource
-from xlbridge.resources.names import field_title
-from xlbridge.resources.references import REFERENCES, Link, Reference
-from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS
-from xlbridge.workbook.write import ListedRecord, RegistryList, RegistryLists
+from xlbridge.resources.references import Reference
 
 _NOT_FOUND = 404
+_MOST_CODES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +77,13 @@ class Registries:
     In a registry without a listing, at most ``most_requests`` codes are queried.
     """
 
-    def __init__(self, client: Client, most_requests: int = MAX_REQUESTS) -> None:
+    def __init__(self, client: Client, most_requests: int = _MOST_CODES) -> None:
         self._client = client
         self._listed: dict[str, RegistryRecords] = {}
         self._most = most_requests
         self._one_by_one: defaultdict[str, dict[str, bool]] = defaultdict(dict)
         self._registered: dict[str, RegistryCodes] = {}
+        self._names: dict[str, dict[str, str]] = {}
 
     def look_up(self, name: str, reference: Reference, codes: Collection[str]) -> RegistryCodes:
         """Return the codes that exist. Raises what ``Client.records`` raises."""
@@ -123,6 +120,20 @@ class Registries:
         """Return the codes and labels of all records. Raises what ``Client.records`` raises."""
         return [named_record(it, reference) for it in self.load_all(reference).records]
 
+    def names(self, reference: Reference) -> Mapping[str, str]:
+        """Return the names of all records by their codes, without keeping the records.
+
+        Raises what ``Client.records`` raises.
+        """
+        operation = reference.listing
+        if operation.name not in self._names:
+            names: dict[str, str] = {}
+            for records, _ in self._client.all_records(operation, reference.cap):
+                named = (named_record(record, reference) for record in records)
+                names.update((str(one.code), " ".join(one.label.split())) for one in named)
+            self._names[operation.name] = names
+        return self._names[operation.name]
+
     def is_listed(self, reference: Reference) -> bool:
         """Return whether all records of a registry were already read."""
         return reference.listing.name in self._listed
@@ -154,91 +165,3 @@ class Registries:
                 return False
             raise
         return True
-
-
-_MAX_LISTED = 10_000
-"""Limit on the records of one list, beyond which it is unusable and Excel becomes slow."""
-
-_READING = Text(pt="Lendo {registry}", en="Reading {registry}")
-_UNREAD = Text(
-    pt="A lista não foi lida ({registry}): {reason}", en="No list of {registry}: {reason}"
-)
-_CUT = Text(
-    pt="A lista ({registry}) não está completa, {listed} de {total}; informe os outros registros "
-    "pelo código, nome ou documento.",
-    en="The list ({registry}) is not complete, {listed} of {total}; enter other records by code, "
-    "name or document.",
-)
-_PARTLY_READ = Text(
-    pt="Não há prova de que a lista ({registry}) esteja completa.",
-    en="The list of {registry} is not proven complete.",
-)
-
-
-def registry_lists(
-    client: Client,
-    form: Resource,
-    warn: Callable[[Text], None],
-    progress: Callable[[Text], None] = lambda _text: None,
-) -> RegistryLists:
-    """Return the active records of each registry that ``form`` links to, ordered by label.
-
-    ``warn`` is called about incomplete lists. Raises ``TransportError`` or
-    ``AuthenticationFailed`` if the system cannot be reached.
-    """
-    registries = Registries(client)
-    columns = chain(form.columns, *(child.columns for child in form.children))
-    links = {c.link.registry: c.link for c in columns if c.link is not None}
-    lists = []
-    for link in links.values():
-        title = REFERENCES[link.registry].title
-        progress(_READING.format(registry=title))
-        try:
-            lists.append(_registry_list(registries, link, warn))
-        except (RemoteRejected, UnknownFields) as error:
-            warn(_UNREAD.format(registry=title, reason=error.message))
-            if isinstance(error, UnknownFields) and error.hint is not None:
-                warn(error.hint)
-    moment = datetime.now().strftime("%d/%m/%Y %H:%M")
-    source = f"{client.target.profile}, {moment}"
-    return RegistryLists(source, tuple(lists), client.identity)
-
-
-def _registry_list(
-    registries: Registries, link: Link, warn: Callable[[Text], None]
-) -> RegistryList:
-    reference = REFERENCES[link.registry]
-    listed = registries.load_all(reference)
-    if not listed.complete:
-        warn(_PARTLY_READ.format(registry=reference.title))
-    fields = [name for name in link.fields if name not in (reference.key, reference.label)]
-    records = {record.code: record for record in _usable_records(listed.records, link, fields)}
-    ordered = sorted(records.values(), key=lambda one: (one.label.casefold(), one.code))
-    found = RegistryList(
-        link.registry,
-        _without_article(str(reference.title)),
-        tuple(str(field_title(field)) for field in fields),
-        tuple(ordered[:_MAX_LISTED]),
-        len(ordered),
-    )
-    if found.is_truncated:
-        counts = {"listed": len(found.records), "total": found.total}
-        warn(_CUT.format(registry=reference.title, **counts))
-    return found
-
-
-def _usable_records(
-    records: Iterable[Record], link: Link, fields: Iterable[str]
-) -> Iterator[ListedRecord]:
-    """Yield the active records for a list in a template."""
-    for record in records:
-        named = named_record(record, REFERENCES[link.registry])
-        if named.active:
-            names = tuple(str(record.get(field) or "") for field in fields)
-            yield ListedRecord(str(named.code), " ".join(named.label.split()), names)
-
-
-def _without_article(text: str) -> str:
-    """Return a noun phrase without its article, capitalised."""
-    _, _, rest = text.partition(" ")
-    return rest[:1].upper() + rest[1:]

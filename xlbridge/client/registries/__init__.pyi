@@ -1,0 +1,5 @@
+from .registries import (
+    NamedRecord as NamedRecord,
+    Registries as Registries,
+    named_record as named_record,
+)

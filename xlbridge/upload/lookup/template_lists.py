@@ -1,0 +1,101 @@
+"""Lists of a template: the active records of the registries that its columns refer to."""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from itertools import chain
+
+from xlbridge.client import Client, Record
+from xlbridge.client.registries import Registries, named_record
+from xlbridge.errors import RemoteRejected, UnknownFields
+from xlbridge.i18n import Text
+from xlbridge.resources import Resource
+from xlbridge.resources.names import field_title
+from xlbridge.resources.references import REFERENCES, Link
+from xlbridge.workbook.write import ListedRecord, RegistryList, RegistryLists
+
+_MAX_LISTED = 10_000
+"""Limit on the records of one list, beyond which it is unusable and Excel becomes slow."""
+
+_READING = Text(pt="Lendo {registry}", en="Reading {registry}")
+_UNREAD = Text(
+    pt="A lista não foi lida ({registry}): {reason}", en="No list of {registry}: {reason}"
+)
+_CUT = Text(
+    pt="A lista ({registry}) não está completa, {listed} de {total}; informe os outros registros "
+    "pelo código, nome ou documento.",
+    en="The list ({registry}) is not complete, {listed} of {total}; enter other records by code, "
+    "name or document.",
+)
+_PARTLY_READ = Text(
+    pt="Não há prova de que a lista ({registry}) esteja completa.",
+    en="The list of {registry} is not proven complete.",
+)
+
+
+def registry_lists(
+    client: Client,
+    form: Resource,
+    warn: Callable[[Text], None],
+    progress: Callable[[Text], None] = lambda _text: None,
+) -> RegistryLists:
+    """Return the active records of each registry that ``form`` links to, ordered by label.
+
+    ``warn`` is called about incomplete lists. Raises ``TransportError`` or
+    ``AuthenticationFailed`` if the system cannot be reached.
+    """
+    registries = Registries(client)
+    columns = chain(form.columns, *(child.columns for child in form.children))
+    links = {c.link.registry: c.link for c in columns if c.link is not None}
+    lists = []
+    for link in links.values():
+        title = REFERENCES[link.registry].title
+        progress(_READING.format(registry=title))
+        try:
+            lists.append(_registry_list(registries, link, warn))
+        except (RemoteRejected, UnknownFields) as error:
+            warn(_UNREAD.format(registry=title, reason=error.message))
+            if isinstance(error, UnknownFields) and error.hint is not None:
+                warn(error.hint)
+    moment = datetime.now().strftime("%d/%m/%Y %H:%M")
+    source = f"{client.target.profile}, {moment}"
+    return RegistryLists(source, tuple(lists), client.identity)
+
+
+def _registry_list(
+    registries: Registries, link: Link, warn: Callable[[Text], None]
+) -> RegistryList:
+    reference = REFERENCES[link.registry]
+    listed = registries.load_all(reference)
+    if not listed.complete:
+        warn(_PARTLY_READ.format(registry=reference.title))
+    fields = [name for name in link.fields if name not in (reference.key, reference.label)]
+    records = {record.code: record for record in _usable_records(listed.records, link, fields)}
+    ordered = sorted(records.values(), key=lambda one: (one.label.casefold(), one.code))
+    found = RegistryList(
+        link.registry,
+        _without_article(str(reference.title)),
+        tuple(str(field_title(field)) for field in fields),
+        tuple(ordered[:_MAX_LISTED]),
+        len(ordered),
+    )
+    if found.is_truncated:
+        counts = {"listed": len(found.records), "total": found.total}
+        warn(_CUT.format(registry=reference.title, **counts))
+    return found
+
+
+def _usable_records(
+    records: Iterable[Record], link: Link, fields: Iterable[str]
+) -> Iterator[ListedRecord]:
+    """Yield the active records for a list in a template."""
+    for record in records:
+        named = named_record(record, REFERENCES[link.registry])
+        if named.active:
+            names = tuple(str(record.get(field) or "") for field in fields)
+            yield ListedRecord(str(named.code), " ".join(named.label.split()), names)
+
+
+def _without_article(text: str) -> str:
+    """Return a noun phrase without its article, capitalised."""
+    _, _, rest = text.partition(" ")
+    return rest[:1].upper() + rest[1:]
