@@ -9,6 +9,7 @@ from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, 
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Mode
+from xlbridge.upload.executor import WriteRequest, conclude, send_once
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.progress import LogProgress
 from xlbridge.upload.reconcile import can_be_read_back, is_as_before, rows_written
@@ -96,35 +97,35 @@ def start(context: "RunContext", job: Job) -> "Step":
     if isinstance(log, Text):
         return context.doubt(job, log)
     path = {"id": job.last("log_id")}
-    last: Outcome | None = None
+    was_declined = False
 
-    def attempt() -> Outcome:
-        nonlocal job, last
-        if isinstance(last, Declined):
-            context.await_declined(last)
-            if not _is_pending(context, job):
-                return Executed(None)
-        job = context.announce(job, State.STARTING)
-        last = context.client.send(IMPORT_PROCESS, path=path)
-        return last
+    def read_back(_declined: Declined) -> Outcome | None:
+        nonlocal was_declined
+        was_declined = True
+        found = read_log(context, job)
+        is_pending = (
+            not isinstance(found, Text) and context.quirks.state_of(found) is ImportState.PENDING
+        )
+        return None if is_pending else Executed(None)
 
-    outcome = context.repeat_while(attempt, lambda doubt: isinstance(doubt, Declined))
+    job, outcome = _send(
+        context,
+        job,
+        State.STARTING,
+        lambda _: context.client.send(IMPORT_PROCESS, path=path),
+        read_back,
+    )
     match outcome:
         case Executed(_):
             return context.journal.record(job, State.POLLING), True
-        case NotExecuted():
+        case NotExecuted() if not was_declined:
             raise context.record_unsent(job, outcome, back_to=State.STAGED)
         case Rejected(_, details):
             message = "; ".join(detail.value for detail in details)
             return context.doubt(job, Text(pt=message, en=message), start_refused=True)
-        case Doubtful(reason):
+        case NotExecuted(reason) | Doubtful(reason):
+            # Of a request that was declined, only the log shows whether it arrives later.
             return context.doubt(job, reason)
-
-
-def _is_pending(context: "RunContext", job: Job) -> bool:
-    """Return whether, by its log, a staged file is still waiting to be started."""
-    log = read_log(context, job)
-    return not isinstance(log, Text) and context.quirks.state_of(log) is ImportState.PENDING
 
 
 def poll(context: "RunContext", job: Job) -> "Step":
@@ -221,10 +222,7 @@ def finish(context: "RunContext", job: Job, log: ImportLog | ImportRecords) -> "
             return context.doubt(job, error.message)
         if verdict is None:
             return context.doubt(job, _CONTRADICTED, ended=True)
-    if not verdict.rejections:
-        return context.end(job, State.DONE, verdict), False
-    state = State.PARTIAL if verdict.has(RowOutcome.ACCEPTED) else State.REJECTED
-    return context.end(job, state, verdict), False
+    return conclude(context, job, verdict)
 
 
 def fail(context: "RunContext", job: Job, log: ImportLog) -> "Step":
@@ -294,19 +292,24 @@ def _send_direct(context: "RunContext", job: Job) -> "Step":
         job, Text(pt="enviando, aguardando a resposta", en="sending, awaiting the answer")
     )
     operation = context.resource(job).paths.direct
-    job, outcome = _send_at_once(
+    readable = can_be_read_back(context, job)
+
+    def read_back(declined: Declined) -> Outcome | None:
+        return None if is_as_before(context, job) else Doubtful(declined.reason)
+
+    job, outcome = _send(
         context,
         job,
         State.SENDING,
         lambda sent: context.upload(sent, operation, ImportQuery()),
-        readable=can_be_read_back(context, job),
+        read_back if readable else None,
     )
     match outcome:
         case Executed(data) if data.rejected:
             return finish(context, job, data)
         case Executed(data) if data.count in (None, len(job.spec.rows)):
             verdict = Verdict.of_rejections(job.spec.rows, (), RowOutcome.ACCEPTED)
-            return context.end(job, State.DONE, verdict), False
+            return conclude(context, job, verdict)
         case Executed(data):
             return context.doubt(
                 job, ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.spec.rows))
@@ -330,51 +333,39 @@ def _end_rejected(context: "RunContext", job: Job, details: Sequence[ErrorDetail
     except ApiError:
         is_certain = False
     if is_certain:
-        return context.end(job, State.REJECTED, verdict), False
+        return conclude(context, job, verdict)
     return context.doubt(job, untranslated("; ".join(detail.value for detail in details)))
 
 
-def _send_at_once(
-    context: "RunContext", job: Job, state: State, send: Callable[[Job], Outcome], *, readable: bool
+def _send(
+    context: "RunContext",
+    job: Job,
+    state: State,
+    send: Callable[[Job], Outcome],
+    read_back: Callable[[Declined], Outcome | None] | None,
 ) -> tuple[Job, Outcome]:
-    """Send a request that writes at once; repeat a declined attempt if nothing was written.
+    """Send a job's file, or the request to start it, as in ``send_once``; return the job, too."""
 
-    That is checked by reading back if the records are ``readable``, once the request can no longer
-    arrive; else assumed if the profile trusts such answers. Each attempt is recorded before it is
-    made.
-    """
-    declined: Declined | None = None
-
-    def attempt() -> Outcome:
-        nonlocal job, declined
-        if declined is not None and readable:
-            context.await_declined(declined)
-            if not is_as_before(context, job):
-                return Doubtful(declined.reason)
+    def announce() -> None:
+        nonlocal job
         job = context.announce(job, state)
-        outcome = send(job)
-        if isinstance(outcome, NotExecuted) and declined is not None and not readable:
-            # The declined attempt before it could not be checked.
-            return Doubtful(outcome.reason)
-        declined = outcome if isinstance(outcome, Declined) else declined
-        return outcome
 
-    def may_repeat(doubt: Doubtful) -> bool:
-        return isinstance(doubt, Declined) and (readable or doubt.trusted)
-
-    outcome = context.repeat_while(attempt, may_repeat)
-    if not isinstance(outcome, Declined):
-        return job, outcome
-    if readable:
-        context.await_declined(outcome)
-    is_unchanged = is_as_before(context, job) if readable else outcome.trusted
-    return job, NotExecuted(outcome.reason, answered=True) if is_unchanged else outcome
+    outcome = send_once(context, WriteRequest(lambda: send(job), announce, read_back))
+    return job, outcome
 
 
 def _stage(context: "RunContext", job: Job) -> "Step":
     context.report_progress(job, Text(pt="enviando para a fila", en="sending to the queue"))
     needs_start = context.needs_start(job)
-    job, outcome = (_stage_inert if needs_start else _stage_running)(context, job)
+    if needs_start:
+        job, outcome = _stage_inert(context, job)
+    else:
+        # As final as a direct import. Its records appear later, so that reading back proves nothing
+        # before the settle time is over.
+        queue = _queue_of(context, job)
+        job, outcome = _send(
+            context, job, State.STAGING, lambda sent: context.upload(sent, queue), None
+        )
     match outcome:
         case Executed(log_id):
             return context.journal.record(job, State.STAGED, log_id=log_id), True
@@ -389,17 +380,6 @@ def _stage(context: "RunContext", job: Job) -> "Step":
             return context.doubt(job, reason, declined=True)
         case Doubtful(reason):
             return context.doubt(job, reason)
-
-
-def _stage_running(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
-    """Stage a file that the queue processes by itself, as final as a direct import.
-
-    Its records appear later, so reading back proves nothing before the settle time is over.
-    """
-    queue = _queue_of(context, job)
-    return _send_at_once(
-        context, job, State.STAGING, lambda sent: context.upload(sent, queue), readable=False
-    )
 
 
 def _stage_inert(context: "RunContext", job: Job) -> tuple[Job, Outcome]:

@@ -14,10 +14,12 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text, joined
 from xlbridge.report_forms import group_by_reason, list_first
 from xlbridge.resources import Mode
-from xlbridge.upload import reconcile, remote_import
+from xlbridge.upload import remote_import
+from xlbridge.upload.executor import INTERRUPTED, await_settled
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.plan_builder import PLAN_CHANGED
+from xlbridge.upload.reconcile import reconcile_by_snapshots
 from xlbridge.upload.results.verdict import LostField
 from xlbridge.upload.written_records import end_compared
 from xlbridge.wire.imports import ImportState
@@ -145,7 +147,7 @@ def _resume_staging(context: "RunContext", job: Job) -> "Step":
 
 
 def _doubt_interrupted_request(context: "RunContext", job: Job) -> "Step":
-    return context.doubt(job, reconcile.INTERRUPTED)
+    return context.doubt(job, INTERRUPTED)
 
 
 def _compare(context: "RunContext", job: Job) -> "Step":
@@ -161,10 +163,10 @@ def _settle_doubt(context: "RunContext", job: Job) -> "Step":
     if not context.options.wait:
         return job, False
     if job.last("log_id") is None or job.events[-1].detail.get("ended"):
-        return reconcile.reconcile_by_snapshots(context, job)
+        return reconcile_by_snapshots(context, job)
     log = remote_import.read_log(context, job)
     if isinstance(log, Text):
-        return reconcile.reconcile_by_snapshots(context, job)
+        return reconcile_by_snapshots(context, job)
     state = context.quirks.state_of(log)
     if state is ImportState.FINISHED:
         return remote_import.finish(context, job, log)
@@ -176,7 +178,7 @@ def _settle_doubt(context: "RunContext", job: Job) -> "Step":
         # The start was refused; only the log shows whether the file runs anyway.
         return job, False
     # A lost start request may still arrive.
-    job, is_settled = reconcile.await_settled(context, job)
+    job, is_settled = await_settled(context, job)
     return remote_import.start(context, job) if is_settled else (job, False)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.client import Declined, Doubtful, Executed, Outcome, Rejected
 from xlbridge.clock import Instant
 from xlbridge.i18n import Text, untranslated
+from xlbridge.upload.executor import MAX_SETTLE_WAIT, SharedPause, WriteRequest, send_once
 from xlbridge.upload.job import Job
 from xlbridge.upload.processing.process_kinds import (
     ProcessKind,
@@ -19,7 +20,6 @@ from xlbridge.upload.processing.process_kinds import (
     StateReader,
     find_kind,
 )
-from xlbridge.upload.reconcile import MAX_SETTLE_WAIT
 from xlbridge.upload.row_changes import (
     RecordWrite,
     WriteState,
@@ -29,13 +29,10 @@ from xlbridge.upload.single_records.dispatch import (
     Announce,
     PreparedWrite,
     RecordChannel,
-    RecordRequest,
     Results,
-    SharedPause,
     WriteResult,
     result_of,
     result_of_absence,
-    send_record,
     with_reason,
 )
 from xlbridge.wire import WireModel
@@ -177,12 +174,13 @@ class RecordProcessor(RecordChannel):
         operation, body_of = self._kind.process, self._kind.body
         path = dict.fromkeys(operation.path_parameters, _number(write))
         body = None if body_of is None else body_of(state.record)
-        request = RecordRequest(
+        request = WriteRequest(
             send=lambda: self._context.client.send(operation, path=path, body=body),
             announce=lambda: announce({}),
             read_back=lambda declined: self._check_declined(write, declined),
+            pause=self._pause,
         )
-        outcome = send_record(self._context, self._pause, request)
+        outcome = send_once(self._context, request)
         match outcome:
             case Executed(data):
                 return self._executed(write, data)

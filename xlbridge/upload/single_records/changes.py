@@ -24,6 +24,7 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import ReadBack, RecordChange, operation_named
+from xlbridge.upload.executor import SharedPause, WriteRequest, send_once
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.comparison import differing_lists
@@ -43,13 +44,10 @@ from xlbridge.upload.single_records.dispatch import (
     Announce,
     PreparedWrite,
     RecordChannel,
-    RecordRequest,
     Results,
-    SharedPause,
     WriteResult,
     result_of,
     result_of_absence,
-    send_record,
     with_reason,
 )
 from xlbridge.wire import Operation, WireModel, record_model
@@ -267,12 +265,13 @@ class RecordChanger(RecordChannel):
         if write.task.wanted is None and present.has_other_lists(self._resource, row):
             return with_reason(WriteState.CHANGED, _HAS_PARTS)
         before = present.json_of(write.task.wanted or write.task.expected)
-        request = RecordRequest(
+        request = WriteRequest(
             send=lambda: self._request(write, present),
             announce=lambda: announce({"before": before}),
             read_back=lambda declined: self._check_declined(write, declined),
+            pause=self._pause,
         )
-        outcome = send_record(self._context, self._pause, request)
+        outcome = send_once(self._context, request)
         if write.task.wanted is None:
             return self._result_of_removal(write, outcome)
         return result_of(outcome)

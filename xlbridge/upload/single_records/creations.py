@@ -20,6 +20,7 @@ from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import ExistingPolicy, Lookup, ReadBack, RecordCreation
+from xlbridge.upload.executor import SharedPause, Withdrawn, WriteRequest, send_once
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.comparison import differing_lists, filled_columns
@@ -45,15 +46,11 @@ from xlbridge.upload.single_records.dispatch import (
     Announce,
     PreparedWrite,
     RecordChannel,
-    RecordRequest,
     Results,
-    SharedPause,
-    Withdrawn,
     WriteResult,
     problems_of,
     result_of,
     result_of_absence,
-    send_record,
     with_reason,
 )
 from xlbridge.wire import WireModel
@@ -283,14 +280,15 @@ class RecordCreator(RecordChannel):
         """Create a record. Raises ``Withdrawn`` if the run is ending."""
         readable = self._baseline(write) is not None
         operation = self._creation.operation
-        request = RecordRequest(
+        request = WriteRequest(
             send=lambda: self._context.client.send(operation, body=body),
             announce=lambda: announce({}),
             read_back=(lambda declined: self._check_declined(write, declined))
             if readable
             else None,
+            pause=self._pause,
         )
-        outcome = send_record(self._context, self._pause, request)
+        outcome = send_once(self._context, request)
         if isinstance(outcome, Executed):
             return self._register_lists(write, self._applied(write, outcome.data, body), announce)
         return result_of(outcome)

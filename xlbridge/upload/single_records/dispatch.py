@@ -14,12 +14,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from threading import Event, Lock
-from typing import TYPE_CHECKING, Any
+from threading import Event
+from typing import Any
 
-from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
+from xlbridge.client import Doubtful, Executed, NotExecuted, Outcome, Rejected
 from xlbridge.errors import ApiError, ErrorDetail, LocalDatabaseError, TransportError
 from xlbridge.i18n import Text, untranslated
+from xlbridge.upload.executor import SharedPause, Withdrawn
 from xlbridge.upload.row_changes import (
     NewState,
     Problem,
@@ -28,15 +29,8 @@ from xlbridge.upload.row_changes import (
     problems_note,
 )
 
-if TYPE_CHECKING:
-    from xlbridge.upload.run_context import RunContext
-
 _MAX_ATTEMPTS = 3
 """Requests for one record with lost answers before it is given up."""
-
-
-class Withdrawn(Exception):
-    """The run is ending, and the request to be announced is not sent."""
 
 
 Announce = Callable[[Mapping[str, Any]], None]
@@ -107,93 +101,6 @@ class RecordChannel(ABC):
     def check_rejected(self, writes: Sequence[RecordWrite]) -> Results:
         """Yield the rejected writes whose records are there anyway."""
         yield from ()
-
-
-@dataclass(slots=True)
-class SharedPause:
-    """Pause requested by the system, common to all requests."""
-
-    sleep: Callable[[float], None]
-    _until: float = 0.0
-    _lock: Lock = field(default_factory=Lock)
-
-    @property
-    def is_over(self) -> bool:
-        """True if no request has to wait."""
-        return time.monotonic() >= self._until
-
-    def extend(self, seconds: float) -> None:
-        """Hold all requests for at least ``seconds`` from now."""
-        with self._lock:
-            self._until = max(self._until, time.monotonic() + seconds)
-
-    def wait(self) -> None:
-        """Wait for the end of the pause."""
-        left = self._until - time.monotonic()
-        if left > 0:
-            self.sleep(left)
-
-
-@dataclass(frozen=True, slots=True)
-class RecordRequest:
-    """Request that writes one record.
-
-    ``announce`` records that it is about to be sent. ``read_back`` returns the outcome of a
-    declined request, None if nothing was written; it is None if records cannot be read back.
-    """
-
-    send: Callable[[], Outcome]
-    announce: Callable[[], None]
-    read_back: Callable[[Declined], Outcome | None] | None
-
-
-def send_record(context: "RunContext", pause: SharedPause, request: RecordRequest) -> Outcome:
-    """Send a request once; again only if it was certainly not executed.
-
-    That is so if it never left this computer, or if it was declined and the record, read back, is
-    as before. Without reading back, it depends on whether the client trusts the answer. Raises
-    ``Withdrawn`` if the run is ending and nothing was sent.
-    """
-    last: Outcome | None = None
-    declined: Declined | None = None
-    longest = context.client.retry_policy.total
-
-    def attempt() -> Outcome:
-        nonlocal last, declined
-        if declined is not None and request.read_back is not None:
-            context.await_declined(declined)
-            outcome = request.read_back(declined)
-            if outcome is not None:
-                return outcome
-        pause.wait()
-        request.announce()
-        last = request.send()
-        # A pause that ends the retries of this request holds no other: the run ends.
-        if isinstance(last, Doubtful) and 0 < (last.retry_after or 0) <= longest:
-            pause.extend(last.retry_after or 0)
-        if isinstance(last, NotExecuted) and declined is not None and request.read_back is None:
-            # The declined request before it could not be checked.
-            return Doubtful(last.reason)
-        declined = last if isinstance(last, Declined) else declined
-        return last
-
-    def may_repeat(doubt: Doubtful) -> bool:
-        return isinstance(doubt, Declined) and (request.read_back is not None or doubt.trusted)
-
-    try:
-        outcome = context.repeat_while(attempt, may_repeat)
-    except Withdrawn:
-        if last is None:
-            raise
-        outcome = last
-    if not isinstance(outcome, Declined):
-        return outcome
-    # A declined request that is not repeated again.
-    not_executed = NotExecuted(outcome.reason, answered=True)
-    if request.read_back is not None:
-        context.await_declined(outcome)
-        return request.read_back(outcome) or not_executed
-    return not_executed if outcome.trusted else Doubtful(outcome.reason)
 
 
 def result_of(outcome: Outcome) -> WriteResult:

@@ -7,16 +7,22 @@ Updates, Record by record and Processing.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xlbridge.client import NotExecuted
 from xlbridge.errors import ApiError, InDoubt
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Mode
+from xlbridge.upload.executor import (
+    CHECK_AGAIN,
+    INTERRUPTED,
+    SharedPause,
+    await_settled,
+    conclude,
+)
 from xlbridge.upload.job import EVENTS_LOST, Job, State, planned_note
 from xlbridge.upload.lookup.snapshot import Moment
 from xlbridge.upload.progress import RecordProgress
-from xlbridge.upload.reconcile import CHECK_AGAIN, INTERRUPTED, await_settled
 from xlbridge.upload.results.remote_verdict import rejected_row
 from xlbridge.upload.results.verdict import Verdict
 from xlbridge.upload.row_changes import (
@@ -35,7 +41,6 @@ from xlbridge.upload.single_records.creations import RecordCreator
 from xlbridge.upload.single_records.dispatch import (
     RecordChannel,
     RecordDispatch,
-    SharedPause,
     WriteOrder,
     WriteResult,
     with_reason,
@@ -96,11 +101,12 @@ def settle_records(context: "RunContext", job: Job) -> "Step":
         # Entries of the journal were lost, and these with them.
         journal.writes.plan(job.id, _tasks_of_plan(context, job), in_doubt=EVENTS_LOST)
     try:
-        if _RecordExecutor(context, job).settle(final=False):
-            job, is_settled = await_settled(context, job)
-            if not is_settled:
-                return job, False
-            _RecordExecutor(context, job).settle(final=True)
+        job, is_over = await_settled(
+            context, job, lambda: not _RecordExecutor(context, job).settle(final=False)
+        )
+        if not is_over:
+            return job, False
+        _RecordExecutor(context, job).settle(final=True)
     except ApiError as error:
         raise InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments())) from error
     writes = journal.writes.load(job.id, answers=False)
@@ -257,18 +263,9 @@ def _conclude(context: "RunContext", job: Job, writes: list[RecordWrite]) -> "St
     if doubtful:
         return context.doubt(job, _first_reason(doubtful), _verdict_of_writes(job, writes))
     writes = _leave_waiting(context.journal, job, writes, _BLOCKED)
-    detail: dict[str, Any] = {}
-    states = {write.state for write in writes}
-    if WriteState.UNPROVEN in states:
-        unproven = [write for write in writes if write.state is WriteState.UNPROVEN]
-        why = _NEEDS_PERSON.format(n=len(unproven), why=_first_reason(unproven))
-        state = State.NEEDS_PERSON
-        detail["reason"] = asdict(why)
-    elif states <= {WriteState.APPLIED}:
-        state = State.DONE
-    else:
-        state = State.PARTIAL if WriteState.APPLIED in states else State.REJECTED
-    return context.end(job, state, _verdict_of_writes(job, writes), **detail), False
+    unproven = [write for write in writes if write.state is WriteState.UNPROVEN]
+    why = _NEEDS_PERSON.format(n=len(unproven), why=_first_reason(unproven))
+    return conclude(context, job, _verdict_of_writes(job, writes), why)
 
 
 def leave_unsent_records(journal: "Journal", job: Job, reason: Text) -> Verdict | None:
