@@ -440,12 +440,15 @@ class Uploads:
         if not sends_all:
             all_rows = self._payload_of(planned, range(len(planned.plan.rows)))
         spec = replace(whole.spec, planned=all_rows, retry_of=origin.retry_of)
-        whole = replace(whole, spec=spec)
-        plan, claimed = planned.plan, planned.claimed
-        if mode is Mode.PREVIEW:
-            return journal.create(whole, parts, plan, claimed, note, origin.rows)
-        with self._context.sole_claimant(spec.scope, whole.claims, planned.elsewhere):
-            return journal.create(whole, parts, plan, claimed, note, origin.rows)
+        return self._context.create_job(
+            replace(whole, spec=spec),
+            planned.plan,
+            note,
+            planned.claimed,
+            planned.elsewhere,
+            parts,
+            origin.rows,
+        )
 
     def _part(self, planned: PlannedSheet, mode: Mode, positions: Sequence[int]) -> SheetPart:
         """Store the payload of the rows at the given positions; return the part to record."""

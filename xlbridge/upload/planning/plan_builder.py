@@ -102,7 +102,8 @@ class SheetSource:
         """
         spec = job.spec
         resource = context.catalogue.named(spec.resource)
-        planned = _planned_rows(context, job)
+        journal = context.journal
+        planned = journal.plan_of(job) if job.parent is None else journal.sent_plan_of(job)
         rows = [row.row for row in planned] or spec.rows
         frame = frame_of_payload(context, resource, spec.planned or spec.payload, len(rows))
         lists = (child.sheet for child in resource.children if child.sheet in spec.columns)
@@ -244,15 +245,6 @@ def _join_messages(findings: Sequence[Finding]) -> Text:
         Text(pt=column + message.pt.removesuffix("."), en=column + message.en.removesuffix("."))
         for column, message in messages
     )
-
-
-def _planned_rows(context: UploadContext, job: Job) -> Sequence[PlannedRow]:
-    """Return the planned rows of a job; for a part only its own rows."""
-    if job.parent is None:
-        return context.journal.plan_of(job)
-    rows = set(job.spec.rows)
-    planned = context.journal.plan_of(context.journal.job(job.parent))
-    return [row for row in planned if row.row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,7 +397,7 @@ def plan_still_holds(context: UploadContext, client: Client, job: Job, patience:
     """
     planned = replan_job(context, client, job, patience)
     if job.parent is not None:
-        decisions = map(_decision, _planned_rows(context, job))
+        decisions = map(_decision, context.journal.sent_plan_of(job))
         if list(map(_decision, planned.plan.rows)) != list(decisions):
             return False
         context.journal.snapshots.store(job.id, Moment.BEFORE, planned.before)

@@ -5,6 +5,7 @@ See the product brief, Row actions.
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,6 +47,37 @@ class StoredAction(NamedTuple):
     action: str
     reason: str | None
     detail: Mapping[str, Any]
+
+
+class JobPlan(ABC):
+    """Plan of what a job writes: rows of a sheet, reversals of earlier rows, or processings.
+
+    Consent to it names exactly this: the number of ``writes`` and the digest.
+    """
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """Digest of all that the plan writes."""
+
+    @property
+    @abstractmethod
+    def writes(self) -> int:
+        """Number of rows or records that are written."""
+
+    @abstractmethod
+    def to_journal(self) -> Iterable[StoredAction]:
+        """Return the planned actions as stored in the journal."""
+
+    @property
+    def token(self) -> str:
+        """Token that confirms exactly this plan: ``ROWS:DIGEST8``."""
+        return plan_token(self.writes, self.digest)
+
+    @property
+    def note(self) -> dict[str, Any]:
+        """Details of the event that records the plan."""
+        return {"plan_digest": self.digest, "writes": self.writes}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +189,16 @@ class PlannedRow(NamedTuple):
     differences: Mapping[str, Difference] = _NOTHING
     number: Mapping[str, Any] = _NOTHING
     raw_cells: Mapping[str, CellContent] = _NOTHING
+
+    @property
+    def yours(self) -> dict[str, str | None]:
+        """Values of the row in the columns that differ."""
+        return {name: pair.yours for name, pair in self.differences.items()}
+
+    @property
+    def theirs(self) -> dict[str, str | None]:
+        """Values of the record in the columns that differ."""
+        return {name: pair.theirs for name, pair in self.differences.items()}
 
     @property
     def is_created(self) -> bool:
@@ -346,13 +388,12 @@ class PlannedRows(LazySequence[PlannedRow]):
         ):
             record = "null" if code is None else encode_basestring_ascii(code)
             detailed = self._detailed.get(at)
-            differences = None if detailed is None else detailed.differences
-            theirs = {n: pair.theirs for n, pair in differences.items()} if differences else {}
+            theirs = {} if detailed is None else detailed.theirs
             yield f'{prefix}, "{digest}", {record}, {json.dumps(theirs) if theirs else "{}"}]'
 
 
 @dataclass(frozen=True)
-class RowPlan:
+class RowPlan(JobPlan):
     """Planned rows of a sheet, in order, with the ``digests`` of their values.
 
     ``keys`` are the digests of each row's business keys. ``unread_reason`` says why some rows could
@@ -388,14 +429,14 @@ class RowPlan:
     @property
     def note(self) -> dict[str, Any]:
         """Details of the event that records the plan."""
-        note = {
-            "plan": self.counts,
-            "plan_digest": self.digest,
-            "writes": len(self.positions),
-            "not_records": self.not_records,
-        }
+        note = {**super().note, "plan": self.counts, "not_records": self.not_records}
         why = self.unread_reason
         return note if why is None else {**note, "unread": asdict(why)}
+
+    @property
+    def writes(self) -> int:
+        """Number of rows that are sent."""
+        return len(self.positions)
 
     @property
     def positions(self) -> list[int]:
@@ -412,11 +453,6 @@ class RowPlan:
         """Digest of the actions and of the records' current values."""
         lines = sorted(self.rows.decision_lines(self.digests))
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-    @property
-    def token(self) -> str:
-        """Token that confirms exactly these actions: ``ROWS:DIGEST8``."""
-        return plan_token(len(self.positions), self.digest)
 
 
 @lru_cache(maxsize=1_000)

@@ -190,16 +190,12 @@ class RecordReader:
 
 def change_of_row(planned: PlannedRow, values: RowValues) -> RecordTask:
     """Return the change of a row's record, with blank values for empty cells."""
-    differences = planned.differences
-    return RecordTask(
-        planned.record or "",
-        expected={name: difference.theirs for name, difference in differences.items()},
-        wanted={name: difference.yours for name, difference in differences.items()},
-        values={
-            name: difference.yours if values.get(name) is None else _json_value(values[name])
-            for name, difference in differences.items()
-        },
-    )
+    written = planned.yours
+    for name in written:
+        value = values.get(name)
+        if value is not None:
+            written[name] = value.isoformat() if isinstance(value, datetime) else value
+    return RecordTask(planned.record or "", planned.theirs, planned.yours, written)
 
 
 def removal_of_row(planned: PlannedRow, now: RowSnapshot | None) -> RecordTask:
@@ -207,10 +203,6 @@ def removal_of_row(planned: PlannedRow, now: RowSnapshot | None) -> RecordTask:
     found = () if now is None else now.found
     expected = next(record.values for record in found if record.code == planned.record)
     return RecordTask(planned.record or "", expected, None, {})
-
-
-def _json_value(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime) else value
 
 
 class RecordChanger(RecordChannel):

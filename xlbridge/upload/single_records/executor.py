@@ -122,10 +122,7 @@ def settle_records(context: "RunContext", job: Job) -> "Step":
 
 def _tasks_of_plan(context: "RunContext", job: Job) -> list[RecordTask]:
     """Return the planned task of each row of a job."""
-    by_number = {
-        row.row: row for row in context.journal.plan_of(context.journal.job(job.parent or job.id))
-    }
-    planned = [by_number[number] for number in job.spec.rows]
+    planned = context.journal.sent_plan_of(job)
     if all(row.is_created for row in planned):
         return [CREATION] * len(planned)
     if job.deletes:
