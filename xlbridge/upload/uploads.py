@@ -466,8 +466,11 @@ class Uploads:
             system=self._client.identity,
         )
         rows = planned.plan.rows
-        of_record = set(rows.select(lambda action, _: action.is_of_record))
-        actions = {at: rows[row].action for at, row in enumerate(positions) if row in of_record}
+        actions = {
+            at: rows[row].action
+            for at, row in enumerate(positions)
+            if rows[row].action.is_of_record
+        }
         claims, before = planned.claims_of(positions), planned.before_of(positions)
         return SheetPart(spec, claims, before, actions, source.items)
 

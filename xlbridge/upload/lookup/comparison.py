@@ -13,7 +13,6 @@ from xlbridge.resources import Kind, Resource
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.lookup.row_lookup import Key, RowMatcher, comparable_value
 from xlbridge.upload.lookup.row_table import (
-    PackedColumn,
     RecordTable,
     TypedRows,
     have_column,
@@ -249,9 +248,9 @@ class _Comparison:
             if value is not None
         }
         codes = zip(*map(records.column, declared.codes), strict=True)
-        self._codes = PackedColumn(
+        self._codes = [
             "/".join(["?" if part is None else str(part) for part in code]) for code in codes
-        )
+        ]
         self._unequal: dict[int, bool] = {}
         self._differing: dict[int, dict[str, _Values]] = {}
         self._items: dict[int, tuple[ItemDifference, ...]] = {}
@@ -323,7 +322,7 @@ class _Comparison:
         rows, records = (np.asarray(one, np.int64) for one in self._pairs)
         single = (np.bincount(rows)[rows] == 1) & (np.bincount(records)[records] == 1)
         single[list(self._differing)] = False
-        codes = list(self._codes)
+        codes = self._codes
         counts = Counter(codes)
         pairs = zip(rows[single].tolist(), records[single].tolist(), strict=True)
         return {row: codes[record] for row, record in pairs if counts[codes[record]] == 1}

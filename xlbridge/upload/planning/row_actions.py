@@ -32,7 +32,6 @@ from xlbridge.upload.options import CountCallback, PlanOptions
 from xlbridge.upload.planning.planned_row import (
     Difference,
     PlannedRow,
-    PlannedRows,
     RowPlan,
     SetAside,
 )
@@ -122,8 +121,7 @@ def plan_rows(
     """Decide the action of each row; ``claimed`` are the claims of other jobs, ``own`` the writes
     of this home that a reading may not show yet."""
     planner = _Planner(resource, rows, claims, found, claimed, options, own)
-    planned = PlannedRows(planner.plan(), planner.numbers)
-    return RowPlan(planned, claims.digests, found.reason, claims.keys)
+    return RowPlan(list(planner.plan()), claims.digests, found.reason, claims.keys)
 
 
 class _Planner:
