@@ -9,10 +9,21 @@ from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, 
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Mode
-from xlbridge.upload.executor import WriteRequest, conclude, send_once
+from xlbridge.upload.executor import (
+    INTERRUPTED,
+    WriteRequest,
+    await_settled,
+    conclude,
+    send_once,
+)
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.progress import LogProgress
-from xlbridge.upload.reconcile import can_be_read_back, is_as_before, rows_written
+from xlbridge.upload.reconcile import (
+    can_be_read_back,
+    is_as_before,
+    reconcile_by_snapshots,
+    rows_written,
+)
 from xlbridge.upload.results.remote_verdict import (
     ROW_COUNT_DIFFERS,
     accounts_for_every_row,
@@ -62,25 +73,31 @@ _OTHER_FILE = Text(
 _ORPHAN = "the file of attempt {attempt} may be staged and was not started"
 
 
-def send_rows(context: "RunContext", job: Job) -> "Step":
+def _send_rows(context: "RunContext", job: Job) -> "Step":
     """Send a job's rows in its mode. Raises ``TransportError`` if nothing was applied."""
     return _stage(context, job) if job.spec.mode is Mode.QUEUE else _send_direct(context, job)
 
 
-def stage_again(context: "RunContext", job: Job) -> "Step":
-    """Stage a file again after an interruption; the first copy is not processed by itself."""
+def _doubt_interrupted(context: "RunContext", job: Job) -> "Step":
+    return context.doubt(job, INTERRUPTED)
+
+
+def _resume_staging(context: "RunContext", job: Job) -> "Step":
+    """Stage a file again after an interruption, if the first copy is not processed by itself."""
+    if not context.needs_start(job):
+        return _doubt_interrupted(context, job)
     orphan = _ORPHAN.format(attempt=job.attempts)
     return _stage(context, context.journal.record(job, State.PREPARED, orphan=orphan))
 
 
-def start_or_poll(context: "RunContext", job: Job) -> "Step":
+def _start_or_poll(context: "RunContext", job: Job) -> "Step":
     """Start a staged file if it needs that, else poll its log."""
     if not context.needs_start(job):
         return context.journal.record(job, State.POLLING), True
-    return start(context, job)
+    return _start(context, job)
 
 
-def start(context: "RunContext", job: Job) -> "Step":
+def _start(context: "RunContext", job: Job) -> "Step":
     """Request that a staged file be processed. Raises ``TransportError`` if no request arrived.
 
     Keys are read again if the plan is old by then: a file whose rows were written by others is
@@ -93,7 +110,7 @@ def start(context: "RunContext", job: Job) -> "Step":
     context.report_progress(
         job, Text(pt="aguardando o início do processamento", en="awaiting the start")
     )
-    log = read_log(context, job)
+    log = _read_log(context, job)
     if isinstance(log, Text):
         return context.doubt(job, log)
     path = {"id": job.last("log_id")}
@@ -102,7 +119,7 @@ def start(context: "RunContext", job: Job) -> "Step":
     def read_back(_declined: Declined) -> Outcome | None:
         nonlocal was_declined
         was_declined = True
-        found = read_log(context, job)
+        found = _read_log(context, job)
         is_pending = (
             not isinstance(found, Text) and context.quirks.state_of(found) is ImportState.PENDING
         )
@@ -128,7 +145,7 @@ def start(context: "RunContext", job: Job) -> "Step":
             return context.doubt(job, reason)
 
 
-def poll(context: "RunContext", job: Job) -> "Step":
+def _poll(context: "RunContext", job: Job) -> "Step":
     """Poll the log until it is finished.
 
     A log with an unknown status counts as finished once its counts cover every row; otherwise it is
@@ -142,22 +159,22 @@ def poll(context: "RunContext", job: Job) -> "Step":
     began = context.journal.now()
     progress = LogProgress(context.options, job)
     while True:
-        log = read_log(context, job)
+        log = _read_log(context, job)
         if isinstance(log, Text):
             return context.doubt(job, log)
         state = context.quirks.state_of(log)
         complete = state is None and accounts_for_every_row(job.spec, log)
         if complete or state is ImportState.FINISHED:
-            return finish(context, job, log)
+            return _finish(context, job, log)
         if state is ImportState.FAILED:
-            return fail(context, job, log)
+            return _fail(context, job, log)
         unknown = unknown + wait if state is None else 0.0
         if unknown > context.settle_seconds:
             raise _unknown_status(job, log)
         if state is ImportState.PENDING and not job.was_started:
             if needs_start:
                 # It was staged when its queue was taken for one that runs by itself.
-                return start(context, job)
+                return _start(context, job)
             waited = context.journal.now().uptime - began.uptime
             if waited > max(context.settle_seconds, _LEAST_PENDING_SECONDS):
                 raise _never_started(job, log)
@@ -202,7 +219,7 @@ def _unknown_status(job: Job, log: ImportLog) -> InDoubt:
     )
 
 
-def finish(context: "RunContext", job: Job, log: ImportLog | ImportRecords) -> "Step":
+def _finish(context: "RunContext", job: Job, log: ImportLog | ImportRecords) -> "Step":
     """End a job by its finished log or answer, or doubt it if that proves no verdict."""
     quirks = context.quirks
     by_line = {line: verdict_of_log(job.spec, log, quirks, line) for line in quirks.first_lines}
@@ -225,11 +242,11 @@ def finish(context: "RunContext", job: Job, log: ImportLog | ImportRecords) -> "
     return conclude(context, job, verdict)
 
 
-def fail(context: "RunContext", job: Job, log: ImportLog) -> "Step":
+def _fail(context: "RunContext", job: Job, log: ImportLog) -> "Step":
     """End the job of a file that the system gave up: by its lines, else by what was written."""
     verdict = verdict_of_log(job.spec, log, context.quirks)
     if verdict is not None and verdict.rejections:
-        return finish(context, job, log)
+        return _finish(context, job, log)
     return context.doubt(job, failure_of_log(log), ended=True, refusal=True)
 
 
@@ -258,7 +275,7 @@ def _agrees(verdict: Verdict, written: Sequence[bool | None]) -> bool:
     )
 
 
-def read_log(context: "RunContext", job: Job) -> ImportLog | Text:
+def _read_log(context: "RunContext", job: Job) -> ImportLog | Text:
     """Return the log of a queued file, or why there is none: the system's message, or that the log
     is another file's.
 
@@ -306,7 +323,7 @@ def _send_direct(context: "RunContext", job: Job) -> "Step":
     )
     match outcome:
         case Executed(data) if data.rejected:
-            return finish(context, job, data)
+            return _finish(context, job, data)
         case Executed(data) if data.count in (None, len(job.spec.rows)):
             verdict = Verdict.of_rejections(job.spec.rows, (), RowOutcome.ACCEPTED)
             return conclude(context, job, verdict)
@@ -472,3 +489,45 @@ def preview(context: "RunContext", job: Job) -> "Step":
         case NotExecuted() | Doubtful():
             # A preview writes nothing, so nothing was applied in either case.
             raise context.record_unsent(job, outcome)
+
+
+def _settle_doubt(context: "RunContext", job: Job) -> "Step":
+    """Settle the doubt about a job by the log of a queued file, else by reading back.
+
+    Raises ``InDoubt`` if the system cannot be reached.
+    """
+    if not context.options.wait:
+        return job, False
+    if job.last("log_id") is None or job.events[-1].detail.get("ended"):
+        return reconcile_by_snapshots(context, job)
+    log = _read_log(context, job)
+    if isinstance(log, Text):
+        return reconcile_by_snapshots(context, job)
+    match context.quirks.state_of(log):
+        case ImportState.FINISHED:
+            return _finish(context, job, log)
+        case ImportState.FAILED:
+            return _fail(context, job, log)
+        case ImportState.PENDING:
+            pass
+        case _:
+            return context.journal.record(job, State.POLLING, reconciled="running"), True
+    if job.events[-1].detail.get("start_refused"):
+        # The start was refused; only the log shows whether the file runs anyway.
+        return job, False
+    # A lost start request may still arrive.
+    job, is_settled = await_settled(context, job)
+    return _start(context, job) if is_settled else (job, False)
+
+
+STEPS: "Mapping[State, Callable[[RunContext, Job], Step]]" = {
+    State.PREPARED: _send_rows,
+    State.PREVIEWING: preview,
+    State.SENDING: _doubt_interrupted,
+    State.STAGING: _resume_staging,
+    State.STAGED: _start_or_poll,
+    State.STARTING: _doubt_interrupted,
+    State.POLLING: _poll,
+    State.IN_DOUBT: _settle_doubt,
+}
+"""Step of a file's job in each of its states."""

@@ -5,7 +5,7 @@ record in doubt does not stop the others; it is settled by reading it back. See 
 Updates, Record by record and Processing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -63,7 +63,7 @@ _NO_REASON = Text(
 )
 
 
-def write_records(context: "RunContext", job: Job) -> "Step":
+def _write_records(context: "RunContext", job: Job) -> "Step":
     """Write the records of a job that are not written yet, and end it unless some are in doubt.
 
     Raises ``TransportError`` or ``AuthenticationFailed`` if the system cannot be reached,
@@ -87,7 +87,7 @@ def write_records(context: "RunContext", job: Job) -> "Step":
     return _conclude(context, job, journal.writes.load(job.id, answers=False))
 
 
-def settle_records(context: "RunContext", job: Job) -> "Step":
+def _settle_records(context: "RunContext", job: Job) -> "Step":
     """Settle the records in doubt by reading them back; those certainly not written are sent again.
 
     What is still in doubt after the settle time is left to a person. Raises ``InDoubt`` if the
@@ -311,3 +311,11 @@ def _verdict_of_writes(job: Job, writes: list[RecordWrite]) -> Verdict:
             for column, message in write.problems or [(None, _NO_REASON)]
         ]
     )
+
+
+STEPS: "Mapping[State, Callable[[RunContext, Job], Step]]" = {
+    State.PREPARED: _write_records,
+    State.SENDING: _write_records,
+    State.IN_DOUBT: _settle_records,
+}
+"""Step of a job of single records in each of its states."""
