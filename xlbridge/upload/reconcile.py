@@ -11,7 +11,7 @@ from xlbridge.errors import ApiError, InDoubt, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.upload.executor import CHECK_AGAIN, await_settled, conclude, needs_person
 from xlbridge.upload.job import Job
-from xlbridge.upload.lookup.snapshot import Moment, Snapshot, applied_rows, is_stable
+from xlbridge.upload.lookup.snapshot import Moment, applied_rows
 from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
 
 if TYPE_CHECKING:
@@ -53,13 +53,18 @@ def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
         return needs_person(context, job, _NO_PROOF.format(why=_NOT_READ))
     context.report_progress(job, Text(pt="conferindo no sistema", en="looking in the system"))
     try:
-        snapshots = _take_two_snapshots(context, job)
+        snapshots = [context.read_snapshot(job)]
+        context.options.sleep(_BETWEEN_SNAPSHOTS)
+        snapshots.append(context.read_snapshot(job))
     except RemoteRejected as error:
         why = _UNREADABLE.format(reason=error.message)
         return needs_person(context, job, _NO_PROOF.format(why=why))
     except ApiError as error:
         raise InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments())) from error
-    if not is_stable(snapshots):
+    for snapshot in snapshots:
+        context.journal.snapshots.store(job.id, Moment.AFTER, snapshot)
+    if list(snapshots[0]) != list(snapshots[1]):
+        # Something is still arriving.
         return job, False
     return _end_by_proof(context, job, applied_rows(before, snapshots[0], declared.existing))
 
@@ -140,12 +145,3 @@ def _end_by_proof(context: "RunContext", job: Job, proven: list[bool | None]) ->
         return needs_person(context, job, _NO_PROOF.format(why=_NO_CHANGE))
     verdict = Verdict.of_proof(job.spec.rows, proven)
     return conclude(context, job, verdict, reconciled="read back")
-
-
-def _take_two_snapshots(context: "RunContext", job: Job) -> list[Snapshot]:
-    snapshots = [context.read_snapshot(job)]
-    context.options.sleep(_BETWEEN_SNAPSHOTS)
-    snapshots.append(context.read_snapshot(job))
-    for snapshot in snapshots:
-        context.journal.snapshots.store(job.id, Moment.AFTER, snapshot)
-    return snapshots

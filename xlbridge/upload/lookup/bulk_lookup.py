@@ -25,7 +25,6 @@ from xlbridge.upload.lookup.row_lookup import (
     SoughtRecords,
 )
 from xlbridge.upload.lookup.row_table import (
-    PiecewiseColumn,
     RecordTable,
     RowValues,
     TypedRows,
@@ -278,7 +277,14 @@ class _RecordReader:
         proven = {
             id(row_lookups): self._proving(row_lookups) for row_lookups in self._distinct_lookups
         }
-        named = {id(lookup): self._named_columns(lookup) for lookup in self._used_lookups}
+        # Comparable values of the key columns of each lookup, for all rows.
+        named: dict[int, Mapping[str, Sequence[str]]] = {
+            id(lookup): {
+                name: [text or "" for text in self._matcher.column(name, self._rows)]
+                for name in lookup.key
+            }
+            for lookup in self._used_lookups
+        }
         proven_lookups: list[Lookup | None] = [
             proven[id(row_lookups)] for row_lookups in self._lookups
         ]
@@ -364,14 +370,6 @@ class _RecordReader:
     def _code(self, record: int) -> str:
         values = self._records[record]
         return CODE_SEPARATOR.join(str(values[name]) for name in self._matcher.declared.codes)
-
-    def _named_columns(self, lookup: Lookup) -> Mapping[str, Sequence[str]]:
-        """Return the comparable values of a lookup's key columns for all rows."""
-
-        def filled(texts: Sequence[str | None]) -> Sequence[str]:
-            return PiecewiseColumn(len(texts), lambda piece: [one or "" for one in texts[piece]])
-
-        return {name: filled(self._matcher.column(name, self._rows)) for name in lookup.key}
 
     def _read_numbers(self, number: SoughtRecords) -> None:
         """Find in whole listings the numbers that the answers do not have."""

@@ -74,7 +74,9 @@ class ComparedRows(ColumnarSnapshot):
         if key is None:
             return None
         values = self._make_row(self._comparison.columns, at)
-        return self._snapshot(at, self._make_row(key, at), values)
+        pairs = range(self._ends[at], self._ends[at + 1])
+        records = tuple([self._comparison.record(pair, values) for pair in pairs])
+        return RowSnapshot(self._make_row(key, at), values, records)
 
     def columns(self) -> SnapshotColumns:
         """Return the columns of the rows."""
@@ -104,13 +106,6 @@ class ComparedRows(ColumnarSnapshot):
                 if self._ends[at] < self._ends[at + 1] and (row := self._item(at)) is not None
             },
         )
-
-    def _snapshot(
-        self, at: int, key: Mapping[str, str], values: Mapping[str, str | None]
-    ) -> RowSnapshot:
-        pairs = range(self._ends[at], self._ends[at + 1])
-        records = tuple([self._comparison.record(pair, values) for pair in pairs])
-        return RowSnapshot(key, values, records)
 
     def key_at(self, at: int) -> tuple[tuple[str, str], ...]:
         """Return the columns and values of the key by which a row was looked up."""

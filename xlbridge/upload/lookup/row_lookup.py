@@ -72,17 +72,13 @@ def comparable_value(kind: Kind, value: Any) -> str | None:
     if kind.is_number:
         return _comparable_number(value)
     if kind is Kind.DATE:
-        return _comparable_date(value)
+        text = value.isoformat() if isinstance(value, date) else str(value)
+        if day_first := _DAY_FIRST.match(text):
+            text = "-".join(reversed(day_first.groups()))
+        return text[:_DATE_LENGTH]
     if kind in (Kind.CNPJ, Kind.CPF):
         return bare_document(str(value))
     return unicodedata.normalize("NFC", " ".join(str(value).split()))
-
-
-def _comparable_date(value: Any) -> str:
-    text = value.isoformat() if isinstance(value, date) else str(value)
-    if day_first := _DAY_FIRST.match(text):
-        text = "-".join(reversed(day_first.groups()))
-    return text[:_DATE_LENGTH]
 
 
 def near_form(text: str) -> str:

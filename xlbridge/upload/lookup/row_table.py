@@ -53,6 +53,11 @@ class PiecewiseColumn(LazySequence[Any]):
         self._read_slice = read_slice
         self._cached: tuple[int, Sequence[Any]] = (-1, ())
 
+    @classmethod
+    def of_series(cls, series: "pd.Series") -> "PiecewiseColumn":
+        """Return the values of a typed column, None for an empty cell."""
+        return cls(len(series), lambda piece: column_values(series.iloc[piece]))
+
     def __len__(self) -> int:
         return self._count
 
@@ -123,7 +128,8 @@ class RowTable(LazySequence[RowValues]):
         cls, *frames: "pd.DataFrame", lists: Mapping[str, Sequence[Any]] = _NO_LISTS
     ) -> "RowTable":
         """Return the rows of typed frames side by side, with the ``lists`` of their records."""
-        columns = {str(name): _of_series(frame[name]) for frame in frames for name in frame}
+        series = {str(name): frame[name] for frame in frames for name in frame}
+        columns = {name: PiecewiseColumn.of_series(values) for name, values in series.items()}
         return cls({**columns, **lists}, len(frames[0]))
 
     def __len__(self) -> int:
@@ -204,10 +210,6 @@ def row_maker(rows: TypedRows) -> Callable[[Mapping[str, Sequence[Any]], int], M
 
 def _dict_row(columns: Mapping[str, Sequence[Any]], at: int) -> dict[str, Any]:
     return {name: column[at] for name, column in columns.items()}
-
-
-def _of_series(series: "pd.Series") -> PiecewiseColumn:
-    return PiecewiseColumn(len(series), lambda piece: column_values(series.iloc[piece]))
 
 
 def column_values(series: "pd.Series") -> list[Any]:

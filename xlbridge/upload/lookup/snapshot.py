@@ -143,12 +143,6 @@ class LookupResult:
     near: Mapping[int, NearKey] = field(default_factory=dict)
 
 
-def is_stable(snapshots: Sequence[Snapshot]) -> bool:
-    """Return whether all snapshots are equal, so that nothing is still arriving."""
-    first = list(snapshots[0])
-    return all(list(snapshot) == first for snapshot in snapshots[1:])
-
-
 RecordKey = str | int
 """Code of a record, or its index among those of its row if it has no code."""
 

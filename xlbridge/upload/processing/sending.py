@@ -174,10 +174,17 @@ class RecordProcessor(RecordChannel):
         operation, body_of = self._kind.process, self._kind.body
         path = dict.fromkeys(operation.path_parameters, _number(write))
         body = None if body_of is None else body_of(state.record)
+
+        def read_back(declined: Declined) -> Outcome | None:
+            status = self._read(write).status
+            if status in {RecordStatus.DONE, RecordStatus.RUNNING}:
+                return Executed(None)
+            return None if status is RecordStatus.OPEN else Doubtful(declined.reason)
+
         request = WriteRequest(
             send=lambda: self._context.client.send(operation, path=path, body=body),
             announce=lambda: announce({}),
-            read_back=lambda declined: self._check_declined(write, declined),
+            read_back=read_back,
             pause=self._pause,
         )
         outcome = send_once(self._context, request)
@@ -188,13 +195,6 @@ class RecordProcessor(RecordChannel):
                 message = "; ".join(detail.value for detail in details if detail.value)
                 return self._result(WriteState.REJECTED, untranslated(message))
         return result_of(outcome)
-
-    def _check_declined(self, write: RecordWrite, declined: Declined) -> Outcome | None:
-        """Return the outcome of a declined request from the record, None if not executed."""
-        status = self._read(write).status
-        if status in {RecordStatus.DONE, RecordStatus.RUNNING}:
-            return Executed(None)
-        return None if status is RecordStatus.OPEN else Doubtful(declined.reason)
 
     def _executed(self, write: RecordWrite, data: WireModel | None) -> WriteResult:
         """Return the result of an executed request, done if the record does not show otherwise."""
@@ -207,8 +207,7 @@ class RecordProcessor(RecordChannel):
 
     def _accepted(self, state: RecordState) -> WriteResult:
         """Return the result of a record that the system does not show as done yet."""
-        doubt = with_reason(WriteState.DOUBTFUL, state.remark or _NOT_SHOWN)
-        return WriteResult(doubt.state, {**doubt.detail, "accepted": True})
+        return with_reason(WriteState.DOUBTFUL, state.remark or _NOT_SHOWN, accepted=True)
 
     def _result(self, state: WriteState, reason: Text) -> WriteResult:
         return with_reason(state, reason, self._kind.number)

@@ -250,17 +250,28 @@ class RecordChanger(RecordChannel):
             return with_reason(WriteState.CHANGED, RowReason.SHOWN_LATE.text().format(job=late))
         if _is_as_wanted(write.task, present):
             return WriteResult(WriteState.APPLIED, {"already": True})
-        if present is None or not _is_as_expected(write.task, present):
-            remark, changed = _what_changed(write.task, present)
-            return with_reason(WriteState.CHANGED, remark, changed)
+        if present is None:
+            return with_reason(WriteState.CHANGED, _GONE)
+        for name, before in write.task.expected.items():
+            if not present.has({name: before}):
+                now = present.values.get(name)
+                changed = _CHANGED.format(before=before or "–", now=now or "–")
+                return with_reason(WriteState.CHANGED, changed, name)
         row = self._rows[write.position]
         if write.task.wanted is None and present.has_other_lists(self._resource, row):
             return with_reason(WriteState.CHANGED, _HAS_PARTS)
-        before = present.json_of(write.task.wanted or write.task.expected)
+        replaced = present.json_of(write.task.wanted or write.task.expected)
+
+        def read_back(declined: Declined) -> Outcome | None:
+            now = self._read(write)
+            if _is_as_wanted(write.task, now):
+                return Executed(None)
+            return None if _is_as_expected(write.task, now) else Doubtful(declined.reason)
+
         request = WriteRequest(
             send=lambda: self._request(write, present),
-            announce=lambda: announce({"before": before}),
-            read_back=lambda declined: self._check_declined(write, declined),
+            announce=lambda: announce({"before": replaced}),
+            read_back=read_back,
             pause=self._pause,
         )
         outcome = send_once(self._context, request)
@@ -288,8 +299,7 @@ class RecordChanger(RecordChannel):
             return WriteResult(WriteState.APPLIED, {"already": True} if refused else {})
         if refused:
             return result_of(outcome)
-        doubt = with_reason(WriteState.DOUBTFUL, _STILL_THERE)
-        return WriteResult(doubt.state, {**doubt.detail, "refusal": True})
+        return with_reason(WriteState.DOUBTFUL, _STILL_THERE, refusal=True)
 
     def settle(self, writes: Sequence[RecordWrite], *, final: bool) -> Results:
         """Yield the changes in doubt that reading back settles."""
@@ -304,30 +314,20 @@ class RecordChanger(RecordChannel):
             else:
                 yield write, result_of_absence(write, _LOST)
 
-    def _check_declined(self, write: RecordWrite, declined: Declined) -> Outcome | None:
-        """Return the outcome of a declined request by reading back, None if not executed."""
-        present = self._read(write)
-        if _is_as_wanted(write.task, present):
-            return Executed(None)
-        return None if _is_as_expected(write.task, present) else Doubtful(declined.reason)
-
-    def _import(self, write: RecordWrite) -> Outcome:
-        """Import one row, which replaces its record."""
-        row = {**self._rows[write.position], **write.task.values}
-        content = self._context.workbook_of(self._resource, [row])
-        name = f"{self._resource.name}-{self._job.id}-{write.position + 1}.xlsx"
-        return self._context.client.send(
-            self._resource.paths.direct,
-            path={"resource": self._resource.name},
-            query=ImportQuery(),
-            file=UploadFile(name, content),
-        )
-
     def _request(self, write: RecordWrite, present: PresentRecord) -> Outcome:
         task = write.task
         client = self._context.client
         if self._change.by_import:
-            return self._import(write)
+            # An import of one row replaces its record.
+            resource, row = self._resource, {**self._rows[write.position], **task.values}
+            content = self._context.workbook_of(resource, [row])
+            name = f"{resource.name}-{self._job.id}-{write.position + 1}.xlsx"
+            return client.send(
+                resource.paths.direct,
+                path={"resource": resource.name},
+                query=ImportQuery(),
+                file=UploadFile(name, content),
+            )
         number = self._reader.number(task.record)
         if task.wanted is None:
             operation = operation_named(self._change.delete_name or "")
@@ -382,12 +382,3 @@ def _is_as_wanted(task: RecordTask, present: PresentRecord | None) -> bool:
 
 def _is_as_expected(task: RecordTask, present: PresentRecord | None) -> bool:
     return present is not None and present.has(task.expected)
-
-
-def _what_changed(task: RecordTask, present: PresentRecord | None) -> tuple[Text, str | None]:
-    """Return the first difference of a record from what was expected, and its column."""
-    if present is None:
-        return _GONE, None
-    column = next(n for n, value in task.expected.items() if not present.has({n: value}))
-    before, now = task.expected[column], present.values.get(column)
-    return _CHANGED.format(before=before or "–", now=now or "–"), column

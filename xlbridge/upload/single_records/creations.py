@@ -19,7 +19,7 @@ from xlbridge.client import Declined, Doubtful, Executed, Outcome
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
-from xlbridge.resources.remote import ExistingPolicy, Lookup, ReadBack, RecordCreation
+from xlbridge.resources.remote import ExistingPolicy, ReadBack, RecordCreation
 from xlbridge.upload.executor import SharedPause, Withdrawn, WriteRequest, send_once
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
@@ -232,13 +232,26 @@ class RecordCreator(RecordChannel):
         self._job = job
         self._creation = creation
         self._rows = rows
-        self._filled = _filled_columns(creation, rows)
+        body = creation.operation.body
+        fields = () if body is None else body.model_fields
+        # Most columns are empty.
+        self._filled = [n for n in fields if any(one is not None for one in values_of(rows, n))]
         self._pause = pause
-        self._keys = _keys_of_rows(context, job)
+        whole = context.journal.job(job.parent or job.id)
+        planned = context.journal.actions_of(whole)
+        keys_by_row = {action.row: tuple(action.detail.get("keys", ())) for action in planned}
+        # Digests of the business keys of the rows, in order.
+        self._keys = [keys_by_row.get(row, ()) for row in job.spec.rows]
         self._by_key = _Baseline(context.resource(job), self._stored(Moment.BEFORE))
         self._by_content: _Baseline | None = None
         if creation.identical is not None and context.client.target.exclusive:
-            resource = _found_by_content(self._by_key.resource, creation, creation.identical)
+            # Identical records share their content.
+            read_back = ReadBack(
+                lookups=(creation.identical,),
+                codes=creation.identical_codes,
+                existing=ExistingPolicy.ADDED,
+            )
+            resource = replace(self._by_key.resource, read_back=read_back)
             found = self._stored(Moment.IDENTICAL)
             self._by_content = _Baseline(resource, found, by_content=True)
             contents = business_keys(resource, rows)
@@ -280,12 +293,17 @@ class RecordCreator(RecordChannel):
         """Create a record. Raises ``Withdrawn`` if the run is ending."""
         readable = self._baseline(write) is not None
         operation = self._creation.operation
+
+        def read_back(declined: Declined) -> Outcome | None:
+            ((_, presence),) = self._look_up([write])
+            if presence.present:
+                return Executed(presence.code)
+            return None if presence.present is False else Doubtful(declined.reason)
+
         request = WriteRequest(
             send=lambda: self._context.client.send(operation, body=body),
             announce=lambda: announce({}),
-            read_back=(lambda declined: self._check_declined(write, declined))
-            if readable
-            else None,
+            read_back=read_back if readable else None,
             pause=self._pause,
         )
         outcome = send_once(self._context, request)
@@ -415,7 +433,7 @@ class RecordCreator(RecordChannel):
             reason = _ENDED_BEFORE_LISTS.format(code=code)
         except ApiError as error:
             reason = error.message
-        return WriteResult(WriteState.DOUBTFUL, {"record": code, **problems_note([(None, reason)])})
+        return with_reason(WriteState.DOUBTFUL, reason, record=code)
 
     def _complete(self, write: RecordWrite, detail: Mapping[str, Any]) -> WriteResult:
         """Register the missing items of a created record's lists; close the record if refused.
@@ -444,13 +462,6 @@ class RecordCreator(RecordChannel):
             if baseline is not None and baseline.before[write.position] is not None:
                 return baseline
         return None
-
-    def _check_declined(self, write: RecordWrite, declined: Declined) -> Outcome | None:
-        """Return the outcome of a declined request by reading back, None if not executed."""
-        ((_, presence),) = self._look_up([write])
-        if presence.present:
-            return Executed(presence.code)
-        return None if presence.present is False else Doubtful(declined.reason)
 
     def _look_up(self, writes: Sequence[RecordWrite]) -> Iterator[tuple[RecordWrite, Presence]]:
         """Yield the writes with the presence of their records in the system."""
@@ -514,24 +525,3 @@ def _others_running(context: "RunContext", job: Job) -> bool:
     return any(
         part.id != job.id and not part.state.is_unsent and not part.state.is_final for part in parts
     )
-
-
-def _found_by_content(resource: Resource, creation: RecordCreation, identical: Lookup) -> Resource:
-    """Return a resource whose records are looked up by content, which identical records share."""
-    by_content = ReadBack(
-        lookups=(identical,), codes=creation.identical_codes, existing=ExistingPolicy.ADDED
-    )
-    return replace(resource, read_back=by_content)
-
-
-def _keys_of_rows(context: "RunContext", job: Job) -> list[tuple[str, ...]]:
-    """Return the digests of the business keys of a job's rows, in order."""
-    planned = context.journal.actions_of(context.journal.job(job.parent or job.id))
-    keys = {action.row: tuple(action.detail.get("keys", ())) for action in planned}
-    return [keys.get(row, ()) for row in job.spec.rows]
-
-
-def _filled_columns(creation: RecordCreation, rows: TypedRows) -> list[str]:
-    """Return the fields of a record that any row fills, since most columns are empty."""
-    fields = () if creation.operation.body is None else creation.operation.body.model_fields
-    return [n for n in fields if any(value is not None for value in values_of(rows, n))]

@@ -113,8 +113,7 @@ def result_of(outcome: Outcome) -> WriteResult:
         case NotExecuted(reason):
             return WriteResult(WriteState.NOT_APPLIED, stop=TransportError(reason))
         case Doubtful(reason):
-            doubt = with_reason(WriteState.DOUBTFUL, reason)
-            return WriteResult(doubt.state, {**doubt.detail, "refusal": outcome.refusal})
+            return with_reason(WriteState.DOUBTFUL, reason, refusal=outcome.refusal)
 
 
 def result_of_absence(write: RecordWrite, lost: Text, column: str | None = None) -> WriteResult:
@@ -130,9 +129,11 @@ def result_of_absence(write: RecordWrite, lost: Text, column: str | None = None)
     return with_reason(WriteState.REJECTED, lost.format(n=write.attempts), column)
 
 
-def with_reason(state: WriteState, reason: Text, column: str | None = None) -> WriteResult:
-    """Return a result with a single problem."""
-    return WriteResult(state, problems_note([(column, reason)]))
+def with_reason(
+    state: WriteState, reason: Text, column: str | None = None, **detail: Any
+) -> WriteResult:
+    """Return a result with a single problem, and further details."""
+    return WriteResult(state, {**problems_note([(column, reason)]), **detail})
 
 
 def problems_of(details: Iterable[ErrorDetail]) -> list[Problem]:
