@@ -337,7 +337,8 @@ class _CreatedRecords(_UndoPlanner):
                 settled = any(map(self._is_settled, new[row.position]))
                 yield LeftRow(row.row, LeftReason.SETTLED) if settled else self._left(row, now)
                 continue
-            task = RecordTask(record.code, record.values, None, {}, (self._job.id, row.position))
+            claim = (self._job.id, row.position)
+            task = RecordTask(record.code, dict(record.values), None, {}, claim)
             yield RowToUndo(row.row, row.values, task)
 
     def _is_late(self, sent: _SentRow, now: RowSnapshot | None) -> bool:

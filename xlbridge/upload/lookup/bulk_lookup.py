@@ -17,7 +17,7 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text, joined
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import Lookup
-from xlbridge.upload.lookup.comparison import ComparedRows
+from xlbridge.upload.lookup.comparison import compare_rows
 from xlbridge.upload.lookup.row_lookup import (
     NearRecord,
     RowMatcher,
@@ -301,7 +301,7 @@ class _RecordReader:
         hidden = {id(row_lookups): self._hidden(row_lookups) for row_lookups in self._lookups}
         self._sought.clear()
         shown = set().union(*self._seen_fields.values())
-        snapshot = ComparedRows(self._matcher, self._rows, keys, found, self._records, shown)
+        snapshot = compare_rows(self._matcher, self._rows, keys, found, self._records, shown)
         reasons = {
             at: hidden[id(row_lookups)] or why
             for at, (key, row_lookups) in enumerate(zip(keys, self._lookups, strict=True))

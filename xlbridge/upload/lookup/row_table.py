@@ -83,34 +83,34 @@ _NO_LISTS: Mapping[str, Sequence[Any]] = MappingProxyType({})
 
 
 class ColumnsRow(Mapping[str, Any]):
-    """View of a row in columns; it takes a fifth of a dict's memory."""
+    """View of the row ``at`` a position in columns; it takes a fifth of a dict's memory."""
 
-    __slots__ = ("_at", "_columns")
+    __slots__ = ("at", "columns")
 
     def __init__(self, columns: Mapping[str, Sequence[Any]], at: int) -> None:
-        self._columns = columns
-        self._at = at
+        self.columns = columns
+        self.at = at
 
     def __getitem__(self, name: str) -> Any:
-        return self._columns[name][self._at]
+        return self.columns[name][self.at]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._columns)
+        return iter(self.columns)
 
     def __len__(self) -> int:
-        return len(self._columns)
+        return len(self.columns)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._columns
+        return name in self.columns
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the value of a column, ``default`` if there is none."""
-        column = self._columns.get(name)
-        return default if column is None else column[self._at]
+        column = self.columns.get(name)
+        return default if column is None else column[self.at]
 
     def items(self) -> ItemsView[str, Any]:
         """Return the names of the columns with their values."""
-        return _dict_row(self._columns, self._at).items()
+        return {name: column[self.at] for name, column in self.columns.items()}.items()
 
 
 class RowTable(LazySequence[RowValues]):
@@ -201,15 +201,6 @@ def have_column(rows: TypedRows, name: str) -> Sequence[bool]:
     if isinstance(rows, RowTable):
         return [rows.has(name)] * len(rows)
     return [name in row for row in rows]
-
-
-def row_maker(rows: TypedRows) -> Callable[[Mapping[str, Sequence[Any]], int], Mapping[str, Any]]:
-    """Return the constructor of a row from columns: a view for a table, else a dict."""
-    return ColumnsRow if isinstance(rows, RowTable) else _dict_row
-
-
-def _dict_row(columns: Mapping[str, Sequence[Any]], at: int) -> dict[str, Any]:
-    return {name: column[at] for name, column in columns.items()}
 
 
 def column_values(series: "pd.Series") -> list[Any]:

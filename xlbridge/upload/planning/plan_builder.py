@@ -24,7 +24,6 @@ from xlbridge.upload.claims import ClaimedRows, ClaimScope, Patience, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import MAX_PLAN_SECONDS, NO_POSITION, Job, file_hash
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.lookup.comparison import select_rows
 from xlbridge.upload.lookup.row_lookup import business_keys
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import LookupResult, Moment, Snapshot
@@ -283,7 +282,7 @@ class PlannedSheet:
 
     def before_of(self, positions: Sequence[int]) -> Snapshot:
         """Return the remote records of the rows at the given positions, as read for the plan."""
-        return select_rows(self.snapshot, positions)
+        return [self.snapshot[at] for at in positions]
 
 
 def plan_source(

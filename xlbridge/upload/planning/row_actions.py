@@ -18,7 +18,6 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Resource
 from xlbridge.upload.claims import ClaimedRows, OwnWrites, RowClaims
 from xlbridge.upload.lookup.bulk_lookup import record_reader
-from xlbridge.upload.lookup.comparison import equal_records, rows_by_key, unread_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_of_rows
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import (
@@ -146,7 +145,7 @@ class _Planner:
         numbers = () if resource.read_back is None else resource.read_back.number_columns
         self.numbers = self._filled(numbers)
         self._digests, self._keys = claims
-        self._unread = unread_rows(found.snapshot)
+        self._unread = {at for at, row in enumerate(found.snapshot) if row is None}
         self._matched = _match(found.snapshot, numbers)
         self._used: Counter[str] = Counter()
         self._claimed_rows = self._find_claimed_rows()
@@ -333,13 +332,22 @@ it, None if the row's record is ambiguous."""
 
 def _match(snapshot: Snapshot, numbers: Sequence[str]) -> _Matched:
     """Match rows and records: first by the system's own numbers, then key by key."""
-    # Most existing records equal their row and match no other.
-    equal = equal_records(snapshot)
-    matched: _Matched = dict(equal)
+    found = [(at, row) for at, row in enumerate(snapshot) if row is not None and row.found]
+    counts = Counter(record.code for _, row in found for record in row.found)
+    matched: _Matched = {}
+    by_key: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for at, row in found:
+        record = row.found[0]
+        if len(row.found) == 1 and record.unchanged and counts[record.code] == 1:
+            # Most existing records equal their row and match no other.
+            matched[at] = record.code
+        else:
+            by_key.setdefault(tuple(row.key.items()), []).append(at)
     used: set[str] = set()
     number_columns = set(numbers)
     for by_number in (True, False) if number_columns else (False,):
-        for columns, positions in rows_by_key(snapshot, equal):
+        for key, positions in by_key.items():
+            columns = {name for name, _ in key}
             if by_number == (bool(number_columns) and number_columns.issubset(columns)):
                 _match_group({at: _found(snapshot[at]) for at in positions}, used, matched)
     return matched
