@@ -531,7 +531,14 @@ class RecordWrites:
         )
         # One history at a time, since all of them take more memory than the writes.
         for position, rows in groupby(found, key=itemgetter(0)):
-            yield _write(position, [(WriteState(state), text) for _, state, text in rows], answers)
+            history = [(WriteState(state), text) for _, state, text in rows]
+            announced = [text for state, text in history if state is WriteState.SENDING]
+            task = RecordTask.of_json(json.loads(history[0][1])["task"])
+            state, stored = history[-1]
+            # The first detail is the task itself.
+            if len(history) == 1 or (state is WriteState.APPLIED and not answers):
+                stored = "{}"
+            yield RecordWrite(position, task, state, len(announced), stored, *announced[-1:])
 
     def _add(self, job_id: str, states: Iterable[tuple[int, WriteState, object]]) -> None:
         """Append states to the histories of writes, by position."""
@@ -541,16 +548,6 @@ class RecordWrites:
             "FROM record_writes WHERE job = ?1 AND position = ?2",
             ((job_id, at, now, state, json.dumps(detail)) for at, state, detail in states),
         )
-
-
-def _write(position: int, history: Sequence[tuple[WriteState, str]], answers: bool) -> RecordWrite:
-    announced = [text for state, text in history if state is WriteState.SENDING]
-    task = RecordTask.of_json(json.loads(history[0][1])["task"])
-    state, stored = history[-1]
-    # The first detail is the task itself.
-    if len(history) == 1 or (state is WriteState.APPLIED and not answers):
-        stored = "{}"
-    return RecordWrite(position, task, state, len(announced), stored, *announced[-1:])
 
 
 def plain_json(value: Any) -> Any:

@@ -22,7 +22,7 @@ from xlbridge.upload.results.verdict import LostField
 from xlbridge.upload.written_records import end_compared
 
 if TYPE_CHECKING:
-    from xlbridge.upload.run_context import RunContext, Step
+    from xlbridge.upload.run_context import RunContext
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -108,18 +108,15 @@ def _run_steps(context: "RunContext", job: Job) -> None:
             # An earlier run was stopped before the records were compared.
             end_compared(context, job, at_once=False)
             return
-        step = steps[job.state]
-        if job.state is State.PREPARED and not remote_import.preview_is_done(context, job):
-            step = remote_import.preview
-        elif job.state is State.PREPARED and _plan_of_part_has_changed(context, job):
-            step = _abandon_outdated
-        job, proceed = step(context, job)
+        is_prepared = job.state is State.PREPARED
+        if is_prepared and not remote_import.preview_is_done(context, job):
+            job, proceed = remote_import.preview(context, job)
+        elif is_prepared and _plan_of_part_has_changed(context, job):
+            job = context.end(job, State.ABANDONED, reason=asdict(PLAN_CHANGED))
+        else:
+            job, proceed = steps[job.state](context, job)
         if job.state is State.COMPARING:
             job = end_compared(context, job, at_once=True)
-
-
-def _abandon_outdated(context: "RunContext", job: Job) -> "Step":
-    return context.end(job, State.ABANDONED, reason=asdict(PLAN_CHANGED)), False
 
 
 def _plan_of_part_has_changed(context: "RunContext", job: Job) -> bool:

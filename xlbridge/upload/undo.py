@@ -97,7 +97,11 @@ def plan_undo(context: UploadContext, client: Client, job: Job, patience: Patien
     """Plan the undo of a job, as ``Uploads.plan_undo`` does."""
     job.require_system(client.identity, client.target.profile)
     ledger = RowLedger.of(context.journal, job)
-    attempts = [job, *_retries_of(ledger, job)]
+    # With its retries, and theirs.
+    attempts = [job]
+    for attempt in ledger.attempts:
+        if attempt.retry_of in {one.id for one in attempts}:
+            attempts.append(attempt)
     _require_reversible(job, attempts, ledger)
     planned = list(_plan_rows(context, client, job, attempts, ledger, patience))
     rows = [row for row in planned if isinstance(row, RowToUndo)]
@@ -129,17 +133,6 @@ def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
     )
     whole = SheetPart(spec, tasks=[row.task for row in plan.rows])
     return context.create_job(whole, plan, {"target": client.target.to_json()})
-
-
-def _retries_of(ledger: RowLedger, job: Job) -> list[Job]:
-    """Return the retries of a job, and theirs."""
-    family = {job.id}
-    found = []
-    for attempt in ledger.attempts:
-        if attempt.retry_of in family:
-            family.add(attempt.id)
-            found.append(attempt)
-    return found
 
 
 def _require_reversible(job: Job, attempts: Sequence[Job], ledger: RowLedger) -> None:

@@ -206,7 +206,15 @@ class _RecordReader:
             served = {
                 id(row_lookups)
                 for row_lookups in self._distinct_lookups
-                if lookup in row_lookups and not _covers(row_lookups, lookup)
+                if lookup in row_lookups
+                # Another lookup reads all records, of which this one reads one.
+                and (
+                    lookup.counted is not None
+                    or not any(
+                        other.counted and other.operation_names == lookup.operation_names
+                        for other in row_lookups
+                    )
+                )
             }
             columns = [values_of(self._rows, column) for column in lookup.filters.values()]
             first: dict[tuple[object, ...], int] = {}
@@ -523,13 +531,6 @@ class _RecordReader:
         for search in self._sought.values():
             search.clear()
             search.proven = False
-
-
-def _covers(row_lookups: Iterable[Lookup], lookup: Lookup) -> bool:
-    """Return whether another of the lookups reads all records, of which this one reads one."""
-    return lookup.counted is None and any(
-        other.counted and other.operation_names == lookup.operation_names for other in row_lookups
-    )
 
 
 def _listings_to_read(

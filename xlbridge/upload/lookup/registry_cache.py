@@ -1,7 +1,7 @@
 """Registries of one remote system: codes and records, each read once, and lists for a template."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -212,11 +212,26 @@ def _registry_list(
     if not listed.complete:
         warn(_PARTLY_READ.format(registry=reference.title))
     fields = [name for name in link.fields if name not in (reference.key, reference.label)]
-    records = {record.code: record for record in _usable_records(listed.records, link, fields)}
+    active = [
+        (one, record)
+        for record in listed.records
+        for one in [named_record(record, reference)]
+        if one.active
+    ]
+    records = {
+        str(one.code): ListedRecord(
+            str(one.code),
+            " ".join(one.label.split()),
+            tuple(str(record.get(field) or "") for field in fields),
+        )
+        for one, record in active
+    }
     ordered = sorted(records.values(), key=lambda one: (one.label.casefold(), one.code))
+    # Without its article, capitalised.
+    _, _, title = str(reference.title).partition(" ")
     found = RegistryList(
         link.registry,
-        _without_article(str(reference.title)),
+        title[:1].upper() + title[1:],
         tuple(str(field_title(field)) for field in fields),
         tuple(ordered[:_MAX_LISTED]),
         len(ordered),
@@ -225,20 +240,3 @@ def _registry_list(
         counts = {"listed": len(found.records), "total": found.total}
         warn(_CUT.format(registry=reference.title, **counts))
     return found
-
-
-def _usable_records(
-    records: Iterable[Record], link: Link, fields: Iterable[str]
-) -> Iterator[ListedRecord]:
-    """Yield the active records for a list in a template."""
-    for record in records:
-        named = named_record(record, REFERENCES[link.registry])
-        if named.active:
-            names = tuple(str(record.get(field) or "") for field in fields)
-            yield ListedRecord(str(named.code), " ".join(named.label.split()), names)
-
-
-def _without_article(text: str) -> str:
-    """Return a noun phrase without its article, capitalised."""
-    _, _, rest = text.partition(" ")
-    return rest[:1].upper() + rest[1:]

@@ -177,7 +177,14 @@ def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, SetAside]:
         aside[at] = SetAside(
             RowReason.NO_RECORD if row in sheet.non_records else RowReason.ERRORS,
             _join_messages([*findings, *(item.finding for item in items)]),
-            {**_raw_cells(sheet, at, findings), **_raw_item_cells(items)},
+            {
+                **_raw_cells(sheet, at, findings),
+                **{
+                    item.column: _content(item.finding)
+                    for item in items
+                    if item.unparsed and item.finding.value
+                },
+            },
         )
     return aside
 
@@ -207,15 +214,6 @@ def _item_errors(sheet: ValidatedSheet) -> Mapping[int, Sequence[_ItemFinding]]:
                 finding = replace(error, header=f"{child.sheet}!{error.cell}")
                 found[position].append(_ItemFinding(column, finding, unparsed))
     return found
-
-
-def _raw_item_cells(found: Sequence[_ItemFinding]) -> dict[str, CellContent]:
-    """Return the contents of a record's item cells that are missing in the typed frame."""
-    return {
-        error.column: _content(error.finding)
-        for error in found
-        if error.unparsed and error.finding.value
-    }
 
 
 def _raw_cells(

@@ -148,19 +148,14 @@ class _Planner:
         self._unread = {at for at, row in enumerate(found.snapshot) if row is None}
         self._matched = _match(found.snapshot, numbers)
         self._used: Counter[str] = Counter()
-        self._claimed_rows = self._find_claimed_rows()
-
-    def _find_claimed_rows(self) -> Collection[int]:
-        """Return the positions of rows that jobs claim, usually none."""
-        digests, keys = self._claimed.digests, self._claimed.keys
-        if not digests and not keys:
-            return ()
-        rows = zip(self._digests, self._keys, strict=True)
-        return {
-            at
-            for at, (digest, row_keys) in enumerate(rows)
-            if digest in digests or not keys.keys().isdisjoint(row_keys)
-        }
+        # Positions of rows that jobs claim, usually none.
+        self._claimed_rows: Collection[int] = ()
+        if claimed.digests or claimed.keys:
+            self._claimed_rows = {
+                at
+                for at, (digest, keys) in enumerate(zip(*claims, strict=True))
+                if digest in claimed.digests or not claimed.keys.keys().isdisjoint(keys)
+            }
 
     def plan(self) -> Iterator[PlannedRow]:
         """Yield the planned rows, in order."""

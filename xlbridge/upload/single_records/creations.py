@@ -272,7 +272,13 @@ class RecordCreator(RecordChannel):
         baseline = self._by_content
         if baseline is None or None not in self._by_key.before:
             return
-        if any(write.attempts for write in writes) or _others_running(self._context, self._job):
+        job, journal = self._job, self._context.journal
+        others = [one for one in journal.jobs() if one.spec.scope == job.spec.scope]
+        if any(write.attempts for write in writes) or any(
+            part.id != job.id and not part.state.is_unsent and not part.state.is_final
+            for other in others
+            for part in journal.parts_of(other) or [other]
+        ):
             return
         found = read_snapshot(self._context.client, baseline.resource, self._rows)
         self._context.journal.snapshots.store(self._job.id, Moment.IDENTICAL, found)
@@ -515,13 +521,3 @@ class RecordCreator(RecordChannel):
             )
             presences.append(known.get(at, Presence()))
         return presences
-
-
-def _others_running(context: "RunContext", job: Job) -> bool:
-    """Return whether another upload of the same resource has started and is not finished."""
-    journal = context.journal
-    others = [other for other in journal.jobs() if other.spec.scope == job.spec.scope]
-    parts = [part for other in others for part in journal.parts_of(other) or [other]]
-    return any(
-        part.id != job.id and not part.state.is_unsent and not part.state.is_final for part in parts
-    )

@@ -339,9 +339,19 @@ class RecordDispatch:
         """Conclude the finished writes; return an error after which nothing more is sent."""
         stop: BaseException | None = None
         for message in self._received:
-            if isinstance(message, _Finished):
-                self._active_count -= 1
-                stop = stop or self._conclude(message, order)
+            if not isinstance(message, _Finished):
+                continue
+            self._active_count -= 1
+            if message.result is None:
+                stop = stop or message.failure
+                continue
+            self._count()
+            if message.result.state is WriteState.DOUBTFUL:
+                self._doubts += 1
+            else:
+                self._doubts = 0
+                order.finish(message.write)
+            stop = stop or message.result.stop
         return stop
 
     def _record_received(self) -> None:
@@ -364,18 +374,6 @@ class RecordDispatch:
             for announcement in announced:
                 announcement.decide(granted=granted)
             self._received = []
-
-    def _conclude(self, finished: _Finished, order: WriteOrder) -> BaseException | None:
-        """Conclude a finished write; return an error after which nothing more is sent."""
-        if finished.result is None:
-            return finished.failure
-        self._count()
-        if finished.result.state is WriteState.DOUBTFUL:
-            self._doubts += 1
-        else:
-            self._doubts = 0
-            order.finish(finished.write)
-        return finished.result.stop
 
     def _drain(self) -> None:
         """Record the last answers to sent requests; announce nothing more."""
