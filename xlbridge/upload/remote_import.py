@@ -432,22 +432,6 @@ def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:
     return context.journal.record(job, State.PREPARED, orphan=orphan, reason=asdict(reason))
 
 
-def _fields_read(job: Job, answer: object) -> list[str]:
-    """Return the columns with an open spelling of which a preview shows values."""
-    records = answer.registros if isinstance(answer, ImportRecords) else ()
-    return [
-        column
-        for column in job.spec.columns
-        if has_two_spellings(column)
-        and any(
-            value not in (None, "")
-            for record in records
-            for name, value in record.items()
-            if name.casefold() == column.casefold()
-        )
-    ]
-
-
 def preview_is_done(context: "RunContext", job: Job) -> bool:
     """Return whether the preview is done or not wanted."""
     if job.spec.mode.is_by_record:
@@ -481,7 +465,14 @@ def preview(context: "RunContext", job: Job) -> "Step":
         case Executed(data) if job.spec.mode is Mode.PREVIEW:
             return context.end(job, State.PREVIEWED, previewed=data.count), False
         case Executed(data):
-            taken = _fields_read(job, data)
+            # Columns with an open spelling of which the preview shows values.
+            shown = {
+                name.casefold()
+                for record in (data.registros if isinstance(data, ImportRecords) else ())
+                for name, value in record.items()
+                if value not in (None, "")
+            }
+            taken = [n for n in job.spec.columns if has_two_spellings(n) and n.casefold() in shown]
             detail: dict[str, Any] = {"taken_fields": taken} if taken else {}
             return context.journal.record(
                 job, State.PREPARED, previewed=data.count, preview_done=True, **detail

@@ -209,16 +209,12 @@ class Uploads:
     ) -> Job:
         """Upload a sheet, or corrected rows: plan them, record the job, run it, write its evidence.
 
-        ``on_created`` is called with the job before anything is sent. The notes of an error in the
-        run name the command that continues. Raises what ``create`` and ``run`` raise.
+        ``on_created`` is called with the job before anything is sent. Raises what ``create`` and
+        ``run`` raise.
         """
         job = self.create(rows, options, planned)
         on_created(job)
-        try:
-            return self.run(job, options)
-        except XlbridgeError as error:
-            error.add_note(f"xlbridge resume {job.arguments()}")
-            raise
+        return self.run(job, options)
 
     def create(
         self,
@@ -290,6 +286,7 @@ class Uploads:
         its workbook has changed since the plan; ``AuthenticationFailed`` or
         ``TransportError`` if nothing was applied and the job can be resumed; ``InDoubt`` if the
         connection is lost while the outcome is awaited, or if only a part of the job was applied.
+        The notes of an error name the command that continues.
         """
         from xlbridge.upload.results.result_files import ensure_sheet_evidence
         from xlbridge.upload.run_context import RunContext
@@ -302,15 +299,20 @@ class Uploads:
             _require_planned_file(job)
             job = self._with_current_plan(job, options)
         context = RunContext(self._context, self._client, options, self._frames)
-        with job_lock(self._context.settings.home, job.parent or job.id):
-            job = self._context.journal.job(job.id)
-            try:
-                ended = run_job(context, job)
-            except (TransportError, AuthenticationFailed) as error:
-                if not self._context.journal.changes.has_accepted(job.id):
-                    raise
-                raise InDoubt(error.message, _PARTLY_APPLIED.format(job=job.arguments())) from error
-            return ensure_sheet_evidence(self._context, ended)
+        try:
+            with job_lock(self._context.settings.home, job.parent or job.id):
+                job = self._context.journal.job(job.id)
+                try:
+                    ended = run_job(context, job)
+                except (TransportError, AuthenticationFailed) as error:
+                    if not self._context.journal.changes.has_accepted(job.id):
+                        raise
+                    hint = _PARTLY_APPLIED.format(job=job.arguments())
+                    raise InDoubt(error.message, hint) from error
+                return ensure_sheet_evidence(self._context, ended)
+        except XlbridgeError as error:
+            error.add_note(f"xlbridge resume {job.arguments()}")
+            raise
 
     def _source(
         self, rows: ValidatedSheet | CorrectedRows, options: UploadOptions

@@ -359,21 +359,21 @@ class _RecordReader:
                 proven_lookups[at], found[at] = lookup, records
             if lookup is self._by_number:
                 by_number = {at: self._code(records[0]) for at, records in matched.items()}
-        return (
-            found,
-            disputed,
-            {at: self._near_key(near) for at, near in all_near.items() if not found[at]},
-        )
-
-    def _near_key(self, near: Sequence[NearRecord]) -> NearKey:
-        codes = [self._code(one.record) for one in near]
-        named = [
-            _NEAR_RECORD.format(
-                key=", ".join(f"{name} {value}" for name, value in one.differing.items()), code=code
-            )
-            for one, code in zip(near[:_MAX_NAMED], codes, strict=False)
-        ]
-        return NearKey(next(iter(near[0].differing)), codes[0], joined(named))
+        nearest: dict[int, NearKey] = {}
+        for at, others in all_near.items():
+            if found[at]:
+                continue
+            named = [
+                _NEAR_RECORD.format(
+                    key=", ".join(f"{name} {value}" for name, value in one.differing.items()),
+                    code=self._code(one.record),
+                )
+                for one in others[:_MAX_NAMED]
+            ]
+            first = others[0]
+            column = next(iter(first.differing))
+            nearest[at] = NearKey(column, self._code(first.record), joined(named))
+        return found, disputed, nearest
 
     def _code(self, record: int) -> str:
         values = self._records[record]

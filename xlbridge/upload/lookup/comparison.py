@@ -226,8 +226,14 @@ class _Comparison:
         """Store the differences in the lists of the pairs."""
         kinds = {name: column.kind for name, column in child.by_name.items()}
         own, theirs = values_of(self._rows, child.sheet), self._records.column(child.sheet)
-        has_list = any(have_column(self._rows, child.sheet))
-        removed = self._have_number() if has_list else [False] * len(own)
+        removed = [False] * len(own)
+        numbers = self._declared.number_columns
+        from_export = any(have_column(self._rows, child.sheet)) and numbers
+        if from_export and not self._matcher.has_assigned_numbers:
+            # A row that carries the system's number had the items of its record: without any, they
+            # were removed.
+            columns = (values_of(self._rows, name) for name in numbers)
+            removed = [None not in number for number in zip(*columns, strict=True)]
         for pair, (row, record) in enumerate(zip(*self._pairs, strict=True)):
             mine = own[row] or ([] if removed[row] else None)
             if mine is None:
@@ -243,18 +249,6 @@ class _Comparison:
                 names = filled_columns(child.sheet, mine) - filled_columns(child.sheet, shown)
                 if names:
                     self._unlisted[pair] = (*self._unlisted.get(pair, ()), *sorted(names))
-
-    def _have_number(self) -> Sequence[bool]:
-        """Return for each row whether it carries the system's number, as exported rows do.
-
-        Such a row had the items of its record: without any, they were removed.
-        """
-        if self._matcher.has_assigned_numbers:
-            return [False] * len(self._rows)
-        names = self._declared.number_columns
-        numbers = zip(*(values_of(self._rows, name) for name in names), strict=True)
-        given = [None not in number for number in numbers]
-        return given or [False] * len(self._rows)
 
 
 def filled_columns(name: str, items: Sequence[Mapping[str, Any]] | None) -> set[str]:

@@ -196,9 +196,10 @@ class _Planner:
             job = self._claimed.unfinished_job(self._digests[at], self._keys[at])
             if job is not None:
                 return _held(row, RowReason.CLAIMED, job=job)
-        late = self._job_not_shown(at)
-        if late is not None:
-            return _held(row, RowReason.SHOWN_LATE, job=late)
+        for record in _found(self._lookup.snapshot[at]) if self._own.jobs else ():
+            # A write of this home that the system does not show yet.
+            if late := self._own.job_not_shown(record.code, record.values, self._blank):
+                return _held(row, RowReason.SHOWN_LATE, job=late)
         if at in self._lookup.near:
             near = self._lookup.near[at]
             return _held(row, RowReason.NEAR_KEY, why=near.text)._replace(record=near.code)
@@ -208,18 +209,10 @@ class _Planner:
             return _held(row, RowReason.TWO_RECORDS, why=self._lookup.disputed[at])
         if at not in self._matched:
             return self._decide_new(at, row)
-        record = self._matched[at]
-        if record is None:
+        existing = self._matched[at]
+        if existing is None:
             return _held(row, RowReason.SEVERAL)
-        return self._decide_existing(row, record)
-
-    def _job_not_shown(self, at: int) -> str | None:
-        """Return a job of this home whose write a row's records do not show yet."""
-        if not self._own.jobs:
-            return None
-        records = _found(self._lookup.snapshot[at])
-        jobs = (self._own.job_not_shown(one.code, one.values, self._blank) for one in records)
-        return next(filter(None, jobs), None)
+        return self._decide_existing(row, existing)
 
     def _decide_deletion(self, at: int, row: PlannedRow) -> PlannedRow:
         """Decide on a row whose record is to be deleted: it is if it has exactly these values."""

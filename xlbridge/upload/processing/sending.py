@@ -35,7 +35,6 @@ from xlbridge.upload.single_records.dispatch import (
     result_of_absence,
     with_reason,
 )
-from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext
@@ -190,20 +189,17 @@ class RecordProcessor(RecordChannel):
         outcome = send_once(self._context, request)
         match outcome:
             case Executed(data):
-                return self._executed(write, data)
+                # Done, if the record does not show otherwise.
+                now = self._reader.of_answer(data)
+                if now is None or now.status is not RecordStatus.DONE:
+                    now = self._read(write)
+                unknown = now.status is RecordStatus.UNKNOWN and not self._kind.is_queued
+                is_done = unknown or now.status is RecordStatus.DONE
+                return _done(now) if is_done else self._accepted(now)
             case Rejected(_, details):
                 message = "; ".join(detail.value for detail in details if detail.value)
                 return self._result(WriteState.REJECTED, untranslated(message))
         return result_of(outcome)
-
-    def _executed(self, write: RecordWrite, data: WireModel | None) -> WriteResult:
-        """Return the result of an executed request, done if the record does not show otherwise."""
-        state = self._reader.of_answer(data)
-        if state is None or state.status is not RecordStatus.DONE:
-            state = self._read(write)
-        if state.status is RecordStatus.UNKNOWN and not self._kind.is_queued:
-            return _done(state)
-        return _done(state) if state.status is RecordStatus.DONE else self._accepted(state)
 
     def _accepted(self, state: RecordState) -> WriteResult:
         """Return the result of a record that the system does not show as done yet."""
