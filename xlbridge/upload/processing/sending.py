@@ -22,6 +22,8 @@ from xlbridge.upload.processing.process_kinds import (
 )
 from xlbridge.upload.row_changes import (
     RecordWrite,
+    Results,
+    WriteResult,
     WriteState,
     problems_note,
 )
@@ -29,8 +31,6 @@ from xlbridge.upload.single_records.dispatch import (
     Announce,
     PreparedWrite,
     RecordChannel,
-    Results,
-    WriteResult,
     result_of,
     result_of_absence,
     with_reason,

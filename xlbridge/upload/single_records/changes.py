@@ -36,7 +36,9 @@ from xlbridge.upload.planning.row_reasons import RowReason
 from xlbridge.upload.row_changes import (
     RecordTask,
     RecordWrite,
+    Results,
     Values,
+    WriteResult,
     WriteState,
     plain_json,
 )
@@ -44,8 +46,6 @@ from xlbridge.upload.single_records.dispatch import (
     Announce,
     PreparedWrite,
     RecordChannel,
-    Results,
-    WriteResult,
     result_of,
     result_of_absence,
     with_reason,

@@ -38,6 +38,8 @@ from xlbridge.upload.results.verdict import has_two_spellings
 from xlbridge.upload.row_changes import (
     Problem,
     RecordWrite,
+    Results,
+    WriteResult,
     WriteState,
     plain_json,
     problems_note,
@@ -46,8 +48,6 @@ from xlbridge.upload.single_records.dispatch import (
     Announce,
     PreparedWrite,
     RecordChannel,
-    Results,
-    WriteResult,
     problems_of,
     result_of,
     result_of_absence,

@@ -9,7 +9,7 @@ import heapq
 import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,13 +18,14 @@ from threading import Event
 from typing import Any
 
 from xlbridge.client import Doubtful, Executed, NotExecuted, Outcome, Rejected
-from xlbridge.errors import ApiError, ErrorDetail, LocalDatabaseError, TransportError
+from xlbridge.errors import ErrorDetail, LocalDatabaseError, TransportError
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.executor import SharedPause, Withdrawn
 from xlbridge.upload.row_changes import (
-    NewState,
     Problem,
     RecordWrite,
+    Results,
+    WriteResult,
     WriteState,
     problems_note,
 )
@@ -38,22 +39,6 @@ Announce = Callable[[Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class WriteResult:
-    """Result of a write: its new state and details.
-
-    ``stop`` is an error after which nothing more is sent.
-    """
-
-    state: WriteState
-    detail: Mapping[str, Any] = field(default_factory=dict)
-    stop: ApiError | None = None
-
-    def state_of(self, write: RecordWrite) -> NewState:
-        """Return the new state of a write that had this result."""
-        return NewState(write, self.state, self.detail)
-
-
-@dataclass(frozen=True, slots=True)
 class PreparedWrite:
     """Write that is ready: ``work`` executes it in a thread.
 
@@ -62,10 +47,6 @@ class PreparedWrite:
 
     work: Callable[[Announce], WriteResult]
     sends_first: bool = False
-
-
-Results = Iterator[tuple[RecordWrite, WriteResult]]
-"""Writes with their results, yielded as they become known."""
 
 
 class RecordChannel(ABC):
@@ -201,7 +182,8 @@ class WriteOrder:
 class _Announcement:
     """Request that a thread is about to send, once it is granted."""
 
-    state: NewState
+    write: RecordWrite
+    result: WriteResult
     decided: Event = field(default_factory=Event)
     granted: bool = False
 
@@ -229,7 +211,7 @@ class RecordDispatch:
     def __init__(
         self,
         prepare: Callable[[RecordWrite], PreparedWrite],
-        record: Callable[[Sequence[NewState]], None],
+        record: Callable[[Sequence[tuple[RecordWrite, WriteResult]]], None],
         pause: SharedPause,
         at_once: int,
         count: Callable[[], None],
@@ -288,7 +270,7 @@ class RecordDispatch:
                 return
             prepared, announcement = self._prepared(write), None
             if prepared.sends_first and self._pause.is_over:
-                announcement = _Announcement(NewState(write, WriteState.SENDING, {}))
+                announcement = _Announcement(write, WriteResult(WriteState.SENDING))
                 self._received.append(announcement)
             self._futures.append(threads.submit(self._execute, write, prepared, announcement))
             order.start()
@@ -306,7 +288,7 @@ class RecordDispatch:
             nonlocal first
             announcement, first = first, None
             if announcement is None:
-                announcement = _Announcement(NewState(write, WriteState.SENDING, detail))
+                announcement = _Announcement(write, WriteResult(WriteState.SENDING, detail))
                 self._inbox.put(announcement)
             while not announcement.decided.wait(_TICK_SECONDS):
                 if self._closing:
@@ -357,17 +339,17 @@ class RecordDispatch:
     def _record_received(self) -> None:
         """Record all messages in one commit, then grant the announced requests."""
         announced = [message for message in self._received if isinstance(message, _Announcement)]
-        states = [] if self._closing else [announcement.state for announcement in announced]
-        states += [
-            message.result.state_of(message.write)
+        results = [] if self._closing else [(one.write, one.result) for one in announced]
+        results += [
+            (message.write, message.result)
             for message in self._received
             if isinstance(message, _Finished) and message.result is not None
         ]
         granted = False
         started = time.monotonic()
         try:
-            if states:
-                self._record(states)
+            if results:
+                self._record(results)
                 self._commit_seconds = time.monotonic() - started
             granted = not self._closing
         finally:

@@ -27,9 +27,10 @@ from xlbridge.upload.results.remote_verdict import rejected_row
 from xlbridge.upload.results.verdict import Verdict
 from xlbridge.upload.row_changes import (
     CREATION,
-    NewState,
     RecordTask,
     RecordWrite,
+    Results,
+    WriteResult,
     WriteState,
 )
 from xlbridge.upload.single_records.changes import (
@@ -42,7 +43,6 @@ from xlbridge.upload.single_records.dispatch import (
     RecordChannel,
     RecordDispatch,
     WriteOrder,
-    WriteResult,
     with_reason,
 )
 
@@ -171,13 +171,12 @@ class _RecordExecutor:
 
     def write_waiting(self) -> None:
         """Send the waiting writes; those that an earlier run was sending are in doubt."""
-        doubt = with_reason(WriteState.DOUBTFUL, INTERRUPTED)
-        states = []
+        results = []
         for write in self._in_state(WriteState.SENDING):
             # A created record whose lists are not registered yet has a code.
             known = {"record": write.record} if write.task.creates and write.record else {}
-            states.append(NewState(write, doubt.state, {**doubt.detail, **known}))
-        self._store(states)
+            results.append((write, with_reason(WriteState.DOUBTFUL, INTERRUPTED, **known)))
+        self._store(results)
         unsettled = [write for write in self._writes if write.state.is_open]
         waiting = [write for write in self._writes if write.state.is_waiting]
         blocked = {token for write in unsettled for token in self._channel(write).tokens(write)}
@@ -227,17 +226,17 @@ class _RecordExecutor:
             raise AssertionError(f"{self._job.spec.resource}: no operation for this write")
         return channel
 
-    def _record(self, results: Iterator[tuple[RecordWrite, WriteResult]]) -> int:
+    def _record(self, results: Results) -> int:
         """Record results as they arrive, and return their number."""
         count = 0
         for write, result in results:
-            self._store([result.state_of(write)])
+            self._store([(write, result)])
             count += 1
         return count
 
-    def _store(self, states: Sequence[NewState]) -> None:
-        if states:
-            self._context.journal.writes.record(self._job.id, states)
+    def _store(self, results: Sequence[tuple[RecordWrite, WriteResult]]) -> None:
+        if results:
+            self._context.journal.writes.record(self._job.id, results)
 
 
 def _stopped(
@@ -284,7 +283,7 @@ def _leave_waiting(
     if not waiting:
         return writes
     result = with_reason(WriteState.CHANGED, reason)
-    journal.writes.record(job.id, [result.state_of(write) for write in waiting])
+    journal.writes.record(job.id, [(write, result) for write in waiting])
     return journal.writes.load(job.id, answers=False)
 
 
