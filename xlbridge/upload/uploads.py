@@ -192,9 +192,17 @@ class Uploads:
         Nothing is written. Raises what ``create`` raises.
         """
         source, options = self._source(rows, options)
+        return self._plan(source, options)
+
+    def _plan(
+        self, source: SheetSource, options: UploadOptions, *, store: bool = False
+    ) -> PlannedSheet:
+        """Plan the rows of a sheet; with ``store`` also store their payload."""
         options.progress(_PLANNING.format(rows=count_text(len(source.rows))))
         patience, count = self._patience(options), options.on_count
-        return plan_source(self._context, self._client, source, options, patience, on_count=count)
+        return plan_source(
+            self._context, self._client, source, options, patience, store=store, on_count=count
+        )
 
     def _patience(self, options: UploadOptions) -> Patience:
         return self._context.patience(self._client, options.settle_seconds, options.sleep)
@@ -232,12 +240,23 @@ class Uploads:
         """
         source, options = self._source(rows, options)
         lists = has_lists(source.resource, source.frame)
-        if not isinstance(rows, CorrectedRows):
-            mode = options.choose_mode(source.resource, with_lists=lists).mode
-            return self._create(source, mode, options, planned=planned)
-        # An unsent retry is replaced, not reused, since it may have other origins.
-        mode = Mode.RECORDS if lists else rows.job.import_mode
-        return self._create(source, mode, options, _Origin(rows.job.id, rows.origins), planned)
+        if isinstance(rows, CorrectedRows):
+            # An unsent retry is replaced, not reused, since it may have other origins.
+            origin, mode = _Origin(rows.job.id, rows.origins), rows.job.import_mode
+            mode = Mode.RECORDS if lists else mode
+        else:
+            origin, mode = _FIRST, options.choose_mode(source.resource, with_lists=lists).mode
+        note = {"planning": options.to_journal()}
+        ready = [] if planned is None or planned.is_old(self._context.journal.now()) else [planned]
+
+        def create() -> Job:
+            # Repeated if other jobs claim rows in the meantime.
+            current = ready.pop() if ready else self._plan(source, options, store=True)
+            with gc_paused():
+                reuse = origin is _FIRST
+                return self._record(current, mode, options.chunk_rows, note, origin, reuse=reuse)
+
+        return repeat_while_outdated(create)
 
     def has_sent_rows(self, job: Job, sheet: ValidatedSheet) -> bool:
         """Return whether a sheet has exactly the rows of a job, or of its retries.
@@ -369,42 +388,6 @@ class Uploads:
             if part.state.is_unsent:
                 journal.record(part, State.ABANDONED, replaced_by=current.id)
         return current
-
-    def _create(
-        self,
-        source: SheetSource,
-        mode: Mode,
-        options: UploadOptions,
-        origin: _Origin = _FIRST,
-        planned: PlannedSheet | None = None,
-    ) -> Job:
-        """Plan the rows and record their job; repeat if other jobs claim rows in the meantime.
-
-        The first time a given plan is used, unless it is old.
-        """
-        note = {"planning": options.to_journal()}
-        ready = [] if planned is None or planned.is_old(self._context.journal.now()) else [planned]
-
-        def create() -> Job:
-            if ready:
-                current = ready.pop()
-            else:
-                options.progress(_PLANNING.format(rows=count_text(len(source.rows))))
-                patience = self._patience(options)
-                current = plan_source(
-                    self._context,
-                    self._client,
-                    source,
-                    options,
-                    patience,
-                    store=True,
-                    on_count=options.on_count,
-                )
-            with gc_paused():
-                reuse = origin is _FIRST
-                return self._record(current, mode, options.chunk_rows, note, origin, reuse=reuse)
-
-        return repeat_while_outdated(create)
 
     def _record(
         self,
