@@ -37,14 +37,11 @@ from xlbridge.upload.journal_database import (
     open_journal_file,
     transaction,
 )
-from xlbridge.upload.lookup.row_table import batched
+from xlbridge.upload.lookup.row_table import batched, json_text, json_texts, value_of_json
 from xlbridge.upload.lookup.snapshot import (
     Moment,
     Snapshot,
     StoredSnapshots,
-    json_text,
-    json_texts,
-    value_of_json,
 )
 from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, RowPlan, StoredAction
 from xlbridge.upload.planning.row_reasons import RowAction
