@@ -31,7 +31,7 @@ from xlbridge.resources import (
 from xlbridge.resources.remote import operation_named
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload.lookup import RowSnapshot, look_up_rows
-from xlbridge.upload.lookup.comparison import ComparedRows
+from xlbridge.upload.lookup.comparison import compare_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_for
 from xlbridge.upload.lookup.row_table import RecordTable, RowTable, RowValues
 from xlbridge.upload.payload import frame_with_lists
@@ -218,7 +218,7 @@ def test_a_record_listed_twice_counts_once(catalogue: Catalogue) -> None:
         records.add(record, "registry.clients.list")
     matcher = RowMatcher(resource, resource.read_back)
     key = {name: ["A-1"] for name in lookup.key}
-    (reading,) = ComparedRows(matcher, [row], [key], [(0, 1)], records, first.keys())
+    (reading,) = compare_rows(matcher, [row], [key], [(0, 1)], records, first.keys())
     assert reading is not None
     assert [(found.code, found.same) for found in reading.found] == [("7", True)]
 

@@ -72,11 +72,6 @@ class CrashingJournal(Journal):
     def create(self, *arguments: Any, **options: Any) -> Any:
         return self.write(lambda: super(CrashingJournal, self).create(*arguments, **options))
 
-    def create_from_tasks(self, *arguments: Any, **options: Any) -> Any:
-        return self.write(
-            lambda: super(CrashingJournal, self).create_from_tasks(*arguments, **options)
-        )
-
     def record(self, *arguments: Any, **options: Any) -> Any:
         return self.write(lambda: super(CrashingJournal, self).record(*arguments, **options))
 

@@ -6,12 +6,9 @@ Inside: batch, upload.
 import itertools
 import secrets
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from datetime import date
-from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 from environment import ROOT, Xlbridge, credentials
@@ -29,11 +26,11 @@ from xlbridge.upload import Journal, UploadContext, Uploads
 from xlbridge.upload.claims import ClaimedRows, RowClaims
 from xlbridge.upload.job import JobSpec
 from xlbridge.upload.journal import SheetPart
-from xlbridge.upload.lookup.row_table import PackedColumn, RowTable
+from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import FoundRecord, Moment, RowSnapshot, Snapshot
 from xlbridge.upload.payload import frame_of_payload, frame_with_lists, store_payload
 from xlbridge.upload.planning import PlannedRow, RowAction
-from xlbridge.upload.planning.planned_row import PlannedRows, RowPlan
+from xlbridge.upload.planning.planned_row import RowPlan
 from xlbridge.upload.results.row_ledger import row_counts
 from xlbridge.validation import validate_workbook
 
@@ -52,7 +49,7 @@ def test_a_job_id_that_exists_is_not_used_again(
         journal.create(
             SheetPart(new, RowClaims([digest], [()]), (None,)),
             (),
-            RowPlan(PlannedRows([PlannedRow(2, RowAction.UNREAD)]), (digest,)),
+            RowPlan([PlannedRow(2, RowAction.UNREAD)], (digest,)),
             ClaimedRows(),
         ).id
         for digest in ("1", "2")
@@ -145,7 +142,7 @@ def test_a_snapshot_of_many_rows_is_stored_and_loaded_unchanged(tmp_path: Path) 
     journal = Journal(tmp_path / "journal.db")
     new = JobSpec("rehearsal", "contaspagar", Mode.QUEUE, "a.xlsx", "a", "1", "1", (2,), {}, "s")
     part = SheetPart(new, RowClaims(["1"], [()]), (None,))
-    plan = RowPlan(PlannedRows([PlannedRow(2, RowAction.UNREAD)]), ("1",))
+    plan = RowPlan([PlannedRow(2, RowAction.UNREAD)], ("1",))
     job = journal.create(part, (), plan, ClaimedRows())
     for one in snapshots:
         journal.snapshots.store(job.id, Moment.BEFORE, one)
@@ -154,17 +151,6 @@ def test_a_snapshot_of_many_rows_is_stored_and_loaded_unchanged(tmp_path: Path) 
     assert journal.snapshots.newest(job.id, Moment.BEFORE) == snapshots[1]
     assert journal.snapshots.newest(job.id, Moment.AFTER) is None
     journal.close()
-
-
-@pytest.mark.parametrize("value", [str, Decimal, lambda at: at % 9 or None, lambda at: at / 7])
-def test_slices_of_a_packed_column_equal_its_single_values(
-    value: Callable[[int], Any],
-) -> None:
-    values = list(map(value, range(40_000)))
-    column = PackedColumn(values)
-    for begin, end in (0, 1), (16_383, 16_385), (100, 39_000), (32_768, 50_000), (7, 7):
-        assert column[begin:end] == values[begin:end]
-    assert [column[at] for at in range(0, 40_000, 999)] == column[::999] == values[::999]
 
 
 def test_a_full_disk_is_reported_and_keeps_stored_rows(tmp_path: Path) -> None:

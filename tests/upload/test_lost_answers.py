@@ -21,7 +21,6 @@ from upload_parts import (
     MakeClients,
     new_cnpj,
     registered,
-    row_counts,
     write_job,
 )
 
@@ -29,33 +28,12 @@ from xlbridge.client import Client
 from xlbridge.errors import InDoubt, TransportError
 from xlbridge.i18n import Text
 from xlbridge.upload import State, UploadContext, Uploads
-from xlbridge.upload.results import job_json
 
 NO_PREVIEW = replace(QUICK, preview=False)
 
 
 def count_requests(proxy: LossyProxy, *parts: str) -> int:
     return sum(all(part in path for part in parts) for _, path in proxy.seen)
-
-
-@pytest.mark.parametrize("fault", ["lose answer", "html", "500 after"])
-def test_a_direct_import_whose_answer_is_lost_is_read_back_and_not_repeated(
-    context: UploadContext,
-    client: Client,
-    proxy: LossyProxy,
-    make_clients: MakeClients,
-    fault: ProxyFault,
-) -> None:
-    document = new_cnpj()
-    path = make_clients(document)
-    proxy.fail_once(fault, "importacao/cliente")
-    job = Uploads(context, client).run(write_job(context, client, path, "direct"), NO_PREVIEW)
-    assert (job.state, job.last("reconciled")) == (State.DONE, "read back")
-    assert registered(client, document)
-    assert count_requests(proxy, "importacao/cliente") == 1
-    again = Uploads(context, client).run(write_job(context, client, path, "direct"), AT_ONCE)
-    assert job_json(context.journal, again)["rows"] == row_counts(read=1, unchanged=1)
-    assert count_requests(proxy, "importacao/cliente") == 1
 
 
 def test_a_failed_lookup_leaves_no_payload(

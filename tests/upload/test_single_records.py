@@ -28,7 +28,7 @@ from record_parts import (
     make_types,
     new_descriptions,
 )
-from sampling import across, every
+from sampling import across
 from sheets import GOOD, data_sheet, write_records, write_workbook
 from update_parts import Run, cell, edit, titles, writes
 from upload_parts import AT_ONCE, accepted_rows, new_cnpj, send_sheet
@@ -77,35 +77,6 @@ def test_codes_assigned_by_the_system_are_in_the_status_copy(
     assert run("upload", path, "--yes", "--annotate", copy)[0] == 0
     codes = [cell(copy, "Code in the system", row) for row in (2, 3, 4)]
     assert sorted(map(str, codes)) == sorted(codes_of(client, names))
-
-
-@pytest.mark.parametrize(
-    ("fault", "sent"),
-    every(
-        3,
-        [
-            ("lose answer", 3),
-            ("500 after", 3),
-            ("html", 3),
-            ("429 after", 3),
-            ("401 after", 3),
-            ("busy", 4),
-            ("lose request", 4),
-            ("unavailable", 4),
-            ("refuse after", 3),
-        ],
-    ),
-)
-def test_a_lost_answer_is_resolved_by_reading_back(
-    client: Client, proxy: LossyProxy, run: Run, tmp_path: Path, fault: ProxyFault, sent: int
-) -> None:
-    names = new_descriptions(3)
-    path = make_types(tmp_path / "tipos.xlsx", names)
-    proxy.fail_once(fault, TYPES, "POST")
-    code, report = run("upload", path, "--yes")
-    assert (code, report["state"], report["rows"]["created"]) == (0, "done", 3), report
-    assert len(codes_of(client, names)) == 3
-    assert count_posts(proxy, TYPES) == sent
 
 
 def test_a_declined_record_that_arrives_later_is_not_sent_twice(

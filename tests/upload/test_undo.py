@@ -8,7 +8,6 @@ import pytest
 from databases import TABLES, connected
 from environment import Xlbridge
 from lossy_proxy import LossyProxy, ProxyFault
-from sampling import every
 from sheets import write_records
 from sqlalchemy import Update, update
 from update_parts import Run, cell, differing, edit, make_new, titles, writes
@@ -222,30 +221,6 @@ def test_each_reason_why_rows_are_left_is_reported_once(
         "check it in the system and reverse it by hand (row 3)"
     )
     assert confirmation.startswith("  confirmation: 2:")
-
-
-@pytest.mark.parametrize(
-    ("fault", "sent"),
-    every(2, [("lose answer", 3), ("500 after", 3), ("lose request", 4), ("429 after", 3)]),
-)
-def test_a_lost_deletion_is_resolved_by_reading_back(
-    client: Client, proxy: LossyProxy, run: Run, payables: Path, fault: ProxyFault, sent: int
-) -> None:
-    job, before = newest_job(run, "queue"), titles(client)
-    proxy.seen.clear()
-    deleted: list[str] = []
-
-    def decide(method: str, path: str) -> ProxyFault:
-        if method == "DELETE" and not deleted:
-            deleted.append(path)
-            return fault
-        return "pass"
-
-    proxy.decide = decide
-    code, report = run("undo", job, "--yes")
-    assert (code, report["state"], report["rows"]["undone"]) == (0, "done", 3), report
-    assert len(writes(proxy)) == sent
-    assert len(titles(client)) == len(before) - 3
 
 
 @pytest.mark.parametrize(("seen", "undone"), [("applied", 1), ("not-applied", 0)])

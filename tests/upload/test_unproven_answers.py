@@ -1,7 +1,6 @@
 """After an answer that proves nothing, keys are read back before the request is repeated."""
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -211,24 +210,6 @@ def test_a_profile_may_trust_a_429(
     with Client(trusting) as other:
         assert send(context, other, path).state is State.DONE
     assert (count_imports(proxy), count_named(client, name)) == (2, 1)
-
-
-@pytest.mark.parametrize("fault", ["429 after", "401 after"])
-def test_an_unproven_start_is_resolved_by_its_log(
-    context: UploadContext,
-    client: Client,
-    proxy: LossyProxy,
-    customer: int,
-    make_receivables: Callable[..., Path],
-    fault: ProxyFault,
-) -> None:
-    proxy.fail_once(fault, "processar-arquivo")
-    job = send(context, client, make_receivables(customer, new_cnpj(), "um"), "queue")
-    for _ in range(20):
-        if job.state.is_final:
-            break
-        job = Uploads(context, client).run(job, NO_PREVIEW)
-    assert (job.state, accepted_rows(context, job)) == (State.DONE, 1)
 
 
 def test_a_new_row_is_sent_again_though_another_row_has_its_key(

@@ -140,43 +140,6 @@ def test_an_empty_cell_clears_a_field_only_with_the_option(
     assert (name, after[key][name]) == ("ValorBruto", None)
 
 
-@pytest.mark.parametrize(
-    ("fault", "puts"),
-    every(
-        3,
-        [
-            ("lose answer", 1),
-            ("500 after", 1),
-            ("html", 1),
-            ("429 after", 1),
-            ("401 after", 1),
-            ("lose request", 2),
-            ("unavailable", 2),
-        ],
-    ),
-)
-def test_a_lost_update_is_resolved_by_reading_back(
-    client: Client, proxy: LossyProxy, run: Run, payables: Path, fault: ProxyFault, puts: int
-) -> None:
-    before = titles(client)
-    edit(edit(payables, "historico", 2, "Corrigida"), "historico", 3, "Também")
-    proxy.seen.clear()
-    read: list[str] = []
-
-    def decide(method: str, path: str) -> ProxyFault:
-        if method == "PUT" and not read:
-            read.append(path)
-            return fault
-        return "pass"
-
-    proxy.decide = decide
-    code, report = run("upload", payables, "--update", "--yes")
-    assert (code, report["state"], report["rows"]["updated"]) == (0, "done", 2), report
-    assert len(writes(proxy)) == puts + 1
-    assert {name for _, name in differing(before, titles(client))} == {"historico"}
-    assert len(differing(before, titles(client))) == 2
-
-
 def test_an_update_lost_every_time_is_rejected(
     client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge import titles
 from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
-from xlbridge.batch.plan.steps import AnyStep, CompareStep, ExportStep, ProcessStep, WorkbookStep
+from xlbridge.batch.plan.steps import CompareStep, ExportStep, ProcessStep, WorkbookStep
 from xlbridge.batch.proof.model import proof_json, proof_line
 from xlbridge.batch.status import StepOverview
 from xlbridge.files import as_arguments, short_path
@@ -172,7 +172,9 @@ def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
         "steps": [
             {
                 "step": state.step.name,
-                "kind": _kind(state.step),
+                "kind": "validate"
+                if isinstance(state.step, WorkbookStep) and not state.step.sending
+                else _KINDS[type(state.step)],
                 **({"target": target(state.step.profile).to_json()} if state.step.profile else {}),
                 "state": state.status.value,
                 "after": list(state.step.after),
@@ -378,12 +380,12 @@ def _unit_json(unit: UnitOverview) -> dict[str, Any]:
     }
 
 
-def _kind(step: AnyStep) -> str:
-    if isinstance(step, WorkbookStep):
-        return "upload" if step.sending else "validate"
-    if isinstance(step, ProcessStep):
-        return "process"
-    return "export" if isinstance(step, ExportStep) else "compare"
+_KINDS = {
+    WorkbookStep: "upload",
+    ProcessStep: "process",
+    ExportStep: "export",
+    CompareStep: "compare",
+}
 
 
 def _rows_json(rows: RowCounts) -> dict[str, int]:

@@ -111,13 +111,13 @@ class BatchRun:
         sources = [step for step in plan.ordered if plan.is_source(step)]
         if sources:
             # Other steps read them, so they are exported before these can be checked.
-            before: dict[str, StepOverview] = {}
+            known: dict[str, StepOverview] = {}
             with self._options.progress(_EXPORTING, len(sources)) as progress:
                 for step in plan.ordered:
                     if step in sources:
-                        self._run_step(step, before, progress)
+                        self._run_step(step, known, progress)
                     else:
-                        before[step.name] = step_overview(self._batch, step, before)
+                        known[step.name] = step_overview(self._batch, step, known)
         steps = [step for step in plan.steps if isinstance(step, WorkbookStep)]
         self.refused = self._check(steps)
         self._update_status()
@@ -128,7 +128,16 @@ class BatchRun:
             return self._steps
         if not request.total or self._options.consent(request):
             self._sender.approve(plans)
-            self._run_steps()
+            before: dict[str, StepOverview] = {}
+            title = Text(pt="Enviando e exportando", en="Sending and exporting")
+            units = sum(len(state.units) for state in overview(self._batch))
+            with self._options.progress(title, units) as progress:
+                self._sender.show = progress.show
+                for step in plan.ordered:
+                    on_cluster = self._options.cluster_executor
+                    if isinstance(step, ExportStep) and on_cluster is not None:
+                        self._export_on_cluster(on_cluster, plan.ordered, before)
+                    self._run_step(step, before, progress)
         return overview(self._batch)
 
     def plan(self) -> tuple[list[StepOverview], BatchConsentRequest]:
@@ -230,18 +239,6 @@ class BatchRun:
         for book, error in unchecked:
             self._note_failure(book.step, book.name, book.sha256, error)
         return refused
-
-    def _run_steps(self) -> None:
-        steps = self._batch.plan.ordered
-        before: dict[str, StepOverview] = {}
-        title = Text(pt="Enviando e exportando", en="Sending and exporting")
-        units = sum(len(state.units) for state in overview(self._batch))
-        with self._options.progress(title, units) as progress:
-            self._sender.show = progress.show
-            for step in steps:
-                if isinstance(step, ExportStep) and self._options.cluster_executor is not None:
-                    self._export_on_cluster(self._options.cluster_executor, steps, before)
-                self._run_step(step, before, progress)
 
     def _run_step(
         self,

@@ -107,13 +107,13 @@ class WorkbookPlan:
     def held(self) -> Iterator[Text | str]:
         """The reasons why rows will be held."""
         for send in self.sends:
-            plan, resource = send.planned.plan, send.planned.source.resource
-            held = plan.rows.select(
-                lambda action, reason: (
-                    action is RowAction.HELD and reason is not RowReason.NO_RECORD
-                )
+            columns = send.planned.source.resource.by_path
+            held = (
+                row
+                for row in send.planned.plan.rows
+                if row.action is RowAction.HELD and row.reason is not RowReason.NO_RECORD
             )
-            table = reason_table((plan.rows[position] for position in held), resource.by_path)
+            table = reason_table(held, columns)
             for line in table.lines:
                 yield from (line.text or "", *line.below)
 

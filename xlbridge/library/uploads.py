@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from xlbridge.client import Client
-from xlbridge.errors import UsageError, XlbridgeError, require_choice
+from xlbridge.errors import UsageError, require_choice
 from xlbridge.i18n import Text
 from xlbridge.library.reports import Report, html_of, require_type, validate
 from xlbridge.library.sources import FrameWorkbook, Source, as_file, read_source
@@ -418,11 +418,7 @@ def process_listing(
     with open_context(settings) as context:
         read = numbers.read(kind, settings)
         job = create_processing(context, client, kind, read, options, at_once=numbers.at_once)
-        try:
-            job = Uploads(context, client).run(job, options)
-        except XlbridgeError as error:
-            error.add_note(f"xlbridge resume {job.arguments()}")
-            raise
+        job = Uploads(context, client).run(job, options)
         is_open = job_report(context.journal, job).grade is Grade.ERROR
         ok = job.state.public == "done" and not is_open
         return _processing(job_document(context.journal, job), ok=ok)

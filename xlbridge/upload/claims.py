@@ -6,26 +6,24 @@ was before a write of this journal proves nothing. See the upload protocol, What
 """
 
 import time
-from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import chain, islice, pairwise
+from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple, TypeVar
 
 from xlbridge.errors import JournalError
 from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
-from xlbridge.upload.lookup.row_table import LazySequence, batched
+from xlbridge.upload.lookup.row_table import batched
 
 Claimants = Mapping[str, Sequence[str]]
 """Ids of the claiming jobs by the digest of a row or key: newest first, one for each claim."""
 
 _BYTES = 16
-_LENGTH = 2 * _BYTES
 
 _PIECE = 20_000
 """Digests in one query or insertion."""
@@ -34,50 +32,6 @@ _PIECE = 20_000
 def claim_digest(text: str) -> str:
     """Return the digest by which a row or a key is claimed."""
     return blake2b(text.encode(), digest_size=_BYTES).hexdigest()
-
-
-class Digests(LazySequence[str]):
-    """Digests in order, stored as one string."""
-
-    def __init__(self, digests: Iterable[str]) -> None:
-        self._text = "".join(digests)
-
-    def __len__(self) -> int:
-        return len(self._text) // _LENGTH
-
-    def __iter__(self) -> Iterator[str]:
-        text = self._text
-        return (text[at : at + _LENGTH] for at in range(0, len(text), _LENGTH))
-
-    def _item(self, at: int) -> str:
-        return self._text[at * _LENGTH : (at + 1) * _LENGTH]
-
-
-class KeyDigests(LazySequence[tuple[str, ...]]):
-    """Digests of the keys of each row, stored as one string."""
-
-    def __init__(self, keys: Iterable[Sequence[str]]) -> None:
-        self._ends = array("L", [0])
-        self._counts: set[int] = set()
-        self._digests = Digests(self._flatten(keys))
-
-    def __len__(self) -> int:
-        return len(self._ends) - 1
-
-    def __iter__(self) -> Iterator[tuple[str, ...]]:
-        left = iter(self._digests)
-        if self._counts == {1}:
-            return zip(left, strict=True)
-        return (tuple(islice(left, end - begin)) for begin, end in pairwise(self._ends))
-
-    def _flatten(self, keys: Iterable[Sequence[str]]) -> Iterator[str]:
-        for row_keys in keys:
-            self._counts.add(len(row_keys))
-            self._ends.append(self._ends[-1] + len(row_keys))
-            yield from row_keys
-
-    def _item(self, at: int) -> tuple[str, ...]:
-        return tuple(map(self._digests.__getitem__, range(self._ends[at], self._ends[at + 1])))
 
 
 class ClaimScope(NamedTuple):

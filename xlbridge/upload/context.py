@@ -2,21 +2,24 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.errors import LocalFailure
 from xlbridge.files import file_lock
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
-from xlbridge.resources import Catalogue, load_catalogue
+from xlbridge.resources import Catalogue, Mode, load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, OwnWrites, Patience, RowClaims
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.job import Job
+from xlbridge.upload.journal import Journal, SheetPart
 from xlbridge.upload.journal_database import JournalMarker
+from xlbridge.upload.planning.planned_row import JobPlan
 from xlbridge.upload.row_changes import WriteState
 
 if TYPE_CHECKING:
@@ -41,6 +44,9 @@ def known_numbers(settings: Settings, listing: str, client: "Client") -> tuple[i
     return tuple(sorted(int(number) for number in found if number.isdecimal()))
 
 
+_NONE_KNOWN = ClaimedRows()
+_NONE_ELSEWHERE: Mapping[Path, ClaimedRows] = MappingProxyType({})
+_NO_ORIGINS: Mapping[int, int] = MappingProxyType({})
 _LOGS = "importacao"
 """Listing of the import logs."""
 
@@ -104,8 +110,29 @@ class UploadContext:
             )
         return payload
 
+    def create_job(
+        self,
+        whole: SheetPart,
+        plan: JobPlan,
+        note: Mapping[str, Any],
+        known: ClaimedRows = _NONE_KNOWN,
+        elsewhere: Mapping[Path, ClaimedRows] = _NONE_ELSEWHERE,
+        parts: Sequence[SheetPart] = (),
+        origins: Mapping[int, int] = _NO_ORIGINS,
+    ) -> Job:
+        """Record a job with its plan, which was based on the ``known`` claims in this journal and
+        those ``elsewhere``, in the home's others.
+
+        ``parts`` and ``origins`` are as in ``Journal.create``, which raises ``PlanOutdated``.
+        """
+        spec = whole.spec
+        is_preview = spec.mode is Mode.PREVIEW
+        claiming = self._sole_claimant(spec.scope, whole.claims, elsewhere)
+        with nullcontext() if is_preview else claiming:
+            return self.journal.create(whole, parts, plan, known, note, origins)
+
     @contextmanager
-    def sole_claimant(
+    def _sole_claimant(
         self, scope: ClaimScope, claims: RowClaims, known: Mapping[Path, ClaimedRows]
     ) -> Iterator[None]:
         """Keep the home's other profiles from claiming rows of the same system in the block.

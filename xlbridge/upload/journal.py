@@ -37,16 +37,13 @@ from xlbridge.upload.journal_database import (
     open_journal_file,
     transaction,
 )
-from xlbridge.upload.lookup.row_table import batched
+from xlbridge.upload.lookup.row_table import batched, json_text, json_texts, value_of_json
 from xlbridge.upload.lookup.snapshot import (
     Moment,
     Snapshot,
     StoredSnapshots,
-    json_text,
-    json_texts,
-    value_of_json,
 )
-from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan, StoredAction
+from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, RowPlan, StoredAction
 from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome, Verdict
 from xlbridge.upload.row_changes import NewChange, RecordTask, RecordWrites, RowChanges, WriteState
@@ -54,25 +51,27 @@ from xlbridge.upload.row_changes import NewChange, RecordTask, RecordWrites, Row
 _LOGGER = logging.getLogger(__name__)
 
 
+_NO_CLAIMS = RowClaims((), ())
+
+
 @dataclass(frozen=True, slots=True)
 class SheetPart:
     """Part of a sheet to record: its description, claims, and remote records before sending.
 
     ``actions`` are those of the rows that do not create a record, by position; ``items`` the cells
-    of the items of its lists.
+    of the items of its lists. An undo or a processing has ``tasks`` on records instead.
     """
 
     spec: JobSpec
-    claims: RowClaims
-    before: Snapshot
+    claims: RowClaims = _NO_CLAIMS
+    before: Snapshot = ()
     actions: Mapping[int, RowAction] = field(default_factory=dict)
     items: Mapping[str, ItemAddresses] = field(default_factory=dict)
+    tasks: Sequence[RecordTask] = ()
 
 
 _NO_NOTE: Mapping[str, Any] = MappingProxyType({})
 _NO_ORIGINS: Mapping[int, int] = MappingProxyType({})
-_NO_CLAIMS = RowClaims((), ())
-_NONE_KNOWN = ClaimedRows()
 
 
 class Journal:
@@ -121,7 +120,7 @@ class Journal:
         self,
         whole: SheetPart,
         parts: Sequence[SheetPart],
-        plan: RowPlan,
+        plan: JobPlan,
         known: ClaimedRows,
         note: Mapping[str, Any] = _NO_NOTE,
         origins: Mapping[int, int] = _NO_ORIGINS,
@@ -143,6 +142,7 @@ class Journal:
             self._add_actions(job_id, sheet, plan.to_journal(), origins)
             first = {**note, **_part_note(whole), **plan.note, **planned_note(self.now())}
             self._add(job_id, State.PREPARED, first)
+            self.writes.add_tasks(job_id, whole.tasks)
             for number, part in enumerate(parts, start=1):
                 part_id = f"{job_id}-{number}"
                 self._insert(part_id, part, parent=job_id, origins=origins)
@@ -151,33 +151,8 @@ class Journal:
                 planned["target"] = note.get("target")
                 self._add(part_id, State.PREPARED, planned)
         self._marker.record_last_job(job_id)
-        self._newest_plan = job_id, plan.rows
-        return self.job(job_id)
-
-    def create_from_tasks(
-        self,
-        spec: JobSpec,
-        tasks: Sequence[RecordTask],
-        note: Mapping[str, Any],
-        actions: Sequence[StoredAction] = (),
-        claims: RowClaims = _NO_CLAIMS,
-        known: ClaimedRows = _NONE_KNOWN,
-    ) -> Job:
-        """Record a job that consists of tasks on records: an undo or a processing.
-
-        ``actions`` are its plan, ``claims`` its claims on the records, ``known`` the other jobs'
-        claims that the plan was based on; they are checked as in ``create``.
-        """
-        job_id = self._new_id()
-        whole = SheetPart(spec, claims, ())
-        with transaction(self._db):
-            self._abandon_unsent(spec.scope, claims, known, job_id)
-            updates = dict.fromkeys(range(len(spec.rows)), RowAction.UPDATE)
-            sheet = self._insert(job_id, replace(whole, actions=updates))
-            self._add_actions(job_id, sheet, actions)
-            self._add(job_id, State.PREPARED, {**note, **planned_note(self.now())})
-            self.writes.add_tasks(job_id, tasks)
-        self._marker.record_last_job(job_id)
+        if isinstance(plan, RowPlan):
+            self._newest_plan = job_id, plan.rows
         return self.job(job_id)
 
     def jobs_of_sheet(self, first_job: str) -> list[Job]:
@@ -261,14 +236,11 @@ class Journal:
                         own.add(job_id, task.record, task.expected, task.wanted)
                 continue
             # Only imports that replace records have rows to update.
-            whole = self.job(job.parent or job.id)
-            outcomes = dict(zip(job.spec.rows, self.changes.outcomes(job_id), strict=True))
-            for row in self.plan_of(whole) if (whole.last("plan") or {}).get("update") else ():
-                if row.action.is_of_record and outcomes.get(row.row) is RowOutcome.ACCEPTED:
-                    pairs = row.differences.items()
-                    replaced = {name: pair.theirs for name, pair in pairs}
-                    wanted = {name: pair.yours for name, pair in pairs}
-                    own.add(job_id, row.record or "", replaced, wanted)
+            updates = (self.job(job.parent or job.id).last("plan") or {}).get("update")
+            rows = self.sent_plan_of(job) if updates else ()
+            for row, outcome in zip(rows, self.changes.outcomes(job_id), strict=False):
+                if row.action.is_of_record and outcome is RowOutcome.ACCEPTED:
+                    own.add(job_id, row.record or "", row.theirs, row.yours)
         return own
 
     def jobs_of_file(self, scope: ClaimScope, file: Path, sheet: str) -> list[Job]:
@@ -295,6 +267,11 @@ class Journal:
         with gc_paused():
             return [PlannedRow.of_journal(*action) for action in self.actions_of(job)]
 
+    def sent_plan_of(self, job: Job) -> list[PlannedRow]:
+        """Return the planned rows that a job or a part sends, in order."""
+        planned = {row.row: row for row in self.plan_of(self.job(job.parent or job.id))}
+        return [planned[number] for number in job.spec.rows]
+
     def assigned_codes(self, job: Job) -> dict[int, str]:
         """Return the codes of the records that a job has written one by one, by their rows."""
         if not job.spec.mode.is_by_record:
@@ -319,7 +296,7 @@ class Journal:
     def refresh_plan(
         self,
         job: Job,
-        plan: RowPlan,
+        plan: JobPlan,
         before: Mapping[str, Snapshot],
         note: Mapping[str, Any] = _NO_NOTE,
     ) -> Job:
@@ -545,8 +522,9 @@ class Journal:
             self._claims.add(job_id, part.claims)
         if any(part.before):
             self.snapshots.add(job_id, Moment.BEFORE, part.before)
+        action = RowAction.UPDATE if part.tasks else RowAction.CREATE
         changes = (
-            NewChange(at, row, origins.get(row, row), part.actions.get(at, RowAction.CREATE))
+            NewChange(at, row, origins.get(row, row), part.actions.get(at, action))
             for at, row in enumerate(new.rows)
         )
         self.changes.add(job_id, sheet, changes, decides=(parent or job_id) == sheet)

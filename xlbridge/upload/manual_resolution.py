@@ -2,6 +2,7 @@
 
 import getpass
 import socket
+from contextlib import suppress
 from dataclasses import asdict
 
 from xlbridge.clock import Instant
@@ -39,7 +40,12 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
         job = journal.job(job.id)
         parts = journal.parts_of(job)
         doubtful = [part for part in parts if part.state is State.NEEDS_PERSON]
-        doubtful = doubtful or [one for one in parts or [job] if _may_be_in_doubt(one)]
+        # A staged file is only started by its request, and a verdict is known once its records are
+        # compared.
+        certain = {State.STAGED, State.COMPARING}
+        doubtful = doubtful or [
+            one for one in parts or [job] if not one.state.is_settled and one.state not in certain
+        ]
         if not doubtful:
             raise _not_in_doubt(job)
         for part in doubtful if seen is Resolution.NOT_APPLIED else ():
@@ -51,19 +57,16 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
         return ensure_sheet_evidence(context, journal.job(job.id))
 
 
-def _may_be_in_doubt(job: Job) -> bool:
-    """Return whether the outcome of a job's request may be unknown; that of a staged file only
-    starts it, and a verdict is known once its records are compared."""
-    return not job.state.is_settled and job.state not in {State.STAGED, State.COMPARING}
-
-
 def _record_resolution(journal: Journal, job: Job, seen: Resolution, reason: str) -> None:
     """Record that a person found the doubtful rows of a job present, or absent.
 
     Rows that were already proven stay so, and records that were never sent are left out. Raises
     what ``resolve_job`` raises.
     """
-    who = f"{_user_name()}@{socket.gethostname()}"
+    user = "?"
+    with suppress(OSError, KeyError):
+        user = getpass.getuser()
+    who = f"{user}@{socket.gethostname()}"
     resolved = {"as": seen.value, "reason": reason, "by": who}
     rejections, known = journal.changes.rejections(job.id), None
     if job.spec.mode.is_by_record and journal.writes.load(job.id):
@@ -139,10 +142,3 @@ def _not_in_doubt(job: Job) -> UsageError:
         en="The upload {job} is not in doubt (state {state}).",
     ).format(job=job.id, state=job.state.text)
     return UsageError(message, None if job.state.is_final else _RESUME.format(job=job.arguments()))
-
-
-def _user_name() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "?"

@@ -25,7 +25,7 @@ import pandas as pd
 from xlbridge.files import make_private_folder
 from xlbridge.resources import KEY, Resource
 from xlbridge.settings import ParseOptions, WorkbookLimits
-from xlbridge.upload.claims import Digests, claim_digest
+from xlbridge.upload.claims import claim_digest
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.row_table import LazySequence, RowTable, RowValues, column_values
@@ -46,20 +46,18 @@ _PARSED_HERE = 128 * 2**10
 """Size in bytes up to which a payload is parsed faster here than in a child process."""
 
 
-def row_digests(resource: Resource, frame: pd.DataFrame) -> Digests:
+def row_digests(resource: Resource, frame: pd.DataFrame) -> list[str]:
     """Return a digest of each row's values, independent of the file's styles and layout."""
     filled = (str(name) for name in frame if frame[name].notna().any())
     names = sorted(name for name in filled if name != KEY)
     opening = f"[{json.dumps(resource.name)}"
 
-    def digests() -> Iterator[str]:
-        for at in range(0, len(frame), _PIECE):
-            rows = frame.iloc[at : at + _PIECE]
-            values = [_named_values(name, rows[name]) for name in names] or [[""] * len(rows)]
-            for row in zip(*values, strict=True):
-                yield claim_digest(f"{opening}{''.join(row)}]")
-
-    return Digests(digests())
+    digests: list[str] = []
+    for at in range(0, len(frame), _PIECE):
+        rows = frame.iloc[at : at + _PIECE]
+        values = [_named_values(name, rows[name]) for name in names] or [[""] * len(rows)]
+        digests += (claim_digest(f"{opening}{''.join(row)}]") for row in zip(*values, strict=True))
+    return digests
 
 
 def _named_values(name: str, column: pd.Series) -> list[str]:

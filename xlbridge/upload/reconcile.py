@@ -3,35 +3,19 @@
 See the upload protocol, Reconcile.
 """
 
-import logging
 from contextlib import suppress
-from dataclasses import asdict
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from xlbridge.client import NotExecuted
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
 from xlbridge.i18n import Text
-from xlbridge.upload.job import Job, State
-from xlbridge.upload.lookup.snapshot import Moment, Snapshot, applied_rows, is_stable
-from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, RowOutcome, Verdict
+from xlbridge.upload.executor import CHECK_AGAIN, await_settled, conclude, needs_person
+from xlbridge.upload.job import Job
+from xlbridge.upload.lookup.snapshot import Moment, applied_rows
+from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
-
-_LOGGER = logging.getLogger(__name__)
-
-CHECK_AGAIN = Text(
-    pt="Para conferir de novo: xlbridge resume {job}", en="To check again: xlbridge resume {job}"
-)
-
-INTERRUPTED = Text(
-    pt="a execução foi interrompida antes da resposta",
-    en="the run was interrupted before the answer",
-)
-
-MAX_SETTLE_WAIT = timedelta(seconds=30)
-"""Longest settle time that a run waits out; longer ones are left to a later run."""
 
 _BETWEEN_SNAPSHOTS = 1.0
 _NO_PROOF = Text(
@@ -53,36 +37,6 @@ _UNREADABLE = Text(
 )
 
 
-def await_settled(context: "RunContext", job: Job) -> tuple[Job, bool]:
-    """Wait out the settle time if little of it is left; return the job, and whether it is over.
-
-    A doubt that a clock ahead of this one has recorded is recorded again, so that it ends.
-    """
-    now = context.journal.now()
-    if now.seems_before(job.events[-1].instant):
-        job = context.journal.record(job, State.IN_DOUBT, **job.events[-1].detail)
-    left = _settle_left(context, job)
-    if timedelta() < left <= MAX_SETTLE_WAIT:
-        context.report_progress(
-            job,
-            Text(
-                pt="resposta perdida; aguardando até {end} para conferir no sistema",
-                en="answer lost; waiting until {end} to check in the system",
-            ).format(end=f"{now.at + left:%H:%M:%S}"),
-        )
-        _LOGGER.info("job %s: look in the system after %.1f s", job.id, left.total_seconds())
-        context.options.sleep(left.total_seconds())
-        left = _settle_left(context, job)
-    return job, not left
-
-
-def _settle_left(context: "RunContext", job: Job) -> timedelta:
-    left = job.settle_left(context.journal.now(), context.settle_seconds)
-    if left is None:
-        raise AssertionError(f"{job.id} is not in doubt")
-    return left
-
-
 def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
     """End a job by what two snapshots of its records prove, compared with the one before sending.
 
@@ -90,8 +44,8 @@ def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
     the request may still arrive, and a reading may be late. Raises ``InDoubt`` if the system cannot
     be reached, ``TransportError`` if nothing was applied and the job can be resumed.
     """
-    job, is_settled = _await_proof(context, job)
-    if not is_settled:
+    job, is_over = await_settled(context, job, lambda: _is_proven(context, job))
+    if not is_over:
         return job, False
     before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
     declared = context.resource(job).read_back
@@ -99,31 +53,34 @@ def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
         return needs_person(context, job, _NO_PROOF.format(why=_NOT_READ))
     context.report_progress(job, Text(pt="conferindo no sistema", en="looking in the system"))
     try:
-        snapshots = _take_two_snapshots(context, job)
+        snapshots = [context.read_snapshot(job)]
+        context.options.sleep(_BETWEEN_SNAPSHOTS)
+        snapshots.append(context.read_snapshot(job))
     except RemoteRejected as error:
         why = _UNREADABLE.format(reason=error.message)
         return needs_person(context, job, _NO_PROOF.format(why=why))
     except ApiError as error:
         raise InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments())) from error
-    if not is_stable(snapshots):
+    for snapshot in snapshots:
+        context.journal.snapshots.store(job.id, Moment.AFTER, snapshot)
+    if list(snapshots[0]) != list(snapshots[1]):
+        # Something is still arriving.
         return job, False
     return _end_by_proof(context, job, applied_rows(before, snapshots[0], declared.existing))
 
 
-def _await_proof(context: "RunContext", job: Job) -> tuple[Job, bool]:
-    """Wait, as ``await_settled`` does, unless all records of a job are there before.
-
-    Nor if the system gave its file up, and none is there.
-    """
+def _is_proven(context: "RunContext", job: Job) -> bool:
+    """Return whether all records of a job are there, or none if the system gave its file up."""
     before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
     declared = context.resource(job).read_back
-    if before is not None and declared is not None and _settle_left(context, job):
-        detail = job.events[-1].detail
-        with suppress(ApiError):
+    detail = job.events[-1].detail
+    with suppress(ApiError):
+        if before is not None and declared is not None:
             proven = applied_rows(before, context.read_snapshot(job), declared.existing)
-            if all(proven) or (detail.get("ended") and detail.get("refusal") and not any(proven)):
-                return job, True
-    return await_settled(context, job)
+            return all(proven) or bool(
+                detail.get("ended") and detail.get("refusal") and not any(proven)
+            )
+    return False
 
 
 def can_be_read_back(context: "RunContext", job: Job) -> bool:
@@ -183,25 +140,8 @@ def _end_by_proof(context: "RunContext", job: Job, proven: list[bool | None]) ->
     if not any(proven) and job.events[-1].detail.get("refusal"):
         refused = RejectedRow(None, None, None, job.reason)
         verdict = Verdict.of_rejections(job.spec.rows, [refused], RowOutcome.NOT_WRITTEN)
-        return context.end(job, State.REJECTED, verdict), False
+        return conclude(context, job, verdict)
     if not any(proven):
         return needs_person(context, job, _NO_PROOF.format(why=_NO_CHANGE))
     verdict = Verdict.of_proof(job.spec.rows, proven)
-    state = State.DONE if all(proven) else State.PARTIAL
-    return context.end(job, state, verdict, reconciled="read back"), False
-
-
-def _take_two_snapshots(context: "RunContext", job: Job) -> list[Snapshot]:
-    snapshots = [context.read_snapshot(job)]
-    context.options.sleep(_BETWEEN_SNAPSHOTS)
-    snapshots.append(context.read_snapshot(job))
-    for snapshot in snapshots:
-        context.journal.snapshots.store(job.id, Moment.AFTER, snapshot)
-    return snapshots
-
-
-def needs_person(
-    context: "RunContext", job: Job, reason: Text, verdict: Verdict = NO_VERDICT
-) -> "Step":
-    """End a job for now; a person must decide on the outcome of its rows."""
-    return context.end(job, State.NEEDS_PERSON, verdict, reason=asdict(reason)), False
+    return conclude(context, job, verdict, reconciled="read back")

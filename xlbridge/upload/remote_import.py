@@ -9,9 +9,21 @@ from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, 
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Mode
+from xlbridge.upload.executor import (
+    INTERRUPTED,
+    WriteRequest,
+    await_settled,
+    conclude,
+    send_once,
+)
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.progress import LogProgress
-from xlbridge.upload.reconcile import can_be_read_back, is_as_before, rows_written
+from xlbridge.upload.reconcile import (
+    can_be_read_back,
+    is_as_before,
+    reconcile_by_snapshots,
+    rows_written,
+)
 from xlbridge.upload.results.remote_verdict import (
     ROW_COUNT_DIFFERS,
     accounts_for_every_row,
@@ -61,25 +73,31 @@ _OTHER_FILE = Text(
 _ORPHAN = "the file of attempt {attempt} may be staged and was not started"
 
 
-def send_rows(context: "RunContext", job: Job) -> "Step":
+def _send_rows(context: "RunContext", job: Job) -> "Step":
     """Send a job's rows in its mode. Raises ``TransportError`` if nothing was applied."""
     return _stage(context, job) if job.spec.mode is Mode.QUEUE else _send_direct(context, job)
 
 
-def stage_again(context: "RunContext", job: Job) -> "Step":
-    """Stage a file again after an interruption; the first copy is not processed by itself."""
+def _doubt_interrupted(context: "RunContext", job: Job) -> "Step":
+    return context.doubt(job, INTERRUPTED)
+
+
+def _resume_staging(context: "RunContext", job: Job) -> "Step":
+    """Stage a file again after an interruption, if the first copy is not processed by itself."""
+    if not context.needs_start(job):
+        return _doubt_interrupted(context, job)
     orphan = _ORPHAN.format(attempt=job.attempts)
     return _stage(context, context.journal.record(job, State.PREPARED, orphan=orphan))
 
 
-def start_or_poll(context: "RunContext", job: Job) -> "Step":
+def _start_or_poll(context: "RunContext", job: Job) -> "Step":
     """Start a staged file if it needs that, else poll its log."""
     if not context.needs_start(job):
         return context.journal.record(job, State.POLLING), True
-    return start(context, job)
+    return _start(context, job)
 
 
-def start(context: "RunContext", job: Job) -> "Step":
+def _start(context: "RunContext", job: Job) -> "Step":
     """Request that a staged file be processed. Raises ``TransportError`` if no request arrived.
 
     Keys are read again if the plan is old by then: a file whose rows were written by others is
@@ -92,45 +110,45 @@ def start(context: "RunContext", job: Job) -> "Step":
     context.report_progress(
         job, Text(pt="aguardando o início do processamento", en="awaiting the start")
     )
-    log = read_log(context, job)
+    log = _read_log(context, job)
     if isinstance(log, Text):
         return context.doubt(job, log)
     if context.quirks.state_of(log) not in (None, ImportState.PENDING):
         # The queue runs by itself: a second start might import the file twice.
         return context.journal.record(job, State.POLLING), True
     path = {"id": job.last("log_id")}
-    last: Outcome | None = None
+    was_declined = False
 
-    def attempt() -> Outcome:
-        nonlocal job, last
-        if isinstance(last, Declined):
-            context.await_declined(last)
-            if not _is_pending(context, job):
-                return Executed(None)
-        job = context.announce(job, State.STARTING)
-        last = context.client.send(IMPORT_PROCESS, path=path)
-        return last
+    def read_back(_declined: Declined) -> Outcome | None:
+        nonlocal was_declined
+        was_declined = True
+        found = _read_log(context, job)
+        is_pending = (
+            not isinstance(found, Text) and context.quirks.state_of(found) is ImportState.PENDING
+        )
+        return None if is_pending else Executed(None)
 
-    outcome = context.repeat_while(attempt, lambda doubt: isinstance(doubt, Declined))
+    job, outcome = _send(
+        context,
+        job,
+        State.STARTING,
+        lambda _: context.client.send(IMPORT_PROCESS, path=path),
+        read_back,
+    )
     match outcome:
         case Executed(_):
             return context.journal.record(job, State.POLLING), True
-        case NotExecuted():
+        case NotExecuted() if not was_declined:
             raise context.record_unsent(job, outcome, back_to=State.STAGED)
         case Rejected(_, details):
             message = "; ".join(detail.value for detail in details)
             return context.doubt(job, Text(pt=message, en=message), start_refused=True)
-        case Doubtful(reason):
+        case NotExecuted(reason) | Doubtful(reason):
+            # Of a request that was declined, only the log shows whether it arrives later.
             return context.doubt(job, reason)
 
 
-def _is_pending(context: "RunContext", job: Job) -> bool:
-    """Return whether, by its log, a staged file is still waiting to be started."""
-    log = read_log(context, job)
-    return not isinstance(log, Text) and context.quirks.state_of(log) is ImportState.PENDING
-
-
-def poll(context: "RunContext", job: Job) -> "Step":
+def _poll(context: "RunContext", job: Job) -> "Step":
     """Poll the log until it is finished.
 
     A log with an unknown status counts as finished once its counts cover every row; otherwise it is
@@ -144,22 +162,22 @@ def poll(context: "RunContext", job: Job) -> "Step":
     began = context.journal.now()
     progress = LogProgress(context.options, job)
     while True:
-        log = read_log(context, job)
+        log = _read_log(context, job)
         if isinstance(log, Text):
             return context.doubt(job, log)
         state = context.quirks.state_of(log)
         complete = state is None and accounts_for_every_row(job.spec, log)
         if complete or state is ImportState.FINISHED:
-            return finish(context, job, log)
+            return _finish(context, job, log)
         if state is ImportState.FAILED:
-            return fail(context, job, log)
+            return _fail(context, job, log)
         unknown = unknown + wait if state is None else 0.0
         if unknown > context.settle_seconds:
             raise _unknown_status(job, log)
         if state is ImportState.PENDING and not job.was_started:
             if needs_start:
                 # It was staged when its queue was taken for one that runs by itself.
-                return start(context, job)
+                return _start(context, job)
             waited = context.journal.now().uptime - began.uptime
             if waited > max(context.settle_seconds, _LEAST_PENDING_SECONDS):
                 raise _never_started(job, log)
@@ -204,7 +222,7 @@ def _unknown_status(job: Job, log: ImportLog) -> InDoubt:
     )
 
 
-def finish(context: "RunContext", job: Job, log: ImportLog | ImportRecords) -> "Step":
+def _finish(context: "RunContext", job: Job, log: ImportLog | ImportRecords) -> "Step":
     """End a job by its finished log or answer, or doubt it if that proves no verdict."""
     quirks = context.quirks
     by_line = {line: verdict_of_log(job.spec, log, quirks, line) for line in quirks.first_lines}
@@ -224,17 +242,14 @@ def finish(context: "RunContext", job: Job, log: ImportLog | ImportRecords) -> "
             return context.doubt(job, error.message)
         if verdict is None:
             return context.doubt(job, _CONTRADICTED, ended=True)
-    if not verdict.rejections:
-        return context.end(job, State.DONE, verdict), False
-    state = State.PARTIAL if verdict.has(RowOutcome.ACCEPTED) else State.REJECTED
-    return context.end(job, state, verdict), False
+    return conclude(context, job, verdict)
 
 
-def fail(context: "RunContext", job: Job, log: ImportLog) -> "Step":
+def _fail(context: "RunContext", job: Job, log: ImportLog) -> "Step":
     """End the job of a file that the system gave up: by its lines, else by what was written."""
     verdict = verdict_of_log(job.spec, log, context.quirks)
     if verdict is not None and verdict.rejections:
-        return finish(context, job, log)
+        return _finish(context, job, log)
     return context.doubt(job, failure_of_log(log), ended=True, refusal=True)
 
 
@@ -263,7 +278,7 @@ def _agrees(verdict: Verdict, written: Sequence[bool | None]) -> bool:
     )
 
 
-def read_log(context: "RunContext", job: Job) -> ImportLog | Text:
+def _read_log(context: "RunContext", job: Job) -> ImportLog | Text:
     """Return the log of a queued file, or why there is none: the system's message, or that the log
     is another file's.
 
@@ -297,19 +312,24 @@ def _send_direct(context: "RunContext", job: Job) -> "Step":
         job, Text(pt="enviando, aguardando a resposta", en="sending, awaiting the answer")
     )
     operation = context.resource(job).paths.direct
-    job, outcome = _send_at_once(
+    readable = can_be_read_back(context, job)
+
+    def read_back(declined: Declined) -> Outcome | None:
+        return None if is_as_before(context, job) else Doubtful(declined.reason)
+
+    job, outcome = _send(
         context,
         job,
         State.SENDING,
         lambda sent: context.upload(sent, operation, ImportQuery()),
-        readable=can_be_read_back(context, job),
+        read_back if readable else None,
     )
     match outcome:
         case Executed(data) if data.rejected:
-            return finish(context, job, data)
+            return _finish(context, job, data)
         case Executed(data) if data.count in (None, len(job.spec.rows)):
             verdict = Verdict.of_rejections(job.spec.rows, (), RowOutcome.ACCEPTED)
-            return context.end(job, State.DONE, verdict), False
+            return conclude(context, job, verdict)
         case Executed(data):
             return context.doubt(
                 job, ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.spec.rows))
@@ -333,51 +353,39 @@ def _end_rejected(context: "RunContext", job: Job, details: Sequence[ErrorDetail
     except ApiError:
         is_certain = False
     if is_certain:
-        return context.end(job, State.REJECTED, verdict), False
+        return conclude(context, job, verdict)
     return context.doubt(job, untranslated("; ".join(detail.value for detail in details)))
 
 
-def _send_at_once(
-    context: "RunContext", job: Job, state: State, send: Callable[[Job], Outcome], *, readable: bool
+def _send(
+    context: "RunContext",
+    job: Job,
+    state: State,
+    send: Callable[[Job], Outcome],
+    read_back: Callable[[Declined], Outcome | None] | None,
 ) -> tuple[Job, Outcome]:
-    """Send a request that writes at once; repeat a declined attempt if nothing was written.
+    """Send a job's file, or the request to start it, as in ``send_once``; return the job, too."""
 
-    That is checked by reading back if the records are ``readable``, once the request can no longer
-    arrive; else assumed if the profile trusts such answers. Each attempt is recorded before it is
-    made.
-    """
-    declined: Declined | None = None
-
-    def attempt() -> Outcome:
-        nonlocal job, declined
-        if declined is not None and readable:
-            context.await_declined(declined)
-            if not is_as_before(context, job):
-                return Doubtful(declined.reason)
+    def announce() -> None:
+        nonlocal job
         job = context.announce(job, state)
-        outcome = send(job)
-        if isinstance(outcome, NotExecuted) and declined is not None and not readable:
-            # The declined attempt before it could not be checked.
-            return Doubtful(outcome.reason)
-        declined = outcome if isinstance(outcome, Declined) else declined
-        return outcome
 
-    def may_repeat(doubt: Doubtful) -> bool:
-        return isinstance(doubt, Declined) and (readable or doubt.trusted)
-
-    outcome = context.repeat_while(attempt, may_repeat)
-    if not isinstance(outcome, Declined):
-        return job, outcome
-    if readable:
-        context.await_declined(outcome)
-    is_unchanged = is_as_before(context, job) if readable else outcome.trusted
-    return job, NotExecuted(outcome.reason, answered=True) if is_unchanged else outcome
+    outcome = send_once(context, WriteRequest(lambda: send(job), announce, read_back))
+    return job, outcome
 
 
 def _stage(context: "RunContext", job: Job) -> "Step":
     context.report_progress(job, Text(pt="enviando para a fila", en="sending to the queue"))
     needs_start = context.needs_start(job)
-    job, outcome = (_stage_inert if needs_start else _stage_running)(context, job)
+    if needs_start:
+        job, outcome = _stage_inert(context, job)
+    else:
+        # As final as a direct import. Its records appear later, so that reading back proves nothing
+        # before the settle time is over.
+        queue = _queue_of(context, job)
+        job, outcome = _send(
+            context, job, State.STAGING, lambda sent: context.upload(sent, queue), None
+        )
     match outcome:
         case Executed(log_id):
             return context.journal.record(job, State.STAGED, log_id=log_id), True
@@ -392,17 +400,6 @@ def _stage(context: "RunContext", job: Job) -> "Step":
             return context.doubt(job, reason, declined=True)
         case Doubtful(reason):
             return context.doubt(job, reason)
-
-
-def _stage_running(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
-    """Stage a file that the queue processes by itself, as final as a direct import.
-
-    Its records appear later, so reading back proves nothing before the settle time is over.
-    """
-    queue = _queue_of(context, job)
-    return _send_at_once(
-        context, job, State.STAGING, lambda sent: context.upload(sent, queue), readable=False
-    )
 
 
 def _stage_inert(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
@@ -438,22 +435,6 @@ def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:
     return context.journal.record(job, State.PREPARED, orphan=orphan, reason=asdict(reason))
 
 
-def _fields_read(job: Job, answer: object) -> list[str]:
-    """Return the columns with an open spelling of which a preview shows values."""
-    records = answer.registros if isinstance(answer, ImportRecords) else ()
-    return [
-        column
-        for column in job.spec.columns
-        if has_two_spellings(column)
-        and any(
-            value not in (None, "")
-            for record in records
-            for name, value in record.items()
-            if name.casefold() == column.casefold()
-        )
-    ]
-
-
 def preview_is_done(context: "RunContext", job: Job) -> bool:
     """Return whether the preview is done or not wanted."""
     if job.spec.mode.is_by_record:
@@ -487,7 +468,14 @@ def preview(context: "RunContext", job: Job) -> "Step":
         case Executed(data) if job.spec.mode is Mode.PREVIEW:
             return context.end(job, State.PREVIEWED, previewed=data.count), False
         case Executed(data):
-            taken = _fields_read(job, data)
+            # Columns with an open spelling of which the preview shows values.
+            shown = {
+                name.casefold()
+                for record in (data.registros if isinstance(data, ImportRecords) else ())
+                for name, value in record.items()
+                if value not in (None, "")
+            }
+            taken = [n for n in job.spec.columns if has_two_spellings(n) and n.casefold() in shown]
             detail: dict[str, Any] = {"taken_fields": taken} if taken else {}
             return context.journal.record(
                 job, State.PREPARED, previewed=data.count, preview_done=True, **detail
@@ -495,3 +483,45 @@ def preview(context: "RunContext", job: Job) -> "Step":
         case NotExecuted() | Doubtful():
             # A preview writes nothing, so nothing was applied in either case.
             raise context.record_unsent(job, outcome)
+
+
+def _settle_doubt(context: "RunContext", job: Job) -> "Step":
+    """Settle the doubt about a job by the log of a queued file, else by reading back.
+
+    Raises ``InDoubt`` if the system cannot be reached.
+    """
+    if not context.options.wait:
+        return job, False
+    if job.last("log_id") is None or job.events[-1].detail.get("ended"):
+        return reconcile_by_snapshots(context, job)
+    log = _read_log(context, job)
+    if isinstance(log, Text):
+        return reconcile_by_snapshots(context, job)
+    match context.quirks.state_of(log):
+        case ImportState.FINISHED:
+            return _finish(context, job, log)
+        case ImportState.FAILED:
+            return _fail(context, job, log)
+        case ImportState.PENDING:
+            pass
+        case _:
+            return context.journal.record(job, State.POLLING, reconciled="running"), True
+    if job.events[-1].detail.get("start_refused"):
+        # The start was refused; only the log shows whether the file runs anyway.
+        return job, False
+    # A lost start request may still arrive.
+    job, is_settled = await_settled(context, job)
+    return _start(context, job) if is_settled else (job, False)
+
+
+STEPS: "Mapping[State, Callable[[RunContext, Job], Step]]" = {
+    State.PREPARED: _send_rows,
+    State.PREVIEWING: preview,
+    State.SENDING: _doubt_interrupted,
+    State.STAGING: _resume_staging,
+    State.STAGED: _start_or_poll,
+    State.STARTING: _doubt_interrupted,
+    State.POLLING: _poll,
+    State.IN_DOUBT: _settle_doubt,
+}
+"""Step of a file's job in each of its states."""

@@ -9,7 +9,7 @@ See the upload protocol, Record by record.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from itertools import groupby, starmap
@@ -17,6 +17,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from xlbridge.clock import Instant
+from xlbridge.errors import ApiError
 from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
 from xlbridge.upload.claims import Claims
@@ -447,12 +448,20 @@ def problems_note(problems: Iterable[Problem]) -> dict[str, Any]:
     return {"problems": [(column, message.to_json()) for column, message in problems]}
 
 
-class NewState(NamedTuple):
-    """New state of a write, with its details."""
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """Result of a step of a write: its new state and details.
 
-    write: RecordWrite
+    ``stop`` is an error after which nothing more is sent.
+    """
+
     state: WriteState
-    detail: Mapping[str, Any]
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    stop: ApiError | None = None
+
+
+Results = Iterable[tuple[RecordWrite, WriteResult]]
+"""Writes with their results."""
 
 
 class RecordWrites:
@@ -486,25 +495,25 @@ class RecordWrites:
         )
         self._add(job_id, planned)
 
-    def record(self, job_id: str, states: Sequence[NewState]) -> None:
+    def record(self, job_id: str, results: Sequence[tuple[RecordWrite, WriteResult]]) -> None:
         """Store new states of writes durably, and what they show of rows.
 
         Applied tasks free their claims.
         """
-        announces = any(state is WriteState.SENDING for _, state, _ in states)
+        announces = any(new.state is WriteState.SENDING for _, new in results)
         with self._requests.transaction() if announces else transaction(self._db):
-            self._add(job_id, ((write.position, state, detail) for write, state, detail in states))
+            self._add(job_id, ((write.position, new.state, new.detail) for write, new in results))
             known = [
-                (write.position, state.outcome)
-                for write, state, _ in states
-                if state.outcome is not RowOutcome.UNKNOWN
+                (write.position, new.state.outcome)
+                for write, new in results
+                if new.state.outcome is not RowOutcome.UNKNOWN
             ]
             self._changes.answer(job_id, known)
             reversals = []
-            for write, state, _ in states:
+            for write, new in results:
                 if write.task.claim is not None:
-                    reversals.append((write.task.claim, state.outcome_of_reversed))
-                    if state is WriteState.APPLIED:
+                    reversals.append((write.task.claim, new.state.outcome_of_reversed))
+                    if new.state is WriteState.APPLIED:
                         claimant, position = write.task.claim
                         self._claims.free_rows(claimant, [position])
             self._changes.reverse(job_id, reversals)
@@ -531,7 +540,14 @@ class RecordWrites:
         )
         # One history at a time, since all of them take more memory than the writes.
         for position, rows in groupby(found, key=itemgetter(0)):
-            yield _write(position, [(WriteState(state), text) for _, state, text in rows], answers)
+            history = [(WriteState(state), text) for _, state, text in rows]
+            announced = [text for state, text in history if state is WriteState.SENDING]
+            task = RecordTask.of_json(json.loads(history[0][1])["task"])
+            state, stored = history[-1]
+            # The first detail is the task itself.
+            if len(history) == 1 or (state is WriteState.APPLIED and not answers):
+                stored = "{}"
+            yield RecordWrite(position, task, state, len(announced), stored, *announced[-1:])
 
     def _add(self, job_id: str, states: Iterable[tuple[int, WriteState, object]]) -> None:
         """Append states to the histories of writes, by position."""
@@ -541,16 +557,6 @@ class RecordWrites:
             "FROM record_writes WHERE job = ?1 AND position = ?2",
             ((job_id, at, now, state, json.dumps(detail)) for at, state, detail in states),
         )
-
-
-def _write(position: int, history: Sequence[tuple[WriteState, str]], answers: bool) -> RecordWrite:
-    announced = [text for state, text in history if state is WriteState.SENDING]
-    task = RecordTask.of_json(json.loads(history[0][1])["task"])
-    state, stored = history[-1]
-    # The first detail is the task itself.
-    if len(history) == 1 or (state is WriteState.APPLIED and not answers):
-        stored = "{}"
-    return RecordWrite(position, task, state, len(announced), stored, *announced[-1:])
 
 
 def plain_json(value: Any) -> Any:

@@ -6,7 +6,7 @@ protocol (``docs/upload-protocol.md``).
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +14,15 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text, joined
 from xlbridge.report_forms import group_by_reason, list_first
 from xlbridge.resources import Mode
-from xlbridge.upload import reconcile, remote_import
+from xlbridge.upload import remote_import
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.plan_builder import PLAN_CHANGED
 from xlbridge.upload.results.verdict import LostField
 from xlbridge.upload.written_records import end_compared
-from xlbridge.wire.imports import ImportState
 
 if TYPE_CHECKING:
-    from xlbridge.upload.run_context import RunContext, Step
+    from xlbridge.upload.run_context import RunContext
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -93,91 +92,38 @@ def _preview_and_ask(context: "RunContext", job: Job) -> None:
 
 
 def _run_steps(context: "RunContext", job: Job) -> None:
-    """Run the steps of a job without parts, or of a part, as far as possible."""
+    """Run the steps of a job without parts, or of a part, as far as possible.
+
+    Each state has one step, which the job's channel declares: a file, or single records.
+    """
+    steps = remote_import.STEPS
+    if job.spec.mode.is_by_record:
+        # Imported here, as imports of whole files do not need these modules.
+        from xlbridge.upload.single_records import executor
+
+        steps = executor.STEPS
     proceed = True
-    steps = _steps_of(job.spec.mode)
     while proceed and not job.state.is_final:
-        job, proceed = steps[job.state](context, job)
+        if job.state is State.COMPARING:
+            # An earlier run was stopped before the records were compared.
+            end_compared(context, job, at_once=False)
+            return
+        is_prepared = job.state is State.PREPARED
+        if is_prepared and not remote_import.preview_is_done(context, job):
+            job, proceed = remote_import.preview(context, job)
+        elif is_prepared and _plan_of_part_has_changed(context, job):
+            job = context.end(job, State.ABANDONED, reason=asdict(PLAN_CHANGED))
+        else:
+            job, proceed = steps[job.state](context, job)
         if job.state is State.COMPARING:
             job = end_compared(context, job, at_once=True)
 
 
-def _steps_of(mode: Mode) -> "Mapping[State, Callable[[RunContext, Job], Step]]":
-    """Return the step for each state of jobs in the given mode."""
-    if mode.is_by_record:
-        # Imported here, as imports of whole files do not need these modules.
-        from xlbridge.upload.single_records.executor import settle_records, write_records
-
-        return {
-            State.PREPARED: lambda context, job: _send(context, job, write_records),
-            State.SENDING: write_records,
-            State.IN_DOUBT: settle_records,
-            State.COMPARING: _compare,
-        }
-    return {
-        State.PREPARED: lambda context, job: _send(context, job, remote_import.send_rows),
-        State.PREVIEWING: remote_import.preview,
-        State.SENDING: _doubt_interrupted_request,
-        State.STAGING: _resume_staging,
-        State.STAGED: remote_import.start_or_poll,
-        State.STARTING: _doubt_interrupted_request,
-        State.POLLING: remote_import.poll,
-        State.IN_DOUBT: _settle_doubt,
-        State.COMPARING: _compare,
-    }
-
-
-def _send(context: "RunContext", job: Job, send: "Callable[[RunContext, Job], Step]") -> "Step":
-    """Send the rows of a job with consent, unless those of a part have changed since its plan."""
-    if not remote_import.preview_is_done(context, job):
-        return remote_import.preview(context, job)
+def _plan_of_part_has_changed(context: "RunContext", job: Job) -> bool:
+    """Return whether the rows of a part that is about to be sent have changed since its plan."""
     # Changes of single records read each record just before its request.
     creates = job.spec.mode is not Mode.RECORDS or context.journal.changes.creates(job.id)
-    if job.parent is not None and creates and context.plan_has_changed(job):
-        return context.end(job, State.ABANDONED, reason=asdict(PLAN_CHANGED)), False
-    return send(context, job)
-
-
-def _resume_staging(context: "RunContext", job: Job) -> "Step":
-    if context.needs_start(job):
-        return remote_import.stage_again(context, job)
-    return _doubt_interrupted_request(context, job)
-
-
-def _doubt_interrupted_request(context: "RunContext", job: Job) -> "Step":
-    return context.doubt(job, reconcile.INTERRUPTED)
-
-
-def _compare(context: "RunContext", job: Job) -> "Step":
-    """End a job that was stopped before its records were compared."""
-    return end_compared(context, job, at_once=False), False
-
-
-def _settle_doubt(context: "RunContext", job: Job) -> "Step":
-    """Settle the doubt about a job by the log of a queued file, else by reading back.
-
-    Raises ``InDoubt`` if the system cannot be reached.
-    """
-    if not context.options.wait:
-        return job, False
-    if job.last("log_id") is None or job.events[-1].detail.get("ended"):
-        return reconcile.reconcile_by_snapshots(context, job)
-    log = remote_import.read_log(context, job)
-    if isinstance(log, Text):
-        return reconcile.reconcile_by_snapshots(context, job)
-    state = context.quirks.state_of(log)
-    if state is ImportState.FINISHED:
-        return remote_import.finish(context, job, log)
-    if state is ImportState.FAILED:
-        return remote_import.fail(context, job, log)
-    if state is not ImportState.PENDING:
-        return context.journal.record(job, State.POLLING, reconciled="running"), True
-    if job.events[-1].detail.get("start_refused"):
-        # The start was refused; only the log shows whether the file runs anyway.
-        return job, False
-    # A lost start request may still arrive.
-    job, is_settled = reconcile.await_settled(context, job)
-    return remote_import.start(context, job) if is_settled else (job, False)
+    return job.parent is not None and creates and context.plan_has_changed(job)
 
 
 def _require_confirmed(parent: Job, job: Job) -> None:

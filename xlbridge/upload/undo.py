@@ -21,6 +21,7 @@ from xlbridge.resources import Kind, Mode, Resource
 from xlbridge.upload.claims import Patience
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
+from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
@@ -33,7 +34,7 @@ from xlbridge.upload.lookup.snapshot import (
     Snapshot,
 )
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
-from xlbridge.upload.planning.planned_row import StoredAction, plan_token
+from xlbridge.upload.planning.planned_row import JobPlan, StoredAction
 from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.undo_report import (
@@ -56,7 +57,7 @@ class RowToUndo:
 
 
 @dataclass(frozen=True)
-class UndoPlan:
+class UndoPlan(JobPlan):
     """Plan of the undo of a job: rows to reverse, rows that cannot be reversed, and the number of
     rows that each earlier undo has reversed."""
 
@@ -73,9 +74,14 @@ class UndoPlan:
         return hashlib.sha256(json.dumps(plan).encode()).hexdigest()
 
     @property
-    def token(self) -> str:
-        """Token that confirms exactly this plan: ``ROWS:DIGEST8``."""
-        return plan_token(len(self.rows), self.digest)
+    def writes(self) -> int:
+        """Number of rows that are reversed."""
+        return len(self.rows)
+
+    def to_journal(self) -> Iterator[StoredAction]:
+        """Yield the rows that are left, as stored in the journal."""
+        for row in self.left:
+            yield StoredAction(row.row, RowAction.HELD, row.reason, {})
 
     def remarks(self) -> Iterable[Text | str]:
         """Return texts about the rows that cannot be reversed, by reason, and the earlier undos."""
@@ -91,7 +97,11 @@ def plan_undo(context: UploadContext, client: Client, job: Job, patience: Patien
     """Plan the undo of a job, as ``Uploads.plan_undo`` does."""
     job.require_system(client.identity, client.target.profile)
     ledger = RowLedger.of(context.journal, job)
-    attempts = [job, *_retries_of(ledger, job)]
+    # With its retries, and theirs.
+    attempts = [job]
+    for attempt in ledger.attempts:
+        if attempt.retry_of in {one.id for one in attempts}:
+            attempts.append(attempt)
     _require_reversible(job, attempts, ledger)
     planned = list(_plan_rows(context, client, job, attempts, ledger, patience))
     rows = [row for row in planned if isinstance(row, RowToUndo)]
@@ -121,24 +131,8 @@ def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
         system=client.identity,
         undo_of=job.id,
     )
-    note = {
-        "target": client.target.to_json(),
-        "plan_digest": plan.digest,
-        "writes": len(plan.rows),
-    }
-    left = [StoredAction(row.row, RowAction.HELD, row.reason, {}) for row in plan.left]
-    return context.journal.create_from_tasks(spec, [row.task for row in plan.rows], note, left)
-
-
-def _retries_of(ledger: RowLedger, job: Job) -> list[Job]:
-    """Return the retries of a job, and theirs."""
-    family = {job.id}
-    found = []
-    for attempt in ledger.attempts:
-        if attempt.retry_of in family:
-            family.add(attempt.id)
-            found.append(attempt)
-    return found
+    whole = SheetPart(spec, tasks=[row.task for row in plan.rows])
+    return context.create_job(whole, plan, {"target": client.target.to_json()})
 
 
 def _require_reversible(job: Job, attempts: Sequence[Job], ledger: RowLedger) -> None:
@@ -236,8 +230,7 @@ def _plan_job(
     if created:
         yield from _CreatedRecords(context, client, job, created, patience).plan()
     if updated:
-        planner = _ChangedRecords if job.spec.mode is Mode.RECORDS else _ReplacedRecords
-        yield from planner(context, client, job, updated, patience).plan()
+        yield from _ChangedRecords(context, client, job, updated, patience).plan()
 
 
 _DELETED = Text(
@@ -337,7 +330,8 @@ class _CreatedRecords(_UndoPlanner):
                 settled = any(map(self._is_settled, new[row.position]))
                 yield LeftRow(row.row, LeftReason.SETTLED) if settled else self._left(row, now)
                 continue
-            task = RecordTask(record.code, record.values, None, {}, (self._job.id, row.position))
+            claim = (self._job.id, row.position)
+            task = RecordTask(record.code, dict(record.values), None, {}, claim)
             yield RowToUndo(row.row, row.values, task)
 
     def _is_late(self, sent: _SentRow, now: RowSnapshot | None) -> bool:
@@ -353,62 +347,60 @@ class _CreatedRecords(_UndoPlanner):
 
 
 class _ChangedRecords(_UndoPlanner):
-    """Planner for rows that changed a single record, found by its own number."""
+    """Planner for rows that changed a record: one by one, or by an import that replaced it."""
 
     def plan(self) -> Iterator[RowToUndo | LeftRow]:
-        writes = {
-            write.position: write for write in self._context.journal.writes.load(self._job.id)
-        }
+        change, one_by_one = self._resource.change, self._job.spec.mode is Mode.RECORDS
+        reversals = self._reversals()
+        read = self._read([query for query, _ in reversals])
+        for sent, (_, task), now in zip(self._rows, reversals, read, strict=True):
+            if task is None:
+                yield LeftRow(sent.row, LeftReason.NOT_IDENTIFIED)
+                continue
+            found = [one for one in (now.found if now else ()) if one.code == task.record]
+            if found and self._is_settled(found[0]):
+                yield LeftRow(sent.row, LeftReason.SETTLED)
+            elif not found or not PresentRecord(found[0].values, None, self._blank).has(
+                task.expected
+            ):
+                yield self._left(sent, now)
+            elif one_by_one and not (
+                change is not None
+                and all(change.can_empty(n) for n, v in (task.wanted or {}).items() if v is None)
+            ):
+                yield LeftRow(sent.row, LeftReason.NO_OPERATION)
+            else:
+                yield RowToUndo(sent.row, sent.values, task)
+
+    def _reversals(self) -> list[tuple[RowValues, RecordTask | None]]:
+        """Return for each row the values that find its record, and the task that restores it, None
+        if it is not known what the record was."""
+        job, journal = self._job, self._context.journal
+        reversals: list[tuple[RowValues, RecordTask | None]] = []
+        if job.spec.mode is not Mode.RECORDS:
+            planned = journal.sent_plan_of(job)
+            for sent in self._rows:
+                row = planned[sent.position]
+                values = {
+                    n: _typed(self._resource.by_name[n].kind, v) for n, v in row.theirs.items()
+                }
+                task = RecordTask(
+                    row.record or "", row.yours, row.theirs, values, (job.id, sent.position)
+                )
+                reversals.append((sent.values, task))
+            return reversals
         declared = self._resource.read_back
         codes = () if declared is None else declared.codes
-        numbered = []
-        for row in self._rows:
-            numbers = writes[row.position].task.record.split(CODE_SEPARATOR)
-            numbered.append({**row.values, **dict(zip(codes, numbers, strict=True))})
-        for row, now in zip(self._rows, self._read(numbered), strict=True):
-            write = writes[row.position]
-            if not write.before:
-                yield LeftRow(row.row, LeftReason.NOT_IDENTIFIED)
-            else:
-                yield self._plan_row(row, write.task, write.before, now)
-
-    def _plan_row(
-        self, sent: _SentRow, task: RecordTask, before: Mapping[str, Any], now: RowSnapshot | None
-    ) -> RowToUndo | LeftRow:
-        change, wanted = self._resource.change, task.wanted or {}
-        found = [] if now is None else [r for r in now.found if r.code == task.record]
-        if not found:
-            return self._left(sent, now)
-        if self._is_settled(found[0]):
-            return LeftRow(sent.row, LeftReason.SETTLED)
-        if not PresentRecord(found[0].values, None, self._blank).has(wanted):
-            return self._left(sent, now)
-        emptied = [name for name, value in task.expected.items() if value is None]
-        if change is None or not all(map(change.can_empty, emptied)):
-            return LeftRow(sent.row, LeftReason.NO_OPERATION)
-        claim = (self._job.id, sent.position)
-        reversal = RecordTask(task.record, wanted, task.expected, before, claim)
-        return RowToUndo(sent.row, sent.values, reversal)
-
-
-class _ReplacedRecords(_UndoPlanner):
-    """Planner for rows whose import replaced a record; importing its old values restores it."""
-
-    def plan(self) -> Iterator[RowToUndo | LeftRow]:
-        whole = self._context.journal.job(self._job.parent or self._job.id)
-        planned = {row.row: row for row in self._context.journal.plan_of(whole)}
-        for sent, now in zip(self._rows, self._read([r.values for r in self._rows]), strict=True):
-            row = planned[self._job.spec.rows[sent.position]]
-            yours = {name: pair.yours for name, pair in row.differences.items()}
-            theirs = {name: pair.theirs for name, pair in row.differences.items()}
-            found = [r for r in (now.found if now else ()) if r.code == row.record]
-            if not found or any(found[0].values.get(n) != value for n, value in yours.items()):
-                yield self._left(sent, now)
-                continue
-            values = {n: _typed(self._resource.by_name[n].kind, v) for n, v in theirs.items()}
-            claim = (self._job.id, sent.position)
-            task = RecordTask(row.record or "", yours, theirs, values, claim)
-            yield RowToUndo(sent.row, sent.values, task)
+        writes = {write.position: write for write in journal.writes.load(job.id)}
+        for sent in self._rows:
+            write = writes[sent.position]
+            task, claim = write.task, (job.id, sent.position)
+            number = dict(zip(codes, task.record.split(CODE_SEPARATOR), strict=True))
+            restoring = RecordTask(
+                task.record, task.wanted or {}, task.expected, write.before, claim
+            )
+            reversals.append(({**sent.values, **number}, restoring if write.before else None))
+        return reversals
 
 
 def _typed(kind: Kind, value: str | None) -> Any:

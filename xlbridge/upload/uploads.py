@@ -192,9 +192,17 @@ class Uploads:
         Nothing is written. Raises what ``create`` raises.
         """
         source, options = self._source(rows, options)
+        return self._plan(source, options)
+
+    def _plan(
+        self, source: SheetSource, options: UploadOptions, *, store: bool = False
+    ) -> PlannedSheet:
+        """Plan the rows of a sheet; with ``store`` also store their payload."""
         options.progress(_PLANNING.format(rows=count_text(len(source.rows))))
         patience, count = self._patience(options), options.on_count
-        return plan_source(self._context, self._client, source, options, patience, on_count=count)
+        return plan_source(
+            self._context, self._client, source, options, patience, store=store, on_count=count
+        )
 
     def _patience(self, options: UploadOptions) -> Patience:
         return self._context.patience(self._client, options.settle_seconds, options.sleep)
@@ -209,16 +217,12 @@ class Uploads:
     ) -> Job:
         """Upload a sheet, or corrected rows: plan them, record the job, run it, write its evidence.
 
-        ``on_created`` is called with the job before anything is sent. The notes of an error in the
-        run name the command that continues. Raises what ``create`` and ``run`` raise.
+        ``on_created`` is called with the job before anything is sent. Raises what ``create`` and
+        ``run`` raise.
         """
         job = self.create(rows, options, planned)
         on_created(job)
-        try:
-            return self.run(job, options)
-        except XlbridgeError as error:
-            error.add_note(f"xlbridge resume {job.arguments()}")
-            raise
+        return self.run(job, options)
 
     def create(
         self,
@@ -236,12 +240,23 @@ class Uploads:
         """
         source, options = self._source(rows, options)
         lists = has_lists(source.resource, source.frame)
-        if not isinstance(rows, CorrectedRows):
-            mode = options.choose_mode(source.resource, with_lists=lists).mode
-            return self._create(source, mode, options, planned=planned)
-        # An unsent retry is replaced, not reused, since it may have other origins.
-        mode = Mode.RECORDS if lists else rows.job.import_mode
-        return self._create(source, mode, options, _Origin(rows.job.id, rows.origins), planned)
+        if isinstance(rows, CorrectedRows):
+            # An unsent retry is replaced, not reused, since it may have other origins.
+            origin, mode = _Origin(rows.job.id, rows.origins), rows.job.import_mode
+            mode = Mode.RECORDS if lists else mode
+        else:
+            origin, mode = _FIRST, options.choose_mode(source.resource, with_lists=lists).mode
+        note = {"planning": options.to_journal()}
+        ready = [] if planned is None or planned.is_old(self._context.journal.now()) else [planned]
+
+        def create() -> Job:
+            # Repeated if other jobs claim rows in the meantime.
+            current = ready.pop() if ready else self._plan(source, options, store=True)
+            with gc_paused():
+                reuse = origin is _FIRST
+                return self._record(current, mode, options.chunk_rows, note, origin, reuse=reuse)
+
+        return repeat_while_outdated(create)
 
     def has_sent_rows(self, job: Job, sheet: ValidatedSheet) -> bool:
         """Return whether a sheet has exactly the rows of a job, or of its retries.
@@ -290,6 +305,7 @@ class Uploads:
         its workbook has changed since the plan; ``AuthenticationFailed`` or
         ``TransportError`` if nothing was applied and the job can be resumed; ``InDoubt`` if the
         connection is lost while the outcome is awaited, or if only a part of the job was applied.
+        The notes of an error name the command that continues.
         """
         from xlbridge.upload.results.result_files import ensure_sheet_evidence
         from xlbridge.upload.run_context import RunContext
@@ -302,15 +318,20 @@ class Uploads:
             _require_planned_file(job)
             job = self._with_current_plan(job, options)
         context = RunContext(self._context, self._client, options, self._frames)
-        with job_lock(self._context.settings.home, job.parent or job.id):
-            job = self._context.journal.job(job.id)
-            try:
-                ended = run_job(context, job)
-            except (TransportError, AuthenticationFailed) as error:
-                if not self._context.journal.changes.has_accepted(job.id):
-                    raise
-                raise InDoubt(error.message, _PARTLY_APPLIED.format(job=job.arguments())) from error
-            return ensure_sheet_evidence(self._context, ended)
+        try:
+            with job_lock(self._context.settings.home, job.parent or job.id):
+                job = self._context.journal.job(job.id)
+                try:
+                    ended = run_job(context, job)
+                except (TransportError, AuthenticationFailed) as error:
+                    if not self._context.journal.changes.has_accepted(job.id):
+                        raise
+                    hint = _PARTLY_APPLIED.format(job=job.arguments())
+                    raise InDoubt(error.message, hint) from error
+                return ensure_sheet_evidence(self._context, ended)
+        except XlbridgeError as error:
+            error.add_note(f"xlbridge resume {job.arguments()}")
+            raise
 
     def _source(
         self, rows: ValidatedSheet | CorrectedRows, options: UploadOptions
@@ -368,42 +389,6 @@ class Uploads:
                 journal.record(part, State.ABANDONED, replaced_by=current.id)
         return current
 
-    def _create(
-        self,
-        source: SheetSource,
-        mode: Mode,
-        options: UploadOptions,
-        origin: _Origin = _FIRST,
-        planned: PlannedSheet | None = None,
-    ) -> Job:
-        """Plan the rows and record their job; repeat if other jobs claim rows in the meantime.
-
-        The first time a given plan is used, unless it is old.
-        """
-        note = {"planning": options.to_journal()}
-        ready = [] if planned is None or planned.is_old(self._context.journal.now()) else [planned]
-
-        def create() -> Job:
-            if ready:
-                current = ready.pop()
-            else:
-                options.progress(_PLANNING.format(rows=count_text(len(source.rows))))
-                patience = self._patience(options)
-                current = plan_source(
-                    self._context,
-                    self._client,
-                    source,
-                    options,
-                    patience,
-                    store=True,
-                    on_count=options.on_count,
-                )
-            with gc_paused():
-                reuse = origin is _FIRST
-                return self._record(current, mode, options.chunk_rows, note, origin, reuse=reuse)
-
-        return repeat_while_outdated(create)
-
     def _record(
         self,
         planned: PlannedSheet,
@@ -440,12 +425,15 @@ class Uploads:
         if not sends_all:
             all_rows = self._payload_of(planned, range(len(planned.plan.rows)))
         spec = replace(whole.spec, planned=all_rows, retry_of=origin.retry_of)
-        whole = replace(whole, spec=spec)
-        plan, claimed = planned.plan, planned.claimed
-        if mode is Mode.PREVIEW:
-            return journal.create(whole, parts, plan, claimed, note, origin.rows)
-        with self._context.sole_claimant(spec.scope, whole.claims, planned.elsewhere):
-            return journal.create(whole, parts, plan, claimed, note, origin.rows)
+        return self._context.create_job(
+            replace(whole, spec=spec),
+            planned.plan,
+            note,
+            planned.claimed,
+            planned.elsewhere,
+            parts,
+            origin.rows,
+        )
 
     def _part(self, planned: PlannedSheet, mode: Mode, positions: Sequence[int]) -> SheetPart:
         """Store the payload of the rows at the given positions; return the part to record."""
@@ -463,8 +451,11 @@ class Uploads:
             system=self._client.identity,
         )
         rows = planned.plan.rows
-        of_record = set(rows.select(lambda action, _: action.is_of_record))
-        actions = {at: rows[row].action for at, row in enumerate(positions) if row in of_record}
+        actions = {
+            at: rows[row].action
+            for at, row in enumerate(positions)
+            if rows[row].action.is_of_record
+        }
         claims, before = planned.claims_of(positions), planned.before_of(positions)
         return SheetPart(spec, claims, before, actions, source.items)
 

@@ -141,12 +141,10 @@ class _WrittenRows:
                     if not write.task.creates:
                         changed[write.position] = write.task.expected
         else:
-            planned = journal.plan_of(journal.job(job.parent or job.id))
-            rows = {row.row: row.differences for row in planned if row.action is RowAction.UPDATE}
             changed = {
-                at: {column: one.theirs for column, one in rows[row].items()}
-                for at, row in enumerate(job.spec.rows)
-                if row in rows
+                at: row.theirs
+                for at, row in enumerate(journal.sent_plan_of(job))
+                if row.action is RowAction.UPDATE
             }
         answers = {at: unlike for at, unlike in answers.items() if unlike}
         columns = tuple(job.spec.columns)

@@ -91,7 +91,15 @@ class Registries:
             known = self._one_by_one[name]
             for code in codes:
                 if code not in known and len(known) < self._most:
-                    known[code] = self._exists(reference, code)
+                    (parameter,) = reference.operation.path_parameters
+                    path = {parameter: code}
+                    try:
+                        next(iter(self._client.records(reference.operation, path=path)), None)
+                        known[code] = True
+                    except RemoteRejected as error:
+                        if error.status != _NOT_FOUND:
+                            raise
+                        known[code] = False
             active = {code: True for code in codes if known.get(code)}
             return RegistryCodes(active, not_queried={code for code in codes if code not in known})
         if name not in self._registered:
@@ -154,14 +162,3 @@ class Registries:
             if error.status != _NOT_FOUND:
                 raise
             return []
-
-    def _exists(self, reference: Reference, code: str) -> bool:
-        (parameter,) = reference.operation.path_parameters
-        try:
-            for _ in self._client.records(reference.operation, path={parameter: code}):
-                break
-        except RemoteRejected as error:
-            if error.status == _NOT_FOUND:
-                return False
-            raise
-        return True

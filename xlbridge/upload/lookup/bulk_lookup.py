@@ -17,7 +17,7 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text, joined
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import Lookup
-from xlbridge.upload.lookup.comparison import ComparedRows
+from xlbridge.upload.lookup.comparison import compare_rows
 from xlbridge.upload.lookup.row_lookup import (
     NearRecord,
     RowMatcher,
@@ -25,7 +25,6 @@ from xlbridge.upload.lookup.row_lookup import (
     SoughtRecords,
 )
 from xlbridge.upload.lookup.row_table import (
-    PiecewiseColumn,
     RecordTable,
     RowValues,
     TypedRows,
@@ -207,7 +206,15 @@ class _RecordReader:
             served = {
                 id(row_lookups)
                 for row_lookups in self._distinct_lookups
-                if lookup in row_lookups and not _covers(row_lookups, lookup)
+                if lookup in row_lookups
+                # Another lookup reads all records, of which this one reads one.
+                and (
+                    lookup.counted is not None
+                    or not any(
+                        other.counted and other.operation_names == lookup.operation_names
+                        for other in row_lookups
+                    )
+                )
             }
             columns = [values_of(self._rows, column) for column in lookup.filters.values()]
             first: dict[tuple[object, ...], int] = {}
@@ -278,7 +285,14 @@ class _RecordReader:
         proven = {
             id(row_lookups): self._proving(row_lookups) for row_lookups in self._distinct_lookups
         }
-        named = {id(lookup): self._named_columns(lookup) for lookup in self._used_lookups}
+        # Comparable values of the key columns of each lookup, for all rows.
+        named: dict[int, Mapping[str, Sequence[str]]] = {
+            id(lookup): {
+                name: [text or "" for text in self._matcher.column(name, self._rows)]
+                for name in lookup.key
+            }
+            for lookup in self._used_lookups
+        }
         proven_lookups: list[Lookup | None] = [
             proven[id(row_lookups)] for row_lookups in self._lookups
         ]
@@ -295,7 +309,7 @@ class _RecordReader:
         hidden = {id(row_lookups): self._hidden(row_lookups) for row_lookups in self._lookups}
         self._sought.clear()
         shown = set().union(*self._seen_fields.values())
-        snapshot = ComparedRows(self._matcher, self._rows, keys, found, self._records, shown)
+        snapshot = compare_rows(self._matcher, self._rows, keys, found, self._records, shown)
         reasons = {
             at: hidden[id(row_lookups)] or why
             for at, (key, row_lookups) in enumerate(zip(keys, self._lookups, strict=True))
@@ -345,33 +359,25 @@ class _RecordReader:
                 proven_lookups[at], found[at] = lookup, records
             if lookup is self._by_number:
                 by_number = {at: self._code(records[0]) for at, records in matched.items()}
-        return (
-            found,
-            disputed,
-            {at: self._near_key(near) for at, near in all_near.items() if not found[at]},
-        )
-
-    def _near_key(self, near: Sequence[NearRecord]) -> NearKey:
-        codes = [self._code(one.record) for one in near]
-        named = [
-            _NEAR_RECORD.format(
-                key=", ".join(f"{name} {value}" for name, value in one.differing.items()), code=code
-            )
-            for one, code in zip(near[:_MAX_NAMED], codes, strict=False)
-        ]
-        return NearKey(next(iter(near[0].differing)), codes[0], joined(named))
+        nearest: dict[int, NearKey] = {}
+        for at, others in all_near.items():
+            if found[at]:
+                continue
+            named = [
+                _NEAR_RECORD.format(
+                    key=", ".join(f"{name} {value}" for name, value in one.differing.items()),
+                    code=self._code(one.record),
+                )
+                for one in others[:_MAX_NAMED]
+            ]
+            first = others[0]
+            column = next(iter(first.differing))
+            nearest[at] = NearKey(column, self._code(first.record), joined(named))
+        return found, disputed, nearest
 
     def _code(self, record: int) -> str:
         values = self._records[record]
         return CODE_SEPARATOR.join(str(values[name]) for name in self._matcher.declared.codes)
-
-    def _named_columns(self, lookup: Lookup) -> Mapping[str, Sequence[str]]:
-        """Return the comparable values of a lookup's key columns for all rows."""
-
-        def filled(texts: Sequence[str | None]) -> Sequence[str]:
-            return PiecewiseColumn(len(texts), lambda piece: [one or "" for one in texts[piece]])
-
-        return {name: filled(self._matcher.column(name, self._rows)) for name in lookup.key}
 
     def _read_numbers(self, number: SoughtRecords) -> None:
         """Find in whole listings the numbers that the answers do not have."""
@@ -525,13 +531,6 @@ class _RecordReader:
         for search in self._sought.values():
             search.clear()
             search.proven = False
-
-
-def _covers(row_lookups: Iterable[Lookup], lookup: Lookup) -> bool:
-    """Return whether another of the lookups reads all records, of which this one reads one."""
-    return lookup.counted is None and any(
-        other.counted and other.operation_names == lookup.operation_names for other in row_lookups
-    )
 
 
 def _listings_to_read(

@@ -1,32 +1,25 @@
 """Comparison of rows with the remote records of their keys, column by column."""
 
 from array import array
-from collections import Counter
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from itertools import accumulate, chain, compress, count, pairwise
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain, compress, count
 from operator import ne
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.lookup.row_lookup import Key, RowMatcher, comparable_value
 from xlbridge.upload.lookup.row_table import (
-    PackedColumn,
+    ColumnsRow,
     RecordTable,
     TypedRows,
     have_column,
-    row_maker,
     values_of,
 )
 from xlbridge.upload.lookup.snapshot import (
-    ColumnarSnapshot,
     FoundRecord,
     ItemDifference,
     RowSnapshot,
-    Snapshot,
-    SnapshotColumns,
 )
 
 _Values = Sequence[str | None]
@@ -38,158 +31,39 @@ _UNSTATED = "\0"
 """Value of a cell that does not state a value for its record."""
 
 
-class ComparedRows(ColumnarSnapshot):
-    """Rows compared with the remote records found for them; rows are created on access.
+def compare_rows(
+    matcher: RowMatcher,
+    rows: TypedRows,
+    keys: Sequence[Mapping[str, Sequence[str]] | None],
+    found: Sequence[Sequence[int]],
+    records: RecordTable,
+    fields: Collection[str],
+) -> list[RowSnapshot | None]:
+    """Return the rows with the remote records found for them, compared column by column.
 
     ``keys`` has the columns of comparable values by which each row was looked up, None for a row
     that was not. ``found`` are the positions of each row's records. Only ``fields`` that the
     records have are compared.
     """
-
-    def __init__(
-        self,
-        matcher: RowMatcher,
-        rows: TypedRows,
-        keys: Sequence[Mapping[str, Sequence[str]] | None],
-        found: Sequence[Sequence[int]],
-        records: RecordTable,
-        fields: Collection[str],
-    ) -> None:
-        found = _deduplicate(matcher, found, records)
-        self._keys = keys
-        self._ends = array("L", accumulate(map(len, found), initial=0))
-        pairs = _Pairs(
-            array("L", (at for at, positions in enumerate(found) for _ in positions)),
-            array("L", chain.from_iterable(found)),
-        )
-        self._comparison = _Comparison(matcher, rows, records, pairs)
-        if pairs.rows:
-            self._comparison.compare(fields)
-        self._make_row = row_maker(rows)
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def _item(self, at: int) -> RowSnapshot | None:
-        key = self._keys[at]
+    found = _deduplicate(matcher, found, records)
+    pairs = _Pairs(
+        array("L", (at for at, positions in enumerate(found) for _ in positions)),
+        array("L", chain.from_iterable(found)),
+    )
+    comparison = _Comparison(matcher, rows, records, pairs)
+    if pairs.rows:
+        comparison.compare(fields)
+    snapshot: list[RowSnapshot | None] = []
+    end = 0
+    for at, (key, positions) in enumerate(zip(keys, found, strict=True)):
+        begin, end = end, end + len(positions)
         if key is None:
-            return None
-        values = self._make_row(self._comparison.columns, at)
-        return self._snapshot(at, self._make_row(key, at), values)
-
-    def columns(self) -> SnapshotColumns:
-        """Return the columns of the rows."""
-        return self.columns_at(range(len(self)))
-
-    def columns_at(self, positions: Sequence[int]) -> SnapshotColumns:
-        """Return the columns of the rows at the given positions."""
-        begin, end = min(positions, default=0), max(positions, default=-1) + 1
-        is_range = list(positions) == list(range(begin, end))
-
-        def select(column: Sequence[Any]) -> Sequence[Any]:
-            values = column[begin:end]
-            return values if is_range else [values[at - begin] for at in positions]
-
-        def select_all(columns: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
-            return {name: select(column) for name, column in columns.items()}
-
-        distinct = {id(key): key for key in self._keys if key is not None}
-        numbers = {identity: number for number, identity in enumerate(distinct)}
-        return SnapshotColumns(
-            [numbers.get(id(self._keys[at])) for at in positions],
-            [select_all(key) for key in distinct.values()],
-            select_all(self._comparison.columns),
-            {
-                number: row.found
-                for number, at in enumerate(positions)
-                if self._ends[at] < self._ends[at + 1] and (row := self._item(at)) is not None
-            },
-        )
-
-    def _snapshot(
-        self, at: int, key: Mapping[str, str], values: Mapping[str, str | None]
-    ) -> RowSnapshot:
-        pairs = range(self._ends[at], self._ends[at + 1])
-        records = tuple([self._comparison.record(pair, values) for pair in pairs])
-        return RowSnapshot(key, values, records)
-
-    def key_at(self, at: int) -> tuple[tuple[str, str], ...]:
-        """Return the columns and values of the key by which a row was looked up."""
-        return tuple([(name, column[at]) for name, column in (self._keys[at] or {}).items()])
-
-    @property
-    def equal_records(self) -> Mapping[int, str]:
-        """Codes of the records that rows leave unchanged, by row position.
-
-        Only for rows with a single record that has no other row and a unique code.
-        """
-        return self._comparison.equal_records()
-
-    @property
-    def unread(self) -> set[int]:
-        """Positions of rows that were not looked up."""
-        return {at for at, key in enumerate(self._keys) if key is None}
-
-    @property
-    def with_records(self) -> list[int]:
-        """Positions of rows that have records."""
-        return [at for at, (begin, end) in enumerate(pairwise(self._ends)) if begin < end]
-
-
-def unread_rows(rows: Snapshot) -> set[int]:
-    """Return the positions of rows that were not looked up."""
-    if isinstance(rows, ComparedRows):
-        return rows.unread
-    return {at for at, row in enumerate(rows) if row is None}
-
-
-RowsOfKey = tuple[Collection[str], Sequence[int]]
-"""Columns of a key by which rows were looked up, and the positions of the rows."""
-
-
-def equal_records(rows: Snapshot) -> Mapping[int, str]:
-    """Return the codes of records that rows leave unchanged, as far as they are easily found."""
-    return rows.equal_records if isinstance(rows, ComparedRows) else {}
-
-
-def rows_by_key(rows: Snapshot, excluded: Container[int]) -> Iterator[RowsOfKey]:
-    """Yield the rows that have records, except ``excluded`` ones, grouped by key."""
-    if isinstance(rows, ComparedRows):
-        positions, key_at = rows.with_records, rows.key_at
-    else:
-        found = {at: row for at, row in enumerate(rows) if row is not None and row.found}
-        positions, key_at = list(found), lambda at: tuple(found[at].key.items())
-    by_key: dict[tuple[tuple[str, str], ...], list[int]] = {}
-    for at in positions:
-        if at not in excluded:
-            by_key.setdefault(key_at(at), []).append(at)
-    for key, group in by_key.items():
-        yield [name for name, _ in key], group
-
-
-class _SelectedRows(ColumnarSnapshot):
-    """Selection of compared rows, in any order."""
-
-    def __init__(self, rows: ComparedRows, positions: Sequence[int]) -> None:
-        self._rows = rows
-        self._positions = positions
-
-    def __len__(self) -> int:
-        return len(self._positions)
-
-    def _item(self, at: int) -> RowSnapshot | None:
-        return self._rows[self._positions[at]]
-
-    def columns(self) -> SnapshotColumns:
-        """Return the columns of the selected rows."""
-        return self._rows.columns_at(self._positions)
-
-
-def select_rows(rows: Snapshot, positions: Sequence[int]) -> Snapshot:
-    """Return the snapshot of the rows at the given positions, in that order."""
-    if isinstance(rows, ComparedRows):
-        return _SelectedRows(rows, array("L", positions))
-    return tuple(rows[at] for at in positions)
+            snapshot.append(None)
+            continue
+        values = ColumnsRow(comparison.columns, at)
+        of_row = tuple([comparison.record(pair, values) for pair in range(begin, end)])
+        snapshot.append(RowSnapshot(ColumnsRow(key, at), values, of_row))
+    return snapshot
 
 
 def _deduplicate(
@@ -249,9 +123,9 @@ class _Comparison:
             if value is not None
         }
         codes = zip(*map(records.column, declared.codes), strict=True)
-        self._codes = PackedColumn(
+        self._codes = [
             "/".join(["?" if part is None else str(part) for part in code]) for code in codes
-        )
+        ]
         self._unequal: dict[int, bool] = {}
         self._differing: dict[int, dict[str, _Values]] = {}
         self._items: dict[int, tuple[ItemDifference, ...]] = {}
@@ -318,16 +192,6 @@ class _Comparison:
             unlisted=self._unlisted.get(pair, ()),
         )
 
-    def equal_records(self) -> Mapping[int, str]:
-        """Return the value of ``ComparedRows.equal_records``."""
-        rows, records = (np.asarray(one, np.int64) for one in self._pairs)
-        single = (np.bincount(rows)[rows] == 1) & (np.bincount(records)[records] == 1)
-        single[list(self._differing)] = False
-        codes = list(self._codes)
-        counts = Counter(codes)
-        pairs = zip(rows[single].tolist(), records[single].tolist(), strict=True)
-        return {row: codes[record] for row, record in pairs if counts[codes[record]] == 1}
-
     def _intended_values(self, name: str) -> _Values:
         """Return the value that each row states for its record, with blank values for empty cells.
 
@@ -362,8 +226,14 @@ class _Comparison:
         """Store the differences in the lists of the pairs."""
         kinds = {name: column.kind for name, column in child.by_name.items()}
         own, theirs = values_of(self._rows, child.sheet), self._records.column(child.sheet)
-        has_list = any(have_column(self._rows, child.sheet))
-        removed = self._have_number() if has_list else [False] * len(own)
+        removed = [False] * len(own)
+        numbers = self._declared.number_columns
+        from_export = any(have_column(self._rows, child.sheet)) and numbers
+        if from_export and not self._matcher.has_assigned_numbers:
+            # A row that carries the system's number had the items of its record: without any, they
+            # were removed.
+            columns = (values_of(self._rows, name) for name in numbers)
+            removed = [None not in number for number in zip(*columns, strict=True)]
         for pair, (row, record) in enumerate(zip(*self._pairs, strict=True)):
             mine = own[row] or ([] if removed[row] else None)
             if mine is None:
@@ -379,18 +249,6 @@ class _Comparison:
                 names = filled_columns(child.sheet, mine) - filled_columns(child.sheet, shown)
                 if names:
                     self._unlisted[pair] = (*self._unlisted.get(pair, ()), *sorted(names))
-
-    def _have_number(self) -> Sequence[bool]:
-        """Return for each row whether it carries the system's number, as exported rows do.
-
-        Such a row had the items of its record: without any, they were removed.
-        """
-        if self._matcher.has_assigned_numbers:
-            return [False] * len(self._rows)
-        names = self._declared.number_columns
-        numbers = zip(*(values_of(self._rows, name) for name in names), strict=True)
-        given = [None not in number for number in numbers]
-        return given or [False] * len(self._rows)
 
 
 def filled_columns(name: str, items: Sequence[Mapping[str, Any]] | None) -> set[str]:

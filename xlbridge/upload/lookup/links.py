@@ -243,7 +243,11 @@ class LinkResolver:
             known = self._read(link, kind)
             missing = self._missing(known, values)
         if can_query:
-            known = self._query_missing(known, missing)
+            records = dict(known.records)
+            for value in sorted(missing):
+                queried = self.registries.query(reference, link.fields[0], value)
+                records |= _by_name(known.link, reference, known.kind, queried)
+            known = replace(known, records=records, queried=known.queried | missing)
         self._records[key] = known
         return replace(known, link=link)
 
@@ -295,21 +299,17 @@ class LinkResolver:
             if key not in known.records and not known.is_conclusive_for(value)
         }
 
-    def _query_missing(self, known: RecordsByName, missing: Set[str]) -> RecordsByName:
-        reference = REFERENCES[known.link.registry]
-        records = dict(known.records)
-        for value in sorted(missing):
-            found = self.registries.query(reference, known.link.fields[0], value)
-            records |= _by_name(known.link, reference, known.kind, found)
-        return replace(known, records=records, queried=known.queried | missing)
-
     def _codes_of_rows(
         self, sheet: ValidatedSheet, column: Column, link: SheetLink
     ) -> tuple[Any, list[Finding]]:
         """Return the codes of the records that cells name by a column of another sheet."""
         cells = values_of(sheet, column.name)
         known = {_NO_RECORD: _NO_RECORD, **self._codes_of_sheet(link)}
-        found = [_code_of_kind(column.kind, known.get(value.strip())) for value in cells.values]
+        found: list[int | str | None] = []
+        for value in cells.values:
+            code = known.get(value.strip())
+            is_number = code is not None and column.kind is Kind.INTEGER
+            found.append((int(code) if code.isdecimal() else None) if code and is_number else code)
         missing = {number for number, code in enumerate(found) if code is None}
         codes = np.full(len(sheet.rows), None, dtype=object)
         codes[cells.positions] = np.array(found, dtype=object)[cells.indexes]
@@ -345,13 +345,6 @@ class LinkResolver:
         listed = self.registries.load_all(reference)
         records = _by_name(link, reference, kind, listed.records)
         return RecordsByName(link, kind, records, listed.complete)
-
-
-def _code_of_kind(kind: Kind, code: str | None) -> int | str | None:
-    """Return a code as a value of the given kind, None if it is not one."""
-    if code is None or kind is not Kind.INTEGER:
-        return code
-    return int(code) if code.isdecimal() else None
 
 
 def _by_name(

@@ -14,12 +14,11 @@ from xlbridge.resources import Catalogue, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES, linked_catalogue
-from xlbridge.resources.remote import ExistingPolicy, ReadBack
+from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, record_reader
 from xlbridge.upload.lookup.links import LinkResolver
 from xlbridge.upload.lookup.row_lookup import lookups_of_rows
 from xlbridge.upload.lookup.row_table import RowTable
-from xlbridge.upload.lookup.snapshot import RowSnapshot
 from xlbridge.upload.options import Progress
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cross_sheet import values_of
@@ -147,22 +146,17 @@ class OnlineCheck:
                 near = looked_up.near[at]
                 yield sheet.finding("record-near", near.column, position, {"record": near.text})
             elif row is not None and row.found:
-                yield _existing_finding(sheet, position, row, read_back)
+                column = next(iter(row.key))
+                found = {"code": ", ".join(record.code for record in row.found)}
+                unchanged = any(record.unchanged for record in row.found)
+                if read_back.existing is ExistingPolicy.REFUSED and not unchanged:
+                    yield sheet.finding("already-registered", column, position, found)
+                else:
+                    found_as = {**found, "effect": _UNCHANGED if unchanged else _HELD}
+                    yield sheet.finding("record-exists", column, position, found_as)
 
 
 def _column_finding(
     sheet: ValidatedSheet, code: str, column: str | None, details: Mapping[str, object]
 ) -> Finding:
     return Finding(CATALOGUE[code], row=sheet.header_row, column=column, details=details)
-
-
-def _existing_finding(
-    sheet: ValidatedSheet, position: int, row: RowSnapshot, read_back: ReadBack
-) -> Finding:
-    column = next(iter(row.key))
-    codes = ", ".join(record.code for record in row.found)
-    unchanged = any(record.unchanged for record in row.found)
-    if read_back.existing is ExistingPolicy.REFUSED and not unchanged:
-        return sheet.finding("already-registered", column, position, {"code": codes})
-    details = {"code": codes, "effect": _UNCHANGED if unchanged else _HELD}
-    return sheet.finding("record-exists", column, position, details)

@@ -25,10 +25,8 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Kind, Resource, strip_accents
 from xlbridge.resources.checks import bare_document
 from xlbridge.resources.remote import Lookup, ReadBack, operation_named
-from xlbridge.upload.claims import KeyDigests, claim_digest
+from xlbridge.upload.claims import claim_digest
 from xlbridge.upload.lookup.row_table import (
-    PackedColumn,
-    PackedRows,
     PiecewiseColumn,
     RecordTable,
     RowValues,
@@ -216,7 +214,7 @@ class RowMatcher:
             texts = PiecewiseColumn(len(rows), lambda piece: self.texts(name, values[piece]))
             # Texts of numbers and dates are expensive to compute.
             is_stored = name not in self._plain_texts
-            self._columns[name] = PackedColumn(texts) if is_stored else texts
+            self._columns[name] = list(texts) if is_stored else texts
         return self._columns[name]
 
     def lookups(self, rows: TypedRows) -> Sequence[Sequence[Lookup]]:
@@ -274,7 +272,7 @@ def _have_plain_blanks(texts: Sequence[str | None]) -> bool:
     )
 
 
-_RowDigests = Iterator[list[str]]
+_RowDigests = Iterator[tuple[str, ...]]
 
 
 def business_keys(resource: Resource, rows: TypedRows) -> Sequence[tuple[str, ...]]:
@@ -301,11 +299,11 @@ def business_keys(resource: Resource, rows: TypedRows) -> Sequence[tuple[str, ..
                 for lookup in lookups
                 if lookup is not declared.by_number
             ]
-            yield [claim_digest(f"{opening}{key}]") for key in keys]
+            yield tuple([claim_digest(f"{opening}{key}]") for key in keys])
 
     texts = (batched(matcher.column(column, rows)) for column in columns)
     pieces = map(digests, batched(matcher.lookups(rows)), *texts)
-    return KeyDigests(chain.from_iterable(pieces))
+    return list(chain.from_iterable(pieces))
 
 
 def _hashes(values: Iterable[object]) -> "_Hashes":
@@ -378,7 +376,7 @@ class SoughtRecords:
         """Remove all results."""
         self._found = array("q")
         self._records = array("L")
-        self._found_keys = PackedRows(len(self.fields))
+        self._found_keys: list[Key] = []
 
     def are_wanted(self, values: Sequence[Any]) -> Sequence[bool]:
         """Return for each value of ``best_field``, the most selective one of the key, whether its
@@ -424,7 +422,8 @@ class SoughtRecords:
         equal = np.ones(len(rows), bool)
         for number, column in enumerate(self._columns):
             mine = map(list(column).__getitem__, rows.tolist())
-            theirs = map(list(self._found_keys.column(number)).__getitem__, matches.tolist())
+            found_texts = [key[number] for key in self._found_keys]
+            theirs = map(found_texts.__getitem__, matches.tolist())
             equal &= np.fromiter(map(eq, mine, theirs), bool, len(rows))
         exact = zip(rows[equal].tolist(), matches[equal].tolist(), strict=True)
         near = [(rows[~equal], matches[~equal])]
@@ -451,10 +450,7 @@ class SoughtRecords:
     ) -> Iterator[tuple[int, NearRecord]]:
         """Yield the rows with the records whose keys are really near, not only their hashes."""
         mine = zip(*([column[at] for at in rows] for column in self._columns), strict=True)
-        theirs = zip(
-            *(self._found_keys.column(n).at(matches) for n in range(len(self._columns))),
-            strict=True,
-        )
+        theirs = map(self._found_keys.__getitem__, matches)
         for at, one, own, other in zip(rows, matches, mine, theirs, strict=True):
             forms, others = (self._forms([[value] for value in key]) for key in (own, other))
             if others in (forms, list(map(self._matcher.undated, self.fields, forms))):

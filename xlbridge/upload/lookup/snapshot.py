@@ -6,10 +6,9 @@ a row may not get, depends on the question that is asked.
 """
 
 import json
-from abc import abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from operator import itemgetter
@@ -20,7 +19,7 @@ from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.journal_database import transaction
-from xlbridge.upload.lookup.row_table import LazySequence, RowTable
+from xlbridge.upload.lookup.row_table import ColumnsRow, RowTable, json_text, value_of_json
 
 CODE_SEPARATOR = "/"
 """Separator of the parts of a record's code."""
@@ -95,27 +94,6 @@ Snapshot = Sequence[RowSnapshot | None]
 """Remote records of each row, in order; None for a row without a key."""
 
 
-class SnapshotColumns(NamedTuple):
-    """Snapshot as columns: comparable values of the rows, and the records of rows that have any.
-
-    ``keys`` are the distinct keys by which rows were looked up; ``lookups`` has the index of each
-    row's key, None for a row that was not looked up.
-    """
-
-    lookups: Sequence[int | None]
-    keys: Sequence[Mapping[str, Sequence[str]]]
-    sent: Mapping[str, Sequence[str | None]]
-    found: Mapping[int, Sequence[FoundRecord]]
-
-
-class ColumnarSnapshot(LazySequence[RowSnapshot | None]):
-    """Snapshot that is stored as columns; its rows are created on access."""
-
-    @abstractmethod
-    def columns(self) -> SnapshotColumns:
-        """Return the columns of the rows."""
-
-
 @dataclass(frozen=True, slots=True)
 class NearKey:
     """Record whose key is near a row's: the first column in which the keys differ, the record's
@@ -141,12 +119,6 @@ class LookupResult:
     reason: Text | None
     disputed: Mapping[int, Text] = field(default_factory=dict)
     near: Mapping[int, NearKey] = field(default_factory=dict)
-
-
-def is_stable(snapshots: Sequence[Snapshot]) -> bool:
-    """Return whether all snapshots are equal, so that nothing is still arriving."""
-    first = list(snapshots[0])
-    return all(list(snapshot) == first for snapshot in snapshots[1:])
 
 
 RecordKey = str | int
@@ -352,61 +324,41 @@ class StoredSnapshots:
         return None if found is None else snapshot_from_json(found[0])
 
 
-def json_text(value: object) -> str:
-    """Return a value as JSON, in a fifth of the standard library's time."""
-    import msgspec
-
-    try:
-        return msgspec.json.encode(value, enc_hook=_plain).decode()
-    except UnicodeEncodeError:
-        # Only the standard library accepts lone surrogates, which a system may send.
-        return json.dumps(value, default=_plain)
-
-
-def json_texts(values: Sequence[object]) -> list[str]:
-    """Return each value as JSON, encoded together."""
-    import msgspec
-
-    try:
-        lines = msgspec.json.Encoder(enc_hook=_plain).encode_lines(values)
-    except UnicodeEncodeError:
-        return list(map(json_text, values))
-    return lines.decode().split("\n")[:-1]
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    if isinstance(value, Mapping):
-        return dict(value.items())
-    return {field.name: getattr(value, field.name) for field in fields(value)}
-
-
-def value_of_json(text: str | bytes) -> Any:
-    """Return the value that ``json_text`` encoded."""
-    import msgspec
-
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return json.loads(text)
-
-
 def snapshot_to_json(snapshot: Snapshot) -> bytes:
-    """Return a snapshot as JSON: a list of its rows, or an object of its columns."""
-    if not isinstance(snapshot, ColumnarSnapshot):
-        return json_text(snapshot).encode()
-    lookups, keys, sent, found = snapshot.columns()
+    """Return a snapshot as JSON: a list of its rows, or if these are views of the same columns, an
+    object of the columns.
+
+    ``keys`` are those of the distinct keys by which rows were looked up; ``lookups`` has the index
+    of each row's key, None for a row that was not looked up.
+    """
+    sent = [None if row is None else row.sent for row in snapshot]
+    keys = [None if row is None else row.key for row in snapshot]
+    views = [view for view in (*sent, *keys) if isinstance(view, ColumnsRow)]
+    rows = len(snapshot) - sent.count(None)
+    if not rows or len(views) < 2 * rows or len({id(view.columns) for view in views[:rows]}) > 1:
+        return json_text(list(snapshot)).encode()
+    begin, end = (choose(view.at for view in views[:rows]) for choose in (min, max))
+    places = [view.at - begin if isinstance(view, ColumnsRow) else None for view in sent]
+
+    def selected(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+        pieces = {name: column[begin : end + 1] for name, column in columns.items()}
+        return {
+            name: _compact([None if at is None else piece[at] for at in places])
+            for name, piece in pieces.items()
+        }
+
+    lookups = {id(view.columns): view.columns for view in views[rows:]}
+    indexes = {identity: index for index, identity in enumerate(lookups)}
     document = {
         "count": len(snapshot),
-        "lookups": _compact(lookups),
-        "keys": [_compact_columns(key) for key in keys],
-        "sent": _compact_columns(sent),
-        "found": list(found.items()),
+        "lookups": _compact(
+            [indexes[id(key.columns)] if isinstance(key, ColumnsRow) else None for key in keys]
+        ),
+        "keys": list(map(selected, lookups.values())),
+        "sent": selected(views[0].columns),
+        "found": [(at, row.found) for at, row in enumerate(snapshot) if row and row.found],
     }
     return json_text(document).encode()
-
-
-def _compact_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    return {name: _compact(values) for name, values in columns.items()}
 
 
 def _compact(values: Sequence[Any]) -> Any:

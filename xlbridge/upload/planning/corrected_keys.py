@@ -100,9 +100,11 @@ def rows_with_corrected_keys(
 
     Raises what ``Client.records`` raises.
     """
-    new = plan.rows.select(
-        lambda action, reason: action is RowAction.CREATE or reason is RowReason.NOT_IN_SYSTEM
-    )
+    new = [
+        at
+        for at, row in enumerate(plan.rows)
+        if row.action is RowAction.CREATE or row.reason is RowReason.NOT_IN_SYSTEM
+    ]
     declared = resource.read_back
     if declared is None or declared.existing is ExistingPolicy.REPLACED or not new:
         return {}

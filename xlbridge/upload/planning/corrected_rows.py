@@ -20,7 +20,7 @@ from xlbridge.upload.job import Job
 from xlbridge.upload.payload import frame_with_lists, row_digests, sheet_digest
 from xlbridge.upload.planning.corrected_keys import sent_with_other_key
 from xlbridge.upload.planning.plan_builder import SheetSource
-from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan, SetAside
+from xlbridge.upload.planning.planned_row import RowPlan, SetAside
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.row_ledger import RowLedger
 from xlbridge.upload.results.verdict import RowOutcome, reasons_by_row
@@ -56,8 +56,12 @@ class CorrectedRows:
             changes = ledger.changes.get(origin, ())
             if row.action is RowAction.UNCHANGED and any(change.in_system for change in changes):
                 continue
-            before = (change.planned for change in changes)
-            held_before = _was_held_before(row, filter(None, before))
+            held_before = row.action is RowAction.HELD and any(
+                earlier is not None
+                and (row.reason, row.job, row.differences)
+                == (earlier.reason, earlier.job, earlier.differences)
+                for earlier in (change.planned for change in changes)
+            )
             if row.reason is not RowReason.REJECTED and not held_before:
                 return
         raise NotRetriable(_NOTHING_CORRECTED.format(file=self.sheet.file), _HOW_TO_RETRY)
@@ -114,7 +118,7 @@ def corrected_rows(
     matcher.match_stated(stated)
     matcher.match_contents()
     if not matcher.origins and not in_place:
-        raise _foreign_rows_error(job, sheet)
+        raise NotRetriable(_NO_ROW_OF_JOB.format(file=sheet.file, job=job.id), _CORRECT_WHICH)
     origins = matcher.complete(by_number=not stated)
     rejected = _rejection_messages(context.journal.changes, attempts)
     aside: dict[int, SetAside] = {}
@@ -127,16 +131,20 @@ def corrected_rows(
             if change.outcome in _MAY_BE_IN_SYSTEM
             or not attempts[change.whole_job].job.state.is_final
         ]
-        written = None
+        sent_digest, sent_keys = None, None
         if may_be_there:
-            written = attempts[may_be_there[-1].whole_job].row(may_be_there[-1].row)
-        if written is not None and written.digest == digest:
+            last = may_be_there[-1]
+            sent = attempts[last.whole_job]
+            position = sent.positions[last.row]
+            sent_digest = sent.claims.digests[position]
+            sent_keys = frozenset(sent.claims.keys[position])
+        if sent_digest == digest:
             settled += 1
         elif digest in rejected:
             aside[at] = SetAside(RowReason.REJECTED, rejected[digest])
-        elif written is not None and stated and written.keys.isdisjoint(claims.keys[at]):
+        elif sent_keys is not None and stated and sent_keys.isdisjoint(claims.keys[at]):
             # It is certainly the same row, but its new key does not find the record.
-            aside[at] = sent_with_other_key(resource, key_columns, written.job)
+            aside[at] = sent_with_other_key(resource, key_columns, may_be_there[-1].whole_job)
     if len(aside) + settled == len(numbers):
         raise NotRetriable(_NOTHING_CORRECTED.format(file=sheet.file), _HOW_TO_RETRY)
     return CorrectedRows(job, sheet, origins, aside)
@@ -150,22 +158,16 @@ _RETRY_FILE = Text(
     pt="Para enviar as linhas dele: xlbridge retry {file}",
     en="To send its rows: xlbridge retry {file}",
 )
+_NO_ROW_OF_JOB = Text(
+    pt="{file} não tem nenhuma linha do envio {job}.", en="{file} has no row of the upload {job}."
+)
+_CORRECT_WHICH = Text(
+    pt="Corrija o arquivo das linhas rejeitadas, ou o próprio arquivo enviado. Envie outras "
+    "planilhas com xlbridge upload.",
+    en="Fix the rejects workbook, or the workbook that was sent. Send other sheets with xlbridge "
+    "upload.",
+)
 _MAY_BE_IN_SYSTEM = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNCHANGED, RowOutcome.UNKNOWN})
-
-
-def _foreign_rows_error(job: Job, sheet: ValidatedSheet) -> NotRetriable:
-    return NotRetriable(
-        Text(
-            pt="{file} não tem nenhuma linha do envio {job}.",
-            en="{file} has no row of the upload {job}.",
-        ).format(file=sheet.file, job=job.id),
-        Text(
-            pt="Corrija o arquivo das linhas rejeitadas, ou o próprio arquivo enviado. Envie "
-            "outras planilhas com xlbridge upload.",
-            en="Fix the rejects workbook, or the workbook that was sent. Send other sheets with "
-            "xlbridge upload.",
-        ),
-    )
 
 
 def _origin_column(context: UploadContext, sheet: ValidatedSheet) -> Mapping[int, int]:
@@ -280,15 +282,6 @@ class _OriginMatcher:
 
 
 @dataclass(frozen=True, slots=True)
-class _AppliedRow:
-    """Row that is, or may be, in the system: its job, the digest of its values, and its keys."""
-
-    job: str
-    digest: str
-    keys: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
 class _SentSheet:
     """Rows of a job by number, with their numbers in the sheet of the first job, and the digests of
     their values and keys."""
@@ -307,12 +300,6 @@ class _SentSheet:
         first_rows = [origins.get(row, row) for row in positions]
         return cls(job, positions, first_rows, source.claims())
 
-    def row(self, number: int) -> _AppliedRow:
-        """Return a row by its number in the sheet."""
-        at = self.positions[number]
-        keys = frozenset(self.claims.keys[at])
-        return _AppliedRow(self.job.id, self.claims.digests[at], keys)
-
 
 def _rejection_messages(changes: RowChanges, attempts: Mapping[str, _SentSheet]) -> dict[str, Text]:
     """Return the messages on rows that were rejected for an error of their own, by the digests of
@@ -325,14 +312,6 @@ def _rejection_messages(changes: RowChanges, attempts: Mapping[str, _SentSheet])
             if number in own_errors and number in sent.positions:
                 messages[sent.claims.digests[sent.positions[number]]] = reason
     return messages
-
-
-def _was_held_before(row: PlannedRow, before: Iterable[PlannedRow]) -> bool:
-    """Return whether a row is held for a reason for which it was held before."""
-    return row.action is RowAction.HELD and any(
-        (row.reason, row.job, row.differences) == (earlier.reason, earlier.job, earlier.differences)
-        for earlier in before
-    )
 
 
 def has_sent_rows(context: UploadContext, job: Job, sheet: ValidatedSheet) -> bool:

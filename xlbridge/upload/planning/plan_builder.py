@@ -24,7 +24,6 @@ from xlbridge.upload.claims import ClaimedRows, ClaimScope, Patience, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import MAX_PLAN_SECONDS, NO_POSITION, Job, file_hash
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.lookup.comparison import select_rows
 from xlbridge.upload.lookup.row_lookup import business_keys
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import LookupResult, Moment, Snapshot
@@ -102,7 +101,8 @@ class SheetSource:
         """
         spec = job.spec
         resource = context.catalogue.named(spec.resource)
-        planned = _planned_rows(context, job)
+        journal = context.journal
+        planned = journal.plan_of(job) if job.parent is None else journal.sent_plan_of(job)
         rows = [row.row for row in planned] or spec.rows
         frame = frame_of_payload(context, resource, spec.planned or spec.payload, len(rows))
         lists = (child.sheet for child in resource.children if child.sheet in spec.columns)
@@ -177,7 +177,14 @@ def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, SetAside]:
         aside[at] = SetAside(
             RowReason.NO_RECORD if row in sheet.non_records else RowReason.ERRORS,
             _join_messages([*findings, *(item.finding for item in items)]),
-            {**_raw_cells(sheet, at, findings), **_raw_item_cells(items)},
+            {
+                **_raw_cells(sheet, at, findings),
+                **{
+                    item.column: _content(item.finding)
+                    for item in items
+                    if item.unparsed and item.finding.value
+                },
+            },
         )
     return aside
 
@@ -209,15 +216,6 @@ def _item_errors(sheet: ValidatedSheet) -> Mapping[int, Sequence[_ItemFinding]]:
     return found
 
 
-def _raw_item_cells(found: Sequence[_ItemFinding]) -> dict[str, CellContent]:
-    """Return the contents of a record's item cells that are missing in the typed frame."""
-    return {
-        error.column: _content(error.finding)
-        for error in found
-        if error.unparsed and error.finding.value
-    }
-
-
 def _raw_cells(
     sheet: ValidatedSheet, at: int, findings: Sequence[Finding]
 ) -> dict[str, CellContent]:
@@ -244,15 +242,6 @@ def _join_messages(findings: Sequence[Finding]) -> Text:
         Text(pt=column + message.pt.removesuffix("."), en=column + message.en.removesuffix("."))
         for column, message in messages
     )
-
-
-def _planned_rows(context: UploadContext, job: Job) -> Sequence[PlannedRow]:
-    """Return the planned rows of a job; for a part only its own rows."""
-    if job.parent is None:
-        return context.journal.plan_of(job)
-    rows = set(job.spec.rows)
-    planned = context.journal.plan_of(context.journal.job(job.parent))
-    return [row for row in planned if row.row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +280,7 @@ class PlannedSheet:
 
     def before_of(self, positions: Sequence[int]) -> Snapshot:
         """Return the remote records of the rows at the given positions, as read for the plan."""
-        return select_rows(self.snapshot, positions)
+        return [self.snapshot[at] for at in positions]
 
 
 def plan_source(
@@ -405,7 +394,7 @@ def plan_still_holds(context: UploadContext, client: Client, job: Job, patience:
     """
     planned = replan_job(context, client, job, patience)
     if job.parent is not None:
-        decisions = map(_decision, _planned_rows(context, job))
+        decisions = map(_decision, context.journal.sent_plan_of(job))
         if list(map(_decision, planned.plan.rows)) != list(decisions):
             return False
         context.journal.snapshots.store(job.id, Moment.BEFORE, planned.before)

@@ -4,22 +4,20 @@ See the product brief, Row actions.
 """
 
 import hashlib
-import json
-from array import array
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from functools import cached_property, lru_cache
-from itertools import compress, count, repeat, starmap
-from json.encoder import encode_basestring_ascii
+from itertools import repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from xlbridge.i18n import Text, localized_number, untranslated
 from xlbridge.record_rows import sheet_row
 from xlbridge.resources import Column, Kind
-from xlbridge.upload.lookup.row_table import LazySequence, PackedColumn
+from xlbridge.upload.lookup.row_table import json_text
 from xlbridge.upload.planning.row_reasons import Place, RowAction, RowReason
 
 if TYPE_CHECKING:
@@ -46,6 +44,37 @@ class StoredAction(NamedTuple):
     action: str
     reason: str | None
     detail: Mapping[str, Any]
+
+
+class JobPlan(ABC):
+    """Plan of what a job writes: rows of a sheet, reversals of earlier rows, or processings.
+
+    Consent to it names exactly this: the number of ``writes`` and the digest.
+    """
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """Digest of all that the plan writes."""
+
+    @property
+    @abstractmethod
+    def writes(self) -> int:
+        """Number of rows or records that are written."""
+
+    @abstractmethod
+    def to_journal(self) -> Iterable[StoredAction]:
+        """Return the planned actions as stored in the journal."""
+
+    @property
+    def token(self) -> str:
+        """Token that confirms exactly this plan: ``ROWS:DIGEST8``."""
+        return plan_token(self.writes, self.digest)
+
+    @property
+    def note(self) -> dict[str, Any]:
+        """Details of the event that records the plan."""
+        return {"plan_digest": self.digest, "writes": self.writes}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +188,16 @@ class PlannedRow(NamedTuple):
     raw_cells: Mapping[str, CellContent] = _NOTHING
 
     @property
+    def yours(self) -> dict[str, str | None]:
+        """Values of the row in the columns that differ."""
+        return {name: pair.yours for name, pair in self.differences.items()}
+
+    @property
+    def theirs(self) -> dict[str, str | None]:
+        """Values of the record in the columns that differ."""
+        return {name: pair.theirs for name, pair in self.differences.items()}
+
+    @property
     def is_created(self) -> bool:
         """True if the row becomes a new record."""
         return self.action is RowAction.CREATE or self.action is RowAction.UNREAD
@@ -255,109 +294,15 @@ class PlannedRow(NamedTuple):
         }
 
 
-class _Decision(NamedTuple):
-    """Decision that rows share."""
-
-    action: RowAction
-    reason: RowReason | None
-    job: str | None
-    why: Text | None
-
-
-class PlannedRows(LazySequence[PlannedRow]):
-    """Planned rows of a sheet, in order, stored as columns, since most rows share their decision.
-
-    ``numbers`` are the sheet's columns with the system's own number.
-    """
-
-    def __init__(
-        self, rows: Iterable[PlannedRow] = (), numbers: Mapping[str, Sequence[Any]] = _NOTHING
-    ) -> None:
-        self._rows = array("L")
-        self._decision_indexes = array("L")
-        self._numbers = numbers
-        self._detailed: dict[int, PlannedRow] = {}
-        indexes: dict[_Decision, int] = {}
-        self._records = PackedColumn(self._add_rows(rows, indexes))
-        self._decisions = list(indexes)
-
-    def _add_rows(
-        self, rows: Iterable[PlannedRow], indexes: dict[_Decision, int]
-    ) -> Iterator[str | None]:
-        """Store the rows, yielding the code of each one's record; index their decisions."""
-        last, index = None, 0
-        for at, row in enumerate(rows):
-            decision = _Decision(row.action, row.reason, row.job, row.why)
-            if decision != last:
-                last, index = decision, indexes.setdefault(decision, len(indexes))
-            self._rows.append(row.row)
-            self._decision_indexes.append(index)
-            if row.differences or row.raw_cells:
-                self._detailed[at] = row
-            yield row.record
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __iter__(self) -> Iterator[PlannedRow]:
-        decisions = map(self._decisions.__getitem__, self._decision_indexes)
-        numbers = zip(*self._numbers.values(), strict=True) if self._numbers else repeat(())
-        rows = zip(count(), self._rows, decisions, self._records, numbers, strict=False)
-        return starmap(self._planned, rows)
-
-    def _item(self, at: int) -> PlannedRow:
-        decision = self._decisions[self._decision_indexes[at]]
-        number = [column[at] for column in self._numbers.values()]
-        return self._planned(at, self._rows[at], decision, self._records[at], number)
-
-    def _planned(
-        self, at: int, row: int, decision: _Decision, record: str | None, number: Sequence[Any]
-    ) -> PlannedRow:
-        if at in self._detailed:
-            return self._detailed[at]
-        action, reason, job, why = decision
-        if not number:
-            return PlannedRow(row, action, reason, record, job, why)
-        named = zip(self._numbers, number, strict=True)
-        filled = {name: value for name, value in named if value is not None}
-        return PlannedRow(row, action, reason, record, job, why, number=filled or _NOTHING)
-
-    def count_actions(self) -> Counter[RowAction]:
-        """Count the rows by action."""
-        actions = [decision.action for decision in self._decisions]
-        return Counter(map(actions.__getitem__, self._decision_indexes))
-
-    def select(self, wanted: Callable[[RowAction, RowReason | None], bool]) -> list[int]:
-        """Return the positions of the rows whose action and reason are ``wanted``."""
-        selected = [wanted(decision.action, decision.reason) for decision in self._decisions]
-        return list(compress(count(), map(selected.__getitem__, self._decision_indexes)))
-
-    def decision_lines(self, digests: Iterable[str]) -> Iterator[str]:
-        """Yield each row's decision as a JSON list, in a fraction of the time of ``json.dumps``."""
-        prefixes = [
-            f'["{action}", ' + (f'"{reason}"' if action is RowAction.HELD and reason else "null")
-            for action, reason, _, _ in self._decisions
-        ]
-        row_prefixes = map(prefixes.__getitem__, self._decision_indexes)
-        for at, (prefix, digest, code) in enumerate(
-            zip(row_prefixes, digests, self._records, strict=True)
-        ):
-            record = "null" if code is None else encode_basestring_ascii(code)
-            detailed = self._detailed.get(at)
-            differences = None if detailed is None else detailed.differences
-            theirs = {n: pair.theirs for n, pair in differences.items()} if differences else {}
-            yield f'{prefix}, "{digest}", {record}, {json.dumps(theirs) if theirs else "{}"}]'
-
-
 @dataclass(frozen=True)
-class RowPlan:
+class RowPlan(JobPlan):
     """Planned rows of a sheet, in order, with the ``digests`` of their values.
 
     ``keys`` are the digests of each row's business keys. ``unread_reason`` says why some rows could
     not be looked up.
     """
 
-    rows: PlannedRows
+    rows: Sequence[PlannedRow]
     digests: Sequence[str]
     unread_reason: Text | None = None
     keys: Sequence[Sequence[str]] = ()
@@ -371,7 +316,7 @@ class RowPlan:
     @property
     def counts(self) -> dict[str, int]:
         """Number of rows by action; deletions only if there are any."""
-        counts = self.rows.count_actions()
+        counts = Counter(row.action for row in self.rows)
         return {
             action.value: counts[action]
             for action in RowAction
@@ -381,40 +326,46 @@ class RowPlan:
     @property
     def late(self) -> bool:
         """True if a row's records do not show yet what was just written."""
-        return bool(self.rows.select(lambda _, reason: reason is RowReason.SHOWN_LATE))
+        return any(row.reason is RowReason.SHOWN_LATE for row in self.rows)
 
     @property
     def note(self) -> dict[str, Any]:
         """Details of the event that records the plan."""
-        note = {
-            "plan": self.counts,
-            "plan_digest": self.digest,
-            "writes": len(self.positions),
-            "not_records": self.not_records,
-        }
+        note = {**super().note, "plan": self.counts, "not_records": self.not_records}
         why = self.unread_reason
         return note if why is None else {**note, "unread": asdict(why)}
 
     @property
+    def writes(self) -> int:
+        """Number of rows that are sent."""
+        return len(self.positions)
+
+    @cached_property
     def positions(self) -> list[int]:
         """Positions of the rows that are sent."""
-        return self.rows.select(lambda action, _: action.writes)
+        return [at for at, row in enumerate(self.rows) if row.action.writes]
 
     @property
     def not_records(self) -> int:
         """Number of rows that are not records."""
-        return len(self.rows.select(lambda _, reason: reason is RowReason.NO_RECORD))
+        return sum(row.reason is RowReason.NO_RECORD for row in self.rows)
 
     @cached_property
     def digest(self) -> str:
         """Digest of the actions and of the records' current values."""
-        lines = sorted(self.rows.decision_lines(self.digests))
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-    @property
-    def token(self) -> str:
-        """Token that confirms exactly these actions: ``ROWS:DIGEST8``."""
-        return plan_token(len(self.positions), self.digest)
+        lines = [
+            json_text(
+                [
+                    str(row.action),
+                    row.reason if row.action is RowAction.HELD else None,
+                    digest,
+                    row.record,
+                    row.theirs,
+                ]
+            )
+            for row, digest in zip(self.rows, self.digests, strict=True)
+        ]
+        return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
 @lru_cache(maxsize=1_000)

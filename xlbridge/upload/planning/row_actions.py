@@ -18,7 +18,6 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Resource
 from xlbridge.upload.claims import ClaimedRows, OwnWrites, RowClaims
 from xlbridge.upload.lookup.bulk_lookup import record_reader
-from xlbridge.upload.lookup.comparison import equal_records, rows_by_key, unread_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_of_rows
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import (
@@ -32,7 +31,6 @@ from xlbridge.upload.options import CountCallback, PlanOptions
 from xlbridge.upload.planning.planned_row import (
     Difference,
     PlannedRow,
-    PlannedRows,
     RowPlan,
     SetAside,
 )
@@ -122,8 +120,7 @@ def plan_rows(
     """Decide the action of each row; ``claimed`` are the claims of other jobs, ``own`` the writes
     of this home that a reading may not show yet."""
     planner = _Planner(resource, rows, claims, found, claimed, options, own)
-    planned = PlannedRows(planner.plan(), planner.numbers)
-    return RowPlan(planned, claims.digests, found.reason, claims.keys)
+    return RowPlan(list(planner.plan()), claims.digests, found.reason, claims.keys)
 
 
 class _Planner:
@@ -148,22 +145,17 @@ class _Planner:
         numbers = () if resource.read_back is None else resource.read_back.number_columns
         self.numbers = self._filled(numbers)
         self._digests, self._keys = claims
-        self._unread = unread_rows(found.snapshot)
+        self._unread = {at for at, row in enumerate(found.snapshot) if row is None}
         self._matched = _match(found.snapshot, numbers)
         self._used: Counter[str] = Counter()
-        self._claimed_rows = self._find_claimed_rows()
-
-    def _find_claimed_rows(self) -> Collection[int]:
-        """Return the positions of rows that jobs claim, usually none."""
-        digests, keys = self._claimed.digests, self._claimed.keys
-        if not digests and not keys:
-            return ()
-        rows = zip(self._digests, self._keys, strict=True)
-        return {
-            at
-            for at, (digest, row_keys) in enumerate(rows)
-            if digest in digests or not keys.keys().isdisjoint(row_keys)
-        }
+        # Positions of rows that jobs claim, usually none.
+        self._claimed_rows: Collection[int] = ()
+        if claimed.digests or claimed.keys:
+            self._claimed_rows = {
+                at
+                for at, (digest, keys) in enumerate(zip(*claims, strict=True))
+                if digest in claimed.digests or not claimed.keys.keys().isdisjoint(keys)
+            }
 
     def plan(self) -> Iterator[PlannedRow]:
         """Yield the planned rows, in order."""
@@ -204,9 +196,10 @@ class _Planner:
             job = self._claimed.unfinished_job(self._digests[at], self._keys[at])
             if job is not None:
                 return _held(row, RowReason.CLAIMED, job=job)
-        late = self._job_not_shown(at)
-        if late is not None:
-            return _held(row, RowReason.SHOWN_LATE, job=late)
+        for record in _found(self._lookup.snapshot[at]) if self._own.jobs else ():
+            # A write of this home that the system does not show yet.
+            if late := self._own.job_not_shown(record.code, record.values, self._blank):
+                return _held(row, RowReason.SHOWN_LATE, job=late)
         if at in self._lookup.near:
             near = self._lookup.near[at]
             return _held(row, RowReason.NEAR_KEY, why=near.text)._replace(record=near.code)
@@ -216,18 +209,10 @@ class _Planner:
             return _held(row, RowReason.TWO_RECORDS, why=self._lookup.disputed[at])
         if at not in self._matched:
             return self._decide_new(at, row)
-        record = self._matched[at]
-        if record is None:
+        existing = self._matched[at]
+        if existing is None:
             return _held(row, RowReason.SEVERAL)
-        return self._decide_existing(row, record)
-
-    def _job_not_shown(self, at: int) -> str | None:
-        """Return a job of this home whose write a row's records do not show yet."""
-        if not self._own.jobs:
-            return None
-        records = _found(self._lookup.snapshot[at])
-        jobs = (self._own.job_not_shown(one.code, one.values, self._blank) for one in records)
-        return next(filter(None, jobs), None)
+        return self._decide_existing(row, existing)
 
     def _decide_deletion(self, at: int, row: PlannedRow) -> PlannedRow:
         """Decide on a row whose record is to be deleted: it is if it has exactly these values."""
@@ -335,13 +320,22 @@ it, None if the row's record is ambiguous."""
 
 def _match(snapshot: Snapshot, numbers: Sequence[str]) -> _Matched:
     """Match rows and records: first by the system's own numbers, then key by key."""
-    # Most existing records equal their row and match no other.
-    equal = equal_records(snapshot)
-    matched: _Matched = dict(equal)
+    found = [(at, row) for at, row in enumerate(snapshot) if row is not None and row.found]
+    counts = Counter(record.code for _, row in found for record in row.found)
+    matched: _Matched = {}
+    by_key: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for at, row in found:
+        record = row.found[0]
+        if len(row.found) == 1 and record.unchanged and counts[record.code] == 1:
+            # Most existing records equal their row and match no other.
+            matched[at] = record.code
+        else:
+            by_key.setdefault(tuple(row.key.items()), []).append(at)
     used: set[str] = set()
     number_columns = set(numbers)
     for by_number in (True, False) if number_columns else (False,):
-        for columns, positions in rows_by_key(snapshot, equal):
+        for key, positions in by_key.items():
+            columns = {name for name, _ in key}
             if by_number == (bool(number_columns) and number_columns.issubset(columns)):
                 _match_group({at: _found(snapshot[at]) for at in positions}, used, matched)
     return matched

@@ -15,7 +15,8 @@ from xlbridge.report_forms import list_first
 from xlbridge.resources import Mode, normalize_header
 from xlbridge.resources.names import number_headers
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims, repeat_while_outdated
-from xlbridge.upload.job import Job, JobSpec, planned_note
+from xlbridge.upload.job import Job, JobSpec
+from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.processing.planned_record import (
     PlannedRecord,
     ProcessPlan,
@@ -189,24 +190,12 @@ def _record(
         for record in records
     ]
     claims = _claims(plan.kind, (record.number for record in records))
-    skipped = len(plan.skipped)
-    planned: dict[str, Any] = {
-        "target": client.target.to_json(),
-        "plan_digest": plan.digest,
-        "writes": len(records),
-        # Named as for uploads, for the table of jobs.
-        "plan": {"unchanged": len(plan.records) - len(records) - skipped, "held": skipped},
-        "hidden": source.hidden,
-    }
-    actions = [record.to_journal() for record in plan.records]
+    note = {**note, "target": client.target.to_json()}
     unsent = context.journal.find_unsent(spec)
-    if unsent is not None and context.journal.actions_of(unsent) == actions:
-        planned |= planned_note(context.journal.now())
-        return context.journal.record(unsent, unsent.state, **note, **planned)
-    with context.sole_claimant(spec.scope, claims, plan.elsewhere):
-        return context.journal.create_from_tasks(
-            spec, tasks, {**note, **planned}, actions, claims, plan.known
-        )
+    if unsent is not None and context.journal.actions_of(unsent) == plan.to_journal():
+        return context.journal.refresh_plan(unsent, plan, {}, note)
+    whole = SheetPart(spec, claims, tasks=tasks)
+    return context.create_job(whole, plan, note, plan.known, plan.elsewhere)
 
 
 _HEADER_ROWS = 20

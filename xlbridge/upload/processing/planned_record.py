@@ -15,7 +15,7 @@ from xlbridge.report_forms import Heading, Line, Report, Table, group_by_reason,
 from xlbridge.upload.claims import ClaimedRows
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.planning.planned_row import StoredAction, plan_token, token_line
+from xlbridge.upload.planning.planned_row import JobPlan, StoredAction, token_line
 from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.processing.process_kinds import (
     ProcessKind,
@@ -86,7 +86,7 @@ class PlannedRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class ProcessPlan:
+class ProcessPlan(JobPlan):
     """Plan of a processing, with every record in the sheet's order.
 
     ``known`` are the claims on them in this journal, ``elsewhere`` those in other profiles'
@@ -116,9 +116,20 @@ class ProcessPlan:
         return hashlib.sha256(json.dumps([self.kind.name, records]).encode()).hexdigest()
 
     @property
-    def token(self) -> str:
-        """Token that confirms exactly these records: ``RECORDS:DIGEST8``."""
-        return plan_token(len(self.to_process), self.digest)
+    def writes(self) -> int:
+        """Number of records to process."""
+        return len(self.to_process)
+
+    def to_journal(self) -> list[StoredAction]:
+        """Return all records as stored in the journal."""
+        return [record.to_journal() for record in self.records]
+
+    @property
+    def note(self) -> dict[str, Any]:
+        """Details of the event that records the plan, named as for uploads."""
+        skipped = len(self.skipped)
+        counts = {"unchanged": len(self.records) - self.writes - skipped, "held": skipped}
+        return {**super(ProcessPlan, self).note, "plan": counts, "hidden": self.numbers.hidden}
 
 
 def planned_records(journal: Journal, job: Job) -> list[PlannedRecord]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.client import Declined, Doubtful, Executed, Outcome, Rejected
 from xlbridge.clock import Instant
 from xlbridge.i18n import Text, untranslated
+from xlbridge.upload.executor import MAX_SETTLE_WAIT, SharedPause, WriteRequest, send_once
 from xlbridge.upload.job import Job
 from xlbridge.upload.processing.process_kinds import (
     ProcessKind,
@@ -19,9 +20,10 @@ from xlbridge.upload.processing.process_kinds import (
     StateReader,
     find_kind,
 )
-from xlbridge.upload.reconcile import MAX_SETTLE_WAIT
 from xlbridge.upload.row_changes import (
     RecordWrite,
+    Results,
+    WriteResult,
     WriteState,
     problems_note,
 )
@@ -29,16 +31,10 @@ from xlbridge.upload.single_records.dispatch import (
     Announce,
     PreparedWrite,
     RecordChannel,
-    RecordRequest,
-    Results,
-    SharedPause,
-    WriteResult,
     result_of,
     result_of_absence,
-    send_record,
     with_reason,
 )
-from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext
@@ -177,40 +173,37 @@ class RecordProcessor(RecordChannel):
         operation, body_of = self._kind.process, self._kind.body
         path = dict.fromkeys(operation.path_parameters, _number(write))
         body = None if body_of is None else body_of(state.record)
-        request = RecordRequest(
+
+        def read_back(declined: Declined) -> Outcome | None:
+            status = self._read(write).status
+            if status in {RecordStatus.DONE, RecordStatus.RUNNING}:
+                return Executed(None)
+            return None if status is RecordStatus.OPEN else Doubtful(declined.reason)
+
+        request = WriteRequest(
             send=lambda: self._context.client.send(operation, path=path, body=body),
             announce=lambda: announce({}),
-            read_back=lambda declined: self._check_declined(write, declined),
+            read_back=read_back,
+            pause=self._pause,
         )
-        outcome = send_record(self._context, self._pause, request)
+        outcome = send_once(self._context, request)
         match outcome:
             case Executed(data):
-                return self._executed(write, data)
+                # Done, if the record does not show otherwise.
+                now = self._reader.of_answer(data)
+                if now is None or now.status is not RecordStatus.DONE:
+                    now = self._read(write)
+                unknown = now.status is RecordStatus.UNKNOWN and not self._kind.is_queued
+                is_done = unknown or now.status is RecordStatus.DONE
+                return _done(now) if is_done else self._accepted(now)
             case Rejected(_, details):
                 message = "; ".join(detail.value for detail in details if detail.value)
                 return self._result(WriteState.REJECTED, untranslated(message))
         return result_of(outcome)
 
-    def _check_declined(self, write: RecordWrite, declined: Declined) -> Outcome | None:
-        """Return the outcome of a declined request from the record, None if not executed."""
-        status = self._read(write).status
-        if status in {RecordStatus.DONE, RecordStatus.RUNNING}:
-            return Executed(None)
-        return None if status is RecordStatus.OPEN else Doubtful(declined.reason)
-
-    def _executed(self, write: RecordWrite, data: WireModel | None) -> WriteResult:
-        """Return the result of an executed request, done if the record does not show otherwise."""
-        state = self._reader.of_answer(data)
-        if state is None or state.status is not RecordStatus.DONE:
-            state = self._read(write)
-        if state.status is RecordStatus.UNKNOWN and not self._kind.is_queued:
-            return _done(state)
-        return _done(state) if state.status is RecordStatus.DONE else self._accepted(state)
-
     def _accepted(self, state: RecordState) -> WriteResult:
         """Return the result of a record that the system does not show as done yet."""
-        doubt = with_reason(WriteState.DOUBTFUL, state.remark or _NOT_SHOWN)
-        return WriteResult(doubt.state, {**doubt.detail, "accepted": True})
+        return with_reason(WriteState.DOUBTFUL, state.remark or _NOT_SHOWN, accepted=True)
 
     def _result(self, state: WriteState, reason: Text) -> WriteResult:
         return with_reason(state, reason, self._kind.number)

@@ -5,7 +5,6 @@ The amount and the columns are those of the resource's control totals, as in the
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Self
 
@@ -143,13 +142,20 @@ class ControlTotals:
         numbers = [row for row in rows if row in self._positions]
         for column in self._columns:
             by_month = column.kind is Kind.DATE
-            labels = [_label(value) for value in self._frame[column.name].tolist()]
+            labels = [
+                "" if pd.isna(value) else f"{value:%Y-%m}" if by_month else str(value)
+                for value in self._frame[column.name].tolist()
+            ]
             found = [(row, labels[self._positions[row]]) for row in numbers]
-            found.sort(key=lambda item: _order(item[1]))
+            # Numbers in their order, empty cells last.
+            found.sort(key=lambda it: (not it[1], int(it[1]) if it[1].isdecimal() else 0, it[1]))
             title = titles.BY_MONTH.format(title=column.title) if by_month else column.title
             title = about.format(title=title)
-            shown = ((row, _shown_month(label) if by_month else label) for row, label in found)
-            yield self.by_label(title, shown, sheet=sheet)
+            if by_month:
+                found = [
+                    (row, f"{month[5:]}/{month[:4]}" if month else "–") for row, month in found
+                ]
+            yield self.by_label(title, found, sheet=sheet)
 
     def by_outcome(
         self, changes: Mapping[int, LedgerRow], sheet: Text | None = None
@@ -179,17 +185,3 @@ def _alike(reasons: Mapping[int, Text]) -> list[tuple[int, str]]:
         texts[without_numbers(text)].add(text)
     keys = [(row, str(text), without_numbers(str(text))) for row, text in reasons.items()]
     return [(row, text if len(texts[key]) == 1 else key) for row, text, key in keys]
-
-
-def _label(value: Any) -> str:
-    if pd.isna(value):
-        return ""
-    return f"{value:%Y-%m}" if isinstance(value, date) else str(value)
-
-
-def _order(label: str) -> tuple[bool, int, str]:
-    return not label, int(label) if label.isdecimal() else 0, label
-
-
-def _shown_month(label: str) -> Label:
-    return untranslated(f"{label[5:]}/{label[:4]}") if label else untranslated("–")

@@ -39,7 +39,15 @@ def verdict_of_rejection(job: JobSpec, details: Sequence[ErrorDetail], first_lin
 
     ``first_line`` is the number of the first row.
     """
-    rejections = [_rejected_by_detail(job, detail, first_line) for detail in details]
+    # Imported here, as most commands only read verdicts from the journal.
+    from xlbridge.wire.imports import split_line_number
+
+    rejections = []
+    for detail in details:
+        number, rest = split_line_number(detail.value)
+        row = _sheet_row(job, number, first_line)
+        message = untranslated(rest if row else detail.value)
+        rejections.append(rejected_row(job, row, detail.key or None, message))
     return Verdict.of_rejections(job.rows, rejections, RowOutcome.NOT_WRITTEN)
 
 
@@ -101,16 +109,6 @@ def accounts_for_every_row(job: JobSpec, log: "ImportLog") -> bool:
     if total is None or imported is None or rejected is None:
         return False
     return imported + rejected == total == len(job.rows)
-
-
-def _rejected_by_detail(job: JobSpec, detail: ErrorDetail, first_line: int) -> RejectedRow:
-    # Imported here, as most commands only read verdicts from the journal.
-    from xlbridge.wire.imports import split_line_number
-
-    number, rest = split_line_number(detail.value)
-    row = _sheet_row(job, number, first_line)
-    message = untranslated(rest if row else detail.value)
-    return rejected_row(job, row, detail.key or None, message)
 
 
 def rejected_row(

@@ -478,7 +478,11 @@ def jobs_table(
     show_resource: Callable[[str], object] = str,
 ) -> Table:
     """Return a table of jobs with the counts of their rows as they are now."""
-    counts = [_listed_counts(journal, job) for job in jobs]
+    counts = [row_counts(journal, job) for job in jobs]
+    for job, own in zip(jobs, counts, strict=True):
+        if job.spec.mode is Mode.PROCESS:
+            # Its report counts records that the plan skips as rejected.
+            own["rejected"], own["held"] = own["rejected"] + own["held"], 0
     counted = [*_COUNTED, *(o for o in _SELDOM_COUNTED if any(own[o] for own in counts))]
     return Table(
         sheet=titles.UPLOADS,
@@ -507,13 +511,6 @@ def jobs_table(
         ],
         aligned=True,
     )
-
-
-def _listed_counts(journal: Journal, job: Job) -> dict[str, int]:
-    counts = row_counts(journal, job)
-    if job.spec.mode is Mode.PROCESS:  # Its report counts records that the plan skips as rejected.
-        return counts | {"rejected": counts["rejected"] + counts["held"], "held": 0}
-    return counts
 
 
 _HISTORY_HEADINGS = (

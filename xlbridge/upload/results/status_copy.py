@@ -100,7 +100,11 @@ def _remark_columns(context: UploadContext, job: Job, sent: "UploadRows") -> "li
         for row, status in _by_row(row_statuses(context, job)).items()
     }
     header = find_header_row(main, resource)
-    header = _row_above(main, statuses) if header is None else header
+    if header is None:
+        # A foreign one is the last filled row above the others.
+        above = range(min(statuses) - 2, 0, -1)
+        filled = (row for row in above if any(value != "" for value in main.row(row)))
+        header = next(filled, 0)
     # Items in the main sheet have the status of their record.
     jobs = [job, *context.journal.parts_of(job)]
     lists = (items for one in jobs for items in one.items.values())
@@ -175,13 +179,6 @@ def _by_row(statuses: Mapping[int, RowStatus]) -> dict[int, RowStatus]:
         is_one = len(of_row) == 1
         joined[row] = worst if is_one else RowStatus(worst.outcome, "; ".join(reasons), codes)
     return joined
-
-
-def _row_above(cells: SheetCells, rows: Iterable[int]) -> int:
-    """Return the zero-based row of a foreign header: the last filled one above the given ``rows``,
-    which are Excel's numbers."""
-    above = range(min(rows) - 2, 0, -1)
-    return next((row for row in above if any(value != "" for value in cells.row(row))), 0)
 
 
 def _status_columns(
@@ -376,13 +373,20 @@ class SheetCodes:
         """Return the values of a sheet's column, each with the code of its row's record."""
         if not jobs:
             return []
-        values = self._values(file, column, jobs[0])
-        found = []
+        context, spec = self._context, jobs[0].spec
+        resource, limits = context.catalogue.named(spec.resource), context.settings.limits
+        texts = self.texts_of_column(file, spec.sheet, column, limits, resource)
+        if texts is None:
+            raise UsageError(_NO_COLUMN.format(file=file, column=column))
+        values, found = texts[1], []
         # Newest first, since an older job may only have found what the newer one wrote.
         for job in jobs:
-            for row, code in self._codes_of(job).items():
-                if row in values:
-                    found.append((values.pop(row), code))
+            for attempt in RowLedger.of(context.journal, job).attempts:
+                if not attempt.state.is_unsent:
+                    store_remote_codes(context, self._client, attempt)
+            for row, status in row_statuses(context, job).items():
+                if status.code and row in values:
+                    found.append((values.pop(row), status.code))
         return found
 
     def _jobs_of(self, digest: str) -> list[Job]:
@@ -393,23 +397,6 @@ class SheetCodes:
             for job in self._context.journal.jobs()
             if job.file_hash == digest and job.spec.system == system and job.undo_of is None
         ]
-
-    def _codes_of(self, job: Job) -> dict[int, str]:
-        """Return the codes of the records of a job's rows, by the rows of its sheet."""
-        for attempt in RowLedger.of(self._context.journal, job).attempts:
-            if not attempt.state.is_unsent:
-                store_remote_codes(self._context, self._client, attempt)
-        statuses = row_statuses(self._context, job)
-        return {row: status.code for row, status in statuses.items() if status.code}
-
-    def _values(self, file: Path, column: str, job: Job) -> dict[int, str]:
-        """Return the values of a sheet's column by Excel's row numbers."""
-        context = self._context
-        resource, limits = context.catalogue.named(job.spec.resource), context.settings.limits
-        texts = self.texts_of_column(file, job.spec.sheet, column, limits, resource)
-        if texts is None:
-            raise UsageError(_NO_COLUMN.format(file=file, column=column))
-        return texts[1]
 
     @staticmethod
     def texts_of_column(

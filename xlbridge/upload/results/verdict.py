@@ -230,22 +230,18 @@ def drifted_rules(rejections: Iterable[RejectedRow]) -> list[DriftedRule]:
 
     Messages that differ only in values count as one rule.
     """
-    counts = Counter(
-        (_without_number(row.column), without_values(str(row.message)))
-        for row in rejections
-        if row.itself
-    )
+    counts: Counter[tuple[str | None, str]] = Counter()
+    for row in rejections:
+        if row.itself:
+            item = None if row.column is None else parse_item_column(row.column)
+            column = f"{item[0]}.{item[2]}" if item else row.column
+            counts[column, without_values(str(row.message))] += 1
     return [DriftedRule(column, rule, rows) for (column, rule), rows in counts.most_common()]
 
 
 def without_values(message: str) -> str:
     """Return a message with an ellipsis for each of its values."""
     return _VALUE.sub(_ELLIPSIS, message)
-
-
-def _without_number(column: str | None) -> str | None:
-    item = None if column is None else parse_item_column(column)
-    return f"{item[0]}.{item[2]}" if item else column
 
 
 def item_column(sheet: str, number: int, column: str) -> str:

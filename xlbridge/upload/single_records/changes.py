@@ -24,6 +24,7 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import ReadBack, RecordChange, operation_named
+from xlbridge.upload.executor import SharedPause, WriteRequest, send_once
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.comparison import differing_lists
@@ -35,7 +36,9 @@ from xlbridge.upload.planning.row_reasons import RowReason
 from xlbridge.upload.row_changes import (
     RecordTask,
     RecordWrite,
+    Results,
     Values,
+    WriteResult,
     WriteState,
     plain_json,
 )
@@ -43,13 +46,8 @@ from xlbridge.upload.single_records.dispatch import (
     Announce,
     PreparedWrite,
     RecordChannel,
-    RecordRequest,
-    Results,
-    SharedPause,
-    WriteResult,
     result_of,
     result_of_absence,
-    send_record,
     with_reason,
 )
 from xlbridge.wire import Operation, WireModel, record_model
@@ -192,16 +190,12 @@ class RecordReader:
 
 def change_of_row(planned: PlannedRow, values: RowValues) -> RecordTask:
     """Return the change of a row's record, with blank values for empty cells."""
-    differences = planned.differences
-    return RecordTask(
-        planned.record or "",
-        expected={name: difference.theirs for name, difference in differences.items()},
-        wanted={name: difference.yours for name, difference in differences.items()},
-        values={
-            name: difference.yours if values.get(name) is None else _json_value(values[name])
-            for name, difference in differences.items()
-        },
-    )
+    written = planned.yours
+    for name in written:
+        value = values.get(name)
+        if value is not None:
+            written[name] = value.isoformat() if isinstance(value, datetime) else value
+    return RecordTask(planned.record or "", planned.theirs, planned.yours, written)
 
 
 def removal_of_row(planned: PlannedRow, now: RowSnapshot | None) -> RecordTask:
@@ -209,10 +203,6 @@ def removal_of_row(planned: PlannedRow, now: RowSnapshot | None) -> RecordTask:
     found = () if now is None else now.found
     expected = next(record.values for record in found if record.code == planned.record)
     return RecordTask(planned.record or "", expected, None, {})
-
-
-def _json_value(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime) else value
 
 
 class RecordChanger(RecordChannel):
@@ -260,19 +250,31 @@ class RecordChanger(RecordChannel):
             return with_reason(WriteState.CHANGED, RowReason.SHOWN_LATE.text().format(job=late))
         if _is_as_wanted(write.task, present):
             return WriteResult(WriteState.APPLIED, {"already": True})
-        if present is None or not _is_as_expected(write.task, present):
-            remark, changed = _what_changed(write.task, present)
-            return with_reason(WriteState.CHANGED, remark, changed)
+        if present is None:
+            return with_reason(WriteState.CHANGED, _GONE)
+        for name, before in write.task.expected.items():
+            if not present.has({name: before}):
+                now = present.values.get(name)
+                changed = _CHANGED.format(before=before or "–", now=now or "–")
+                return with_reason(WriteState.CHANGED, changed, name)
         row = self._rows[write.position]
         if write.task.wanted is None and present.has_other_lists(self._resource, row):
             return with_reason(WriteState.CHANGED, _HAS_PARTS)
-        before = present.json_of(write.task.wanted or write.task.expected)
-        request = RecordRequest(
+        replaced = present.json_of(write.task.wanted or write.task.expected)
+
+        def read_back(declined: Declined) -> Outcome | None:
+            now = self._read(write)
+            if _is_as_wanted(write.task, now):
+                return Executed(None)
+            return None if _is_as_expected(write.task, now) else Doubtful(declined.reason)
+
+        request = WriteRequest(
             send=lambda: self._request(write, present),
-            announce=lambda: announce({"before": before}),
-            read_back=lambda declined: self._check_declined(write, declined),
+            announce=lambda: announce({"before": replaced}),
+            read_back=read_back,
+            pause=self._pause,
         )
-        outcome = send_record(self._context, self._pause, request)
+        outcome = send_once(self._context, request)
         if write.task.wanted is None:
             return self._result_of_removal(write, outcome)
         return result_of(outcome)
@@ -297,8 +299,7 @@ class RecordChanger(RecordChannel):
             return WriteResult(WriteState.APPLIED, {"already": True} if refused else {})
         if refused:
             return result_of(outcome)
-        doubt = with_reason(WriteState.DOUBTFUL, _STILL_THERE)
-        return WriteResult(doubt.state, {**doubt.detail, "refusal": True})
+        return with_reason(WriteState.DOUBTFUL, _STILL_THERE, refusal=True)
 
     def settle(self, writes: Sequence[RecordWrite], *, final: bool) -> Results:
         """Yield the changes in doubt that reading back settles."""
@@ -313,30 +314,20 @@ class RecordChanger(RecordChannel):
             else:
                 yield write, result_of_absence(write, _LOST)
 
-    def _check_declined(self, write: RecordWrite, declined: Declined) -> Outcome | None:
-        """Return the outcome of a declined request by reading back, None if not executed."""
-        present = self._read(write)
-        if _is_as_wanted(write.task, present):
-            return Executed(None)
-        return None if _is_as_expected(write.task, present) else Doubtful(declined.reason)
-
-    def _import(self, write: RecordWrite) -> Outcome:
-        """Import one row, which replaces its record."""
-        row = {**self._rows[write.position], **write.task.values}
-        content = self._context.workbook_of(self._resource, [row])
-        name = f"{self._resource.name}-{self._job.id}-{write.position + 1}.xlsx"
-        return self._context.client.send(
-            self._resource.paths.direct,
-            path={"resource": self._resource.name},
-            query=ImportQuery(),
-            file=UploadFile(name, content),
-        )
-
     def _request(self, write: RecordWrite, present: PresentRecord) -> Outcome:
         task = write.task
         client = self._context.client
         if self._change.by_import:
-            return self._import(write)
+            # An import of one row replaces its record.
+            resource, row = self._resource, {**self._rows[write.position], **task.values}
+            content = self._context.workbook_of(resource, [row])
+            name = f"{resource.name}-{self._job.id}-{write.position + 1}.xlsx"
+            return client.send(
+                resource.paths.direct,
+                path={"resource": resource.name},
+                query=ImportQuery(),
+                file=UploadFile(name, content),
+            )
         number = self._reader.number(task.record)
         if task.wanted is None:
             operation = operation_named(self._change.delete_name or "")
@@ -391,12 +382,3 @@ def _is_as_wanted(task: RecordTask, present: PresentRecord | None) -> bool:
 
 def _is_as_expected(task: RecordTask, present: PresentRecord | None) -> bool:
     return present is not None and present.has(task.expected)
-
-
-def _what_changed(task: RecordTask, present: PresentRecord | None) -> tuple[Text, str | None]:
-    """Return the first difference of a record from what was expected, and its column."""
-    if present is None:
-        return _GONE, None
-    column = next(n for n, value in task.expected.items() if not present.has({n: value}))
-    before, now = task.expected[column], present.values.get(column)
-    return _CHANGED.format(before=before or "–", now=now or "–"), column

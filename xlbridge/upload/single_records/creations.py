@@ -19,7 +19,8 @@ from xlbridge.client import Declined, Doubtful, Executed, Outcome
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
-from xlbridge.resources.remote import ExistingPolicy, Lookup, ReadBack, RecordCreation
+from xlbridge.resources.remote import ExistingPolicy, ReadBack, RecordCreation
+from xlbridge.upload.executor import SharedPause, Withdrawn, WriteRequest, send_once
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.comparison import differing_lists, filled_columns
@@ -37,6 +38,8 @@ from xlbridge.upload.results.verdict import has_two_spellings
 from xlbridge.upload.row_changes import (
     Problem,
     RecordWrite,
+    Results,
+    WriteResult,
     WriteState,
     plain_json,
     problems_note,
@@ -45,15 +48,9 @@ from xlbridge.upload.single_records.dispatch import (
     Announce,
     PreparedWrite,
     RecordChannel,
-    RecordRequest,
-    Results,
-    SharedPause,
-    Withdrawn,
-    WriteResult,
     problems_of,
     result_of,
     result_of_absence,
-    send_record,
     with_reason,
 )
 from xlbridge.wire import WireModel
@@ -235,13 +232,26 @@ class RecordCreator(RecordChannel):
         self._job = job
         self._creation = creation
         self._rows = rows
-        self._filled = _filled_columns(creation, rows)
+        body = creation.operation.body
+        fields = () if body is None else body.model_fields
+        # Most columns are empty.
+        self._filled = [n for n in fields if any(one is not None for one in values_of(rows, n))]
         self._pause = pause
-        self._keys = _keys_of_rows(context, job)
+        whole = context.journal.job(job.parent or job.id)
+        planned = context.journal.actions_of(whole)
+        keys_by_row = {action.row: tuple(action.detail.get("keys", ())) for action in planned}
+        # Digests of the business keys of the rows, in order.
+        self._keys = [keys_by_row.get(row, ()) for row in job.spec.rows]
         self._by_key = _Baseline(context.resource(job), self._stored(Moment.BEFORE))
         self._by_content: _Baseline | None = None
         if creation.identical is not None and context.client.target.exclusive:
-            resource = _found_by_content(self._by_key.resource, creation, creation.identical)
+            # Identical records share their content.
+            read_back = ReadBack(
+                lookups=(creation.identical,),
+                codes=creation.identical_codes,
+                existing=ExistingPolicy.ADDED,
+            )
+            resource = replace(self._by_key.resource, read_back=read_back)
             found = self._stored(Moment.IDENTICAL)
             self._by_content = _Baseline(resource, found, by_content=True)
             contents = business_keys(resource, rows)
@@ -262,7 +272,13 @@ class RecordCreator(RecordChannel):
         baseline = self._by_content
         if baseline is None or None not in self._by_key.before:
             return
-        if any(write.attempts for write in writes) or _others_running(self._context, self._job):
+        job, journal = self._job, self._context.journal
+        others = [one for one in journal.jobs() if one.spec.scope == job.spec.scope]
+        if any(write.attempts for write in writes) or any(
+            part.id != job.id and not part.state.is_unsent and not part.state.is_final
+            for other in others
+            for part in journal.parts_of(other) or [other]
+        ):
             return
         found = read_snapshot(self._context.client, baseline.resource, self._rows)
         self._context.journal.snapshots.store(self._job.id, Moment.IDENTICAL, found)
@@ -283,14 +299,20 @@ class RecordCreator(RecordChannel):
         """Create a record. Raises ``Withdrawn`` if the run is ending."""
         readable = self._baseline(write) is not None
         operation = self._creation.operation
-        request = RecordRequest(
+
+        def read_back(declined: Declined) -> Outcome | None:
+            ((_, presence),) = self._look_up([write])
+            if presence.present:
+                return Executed(presence.code)
+            return None if presence.present is False else Doubtful(declined.reason)
+
+        request = WriteRequest(
             send=lambda: self._context.client.send(operation, body=body),
             announce=lambda: announce({}),
-            read_back=(lambda declined: self._check_declined(write, declined))
-            if readable
-            else None,
+            read_back=read_back if readable else None,
+            pause=self._pause,
         )
-        outcome = send_record(self._context, self._pause, request)
+        outcome = send_once(self._context, request)
         if isinstance(outcome, Executed):
             return self._register_lists(write, self._applied(write, outcome.data, body), announce)
         return result_of(outcome)
@@ -418,7 +440,7 @@ class RecordCreator(RecordChannel):
             reason = _ENDED_BEFORE_LISTS.format(code=code)
         except ApiError as error:
             reason = error.message
-        return WriteResult(WriteState.DOUBTFUL, {"record": code, **problems_note([(None, reason)])})
+        return with_reason(WriteState.DOUBTFUL, reason, record=code)
 
     def _complete(self, write: RecordWrite, detail: Mapping[str, Any]) -> WriteResult:
         """Register the missing items of a created record's lists; close the record if refused.
@@ -447,13 +469,6 @@ class RecordCreator(RecordChannel):
             if baseline is not None and baseline.before[write.position] is not None:
                 return baseline
         return None
-
-    def _check_declined(self, write: RecordWrite, declined: Declined) -> Outcome | None:
-        """Return the outcome of a declined request by reading back, None if not executed."""
-        ((_, presence),) = self._look_up([write])
-        if presence.present:
-            return Executed(presence.code)
-        return None if presence.present is False else Doubtful(declined.reason)
 
     def _look_up(self, writes: Sequence[RecordWrite]) -> Iterator[tuple[RecordWrite, Presence]]:
         """Yield the writes with the presence of their records in the system."""
@@ -507,34 +522,3 @@ class RecordCreator(RecordChannel):
             )
             presences.append(known.get(at, Presence()))
         return presences
-
-
-def _others_running(context: "RunContext", job: Job) -> bool:
-    """Return whether another upload of the same resource has started and is not finished."""
-    journal = context.journal
-    others = [other for other in journal.jobs() if other.spec.scope == job.spec.scope]
-    parts = [part for other in others for part in journal.parts_of(other) or [other]]
-    return any(
-        part.id != job.id and not part.state.is_unsent and not part.state.is_final for part in parts
-    )
-
-
-def _found_by_content(resource: Resource, creation: RecordCreation, identical: Lookup) -> Resource:
-    """Return a resource whose records are looked up by content, which identical records share."""
-    by_content = ReadBack(
-        lookups=(identical,), codes=creation.identical_codes, existing=ExistingPolicy.ADDED
-    )
-    return replace(resource, read_back=by_content)
-
-
-def _keys_of_rows(context: "RunContext", job: Job) -> list[tuple[str, ...]]:
-    """Return the digests of the business keys of a job's rows, in order."""
-    planned = context.journal.actions_of(context.journal.job(job.parent or job.id))
-    keys = {action.row: tuple(action.detail.get("keys", ())) for action in planned}
-    return [keys.get(row, ()) for row in job.spec.rows]
-
-
-def _filled_columns(creation: RecordCreation, rows: TypedRows) -> list[str]:
-    """Return the fields of a record that any row fills, since most columns are empty."""
-    fields = () if creation.operation.body is None else creation.operation.body.model_fields
-    return [n for n in fields if any(value is not None for value in values_of(rows, n))]

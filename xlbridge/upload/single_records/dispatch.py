@@ -9,54 +9,33 @@ import heapq
 import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from threading import Event, Lock
-from typing import TYPE_CHECKING, Any
+from threading import Event
+from typing import Any
 
-from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
-from xlbridge.errors import ApiError, ErrorDetail, LocalDatabaseError, TransportError
+from xlbridge.client import Doubtful, Executed, NotExecuted, Outcome, Rejected
+from xlbridge.errors import ErrorDetail, LocalDatabaseError, TransportError
 from xlbridge.i18n import Text, untranslated
+from xlbridge.upload.executor import SharedPause, Withdrawn
 from xlbridge.upload.row_changes import (
-    NewState,
     Problem,
     RecordWrite,
+    Results,
+    WriteResult,
     WriteState,
     problems_note,
 )
-
-if TYPE_CHECKING:
-    from xlbridge.upload.run_context import RunContext
 
 _MAX_ATTEMPTS = 3
 """Requests for one record with lost answers before it is given up."""
 
 
-class Withdrawn(Exception):
-    """The run is ending, and the request to be announced is not sent."""
-
-
 Announce = Callable[[Mapping[str, Any]], None]
 """Records, with details, that a request is about to be sent; raises ``Withdrawn``."""
-
-
-@dataclass(frozen=True, slots=True)
-class WriteResult:
-    """Result of a write: its new state and details.
-
-    ``stop`` is an error after which nothing more is sent.
-    """
-
-    state: WriteState
-    detail: Mapping[str, Any] = field(default_factory=dict)
-    stop: ApiError | None = None
-
-    def state_of(self, write: RecordWrite) -> NewState:
-        """Return the new state of a write that had this result."""
-        return NewState(write, self.state, self.detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +47,6 @@ class PreparedWrite:
 
     work: Callable[[Announce], WriteResult]
     sends_first: bool = False
-
-
-Results = Iterator[tuple[RecordWrite, WriteResult]]
-"""Writes with their results, yielded as they become known."""
 
 
 class RecordChannel(ABC):
@@ -109,93 +84,6 @@ class RecordChannel(ABC):
         yield from ()
 
 
-@dataclass(slots=True)
-class SharedPause:
-    """Pause requested by the system, common to all requests."""
-
-    sleep: Callable[[float], None]
-    _until: float = 0.0
-    _lock: Lock = field(default_factory=Lock)
-
-    @property
-    def is_over(self) -> bool:
-        """True if no request has to wait."""
-        return time.monotonic() >= self._until
-
-    def extend(self, seconds: float) -> None:
-        """Hold all requests for at least ``seconds`` from now."""
-        with self._lock:
-            self._until = max(self._until, time.monotonic() + seconds)
-
-    def wait(self) -> None:
-        """Wait for the end of the pause."""
-        left = self._until - time.monotonic()
-        if left > 0:
-            self.sleep(left)
-
-
-@dataclass(frozen=True, slots=True)
-class RecordRequest:
-    """Request that writes one record.
-
-    ``announce`` records that it is about to be sent. ``read_back`` returns the outcome of a
-    declined request, None if nothing was written; it is None if records cannot be read back.
-    """
-
-    send: Callable[[], Outcome]
-    announce: Callable[[], None]
-    read_back: Callable[[Declined], Outcome | None] | None
-
-
-def send_record(context: "RunContext", pause: SharedPause, request: RecordRequest) -> Outcome:
-    """Send a request once; again only if it was certainly not executed.
-
-    That is so if it never left this computer, or if it was declined and the record, read back, is
-    as before. Without reading back, it depends on whether the client trusts the answer. Raises
-    ``Withdrawn`` if the run is ending and nothing was sent.
-    """
-    last: Outcome | None = None
-    declined: Declined | None = None
-    longest = context.client.retry_policy.total
-
-    def attempt() -> Outcome:
-        nonlocal last, declined
-        if declined is not None and request.read_back is not None:
-            context.await_declined(declined)
-            outcome = request.read_back(declined)
-            if outcome is not None:
-                return outcome
-        pause.wait()
-        request.announce()
-        last = request.send()
-        # A pause that ends the retries of this request holds no other: the run ends.
-        if isinstance(last, Doubtful) and 0 < (last.retry_after or 0) <= longest:
-            pause.extend(last.retry_after or 0)
-        if isinstance(last, NotExecuted) and declined is not None and request.read_back is None:
-            # The declined request before it could not be checked.
-            return Doubtful(last.reason)
-        declined = last if isinstance(last, Declined) else declined
-        return last
-
-    def may_repeat(doubt: Doubtful) -> bool:
-        return isinstance(doubt, Declined) and (request.read_back is not None or doubt.trusted)
-
-    try:
-        outcome = context.repeat_while(attempt, may_repeat)
-    except Withdrawn:
-        if last is None:
-            raise
-        outcome = last
-    if not isinstance(outcome, Declined):
-        return outcome
-    # A declined request that is not repeated again.
-    not_executed = NotExecuted(outcome.reason, answered=True)
-    if request.read_back is not None:
-        context.await_declined(outcome)
-        return request.read_back(outcome) or not_executed
-    return not_executed if outcome.trusted else Doubtful(outcome.reason)
-
-
 def result_of(outcome: Outcome) -> WriteResult:
     """Return the result of a write from the outcome of its request."""
     match outcome:
@@ -206,8 +94,7 @@ def result_of(outcome: Outcome) -> WriteResult:
         case NotExecuted(reason):
             return WriteResult(WriteState.NOT_APPLIED, stop=TransportError(reason))
         case Doubtful(reason):
-            doubt = with_reason(WriteState.DOUBTFUL, reason)
-            return WriteResult(doubt.state, {**doubt.detail, "refusal": outcome.refusal})
+            return with_reason(WriteState.DOUBTFUL, reason, refusal=outcome.refusal)
 
 
 def result_of_absence(write: RecordWrite, lost: Text, column: str | None = None) -> WriteResult:
@@ -223,9 +110,11 @@ def result_of_absence(write: RecordWrite, lost: Text, column: str | None = None)
     return with_reason(WriteState.REJECTED, lost.format(n=write.attempts), column)
 
 
-def with_reason(state: WriteState, reason: Text, column: str | None = None) -> WriteResult:
-    """Return a result with a single problem."""
-    return WriteResult(state, problems_note([(column, reason)]))
+def with_reason(
+    state: WriteState, reason: Text, column: str | None = None, **detail: Any
+) -> WriteResult:
+    """Return a result with a single problem, and further details."""
+    return WriteResult(state, {**problems_note([(column, reason)]), **detail})
 
 
 def problems_of(details: Iterable[ErrorDetail]) -> list[Problem]:
@@ -293,7 +182,8 @@ class WriteOrder:
 class _Announcement:
     """Request that a thread is about to send, once it is granted."""
 
-    state: NewState
+    write: RecordWrite
+    result: WriteResult
     decided: Event = field(default_factory=Event)
     granted: bool = False
 
@@ -321,7 +211,7 @@ class RecordDispatch:
     def __init__(
         self,
         prepare: Callable[[RecordWrite], PreparedWrite],
-        record: Callable[[Sequence[NewState]], None],
+        record: Callable[[Sequence[tuple[RecordWrite, WriteResult]]], None],
         pause: SharedPause,
         at_once: int,
         count: Callable[[], None],
@@ -380,7 +270,7 @@ class RecordDispatch:
                 return
             prepared, announcement = self._prepared(write), None
             if prepared.sends_first and self._pause.is_over:
-                announcement = _Announcement(NewState(write, WriteState.SENDING, {}))
+                announcement = _Announcement(write, WriteResult(WriteState.SENDING))
                 self._received.append(announcement)
             self._futures.append(threads.submit(self._execute, write, prepared, announcement))
             order.start()
@@ -398,7 +288,7 @@ class RecordDispatch:
             nonlocal first
             announcement, first = first, None
             if announcement is None:
-                announcement = _Announcement(NewState(write, WriteState.SENDING, detail))
+                announcement = _Announcement(write, WriteResult(WriteState.SENDING, detail))
                 self._inbox.put(announcement)
             while not announcement.decided.wait(_TICK_SECONDS):
                 if self._closing:
@@ -431,43 +321,41 @@ class RecordDispatch:
         """Conclude the finished writes; return an error after which nothing more is sent."""
         stop: BaseException | None = None
         for message in self._received:
-            if isinstance(message, _Finished):
-                self._active_count -= 1
-                stop = stop or self._conclude(message, order)
+            if not isinstance(message, _Finished):
+                continue
+            self._active_count -= 1
+            if message.result is None:
+                stop = stop or message.failure
+                continue
+            self._count()
+            if message.result.state is WriteState.DOUBTFUL:
+                self._doubts += 1
+            else:
+                self._doubts = 0
+                order.finish(message.write)
+            stop = stop or message.result.stop
         return stop
 
     def _record_received(self) -> None:
         """Record all messages in one commit, then grant the announced requests."""
         announced = [message for message in self._received if isinstance(message, _Announcement)]
-        states = [] if self._closing else [announcement.state for announcement in announced]
-        states += [
-            message.result.state_of(message.write)
+        results = [] if self._closing else [(one.write, one.result) for one in announced]
+        results += [
+            (message.write, message.result)
             for message in self._received
             if isinstance(message, _Finished) and message.result is not None
         ]
         granted = False
         started = time.monotonic()
         try:
-            if states:
-                self._record(states)
+            if results:
+                self._record(results)
                 self._commit_seconds = time.monotonic() - started
             granted = not self._closing
         finally:
             for announcement in announced:
                 announcement.decide(granted=granted)
             self._received = []
-
-    def _conclude(self, finished: _Finished, order: WriteOrder) -> BaseException | None:
-        """Conclude a finished write; return an error after which nothing more is sent."""
-        if finished.result is None:
-            return finished.failure
-        self._count()
-        if finished.result.state is WriteState.DOUBTFUL:
-            self._doubts += 1
-        else:
-            self._doubts = 0
-            order.finish(finished.write)
-        return finished.result.stop
 
     def _drain(self) -> None:
         """Record the last answers to sent requests; announce nothing more."""

@@ -5,25 +5,32 @@ record in doubt does not stop the others; it is settled by reading it back. See 
 Updates, Record by record and Processing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xlbridge.client import NotExecuted
 from xlbridge.errors import ApiError, InDoubt
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Mode
+from xlbridge.upload.executor import (
+    CHECK_AGAIN,
+    INTERRUPTED,
+    SharedPause,
+    await_settled,
+    conclude,
+)
 from xlbridge.upload.job import EVENTS_LOST, Job, State, planned_note
 from xlbridge.upload.lookup.snapshot import Moment
 from xlbridge.upload.progress import RecordProgress
-from xlbridge.upload.reconcile import CHECK_AGAIN, INTERRUPTED, await_settled
 from xlbridge.upload.results.remote_verdict import rejected_row
 from xlbridge.upload.results.verdict import Verdict
 from xlbridge.upload.row_changes import (
     CREATION,
-    NewState,
     RecordTask,
     RecordWrite,
+    Results,
+    WriteResult,
     WriteState,
 )
 from xlbridge.upload.single_records.changes import (
@@ -35,9 +42,7 @@ from xlbridge.upload.single_records.creations import RecordCreator
 from xlbridge.upload.single_records.dispatch import (
     RecordChannel,
     RecordDispatch,
-    SharedPause,
     WriteOrder,
-    WriteResult,
     with_reason,
 )
 
@@ -58,7 +63,7 @@ _NO_REASON = Text(
 )
 
 
-def write_records(context: "RunContext", job: Job) -> "Step":
+def _write_records(context: "RunContext", job: Job) -> "Step":
     """Write the records of a job that are not written yet, and end it unless some are in doubt.
 
     Raises ``TransportError`` or ``AuthenticationFailed`` if the system cannot be reached,
@@ -82,7 +87,7 @@ def write_records(context: "RunContext", job: Job) -> "Step":
     return _conclude(context, job, journal.writes.load(job.id, answers=False))
 
 
-def settle_records(context: "RunContext", job: Job) -> "Step":
+def _settle_records(context: "RunContext", job: Job) -> "Step":
     """Settle the records in doubt by reading them back; those certainly not written are sent again.
 
     What is still in doubt after the settle time is left to a person. Raises ``InDoubt`` if the
@@ -96,11 +101,12 @@ def settle_records(context: "RunContext", job: Job) -> "Step":
         # Entries of the journal were lost, and these with them.
         journal.writes.plan(job.id, _tasks_of_plan(context, job), in_doubt=EVENTS_LOST)
     try:
-        if _RecordExecutor(context, job).settle(final=False):
-            job, is_settled = await_settled(context, job)
-            if not is_settled:
-                return job, False
-            _RecordExecutor(context, job).settle(final=True)
+        job, is_over = await_settled(
+            context, job, lambda: not _RecordExecutor(context, job).settle(final=False)
+        )
+        if not is_over:
+            return job, False
+        _RecordExecutor(context, job).settle(final=True)
     except ApiError as error:
         raise InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments())) from error
     writes = journal.writes.load(job.id, answers=False)
@@ -116,10 +122,7 @@ def settle_records(context: "RunContext", job: Job) -> "Step":
 
 def _tasks_of_plan(context: "RunContext", job: Job) -> list[RecordTask]:
     """Return the planned task of each row of a job."""
-    by_number = {
-        row.row: row for row in context.journal.plan_of(context.journal.job(job.parent or job.id))
-    }
-    planned = [by_number[number] for number in job.spec.rows]
+    planned = context.journal.sent_plan_of(job)
     if all(row.is_created for row in planned):
         return [CREATION] * len(planned)
     if job.deletes:
@@ -168,13 +171,12 @@ class _RecordExecutor:
 
     def write_waiting(self) -> None:
         """Send the waiting writes; those that an earlier run was sending are in doubt."""
-        doubt = with_reason(WriteState.DOUBTFUL, INTERRUPTED)
-        states = []
+        results = []
         for write in self._in_state(WriteState.SENDING):
             # A created record whose lists are not registered yet has a code.
             known = {"record": write.record} if write.task.creates and write.record else {}
-            states.append(NewState(write, doubt.state, {**doubt.detail, **known}))
-        self._store(states)
+            results.append((write, with_reason(WriteState.DOUBTFUL, INTERRUPTED, **known)))
+        self._store(results)
         unsettled = [write for write in self._writes if write.state.is_open]
         waiting = [write for write in self._writes if write.state.is_waiting]
         blocked = {token for write in unsettled for token in self._channel(write).tokens(write)}
@@ -224,17 +226,17 @@ class _RecordExecutor:
             raise AssertionError(f"{self._job.spec.resource}: no operation for this write")
         return channel
 
-    def _record(self, results: Iterator[tuple[RecordWrite, WriteResult]]) -> int:
+    def _record(self, results: Results) -> int:
         """Record results as they arrive, and return their number."""
         count = 0
         for write, result in results:
-            self._store([result.state_of(write)])
+            self._store([(write, result)])
             count += 1
         return count
 
-    def _store(self, states: Sequence[NewState]) -> None:
-        if states:
-            self._context.journal.writes.record(self._job.id, states)
+    def _store(self, results: Sequence[tuple[RecordWrite, WriteResult]]) -> None:
+        if results:
+            self._context.journal.writes.record(self._job.id, results)
 
 
 def _stopped(
@@ -257,18 +259,9 @@ def _conclude(context: "RunContext", job: Job, writes: list[RecordWrite]) -> "St
     if doubtful:
         return context.doubt(job, _first_reason(doubtful), _verdict_of_writes(job, writes))
     writes = _leave_waiting(context.journal, job, writes, _BLOCKED)
-    detail: dict[str, Any] = {}
-    states = {write.state for write in writes}
-    if WriteState.UNPROVEN in states:
-        unproven = [write for write in writes if write.state is WriteState.UNPROVEN]
-        why = _NEEDS_PERSON.format(n=len(unproven), why=_first_reason(unproven))
-        state = State.NEEDS_PERSON
-        detail["reason"] = asdict(why)
-    elif states <= {WriteState.APPLIED}:
-        state = State.DONE
-    else:
-        state = State.PARTIAL if WriteState.APPLIED in states else State.REJECTED
-    return context.end(job, state, _verdict_of_writes(job, writes), **detail), False
+    unproven = [write for write in writes if write.state is WriteState.UNPROVEN]
+    why = _NEEDS_PERSON.format(n=len(unproven), why=_first_reason(unproven))
+    return conclude(context, job, _verdict_of_writes(job, writes), why)
 
 
 def leave_unsent_records(journal: "Journal", job: Job, reason: Text) -> Verdict | None:
@@ -290,7 +283,7 @@ def _leave_waiting(
     if not waiting:
         return writes
     result = with_reason(WriteState.CHANGED, reason)
-    journal.writes.record(job.id, [result.state_of(write) for write in waiting])
+    journal.writes.record(job.id, [(write, result) for write in waiting])
     return journal.writes.load(job.id, answers=False)
 
 
@@ -317,3 +310,11 @@ def _verdict_of_writes(job: Job, writes: list[RecordWrite]) -> Verdict:
             for column, message in write.problems or [(None, _NO_REASON)]
         ]
     )
+
+
+STEPS: "Mapping[State, Callable[[RunContext, Job], Step]]" = {
+    State.PREPARED: _write_records,
+    State.SENDING: _write_records,
+    State.IN_DOUBT: _settle_records,
+}
+"""Step of a job of single records in each of its states."""
