@@ -211,7 +211,7 @@ def command(**options: Any) -> ExitCode:
         return _refresh(into, wanted, is_agreed, listings, options)
     if options["output"] is None or len(listings) > 1 or wanted or is_agreed:
         raise UsageError(_ONE_LISTING if options["output"] else _NO_OUTPUT, _HOW_TO_OUTPUT)
-    arguments = ExportArguments(listing=[*listings][0], **options)
+    arguments = ExportArguments(listing=next(iter(listings)), **options)
     settings = command_settings()
     export = _prepare(arguments, settings)
     with (
@@ -510,7 +510,7 @@ def _print_lines(report: Report) -> None:
 
 
 def _is_loss_accepted() -> bool:
-    """Ask whether the workbook may lose what was named. Raises ``UsageError`` without a terminal."""
+    """Ask whether what was named may be lost. Raises ``UsageError`` without a terminal."""
     if not sys.stdin.isatty():
         raise UsageError(_NOTHING_WRITTEN, _HOW_TO_AGREE)
     return ask(_WRITE, default="", show_default=False).strip().casefold() in YES

@@ -6,6 +6,7 @@ stays as it is.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -306,6 +307,8 @@ def _cell_rows(
         format_of_rows = row_format(dict.fromkeys(CellStyle, style))
         as_text = replace(column, kind=Kind.TEXT, is_list=False)
         write = format_of_rows.cell_writer(column, position)
+        if column.kind is Kind.DATE and refreshed.uses_1904_dates:
+            write = partial(_written_from_1904, write)
         write_text = format_of_rows.cell_writer(as_text, position)
         writers.append((position, index, style, write, write_text))
     for number, row in enumerate(rows, start=place.found.first):
@@ -321,6 +324,22 @@ def _cell_rows(
                     text = write_text(text_of(value))
             cells[position] = number_rows([text.encode("utf-8", "surrogatepass")], number)
         yield cells
+
+
+def _written_from_1904(write: WriteValue, value: Any) -> str:
+    """Write a day as it is counted from 1904; an earlier one as text."""
+    text = write(value)
+    found = _SERIAL.search(text)
+    if found is None:
+        return text
+    days, dot, share = found[1].partition(".")
+    if int(days) < _DAYS_UNTIL_1904:
+        raise ValueError(value)
+    return f"{text[: found.start(1)]}{int(days) - _DAYS_UNTIL_1904}{dot}{share}</v></c>"
+
+
+_SERIAL = re.compile(r"<v>([0-9.]+)</v></c>$")
+_DAYS_UNTIL_1904 = 1462
 
 
 def _headers(sheet: Sheet) -> dict[str, int]:

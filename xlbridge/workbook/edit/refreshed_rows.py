@@ -22,7 +22,7 @@ from xlbridge.workbook.address import (
 )
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.editable_cells import WorkbookStyles
-from xlbridge.workbook.edit.editable_package import EditablePackage, find_sheet_data
+from xlbridge.workbook.edit.editable_package import EditablePackage, SheetList, find_sheet_data
 from xlbridge.workbook.edit.followers import (
     DRAWN_KINDS,
     drawn_rows,
@@ -93,6 +93,11 @@ class RefreshedTable:
         self._refuse_fixed_ranges()
         self._name_exceptions()
 
+    @property
+    def uses_1904_dates(self) -> bool:
+        """True if the workbook counts days from 1904."""
+        return SheetList(self._package).uses_1904_dates
+
     def style(self, column: int, *, is_date: bool) -> str:
         """Return the id of the style of a column's cells; that of dates shows them."""
         first = self._old.get(self.found.first, {}).get(column)
@@ -149,9 +154,8 @@ class RefreshedTable:
         tag = sheet.prefix + b"sheetData"
         start = sheet.start.removesuffix(b"/>").removesuffix(b">") + b">"
         head = moved_attributes(sheet.content[: sheet.begin], change)
-        last = max((n for n in sheet.rows if n > found.last), default=0)
-        last = max(change.moved(last) if last else 0, change.new_last)
-        head = _with_dimension(head, last)
+        if last := _NUMBER_OF_ROW.match(rows, rows.rfind(b"<" + sheet.prefix + b"row ")):
+            head = _DIMENSION.sub(lambda found: found[1] + last[1], head, count=1)
         tail = moved_attributes(sheet.content[sheet.after :], change)
         content = b"".join((head, start, rows, b"</", tag, b">", tail))
         before = self._formula_cells(sheet.content)
@@ -503,10 +507,7 @@ _FORMULA_ADDRESS = re.compile(
     rb"""<(?:[\w.-]+:)?c\b[^>]*?\br=["']([A-Z]+\d+)["'][^>]*>\s*<(?:[\w.-]+:)?f\b"""
 )
 _DIMENSION = re.compile(rb"""(<(?:[\w.-]+:)?dimension\b[^>]*?\bref=["'][A-Z]+\d+:[A-Z]+)\d+""")
-
-
-def _with_dimension(head: bytes, last: int) -> bytes:
-    return _DIMENSION.sub(lambda found: found[1] + b"%d" % last, head, count=1)
+_NUMBER_OF_ROW = re.compile(rb"""<(?:[\w.-]+:)?row\b[^>]*?\br=["'](\d+)["']""")
 
 
 def _overlap(area: CellRange, other: CellRange) -> bool:
