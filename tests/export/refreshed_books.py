@@ -218,6 +218,8 @@ def table_with_totals(book: Any, page: Any, count: int) -> None:
     columns[0]["total_string"] = "Total"
     columns[6]["total_function"] = "sum"
     page.add_table(0, 0, count + 1, 7, {"name": "Titulos", "columns": columns, "total_row": True})
+    # As Excel stores it.
+    page.write_formula(count + 1, 6, "=SUBTOTAL(109,Titulos[Valor do lançamento])")
     summary = book.get_worksheet_by_name("Resumo")
     summary.write_formula("A1", "=ROUND(SUM(Titulos[Valor do lançamento]),2)")
     summary.write_formula("A2", f"=ROUND(Dados!G{count + 2},2)")

@@ -96,9 +96,7 @@ class WorkbookRefresh:
                     _TWICE.format(table=place.found.title, first=other, second=listing.name),
                     _NAME_SHEET,
                 )
-            table = RefreshedTable(self._package, place.found, place.columns, place.keys)
-            self.losses.update(dict.fromkeys(table.losses))
-            self.remarks.update(dict.fromkeys(table.remarks))
+            RefreshedTable(self._package, place.found, place.columns, place.keys)
             absent = [
                 column.title
                 for index, column in enumerate(place.sheet.columns)
@@ -127,9 +125,11 @@ class WorkbookRefresh:
         refreshed = RefreshedTable(self._package, place.found, place.columns, place.keys)
         rows = _cell_rows(place, refreshed, cells_of(table.blocks))
         before = place.found.last - place.found.first + 1
+        if not refreshed.write(rows):
+            self.steps.append(_SAME.format(table=place.found.title, n=before))
+            return
         if before > 0 and not table.rows:
             self.losses[_NO_RECORDS.format(table=place.found.title, n=before)] = None
-        refreshed.write(rows)
         self.losses.update(dict.fromkeys(refreshed.losses))
         self.remarks.update(dict.fromkeys(refreshed.remarks))
         self.steps.append(
@@ -386,6 +386,10 @@ def _range(found: FoundTable, rows: int) -> str:
 _REPLACED = Text(
     pt="{table}: {before} passa a {after}, com {n} {n:linha|linhas}.",
     en="{table}: {before} becomes {after}, with {n} {n:row|rows}.",
+)
+_SAME = Text(
+    pt="{table}: {n} {n:linha|linhas}, com os mesmos valores.",
+    en="{table}: {n} {n:row|rows} with the same values.",
 )
 _ABSENT = Text(
     pt="{table}: {n} {n:coluna da listagem não está|colunas da listagem não estão} na planilha: "

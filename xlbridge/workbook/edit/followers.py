@@ -19,6 +19,7 @@ from xlbridge.workbook.edit.references import (
     range_text,
     replace_references,
 )
+from xlbridge.workbook.edit.stale_results import forget_stale_results
 from xlbridge.workbook.edit.xml_elements import without_comments
 
 _FORMULA = re.compile(
@@ -116,6 +117,7 @@ def follow(package: EditablePackage, found: FoundTable, change: RowChange) -> No
                 new = _moved_part(new, related[part], change)
         if new != content:
             package.write(part, new)
+    forget_stale_results(package, sheets.by_name(), found.sheet, found.table, names)
 
 
 def _owned(package: EditablePackage, part: str) -> Iterator[tuple[str, str]]:

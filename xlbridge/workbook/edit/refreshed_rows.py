@@ -1,12 +1,8 @@
-"""Rows of a table in an analyst's workbook, replaced by others; what she added follows them.
-
-Cells take the style of the first row of their column. Columns of her own are filled down if they
-have a formula there; what she typed next to a row stays with its record, by the record's key.
-"""
+"""Rows of a table in an analyst's workbook, replaced by others; what she added follows them."""
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from xml.sax.saxutils import escape
 
@@ -16,30 +12,21 @@ from xlbridge.report_forms import list_first
 from xlbridge.workbook.address import (
     MAX_ROWS,
     CellPosition,
-    CellRange,
     cell_address,
     cell_position,
 )
-from xlbridge.workbook.edit import xml_elements as xml
-from xlbridge.workbook.edit.editable_cells import WorkbookStyles
-from xlbridge.workbook.edit.editable_package import EditablePackage, SheetList, find_sheet_data
+from xlbridge.workbook.edit.analyst_table import AnalystTable, first_cells, overlap
+from xlbridge.workbook.edit.editable_package import find_sheet_data
 from xlbridge.workbook.edit.followers import (
-    DRAWN_KINDS,
-    drawn_rows,
     follow,
     moved_attributes,
     moved_formulas,
 )
-from xlbridge.workbook.edit.found_tables import FoundTable
 from xlbridge.workbook.edit.references import RowChange, filled_down, parse_range
-from xlbridge.workbook.edit.sheet_rows import CellXml, Formula, RowXml, SheetRows
+from xlbridge.workbook.edit.sheet_rows import CellXml, RowXml
 
 _Key = tuple[str, ...]
 
-_REF = re.compile(rb"""<(?:[\w.-]+:)?(\w+)\b[^>]*?\bref=["']([A-Z0-9:]+)["']""")
-_COLUMN_STYLE = re.compile(
-    rb"""<(?:[\w.-]+:)?col\b(?=[^>]*\bmin="(\d+)")(?=[^>]*\bmax="(\d+)")[^>]*\bstyle="(\d+)\""""
-)
 _ROW_ATTRIBUTES = re.compile(rb"""\s(?:r|spans|hidden)=("[^"]*"|'[^']*')""")
 _HIDDEN = re.compile(rb"""\shidden=["'](?:1|true)["']""")
 _NUMBER = re.compile(rb"""(\sr=["'])\d+""")
@@ -48,78 +35,20 @@ _TAG_START = re.compile(rb"<(/?)")
 _SHOWN = 5
 
 
-class RefreshedTable:
-    """Table of an editable workbook whose rows are replaced.
+class RefreshedTable(AnalystTable):
+    """Table of an editable workbook whose rows are replaced."""
 
-    ``filled`` are the zero-based columns that the new rows have, ``keys`` those of them that tell
-    the records apart, none if the sheet lacks one. ``losses`` name what cannot be kept, ``remarks``
-    what stays but deserves a look. Raises ``UsageError`` if the rows cannot be replaced.
-    """
+    def write(self, rows: Iterable[Mapping[int, bytes]]) -> bool:
+        """Replace the rows, unless they have the same values; return whether it did.
 
-    def __init__(
-        self,
-        package: EditablePackage,
-        found: FoundTable,
-        filled: Collection[int],
-        keys: Sequence[int],
-    ) -> None:
-        self.found = found
-        self.losses: list[Text] = []
-        self.remarks: list[Text] = []
-        self._package = package
-        self._filled = filled
-        self._keys = keys
-        self._is_filtered = False
-        self._sheet = SheetRows(package, found.part)
-        self._styles = WorkbookStyles(package)
-        self._column_styles = [
-            (int(low) - 1, int(high) - 1, style.decode())
-            for low, high, style in _COLUMN_STYLE.findall(self._sheet.content[: self._sheet.begin])
-        ]
-        self._shared = self._shared_formulas()
-        self._old = {number: self._inside(number) for number in range(found.first, found.last + 1)}
-        self._own = [c for c in range(found.left, found.right + 1) if c not in filled]
-        self._templates = self._formulas_of_columns()
-        self._typed = [
-            column
-            for column in self._own
-            if column not in self._templates
-            and any(column in row and row[column].is_filled for row in self._old.values())
-        ]
-        self._first_styles = {
-            column: self.style(column, is_date=False)
-            for column in range(found.left, found.right + 1)
-        }
-        self._refuse_fixed_ranges()
-        self._name_exceptions()
-
-    @property
-    def uses_1904_dates(self) -> bool:
-        """True if the workbook counts days from 1904."""
-        return SheetList(self._package).uses_1904_dates
-
-    def style(self, column: int, *, is_date: bool) -> str:
-        """Return the id of the style of a column's cells; that of dates shows them."""
-        first = self._old.get(self.found.first, {}).get(column)
-        style = "0" if first is None else first.style
-        if first is None:
-            inherited = (s for low, high, s in self._column_styles if low <= column <= high)
-            style = next(inherited, "0")
-        if not is_date:
-            return style
-        shown = str(self._styles.for_date(int(style)))
-        if shown != style:
-            self._styles.save()
-        return shown
-
-    def write(self, rows: Iterable[Mapping[int, bytes]]) -> None:
-        """Replace the rows; each maps columns to cells, with their addresses in the new row.
-
-        Adds to ``losses`` what has no place among the new rows. Raises ``UsageError`` if something
-        next to or below the table is in their way.
+        Each row maps columns to cells, with their addresses in the new row. Adds to ``losses`` what
+        has no place among the new rows. Raises ``UsageError`` if something next to or below the
+        table is in their way.
         """
         found = self.found
         new = list(rows) or [{}]
+        if self._has_same_values(new):
+            return False
         change = RowChange(
             sheet=found.sheet,
             first=found.first,
@@ -148,6 +77,32 @@ class RefreshedTable:
             elif number > change.new_last and not change.moves:
                 pieces.append(self._emptied(row, change))
         self._save(b"".join(pieces), change)
+        return True
+
+    def _has_same_values(self, new: Sequence[Mapping[int, bytes]]) -> bool:
+        """Return whether the cells to fill have the values of the new rows already."""
+        if len(new) != len(self._old):
+            return False
+        for old, row in zip(self._old.values(), new, strict=True):
+            cells = _parsed(row.values())
+            for column in self._filled:
+                before, after = old.get(column), cells.get(column)
+                if before is not None and before.formula:
+                    return False
+                if after is not None and after.style != self._first_styles[column]:
+                    return False
+                if self._comparable(before) != self._comparable(after):
+                    return False
+        return True
+
+    def _comparable(self, cell: CellXml | None) -> tuple[str, str]:
+        """Return what tells whether two cells have the same value: its kind and text."""
+        if cell is None or not cell.is_filled:
+            return "", ""
+        if cell.type == "n":
+            return "n", _comparable(self._sheet.text(cell))
+        kind = "s" if cell.type in {"s", "inlineStr", "str"} else cell.type
+        return kind, self._sheet.text(cell)
 
     def _save(self, rows: bytes, change: RowChange) -> None:
         sheet, package, found = self._sheet, self._package, self.found
@@ -179,165 +134,6 @@ class RefreshedTable:
             for address in _FORMULA_ADDRESS.findall(content, begin, end)
         }
 
-    # Rows as they were
-
-    def _inside(self, number: int) -> dict[int, CellXml]:
-        cells = self._sheet.cells(number)
-        return {c: cell for c, cell in cells.items() if self.found.left <= c <= self.found.right}
-
-    def _shared_formulas(self) -> dict[str, tuple[CellPosition, Formula]]:
-        """Return the formulas that other cells share, with their cells, by group."""
-        shared = {}
-        if b"shared" in self._sheet.content:
-            for number, row in self._sheet.rows.items():
-                for cell in row.cells() if b"shared" in row.xml else ():
-                    formula = cell.formula
-                    if formula and formula.kind == "shared" and formula.text:
-                        shared[formula.group] = (number, cell.column), formula
-        return shared
-
-    def _formula(self, number: int, cell: CellXml) -> Formula | None:
-        """Return a cell's formula, with a text of its own if it shares that of another cell."""
-        formula = cell.formula
-        if formula is None or formula.kind != "shared" or formula.group not in self._shared:
-            return formula
-        (row, column), master = self._shared[formula.group]
-        text = filled_down(master.text, number - row, cell.column - column)
-        return Formula(text, "", "", "")
-
-    def _formulas_of_columns(self) -> dict[int, tuple[int, Formula]]:
-        """Return the first formula of each column of her own that begins with one, and its row."""
-        templates = {}
-        first = self._old.get(self.found.first, {})
-        for column in self._own:
-            formula = self._formula(self.found.first, first[column]) if column in first else None
-            if formula is not None:
-                templates[column] = self.found.first, formula
-        if self.found.table_part:
-            root = xml.parse(self._package.read(self.found.table_part))
-            for index, item in enumerate(root.iterfind("{*}tableColumns/{*}tableColumn")):
-                text = item.findtext("{*}calculatedColumnFormula", "")
-                column = self.found.left + index
-                if text and column in self._own and column not in templates:
-                    templates[column] = self.found.first, Formula(text, "", "", "")
-        return templates
-
-    # What is in the way, and what cannot be kept
-
-    def _refuse_fixed_ranges(self) -> None:
-        """Refuse what cannot be written into: merged cells, and formulas for several cells."""
-        found, sheet = self.found, self._sheet
-        area = found.first, found.left, found.last, found.right
-        for name, text in _REF.findall(sheet.content, sheet.after):
-            merged = parse_range(text.decode())
-            if name == b"mergeCell" and merged and _overlap(merged, area):
-                raise UsageError(_MERGED.format(table=found.title, range=text.decode()), _UNMERGE)
-        for number, row in self._old.items():
-            for column, cell in row.items():
-                formula = cell.formula
-                if formula is None or formula.kind not in {"array", "dataTable"}:
-                    continue
-                address = cell_address(number, column)
-                if formula.kind == "dataTable" or formula.range not in {address, ""}:
-                    raise UsageError(_FOR_SEVERAL.format(table=found.title, cell=address), _UNMERGE)
-
-    def _name_exceptions(self) -> None:
-        """Name what the new rows replace or cannot carry."""
-        found = self.found
-        headers = {found.left + n: header for n, header in enumerate(found.headers)}
-        replaced = [
-            cell_address(number, column)
-            for number, row in self._old.items()
-            for column in self._filled
-            if column in row and row[column].formula
-        ]
-        if replaced:
-            self.losses.append(_FORMULAS.format(table=found.title, cells=_first(replaced)))
-        for column, (start, template) in self._templates.items():
-            differing = []
-            for number, row in self._old.items():
-                cell = row.get(column)
-                if cell is None:
-                    continue
-                formula = self._formula(number, cell)
-                expected = filled_down(template.text, number - start)
-                if (formula.text if formula else cell.is_filled) not in {expected, False, ""}:
-                    differing.append(cell_address(number, column))
-            if differing:
-                self.losses.append(
-                    _EXCEPTIONS.format(
-                        table=found.title, column=headers[column], cells=_first(differing)
-                    )
-                )
-        if self._typed and not self._keys:
-            names = ", ".join(headers[column] for column in self._typed)
-            self.losses.append(_NO_KEY.format(table=found.title, columns=names))
-        styles = [
-            headers[column]
-            for column in self._filled
-            if len({row[column].style for row in self._old.values() if column in row}) > 1
-        ]
-        if styles:
-            self.remarks.append(
-                _FORMATS.format(table=found.title, columns=list_first(styles, _SHOWN))
-            )
-        self._name_attached()
-
-    def _name_attached(self) -> None:
-        """Name notes, links and filters, which do not know records."""
-        found, sheet, package = self.found, self._sheet, self._package
-        area = found.first, found.left, found.last, found.right
-        attached = []
-        for kind, target in package.relations(found.part):
-            if kind in {"comments", "threadedComment"} and target in package:
-                attached += _REF.findall(package.read(target))
-        attached += (
-            one for one in _REF.findall(sheet.content, sheet.after) if one[0] == b"hyperlink"
-        )
-        cells = [
-            text.decode()
-            for _, text in attached
-            if (place := parse_range(text.decode())) and _overlap(place, area)
-        ]
-        if cells:
-            unique = list(dict.fromkeys(cells))
-            self.losses.append(_ATTACHED.format(table=found.title, cells=_first(unique)))
-        tables = [package.read(found.table_part)] if found.table_part else []
-        if any(b"filterColumn" in content for content in (*tables, sheet.content[sheet.after :])):
-            self._is_filtered = True
-            self.remarks.append(_FILTERED.format(table=found.title))
-
-    def _has_content_below(self) -> bool:
-        """Return whether something below the rows has to move with their end."""
-        found = self.found
-        if found.has_totals:
-            return True
-        for number, row in self._sheet.rows.items():
-            if number > found.last and any(
-                found.left <= cell.column <= found.right and cell.is_filled for cell in row.cells()
-            ):
-                return True
-        below = found.last + 1, found.left, MAX_ROWS, found.right
-        return any(_overlap(area, below) for _, area in self._fixed_ranges()) or any(
-            top > found.last and found.left <= column <= found.right
-            for kind, target in self._package.relations(found.part)
-            if kind in DRAWN_KINDS and target in self._package
-            for top, column in drawn_rows(self._package.read(target))
-        )
-
-    def _fixed_ranges(self) -> Iterable[tuple[str, CellRange]]:
-        """Yield the ranges of the sheet that cannot be cut in two: merged cells, other tables,
-        pivot tables, formulas for several cells."""
-        package, found = self._package, self.found
-        for name, text in _REF.findall(self._sheet.content, self._sheet.begin):
-            if name in {b"mergeCell", b"f"} and (area := parse_range(text.decode())):
-                yield text.decode(), area
-        for kind, target in package.relations(found.part):
-            if kind in {"table", "pivotTable"} and target in package and target != found.table_part:
-                for name, text in _REF.findall(package.read(target)):
-                    if name in {b"table", b"location"} and (area := parse_range(text.decode())):
-                        yield text.decode(), area
-
     def _refuse_obstacles(self, change: RowChange) -> None:
         """Raise ``UsageError`` if the new rows do not fit into the sheet."""
         found = self.found
@@ -357,8 +153,6 @@ class RefreshedTable:
                     place = cell_address(number, column)
                     raise UsageError(_BESIDE.format(table=found.title, cell=place), _MAKE_ROOM)
 
-    # Rows as they will be
-
     def _rows_of_records(self, new: Sequence[Mapping[int, bytes]]) -> list[int | None]:
         """Return the old row of each new one that has the same record, None without one.
 
@@ -368,7 +162,7 @@ class RefreshedTable:
         if not self._typed or not self._keys:
             return [None] * len(new)
         old_keys = {number: self._key(row) for number, row in self._old.items()}
-        new_keys = [self._key(self._parsed(row)) for row in new]
+        new_keys = [self._key(_parsed(row.values())) for row in new]
         numbers: defaultdict[_Key, list[int]] = defaultdict(list)
         for number, key in old_keys.items():
             numbers[key].append(number)
@@ -382,12 +176,8 @@ class RefreshedTable:
             if (cell := self._old[number].get(column)) and cell.is_filled
         ]
         if gone:
-            self.losses.append(_GONE.format(table=self.found.title, cells=_first(gone)))
+            self.losses.append(_GONE.format(table=self.found.title, cells=first_cells(gone)))
         return rows
-
-    def _parsed(self, row: Mapping[int, bytes]) -> dict[int, CellXml]:
-        content = b"<row>" + b"".join(row[c] for c in self._keys if c in row) + b"</row>"
-        return {cell.column: cell for cell in RowXml(0, b"", content, 0).cells()}
 
     def _key(self, row: Mapping[int, CellXml]) -> _Key:
         return tuple(_comparable(self._sheet.text(row[c])) if c in row else "" for c in self._keys)
@@ -500,7 +290,7 @@ class RefreshedTable:
         area = parse_range(self._shared[formula.group][1].range)
         found = self.found
         inside = found.first, found.left, found.last, found.right
-        return area is not None and _overlap(area, inside)
+        return area is not None and overlap(area, inside)
 
 
 _FORMULA_ADDRESS = re.compile(
@@ -510,9 +300,10 @@ _DIMENSION = re.compile(rb"""(<(?:[\w.-]+:)?dimension\b[^>]*?\bref=["'][A-Z]+\d+
 _NUMBER_OF_ROW = re.compile(rb"""<(?:[\w.-]+:)?row\b[^>]*?\br=["'](\d+)["']""")
 
 
-def _overlap(area: CellRange, other: CellRange) -> bool:
-    top, left, bottom, right = area
-    return top <= other[2] and bottom >= other[0] and left <= other[3] and right >= other[1]
+def _parsed(cells: Iterable[bytes]) -> dict[int, CellXml]:
+    """Return new cells by column."""
+    row = RowXml(0, b"", b"<row>" + b"".join(cells) + b"</row>", 0)
+    return {cell.column: cell for cell in row.cells()}
 
 
 def _comparable(text: str) -> str:
@@ -523,22 +314,6 @@ def _comparable(text: str) -> str:
         return text.strip().casefold()
 
 
-def _first(cells: Sequence[str]) -> Text:
-    return list_first(cells, _SHOWN)
-
-
-_MERGED = Text(
-    pt="{table}: as células mescladas {range} estão nas linhas a substituir.",
-    en="{table}: the merged cells {range} are among the rows to replace.",
-)
-_FOR_SEVERAL = Text(
-    pt="{table}: {cell} faz parte de uma fórmula de várias células, nas linhas a substituir.",
-    en="{table}: {cell} is part of a formula for several cells, among the rows to replace.",
-)
-_UNMERGE = Text(
-    pt="Desfaça-as ou leve-as para fora da tabela, e repita.",
-    en="Undo them or move them out of the table, and try again.",
-)
 _TOO_MANY = Text(
     pt="{table}: {n} linhas não cabem na planilha.", en="{table}: {n} rows do not fit the sheet."
 )
@@ -556,39 +331,11 @@ _MAKE_ROOM = Text(
     pt="Leve isso para outra planilha, ou para cima, e repita.",
     en="Move it to another sheet, or further up, and try again.",
 )
-_FORMULAS = Text(
-    pt="{table}: fórmulas em colunas da listagem são trocadas por valores: {cells}",
-    en="{table}: formulas in columns of the listing are replaced by values: {cells}",
-)
-_EXCEPTIONS = Text(
-    pt="{table}, coluna {column}: a fórmula da primeira linha substitui o que é diferente em "
-    "{cells}",
-    en="{table}, column {column}: the formula of the first row replaces what differs in {cells}",
-)
-_NO_KEY = Text(
-    pt="{table}: o que foi digitado em {columns} some, pois a planilha não tem as colunas da chave "
-    "dos registros.",
-    en="{table}: what was typed in {columns} is lost, as the sheet lacks the columns of the "
-    "records' key.",
-)
 _GONE = Text(
     pt="{table}: o que foi digitado em {cells} some, pois o registro não veio mais na listagem, ou "
     "veio com outro número de linhas.",
     en="{table}: what was typed in {cells} is lost, as its record is no longer in the listing, or "
     "has another number of rows.",
-)
-_ATTACHED = Text(
-    pt="{table}: anotações e links ficam na célula em que estão, e não acompanham o registro: "
-    "{cells}",
-    en="{table}: notes and links stay at their cells and do not follow the record: {cells}",
-)
-_FORMATS = Text(
-    pt="{table}: cada coluna fica com o formato da primeira linha; havia outros em: {columns}",
-    en="{table}: each column takes the format of its first row; there were others in: {columns}",
-)
-_FILTERED = Text(
-    pt="{table}: o filtro fica, mas todas as linhas aparecem até ele ser reaplicado.",
-    en="{table}: the filter stays, but all rows are shown until it is applied again.",
 )
 _BROKEN = Text(
     pt="{table}: estas fórmulas apontam para linhas que deixam de existir: {formulas}",
