@@ -68,7 +68,8 @@ def values(record: Mapping[str, Any], row: int) -> list[Any]:
 @dataclass(frozen=True)
 class Shape:
     """Shape of a workbook: what writes it with as many titles, the parts that a refresh may
-    change, what is lost, and cells of the sheet ``Resumo`` with their values by the records."""
+    change, texts in parts by the last row, and cells of the sheet ``Resumo`` with their values by
+    the records."""
 
     write: Callable[[Path, int], None]
     changed: frozenset[str] = frozenset()
@@ -76,7 +77,7 @@ class Shape:
     first: int = 2
     extension: str = ".xlsx"
     results: Mapping[str, Callable[[list[dict[str, Any]]], Any]] = field(default_factory=dict)
-    arguments: tuple[str, ...] = ()
+    follows: tuple[tuple[str, str], ...] = ()
 
 
 SHAPES: dict[str, Shape] = {}
@@ -212,6 +213,11 @@ def _fill_calculated(page: Any, count: int, formula: str) -> None:
     "xl/worksheets/sheet2.xml",
     by="xlsxwriter",
     results={"A1": total, "A2": total},
+    follows=(
+        ("xl/tables/table1.xml", ' ref="A1:H{last+1}"'),
+        ("xl/tables/table1.xml", 'autoFilter ref="A1:H{last}"'),
+        ("xl/worksheets/sheet1.xml", 'r="G{last+1}"'),
+    ),
 )
 def table_with_totals(book: Any, page: Any, count: int) -> None:
     columns: list[dict[str, Any]] = [{"header": header} for header in HEADERS]
@@ -225,7 +231,15 @@ def table_with_totals(book: Any, page: Any, count: int) -> None:
     summary.write_formula("A2", f"=ROUND(Dados!G{count + 2},2)")
 
 
-@shape("xl/charts/chart1.xml", "xl/worksheets/sheet2.xml", results=SUMS)
+@shape(
+    "xl/charts/chart1.xml",
+    "xl/worksheets/sheet2.xml",
+    results=SUMS,
+    follows=(
+        ("xl/charts/chart1.xml", "'Dados'!$G$2:$G${last}"),
+        ("xl/charts/chart1.xml", "'Dados'!$A$2:$A${last}"),
+    ),
+)
 def charts(book: Any, page: Any, count: int) -> None:
     _sums(book["Resumo"], count)
     chart = BarChart()
@@ -234,7 +248,15 @@ def charts(book: Any, page: Any, count: int) -> None:
     book["Resumo"].add_chart(chart, "C2")
 
 
-@shape("xl/charts/chart1.xml", "xl/drawings/drawing1.xml", by="xlsxwriter")
+@shape(
+    "xl/charts/chart1.xml",
+    "xl/drawings/drawing1.xml",
+    by="xlsxwriter",
+    follows=(
+        ("xl/charts/chart1.xml", "Dados!$G$2:$G${last}"),
+        ("xl/drawings/drawing1.xml", "<xdr:row>{last+2}</xdr:row>"),
+    ),
+)
 def chart_below(book: Any, page: Any, count: int) -> None:
     chart = book.add_chart({"type": "line"})
     chart.add_series(
@@ -258,11 +280,20 @@ def names(book: Any, page: Any, count: int) -> None:
 
 
 SHAPES["names"] = Shape(
-    SHAPES["names"].write, frozenset({DATA, BOOK}), results=SHAPES["names"].results
+    SHAPES["names"].write,
+    frozenset({DATA, BOOK}),
+    results=SHAPES["names"].results,
+    follows=((BOOK, "Dados!$G$2:$G${last}"), (BOOK, "'Dados'!$A$1:$H${last}")),
 )
 
 
-@shape()
+@shape(
+    follows=(
+        ("xl/worksheets/sheet1.xml", 'sqref="G2:G{last}"'),
+        ("xl/worksheets/sheet1.xml", 'sqref="A2:H{last}"'),
+        ("xl/worksheets/sheet1.xml", "$G2=MAX($G$2:$G${last})"),
+    )
+)
 def conditional_formats(book: Any, page: Any, count: int) -> None:
     red = PatternFill(start_color="FFFFC7CE", end_color="FFFFC7CE", fill_type="solid")
     page.conditional_formatting.add(
@@ -276,14 +307,25 @@ def conditional_formats(book: Any, page: Any, count: int) -> None:
     )
 
 
-@shape()
+@shape(
+    follows=(
+        ("xl/worksheets/sheet1.xml", 'sqref="D2:D{last}"'),
+        ("xl/worksheets/sheet1.xml", "$D$2:$D${last}"),
+    )
+)
 def data_validation(book: Any, page: Any, count: int) -> None:
     choice = DataValidation(type="list", formula1=f"$D$2:$D${count + 1}")
     choice.add(f"D2:D{count + 1}")
     page.add_data_validation(choice)
 
 
-@shape(by="xlsxwriter")
+@shape(
+    by="xlsxwriter",
+    follows=(
+        ("xl/worksheets/sheet1.xml", "Dados!G2:G{last}"),
+        ("xl/worksheets/sheet1.xml", "G2:G{last}</xm:sqref>"),
+    ),
+)
 def data_bars_and_sparklines(book: Any, page: Any, count: int) -> None:
     page.conditional_format(1, 6, count, 6, {"type": "data_bar", "data_bar_2010": True})
     page.add_sparkline("K1", {"range": f"Dados!G2:G{count + 1}"})
@@ -378,17 +420,40 @@ def _declare(parts: dict[str, bytes], part: str, content_type: str) -> None:
 CACHE = "xl/pivotCache/pivotCacheDefinition1.xml"
 
 
-@shape(CACHE, then=_pivot('ref="A1:H{last}" sheet="Dados"'))
+@shape(
+    CACHE,
+    then=_pivot('ref="A1:H{last}" sheet="Dados"'),
+    follows=(
+        ("xl/pivotCache/pivotCacheDefinition1.xml", 'ref="A1:H{last}"'),
+        ("xl/pivotCache/pivotCacheDefinition1.xml", 'refreshOnLoad="1"'),
+    ),
+)
 def pivot_of_range(book: Any, page: Any, count: int) -> None:
     pass
 
 
-@shape(CACHE, "xl/tables/table1.xml", by="xlsxwriter", then=_pivot('name="Titulos"'))
+@shape(
+    CACHE,
+    "xl/tables/table1.xml",
+    by="xlsxwriter",
+    then=_pivot('name="Titulos"'),
+    follows=(
+        ("xl/pivotCache/pivotCacheDefinition1.xml", 'refreshOnLoad="1"'),
+        ("xl/tables/table1.xml", 'ref="A1:H{last}"'),
+    ),
+)
 def pivot_of_table(book: Any, page: Any, count: int) -> None:
     page.add_table(0, 0, count, 7, {"name": "Titulos", "columns": [{"header": h} for h in HEADERS]})
 
 
-@shape(CACHE, then=_pivot('name="base"'))
+@shape(
+    CACHE,
+    then=_pivot('name="base"'),
+    follows=(
+        ("xl/pivotCache/pivotCacheDefinition1.xml", 'refreshOnLoad="1"'),
+        ("xl/workbook.xml", "Dados!$A$1:$H${last}"),
+    ),
+)
 def pivot_of_name(book: Any, page: Any, count: int) -> None:
     book.defined_names["base"] = DefinedName("base", attr_text=f"Dados!$A$1:$H${count + 1}")
 
@@ -413,7 +478,12 @@ def _slicer(parts: dict[str, bytes], _count: int) -> None:
         _declare(parts, f"/xl/{name}.xml", f"application/vnd.ms-excel.{kind}+xml")
 
 
-@shape("xl/tables/table1.xml", by="xlsxwriter", then=_slicer)
+@shape(
+    "xl/tables/table1.xml",
+    by="xlsxwriter",
+    then=_slicer,
+    follows=(("xl/tables/table1.xml", 'autoFilter ref="A1:H{last}"'),),
+)
 def slicer(book: Any, page: Any, count: int) -> None:
     page.add_table(0, 0, count, 7, {"name": "Titulos", "columns": [{"header": h} for h in HEADERS]})
 
@@ -447,7 +517,15 @@ def _external(parts: dict[str, bytes], _count: int) -> None:
     )
 
 
-@shape("xl/worksheets/sheet2.xml", then=_external, results=SUMS)
+@shape(
+    "xl/worksheets/sheet2.xml",
+    then=_external,
+    results=SUMS,
+    follows=(
+        ("xl/worksheets/sheet2.xml", "[1]Dados!$G$2:$G$7"),
+        ("xl/workbook.xml", "Dados!$A$2:$A${last}"),
+    ),
+)
 def external_links(book: Any, page: Any, count: int) -> None:
     _sums(book["Resumo"], count)
     book.defined_names["nosso"] = DefinedName("nosso", attr_text=f"Dados!$A$2:$A${count + 1}")
@@ -482,7 +560,14 @@ def notes_links_pictures(book: Any, page: Any, count: int) -> None:
     page["K3"] = f"=SUM(G2:G{count + 1})"
 
 
-@shape("xl/worksheets/sheet2.xml", results=SUMS)
+@shape(
+    "xl/worksheets/sheet2.xml",
+    results=SUMS,
+    follows=(
+        ("xl/worksheets/sheet1.xml", 'autoFilter ref="A1:H{last}"'),
+        ("xl/workbook.xml", "$A$1:$H${last}"),
+    ),
+)
 def filter_and_view(book: Any, page: Any, count: int) -> None:
     _sums(book["Resumo"], count)
     page.auto_filter.ref = f"A1:H{count + 1}"
@@ -537,7 +622,12 @@ def prefixed_elements(book: Any, page: Any, count: int) -> None:
     _sums(book["Resumo"], count)
 
 
-@shape("xl/tables/table1.xml", "xl/tables/table2.xml", by="xlsxwriter")
+@shape(
+    "xl/tables/table1.xml",
+    "xl/tables/table2.xml",
+    by="xlsxwriter",
+    follows=(("xl/tables/table2.xml", ' ref="A{last+3}:B{last+4}"'),),
+)
 def tables_one_below_the_other(book: Any, page: Any, count: int) -> None:
     page.add_table(0, 0, count, 7, {"name": "Titulos", "columns": [{"header": h} for h in HEADERS]})
     page.write_row(count + 3, 0, ["Meta", "Valor"])

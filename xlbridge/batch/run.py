@@ -42,6 +42,7 @@ from xlbridge.batch.status import (
     StepOverview,
     blocked_steps,
     export_files,
+    export_request,
     overview,
     prepared_export,
     step_overview,
@@ -53,6 +54,7 @@ from xlbridge.batch.workbook_checks import (
     main_result,
     validation_request,
 )
+from xlbridge.client import Client
 from xlbridge.errors import (
     ApiError,
     AuthenticationFailed,
@@ -64,7 +66,7 @@ from xlbridge.errors import (
 )
 from xlbridge.export import ExportResult, PreparedExport
 from xlbridge.files import file_lock, report_local_failures, report_write_errors
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.parallel import Executor, ExportTask, export_all, validate_files
 from xlbridge.settings import CsvForm
 from xlbridge.upload import known_numbers
@@ -273,6 +275,7 @@ class BatchRun:
                 (step, unit.sha256)
                 for unit in state.units
                 if unit.status not in _FINISHED and (step.name, unit.name) not in self._failed
+                if step.into is None
             ]
         if not ready:
             return
@@ -340,7 +343,11 @@ class BatchRun:
         elif isinstance(step, ExportStep):
             self.worked = True
             client = self._batch.environments.client(step.profile)
-            result = _prepare_export(self._batch, step).run(client)
+            result = (
+                _refresh(self._batch, step, client)
+                if step.into is not None
+                else _prepare_export(self._batch, step).run(client)
+            )
             _record_export(self._batch, step, unit.sha256, result)
         elif step.sending is not None and (unit.jobs or unit.status is UnitStatus.NEW):
             self.worked = True
@@ -451,11 +458,43 @@ def _prepare_export(batch: Batch, step: ExportStep) -> PreparedExport:
             path.parent.mkdir(parents=True, exist_ok=True)
     if not batch.last_export(step):
         prepared.require_replaceable()
+    return _with_known_ids(batch, step, prepared)
+
+
+def _with_known_ids(batch: Batch, step: ExportStep, prepared: PreparedExport) -> PreparedExport:
     if not prepared.accepts_known_ids:
         return prepared
     client = batch.environments.client(step.profile)
     settings = batch.environments.context(step.profile).settings
     return prepared.with_known_ids(known_numbers(settings, prepared.listing.name, client))
+
+
+def _refresh(batch: Batch, step: ExportStep, client: Client) -> ExportResult:
+    """Replace the rows of a listing in a workbook of the analyst's.
+
+    Raises ``UsageError`` if something in it cannot be kept, unless the plan accepts that.
+    """
+    # Batches without exports start faster without the modules that write workbooks.
+    from xlbridge.export import open_refresh
+
+    context = batch.environments.context(step.profile)
+    path = batch.plan.folder / step.output
+    with open_refresh(path, context.settings.limits) as book:
+        prepared = export_request(step).prepare_refresh(book, step.sheet, lambda: context.catalogue)
+        result = _with_known_ids(batch, step, prepared).run(client)
+        if not result.is_whole:
+            book.note_incomplete(result.listing)
+        if book.losses and not step.accept_losses:
+            raise UsageError(joined(book.losses), _HOW_TO_ACCEPT)
+        book.save()
+    return result
+
+
+_HOW_TO_ACCEPT = Text(
+    pt="Nada foi gravado. Mude a pasta de trabalho, ou aceite com accept_losses: true na etapa.",
+    en="Nothing was written. Change the workbook, or accept it with accept_losses: true in the "
+    "step.",
+)
 
 
 def _record_export(batch: Batch, step: ExportStep, fingerprint: str, result: ExportResult) -> None:

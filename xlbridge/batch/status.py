@@ -36,7 +36,7 @@ from xlbridge.resources import Mode
 from xlbridge.upload import Job
 
 if TYPE_CHECKING:
-    from xlbridge.export import PreparedExport
+    from xlbridge.export import ExportRequest, PreparedExport
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +279,7 @@ def _output_overview(
     if isinstance(step, ExportStep):
         filters = {name.value: str(value) for name, value in step.filters.values.items()}
         content = [step.listing, step.output, filters, step.flat, step.as_template, step.headers]
+        content += [step.into, step.sheet] if step.into else []
     else:
         listings = [
             [
@@ -301,7 +302,10 @@ def _output_overview(
         edited = [
             file
             for file, sha256 in export.files.items()
-            if (folder / file).exists() and file_digest(folder / file) != sha256
+            # The analyst goes on with a workbook of her own.
+            if step.into is None
+            and (folder / file).exists()
+            and file_digest(folder / file) != sha256
         ]
         if edited:
             problem = _EDITED_SINCE.format(files=", ".join(edited))
@@ -348,11 +352,21 @@ _RECORD_MISSING = Text(
 
 
 def prepared_export(batch: Batch, step: ExportStep) -> "PreparedExport":
-    """Return the export of a step with checked options."""
-    # Batches without exports start faster without the modules that write workbooks.
-    from xlbridge.export import ExportRequest, OutputFile
+    """Return the export of a step to a file with checked options."""
+    from xlbridge.export import OutputFile
 
-    request = ExportRequest(
+    return export_request(step).prepare(
+        OutputFile(batch.plan.folder / step.output, headers=step.headers),
+        lambda: batch.environments.context(step.profile).catalogue,
+    )
+
+
+def export_request(step: ExportStep) -> "ExportRequest":
+    """Return the request of a step."""
+    # Batches without exports start faster without the modules that write workbooks.
+    from xlbridge.export import ExportRequest
+
+    return ExportRequest(
         listing=step.listing,
         filters=step.filters,
         flat=step.flat,
@@ -360,15 +374,13 @@ def prepared_export(batch: Batch, step: ExportStep) -> "PreparedExport":
         settled=step.settled,
         known_ids=(),
     )
-    return request.prepare(
-        OutputFile(batch.plan.folder / step.output, headers=step.headers),
-        lambda: batch.environments.context(step.profile).catalogue,
-    )
 
 
 def export_files(batch: Batch, step: ExportStep) -> list[Path]:
     """Return the files that an export writes."""
     manifest = [] if step.manifest is None else [batch.plan.folder / step.manifest]
+    if step.into is not None:
+        return [batch.plan.folder / step.into, *manifest]
     return [*prepared_export(batch, step).files, *manifest]
 
 

@@ -412,8 +412,8 @@ _TWICE = Text(
     pt="{table} serve para {first} e {second}.", en="{table} fits both {first} and {second}."
 )
 _NO_SHEET = Text(
-    pt="{file} não tem a planilha nem a tabela {name!r}.",
-    en="{file} has neither a sheet nor a table {name!r}.",
+    pt="{file} não tem planilha nem tabela {name!r} com títulos.",
+    en="{file} has no sheet or table {name!r} with titles.",
 )
 _THERE_ARE = Text(pt="Há: {names}.", en="There are: {names}.")
 _NO_TABLE = Text(

@@ -147,9 +147,13 @@ class _PlanReader:
             exported = {plan.key(one.output) for one in plan.steps if isinstance(one, ExportStep)}
             books = [one for one in plan.steps if isinstance(one, WorkbookStep)]
             used = {plan.key(pattern) for one in books for pattern in one.patterns} - exported
+            refreshed: set[str] = set()
             for key_path, path in plan.outputs():
-                if plan.key(path) in used:
+                if plan.key(path) in used - refreshed:
                     self._add(key_path, _IN_USE.format(path=path.name))
+                elif key_path[-1] == "into":
+                    # Several listings may go into one workbook.
+                    refreshed.add(plan.key(path))
                 used.add(plan.key(path))
         if self.mistakes:
             raise _plan_error(self._path, self.mistakes)
@@ -257,6 +261,13 @@ class _PlanReader:
         from xlbridge.export import ExportRequest, OutputFile
 
         step = read_as(ExportStep, body)
+        if (step.output_file is None) == (step.into is None):
+            self._add(key_path, _ONE_TARGET)
+            return step
+        for key in _ONLY_INTO if step.into is None else _ONLY_OUTPUT:
+            if body.get(key):
+                other = "into" if step.into is None else "output"
+                self._add((*key_path, key), _NEEDS_OTHER.format(key=other))
         step = replace(
             step,
             listing=find_listing(step.listing).name,
@@ -270,7 +281,8 @@ class _PlanReader:
             settled=step.settled,
         )
         request.prepare(
-            OutputFile(Path(step.output), headers=step.headers), lambda: self._catalogue
+            OutputFile(Path(step.output_file or "into.xlsx"), headers=step.headers),
+            lambda: self._catalogue,
         )
         return step
 
@@ -348,7 +360,10 @@ def _file_dependencies(steps: Mapping[str, Mapping[str, Any]], name: str) -> lis
         for other, content in steps.items()
         if other != name
         and (
-            ("export" in content and _paths(content["output"]) <= inputs)
+            (
+                "export" in content
+                and _paths(content.get("output", content.get("into", ()))) <= inputs
+            )
             or other == body.get("records_of")
             or any(
                 fnmatch(file, pattern) or fnmatch(pattern, file)
@@ -380,6 +395,9 @@ _IN_USE = Text(
     pt="{path} já é lido ou gravado pelo plano; escolha outro nome.",
     en="the plan already reads or writes {path}; choose another name.",
 )
+_ONLY_INTO, _ONLY_OUTPUT = ("sheet", "accept_losses"), ("as_template", "settled", "headers")
+_ONE_TARGET = Text(pt="escreva output ou into, só um dos dois.", en="write either output or into.")
+_NEEDS_OTHER = Text(pt="só vale com {key}.", en="is for {key} only.")
 _ONE_SOURCE = Text(
     pt="escreva records_of ou file, só um dos dois.", en="write either records_of or file."
 )

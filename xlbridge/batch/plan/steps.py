@@ -138,12 +138,21 @@ class ExportStep(
     Step,
     frozen=True,
     kw_only=True,
-    rename={"listing": "export", "written_filters": "filters", "filters": "parsed filters"},
+    rename={
+        "listing": "export",
+        "output_file": "output",
+        "written_filters": "filters",
+        "filters": "parsed filters",
+    },
 ):
-    """A listing that is exported to ``output``, relative to the plan's folder.
+    """A listing that is exported to ``output``, or into an analyst's workbook, relative to the
+    plan's folder.
 
     listing: The listing.
-    output: The file to write; its extension selects the format.
+    output_file: The file to write; its extension selects the format.
+    into: Instead of output: a workbook whose rows are replaced; the rest of it stays.
+    sheet: With into: its sheet or table (default: the one with the listing's titles).
+    accept_losses: With into: writes even if something in the workbook cannot be kept.
     flat: One sheet only: each row of this list joined to its record.
     as_template: Uses the layout of this resource's import sheet.
     settled: Settled titles may be written into an import sheet.
@@ -152,7 +161,10 @@ class ExportStep(
     """
 
     listing: ListingName
-    output: Name
+    output_file: Name | None = None
+    into: Name | None = None
+    sheet: Name | None = None
+    accept_losses: bool = False
     written_filters: WrittenFilters = {}
     flat: Name | None = None
     as_template: Name | None = None
@@ -160,6 +172,11 @@ class ExportStep(
     headers: Headers | None = None
     manifest: Name | None = None
     filters: Annotated[Filters, NOT_IN_FILES] = Filters()
+
+    @property
+    def output(self) -> str:
+        """The file that is written, or whose rows are replaced."""
+        return self.output_file or self.into or ""
 
 
 class ComparedListing(
@@ -289,7 +306,8 @@ class BatchPlan:
         """Yield the files that the batch writes, each with its key in the plan."""
         for step in self.steps:
             if isinstance(step, ExportStep | CompareStep):
-                yield ("steps", step.name, "output"), self.file(step.output)
+                key = "into" if isinstance(step, ExportStep) and step.into else "output"
+                yield ("steps", step.name, key), self.file(step.output)
             if isinstance(step, ExportStep) and step.manifest is not None:
                 yield ("steps", step.name, "manifest"), self.file(step.manifest)
         for ending in (".xlsx", ".html", "-findings.html"):

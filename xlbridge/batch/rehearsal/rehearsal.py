@@ -207,6 +207,11 @@ def copy_month(plan: BatchPlan, folder: Path) -> tuple[Path, int]:
         for step in plan.steps
         if isinstance(step, ProcessStep) and step.file is not None
     }
+    inputs |= {
+        plan.existing_file(step.into)
+        for step in plan.steps
+        if isinstance(step, ExportStep) and step.into is not None
+    }
     outputs = (path for _, path in plan.outputs())
     files = (*workbooks, *inputs, *outputs)
     root = Path(os.path.commonpath([plan.folder, *(path.parent for path in files)]))
