@@ -17,6 +17,9 @@ from refreshed_books import HEADERS, SHAPES, titles_of, values
 
 from xlbridge.cli.main import main
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*extension is not supported")
+"""openpyxl does not know data bars and sparklines."""
+
 RECEIVABLES, PAYABLES = "/v2/financeiro/contasreceber", "/v2/financeiro/contaspagar"
 
 
@@ -65,7 +68,6 @@ def filled_in(text: str, last: int) -> str:
     return re.sub(r"\{last(?:\+(\d))?\}", lambda found: str(last + int(found[1] or 0)), text)
 
 
-@pytest.mark.filterwarnings("ignore:.*extension is not supported")
 @pytest.mark.parametrize("count", [9, 3, 1, 6])
 @pytest.mark.parametrize("name", SHAPES)
 def test_only_the_rows_and_what_refers_to_them_change(
