@@ -42,7 +42,7 @@ from xlbridge.workbook.edit import (
     find_tables,
     with_data,
 )
-from xlbridge.workbook.read import LOCK_FILE_PREFIXES, require_open_xml
+from xlbridge.workbook.read import LOCK_FILE_PREFIXES
 
 _FEW_COLUMNS = 2
 _SHOWN = 10
@@ -240,8 +240,7 @@ def open_refresh(path: Path, limits: WorkbookLimits) -> Iterator[WorkbookRefresh
     it is not an .xlsx or .xlsm that can be read safely.
     """
     require_closed(path)
-    require_open_xml(path, limits)
-    with edit_package(path) as package:
+    with edit_package(path, limits) as package:
         yield WorkbookRefresh(path, package)
 
 

@@ -18,9 +18,10 @@ from xml.sax.saxutils import escape, unescape
 from lxml import etree
 
 from xlbridge.files import replace_atomically
+from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellRange, cell_position, column_index
 from xlbridge.workbook.edit import xml_elements as xml
-from xlbridge.workbook.read.archive import XML_ENDINGS, in_utf8
+from xlbridge.workbook.read.archive import XML_ENDINGS, in_utf8, require_open_xml
 from xlbridge.workbook.read.cells import TRUE
 from xlbridge.workbook.read.package import related_part
 from xlbridge.workbook.read.refusals import not_editable
@@ -36,11 +37,14 @@ _PARSE_ERRORS = (zipfile.BadZipFile, zlib.error, etree.LxmlError, LookupError, V
 
 
 @contextmanager
-def edit_package(path: Path) -> Iterator["EditablePackage"]:
-    """Open an .xlsx file for a changed copy.
+def edit_package(path: Path, limits: WorkbookLimits | None = None) -> Iterator["EditablePackage"]:
+    """Open an .xlsx file for a changed copy; with ``limits`` one that was not read before, or an
+    .xlsm.
 
     Raises ``WorkbookRefused`` if the parts to change cannot be parsed.
     """
+    if limits is not None:
+        require_open_xml(path, limits)
     try:
         with zipfile.ZipFile(path) as source:
             yield EditablePackage(source)

@@ -1,7 +1,6 @@
 from .archive import (
     LOCK_FILE_PREFIXES as LOCK_FILE_PREFIXES,
     file_content as file_content,
-    require_open_xml as require_open_xml,
     require_xlsx as require_xlsx,
 )
 from .cells import (
