@@ -480,7 +480,9 @@ def _refresh(batch: Batch, step: ExportStep, client: Client) -> ExportResult:
     context = batch.environments.context(step.profile)
     path = batch.plan.folder / step.output
     with open_refresh(path, context.settings.limits) as book:
-        prepared = export_request(step).prepare_refresh(book, step.sheet, lambda: context.catalogue)
+        prepared = export_request(step).prepare_into(
+            path, partial(book.opener, wanted=step.sheet), lambda: context.catalogue
+        )
         result = _with_known_ids(batch, step, prepared).run(client)
         if not result.is_whole:
             book.note_incomplete(result.listing)

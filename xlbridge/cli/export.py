@@ -462,10 +462,9 @@ def _refresh(
     catalogue = partial(load_catalogue, settings.schemas)
     arguments = [ExportArguments(listing=name, **{**options, "output": into}) for name in names]
     with open_refresh(into, settings.limits) as book:
+        opener = partial(book.opener, wanted=wanted)
         exports = [
-            _prepare(
-                one, settings, lambda request: request.prepare_refresh(book, wanted, catalogue)
-            )
+            _prepare(one, settings, lambda request: request.prepare_into(into, opener, catalogue))
             for one in arguments
         ]
         results = []

@@ -32,9 +32,8 @@ from xlbridge.export.layout import Layout, resource_of, sum_left_out
 from xlbridge.export.listing_model import Listing
 from xlbridge.export.part_reader import LineSpec
 from xlbridge.export.part_store import Part, PartStore, ResumeStore, temporary_folder
-from xlbridge.export.refresh import WorkbookRefresh
 from xlbridge.export.result import SHOWN_KEYS, ExportResult
-from xlbridge.export.sheets import total_tables
+from xlbridge.export.sheets import Sheet, total_tables
 from xlbridge.files import make_private_folder, replace_atomically, require_new
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
@@ -46,6 +45,9 @@ if TYPE_CHECKING:
 
 LoadCatalogue = Callable[[], Catalogue]
 """Loads the resources, which only an export in the layout of an import sheet needs."""
+
+OpenerOfSheets = Callable[[Listing, Sequence[Sheet]], OpenOutput]
+"""Returns what opens a file that exists for the sheets of a listing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,23 +91,23 @@ class ExportRequest:
             ),
         )
 
-    def prepare_refresh(
-        self, book: WorkbookRefresh, wanted: str | None, load_catalogue: LoadCatalogue
+    def prepare_into(
+        self, path: Path, opener: OpenerOfSheets, load_catalogue: LoadCatalogue
     ) -> "PreparedExport":
-        """Check the request before the first call; its rows replace those of a table of a workbook.
+        """Check the request before the first call; its rows go into the file that exists at
+        ``path``, which ``opener`` opens for the sheets of a listing.
 
-        ``wanted`` is the name of the sheet or table, None to find it by its header. Raises
-        ``UsageError`` as ``prepare`` does, or if the rows cannot be replaced.
+        Raises ``UsageError`` as ``prepare`` does, and what ``opener`` raises.
         """
         layout = _checked_layout(self, load_catalogue)
         return PreparedExport(
             request=self,
-            output=OutputFile(book.path),
+            output=OutputFile(path),
             filters=self.filters,
             layout=layout,
-            format="refresh",
-            files=[book.path],
-            open_output=book.opener(layout.listing, layout.sheets, wanted),
+            format="into",
+            files=[path],
+            open_output=opener(layout.listing, layout.sheets),
         )
 
 

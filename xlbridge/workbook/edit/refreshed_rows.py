@@ -315,7 +315,8 @@ def _comparable(text: str) -> str:
 
 
 _TOO_MANY = Text(
-    pt="{table}: {n} linhas não cabem na planilha.", en="{table}: {n} rows do not fit the sheet."
+    pt="{table}: {n} {n:linha não cabe|linhas não cabem} na planilha.",
+    en="{table}: {n} {n:row does|rows do} not fit the sheet.",
 )
 _CUT = Text(
     pt="{table}: {range} começa ao lado da tabela e termina abaixo dela; as linhas novas a "
