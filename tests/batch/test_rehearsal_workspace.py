@@ -85,6 +85,18 @@ def test_a_plan_with_absolute_paths_is_refused(
         copy_month(read(month, catalogue), tmp_path / "copy")
 
 
+def test_workbooks_to_refresh_are_copied(
+    month: Month, tmp_path: Path, catalogue: Catalogue
+) -> None:
+    book = month.folder / "books" / "flow.xlsx"
+    shutil.copy(month.folder / "books" / "payables.xlsx", book)
+    step = "  refresh: {export: clientes, into: ../books/flow.xlsx}\n"
+    month.plan.write_text(month.plan.read_text("utf-8") + step, "utf-8")
+    copy_month(read(month, catalogue), tmp_path / "copy")
+    copies = Month(tmp_path / "copy", tmp_path).files()
+    assert copies["books/flow.xlsx"][0] == book.read_bytes()
+
+
 def test_mappings_and_lists_of_records_are_copied_with_the_workbooks(
     month: Month, tmp_path: Path, catalogue: Catalogue
 ) -> None:

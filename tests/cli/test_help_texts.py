@@ -176,9 +176,9 @@ def test_nothing_is_reported_twice(
 
 
 def test_the_environment_chooses_too(xlbridge: Xlbridge) -> None:
-    done = xlbridge("export", "estoque", XLBRIDGE_LANG="pt-BR")
+    done = xlbridge("resolve", "1", "--as", "applied", XLBRIDGE_LANG="pt-BR")
     assert done.returncode == 2
-    assert "Erro: Falta a opção '-o' / '--output'." in done.stderr
+    assert "Erro: Falta a opção '--reason'." in done.stderr
     helped = xlbridge("validate", "--help", XLBRIDGE_LANG="pt-BR").stdout
     assert helped.startswith("Uso: xlbridge validate [OPÇÕES]")
     assert "\nOpções:\n" in helped

@@ -423,6 +423,34 @@ def test_a_failure_leaves_the_workbook_and_its_permissions(
     assert [one.name for one in tmp_path.iterdir()] == ["book.xlsx"]
 
 
+def test_rows_that_a_filter_hides_are_shown(
+    tmp_path: Path, refresh: Exporter, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "book.xlsx"
+    book, page = written(path)
+    page.auto_filter.ref = "A1:H7"
+    page.auto_filter.add_filter_column(3, ["1"])
+    for row in (3, 4):
+        page.row_dimensions[row].hidden = True
+    page.row_dimensions[9].hidden = True
+    book.save(path)
+    refresh.records = titles_of(6, first=2)
+    assert refresh(path) == 0
+    assert "all rows are shown until it is applied again" in capsys.readouterr().err
+    page = openpyxl.load_workbook(path)["Dados"]
+    assert [row for row in range(1, 11) if page.row_dimensions[row].hidden] == [9]
+    assert page.auto_filter.filterColumn[0].colId == 3
+
+
+def test_a_table_is_found_by_its_name(tmp_path: Path, refresh: Exporter) -> None:
+    path = tmp_path / "book.xlsx"
+    SHAPES["tables_one_below_the_other"].write(path, 6)
+    refresh.records = titles_of(2)
+    assert refresh(path, "--sheet", "titulos") == 0
+    assert [row[:7] for row in shown_rows(path, "Dados", 2)] == expected_rows(refresh.records)
+    assert refresh(path, "--sheet", "Metas") == 2
+
+
 def test_plain_text_and_styles_of_the_first_row(tmp_path: Path, refresh: Exporter) -> None:
     path = tmp_path / "book.xlsx"
     headers = (*HEADERS[:2], "Histórico", *HEADERS[3:])
@@ -438,6 +466,22 @@ def test_plain_text_and_styles_of_the_first_row(tmp_path: Path, refresh: Exporte
     assert [page.cell(row, 7).number_format for row in range(2, 10)] == ["0.000"] * 8
     assert page["F9"].is_date
     assert (page["C9"].value, page["C9"].data_type) == ("=Título 8 & cia", "s")
+
+
+def test_an_export_is_refreshed_with_its_lists(tmp_path: Path, refresh: Exporter) -> None:
+    path = tmp_path / "titles.xlsx"
+    shares = [{"codigoDaFilialDoRateio": 1, "valor": 1.5}, {"codigoDaFilialDoRateio": 2}]
+    refresh.records = [{**record, "rateio": shares} for record in titles_of(5)]
+    del refresh.records[0]["valorDoLancamento"]
+    assert main(["export", "contasreceber", "-o", str(path)]) == 0
+    refresh.records = [*refresh.records[1:3], *titles_of(4, first=6)]
+    assert refresh(path) == 0
+    book = openpyxl.load_workbook(path)
+    places = {page.title: next(iter(page.tables.values())).ref for page in book.worksheets[1:]}
+    assert places == {"contasreceber": "A1:S7", "rateio": "A1:J5"}
+    numbers = [cell.value for cell in book["contasreceber"]["C"][1:]]
+    assert numbers == [102, 103, 106, 107, 108, 109]
+    assert {cell.number_format for cell in book["contasreceber"]["L"][1:]} == {"#,##0.00"}
 
 
 def _plan(folder: Path, **steps: Mapping[str, Any]) -> Path:

@@ -6,6 +6,7 @@ stays as it is.
 """
 
 import json
+import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -44,6 +45,8 @@ from xlbridge.workbook.edit import (
     with_data,
 )
 from xlbridge.workbook.read import LOCK_FILE_PREFIXES
+
+_LOGGER = logging.getLogger(__name__)
 
 _FEW_COLUMNS = 2
 _SHOWN = 10
@@ -163,6 +166,8 @@ class WorkbookRefresh:
         Raises ``UsageError`` if a program has it open, or it cannot be written.
         """
         require_closed(self.path)
+        for text in (*self.steps, *self.remarks, *self.losses):
+            _LOGGER.info("%s", text)
         if not self._package.is_changed:
             return False
         with report_write_errors(self.path):

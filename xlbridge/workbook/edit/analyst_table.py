@@ -78,7 +78,7 @@ class AnalystTable:
 
     def style(self, column: int, *, is_date: bool) -> str:
         """Return the id of the style of a column's cells; that of dates shows them."""
-        first = self._old.get(self.found.first, {}).get(column)
+        first = next((row[column] for row in self._old.values() if column in row), None)
         style = "0" if first is None else first.style
         if first is None:
             inherited = (s for low, high, s in self._column_styles if low <= column <= high)
