@@ -163,6 +163,23 @@ def test_a_lost_start_is_repeated_only_after_the_settle_time(
     assert count_titles(client, customer) == 1
 
 
+def test_a_start_that_is_declined_to_the_end_is_in_doubt(
+    context: UploadContext, client: Client, proxy: LossyProxy, customer: int, tmp_path: Path
+) -> None:
+    """A declined request may still arrive, long after its file was seen as pending."""
+    proxy.decide = lambda _method, path: "unavailable" if "processar-arquivo" in path else "pass"
+    job = Uploads(context, client).run(
+        receivables_job(context, client, tmp_path, customer), PATIENT
+    )
+    assert (job.state, count_titles(client, customer)) == (State.IN_DOUBT, 0)
+    starts = sum("processar-arquivo" in path for _, path in proxy.seen)
+    assert [event.state for event in job.events].count(State.STARTING) == starts > 1
+    proxy.decide = lambda _method, _path: "pass"
+    assert Uploads(context, client).run(job, PATIENT).state is State.IN_DOUBT
+    assert Uploads(context, client).run(job, AT_ONCE).state is State.DONE
+    assert count_titles(client, customer) == 1
+
+
 @pytest.mark.parametrize("sent", [True, False])
 def test_a_late_start_does_not_overwrite_records_written_meanwhile(
     context: UploadContext,
