@@ -36,14 +36,8 @@ from xlbridge.report_forms import Report, list_first
 from xlbridge.resources import Kind, normalize_header
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook import MAX_TEXT_LENGTH, cell_address
-from xlbridge.workbook.edit import (
-    EditablePackage,
-    FoundTable,
-    RefreshedTable,
-    edit_package,
-    find_tables,
-    with_data,
-)
+from xlbridge.workbook.edit import EditablePackage, edit_package
+from xlbridge.workbook.edit.refresh import FoundTable, RefreshedTable, find_tables, with_data
 from xlbridge.workbook.read import LOCK_FILE_PREFIXES
 
 _LOGGER = logging.getLogger(__name__)

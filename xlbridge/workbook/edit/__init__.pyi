@@ -5,11 +5,6 @@ from .editable_package import (
     edit_package as edit_package,
     with_headers as with_headers,
 )
-from .found_tables import (
-    FoundTable as FoundTable,
-    find_tables as find_tables,
-    with_data as with_data,
-)
 from .marked_copies import (
     MAX_SHOWN as MAX_SHOWN,
     AnnotatedSheet as AnnotatedSheet,
@@ -20,4 +15,3 @@ from .marked_copies import (
 )
 from .ods_cells import OdsWorkbook as OdsWorkbook
 from .placed_rows import place_rows as place_rows
-from .refreshed_rows import RefreshedTable as RefreshedTable

@@ -10,8 +10,8 @@ from html import unescape
 from xml.sax.saxutils import escape
 
 from xlbridge.workbook.edit.editable_package import EditablePackage, SheetList
-from xlbridge.workbook.edit.found_tables import FoundTable
-from xlbridge.workbook.edit.references import (
+from xlbridge.workbook.edit.refresh.found_tables import FoundTable
+from xlbridge.workbook.edit.refresh.references import (
     Reference,
     RowChange,
     moved_ranges,
@@ -19,7 +19,7 @@ from xlbridge.workbook.edit.references import (
     range_text,
     replace_references,
 )
-from xlbridge.workbook.edit.stale_results import forget_stale_results
+from xlbridge.workbook.edit.refresh.stale_results import forget_stale_results
 from xlbridge.workbook.edit.xml_elements import without_comments
 
 _FORMULA = re.compile(

@@ -10,7 +10,7 @@ from functools import partial
 from html import unescape
 
 from xlbridge.workbook.edit.editable_package import EditablePackage
-from xlbridge.workbook.edit.references import Reference, replace_references
+from xlbridge.workbook.edit.refresh.references import Reference, replace_references
 
 _CELL = re.compile(
     rb"(?P<start><(?:[\w.-]+:)?c\b[^>]*>)\s*"
