@@ -250,3 +250,25 @@ def test_the_test_of_a_login_says_what_it_does(page: Page, ui: RunningPage) -> N
         expect(tab.locator("#profile-status")).to_have_text("Testing the login…")
         held.release()
     expect(tab.locator("#profile-status")).to_contain_text("the credentials are accepted")
+
+
+@pytest.mark.parametrize("way", ["key", "button"])
+def test_what_is_typed_before_the_next_error_is_found_reaches_its_cell(
+    page: Page, ui: RunningPage, tmp_path: Path, way: str
+) -> None:
+    path = write_clients(tmp_path / "clientes.xlsx", "LATE", ("Bar", "Loja", None))
+    tab = begin(page, ui, path)
+    tab.locator("#to-mend").click()
+    tab.locator("#view").select_option("all")
+    tab.locator('[data-cell="A2"]').click()
+    with holding(tab, "next-error", "*") as held:
+        if way == "key":
+            tab.keyboard.press("F8")
+        else:
+            tab.get_by_test_id("next-error").click()
+        tab.keyboard.type("Padaria")
+        tab.keyboard.press("Enter")
+        held.release()
+    expect(tab.locator('[data-cell="A4"]')).to_have_text("Padaria")
+    expect(tab.locator('[data-cell="A2"]')).to_have_text("Bar")
+    expect(tab.locator("#counts")).to_contain_text("errors: 0")

@@ -359,7 +359,10 @@ export function setUpCorrect(whenSent, whenChanged) {
   byId("grid").dataset.nothing = texts.empty_view;
   byId("view").addEventListener("change", () => changeView(byId("view").value));
   byId("part").addEventListener("change", () => showPart(byId("part").value));
-  byId("next-error").addEventListener("click", nextError);
+  byId("next-error").addEventListener("click", () => {
+    grid.input.focus({ preventScroll: true });
+    grid.keys.wait(nextError());
+  });
   byId("undo").addEventListener("click", () => step("undo"));
   byId("redo").addEventListener("click", () => step("redo"));
   byId("values-close").addEventListener("click", () => byId("values").close());

@@ -14,7 +14,7 @@ export class Keys {
     this.grid = grid;
     this.tabbed = null; // column where a run of Tab began, to which Enter returns
     this.isLeaving = false; // whether the next Tab leaves the grid
-    this.jumping = null; // promise of the move to the end of filled cells
+    this.jumping = null; // promise of a move to a cell that the server knows
   }
 
   handle(event) {
@@ -24,6 +24,11 @@ export class Keys {
     if (this.jumping && (isText || event.key in MOVES || event.key === "Enter")) {
       event.preventDefault();
       this.jumping.then(() => this.handle(event));
+      return;
+    }
+    if (isText && event.defaultPrevented) {
+      grid.type();
+      grid.input.value += event.key; // pressed during a jump
       return;
     }
     const typing = grid.isTyping;
@@ -69,9 +74,6 @@ export class Keys {
     } else if (event.key in MOVES) {
       event.preventDefault();
       this.go(event);
-    } else if (isText && event.defaultPrevented) {
-      grid.type();
-      grid.input.value += event.key; // pressed during a jump
     } else {
       this.shortcut(event);
     }
@@ -119,7 +121,12 @@ export class Keys {
       const end = row ? await grid.handlers.edge(row.row, column, down) : null;
       if (end !== null && !grid.isTyping) grid.move(end, column, extend);
     };
-    const own = (this.jumping ?? Promise.resolve()).then(run).finally(() => {
+    this.wait((this.jumping ?? Promise.resolve()).then(run));
+  }
+
+  // Keys wait until a move has ended, so that they reach the cell to which it goes.
+  wait(move) {
+    const own = move.finally(() => {
       if (this.jumping === own) this.jumping = null;
     });
     this.jumping = own;
@@ -131,7 +138,7 @@ export class Keys {
     const name = event.key.toLowerCase();
     if (name === "f8") {
       grid.commit();
-      grid.handlers.nextError();
+      this.wait(grid.handlers.nextError());
     } else if (isControl(event) && (name === "z" || name === "y")) {
       grid.handlers.step(name === "y" || event.shiftKey ? "redo" : "undo");
     } else if (isControl(event) && (name === "f" || name === "h")) {

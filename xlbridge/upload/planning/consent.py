@@ -182,7 +182,10 @@ def _reason_line(
             _DIFFERENCE.format(row=row_text(row.row), text=text)
             for text in row.difference_texts(columns, titled=titled)
         ]
-    action = _ACTION_NAMES[first.action].format(n=len(rows))
+    name = _ACTION_NAMES[first.action]
+    if place == "page" and first.action is RowAction.HELD:
+        name = Text(pt=name.pt, en="not sent, waiting for you")
+    action = name.format(n=len(rows))
     numbers = list_first([row_text(row.row) for row in rows[:most]], most, len(rows))
     sentence = _REASON.format(action=action, n=len(rows), rows=numbers, reason=reason or "–")
     return Line((action, numbers, reason), text=sentence, below=details)
