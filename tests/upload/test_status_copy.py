@@ -147,4 +147,4 @@ def test_the_page_of_an_upload_has_its_totals(
         assert "titulos.xlsx" in page
         return
     assert "<h1>Upload " in page
-    assert all(text in page for text in ("Receivables", "Status of the rows", "999999"))
+    assert all(text in page for text in ("Receivable entries", "Status of the rows", "999999"))
