@@ -7,7 +7,7 @@ import pytest
 from environment import Xlbridge, credentials
 from openpyxl import load_workbook
 from openpyxl.worksheet.worksheet import Worksheet
-from sheets import ERROR_FILL
+from sheets import ERROR_FILL, GOOD, write_rows
 from upload_parts import YES, MakeClients, existing_cnpj, new_cnpj, write_job
 
 from xlbridge.client import Client
@@ -128,3 +128,23 @@ def test_the_command_writes_the_status_copy_and_recreates_it(
     assert (tmp_path / "viva.xlsx").read_bytes() == first
     statuses = statuses_of(load_workbook(tmp_path / "viva.xlsx")["Clientes"])
     assert [status[0] for status in statuses.values()] == ["accepted", "accepted"]
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_the_page_of_an_upload_has_its_totals(
+    xlbridge: Xlbridge, sandbox: RunningSandbox, tmp_path: Path, wrong: bool
+) -> None:
+    row = GOOD["contasreceber"] | {"codigoDoCliente": 999_999}
+    rows = [[*row.values()], [*(row | {"numeroDoDocumento": "other"}).values()]]
+    if wrong:
+        rows[0][list(row).index("valorDoLancamento")] = "?"
+    write_rows(tmp_path / "titulos.xlsx", [*row], rows)
+    options = ("--yes", "--format", "html", "-o", "page.html")
+    done = xlbridge("upload", "titulos.xlsx", *options, **credentials(sandbox))
+    assert done.returncode == 1, done.stderr
+    page = (tmp_path / "page.html").read_text("utf-8")
+    if wrong:
+        assert "titulos.xlsx" in page
+        return
+    assert "<h1>Upload " in page
+    assert all(text in page for text in ("Receivable entries", "Status of the rows", "999999"))

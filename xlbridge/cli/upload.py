@@ -12,12 +12,12 @@ from xlbridge.cli.options import (
     ReadingArguments,
     described_command,
     option,
+    page_result_options,
     parse_options,
-    result_options,
     saved_stdin,
     sheet_options,
 )
-from xlbridge.cli.output import print_json, print_message
+from xlbridge.cli.output import print_json, print_message, print_report
 from xlbridge.cli.progress import show_progress
 from xlbridge.cli.upload_run import (
     UploadArguments,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 @sheet_options
 @parse_options
 @upload_options("upload")
-@result_options
+@page_result_options
 def command(
     file: Path,
     resource: str | None,
@@ -109,7 +109,7 @@ def _validate(request: ValidationRequest, settings: Settings) -> "ValidatedSheet
 )
 @parse_options
 @upload_options("retry")
-@result_options
+@page_result_options
 def retry_command(
     job_or_file: str,
     file: Path | None,
@@ -232,8 +232,11 @@ def _report_invalid(
         verdict.append(_STRAY_ROWS)
     elif sheet.readable:
         verdict.append(_GOOD_ROWS)
-    for line in report_forms(report, joined(verdict, " ")).lines():
+    forms = report_forms(report, joined(verdict, " "))
+    for line in forms.lines():
         print_message(line)
+    if form == "html":
+        print_report(forms, form)
     if form == "json":
         print_json(
             {

@@ -38,7 +38,7 @@ from xlbridge.errors import ApiError, LocalFailure, UsageError, XlbridgeError
 from xlbridge.files import report_local_failures, require_distinct
 from xlbridge.i18n import Text
 from xlbridge.profiles import read_profile_file, settings_for
-from xlbridge.report_forms import Grade, ReportForms
+from xlbridge.report_forms import Grade, Report, ReportForms
 from xlbridge.resources import Mode
 from xlbridge.upload import Job, Journal, State, UploadContext, UploadOptions
 from xlbridge.upload.planning import Confirmed, ConsentRequest
@@ -288,7 +288,20 @@ def failure_exit_code(context: UploadContext, job: Job, error: XlbridgeError) ->
 def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
     """Print a job's report and return its exit code."""
     report = cache(lambda: job_report(context.journal, job))
-    forms = ReportForms.of_report(report, lambda: job_document(context.journal, job))
+
+    def with_totals() -> Report:
+        from xlbridge.upload.results import ControlTotals  # slow to import
+
+        resource = context.catalogue.get(job.spec.resource)
+        name = job.spec.resource if resource is None else resource.title
+        title = _PAGE_TITLE.format(job=job.id, resource=name)
+        tables = [] if job.is_task else list(ControlTotals.of_job(context, job))
+        return replace(report(), title=title, tables=[*tables, *report().tables])
+
+    forms = replace(
+        ReportForms.of_report(report, lambda: job_document(context.journal, job)),
+        page=ReportForms.of_report(with_totals).page,
+    )
     code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
     with keep_in_doubt(code):
         print_report(forms, form)
@@ -296,6 +309,7 @@ def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
     return ExitCode.DATA_ERRORS if is_open else code
 
 
+_PAGE_TITLE = Text(pt="Envio {job} · {resource}", en="Upload {job} · {resource}")
 _HOW_TO_RESUME = Text(
     pt="Para continuar: xlbridge resume {job}", en="To continue: xlbridge resume {job}"
 )

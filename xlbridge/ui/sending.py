@@ -50,7 +50,6 @@ from xlbridge.upload.processing import (
 )
 from xlbridge.upload.results import (
     ControlTotals,
-    RowLedger,
     ensure_evidence,
     history_table,
     job_document,
@@ -140,7 +139,7 @@ class SheetUploads:
                 sent = rows.sheet if isinstance(rows, CorrectedRows) else rows
                 self._remote.state.outcome = {
                     **(self._remote.state.outcome or {}),
-                    "totals": _outcome_totals(context, job, sent),
+                    "totals": list(map(table_json, ControlTotals.of_job(context, job, sent))),
                 }
                 self._show_refusals(job, editor, sent, is_whole=editor.version == version)
 
@@ -216,7 +215,11 @@ class SheetUploads:
         """Return the control totals of a job's rows as they are now, none if it has no rows."""
         with open_context(self._remote.settings) as context:
             job = context.journal.job(job_id)
-            return {"totals": [] if job.is_task else _outcome_totals(context, job)}
+            return {
+                "totals": []
+                if job.is_task
+                else list(map(table_json, ControlTotals.of_job(context, job)))
+            }
 
     def resolve(self, job_id: str, seen: str, reason: str) -> None:
         """Record what the user saw in the system about a job in doubt.
@@ -416,23 +419,6 @@ def _plan_totals(sheet: ValidatedSheet, planned: PlannedSheet) -> list[dict[str,
     sent = [row.row for row in records if row.action.writes]
     by_action = totals.by_label(titles.PLAN, labels, pictured=False)
     return list(map(table_json, (by_action, *totals.by_column(sent))))
-
-
-def _outcome_totals(
-    context: UploadContext, job: Job, sheet: ValidatedSheet | None = None
-) -> list[dict[str, Any]]:
-    """Return the totals of a job's rows as they are now: by outcome, reason, branch and month.
-
-    Without its sheet the rows that the journal keeps are read.
-    """
-    ledger = RowLedger.of(context.journal, job)
-    changes = {row: (ledger, change) for row, change in ledger.rows_of(job).items()}
-    totals = (
-        ControlTotals.of_changes(context, changes)
-        if sheet is None
-        else ControlTotals.of_sheet(sheet)
-    )
-    return list(map(table_json, totals.by_outcome(changes)))
 
 
 _LISTING_ORDER = (

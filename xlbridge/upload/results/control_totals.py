@@ -18,6 +18,7 @@ from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 
 if TYPE_CHECKING:
     from xlbridge.upload.context import UploadContext
+    from xlbridge.upload.job import Job
     from xlbridge.validation import ValidatedSheet
 
 _BRANCH = "filial"
@@ -94,6 +95,20 @@ class ControlTotals:
         if resource is None:
             return cls(None, (), pd.DataFrame())
         return cls(resource, numbers, cls.of_frames(resource, frames)._frame)
+
+    @classmethod
+    def of_job(
+        cls, context: "UploadContext", job: "Job", sheet: "ValidatedSheet | None" = None
+    ) -> Iterator[Table]:
+        """Yield the totals of a job's rows as they are now: by outcome, reason, branch and month.
+
+        Without its sheet the rows that the journal keeps are read. Raises what ``of_changes``
+        raises.
+        """
+        ledger = RowLedger.of(context.journal, job)
+        changes = {row: (ledger, change) for row, change in ledger.rows_of(job).items()}
+        totals = cls.of_changes(context, changes) if sheet is None else cls.of_sheet(sheet)
+        yield from totals.by_outcome(changes)
 
     def of_rows(self, rows: Iterable[int]) -> Decimal | None:
         """Return the amount of rows, None if the resource has none."""
