@@ -271,6 +271,10 @@ def classify_reply(
             )
         elif message := _bare_message(reply):
             outcome = Rejected(reply.status_code, (ErrorDetail("", redactor.redact(message)),))
+    if isinstance(outcome, Rejected) and not outcome.details:
+        message = _undocumented_refusal(reply)
+        told = (ErrorDetail("", redactor.redact(message)),) if message else ()
+        return Rejected(outcome.status, told)
     if outcome is not None:
         return outcome
     claims = envelope is not None and (not envelope.success or envelope.contradicts_itself)
