@@ -211,11 +211,11 @@ def classify_envelope(
 
     That is a success with the signs of a failure, and a failure without a reason; the latter is
     enough for a read if it has a list of errors, even an empty one. ``refuses_in_data`` is the
-    operation's, None for a read, whose success never is a refusal.
+    operation's, None for a read.
     """
     reads = refuses_in_data is None
     if envelope.success:
-        errors = [] if reads else envelope.refusals(in_data=bool(refuses_in_data))
+        errors = envelope.refusals(in_data=bool(refuses_in_data))
     else:
         errors = envelope.error_items
     fails = not envelope.success and reads and envelope.has_errors
