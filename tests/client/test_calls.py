@@ -252,6 +252,10 @@ def test_a_rejection_with_empty_items_is_a_doubt_only_of_a_write(
     server.steps = [answer(400, {"success": False, "errors": [{"key": None, "value": None}]})]
     with pytest.raises(RemoteRejected):
         client.call(SYSTEM_INFO)
+    server.steps = [answer(400, {"success": False, "errors": [], "message": "Fora do período"})]
+    with pytest.raises(RemoteRejected, match="Fora do período"):
+        client.call(SYSTEM_INFO)
+    server.steps = [answer(400, {"success": False, "errors": [{"key": None, "value": None}]})]
     with pytest.raises(InDoubt, match="400"):
         client.call(CLIENT_CREATE, body=ClientInput(nomeComercial="Padaria"))
 

@@ -211,11 +211,11 @@ def classify_envelope(
 
     That is a success with the signs of a failure, and a failure without a reason; the latter is
     enough for a read if it has a list of errors, even an empty one. ``refuses_in_data`` is the
-    operation's, None for a read, whose success never is a refusal.
+    operation's, None for a read.
     """
     reads = refuses_in_data is None
     if envelope.success:
-        errors = [] if reads else envelope.refusals(in_data=bool(refuses_in_data))
+        errors = envelope.refusals(in_data=bool(refuses_in_data))
     else:
         errors = envelope.error_items
     fails = not envelope.success and reads and envelope.has_errors
@@ -271,6 +271,10 @@ def classify_reply(
             )
         elif message := _bare_message(reply):
             outcome = Rejected(reply.status_code, (ErrorDetail("", redactor.redact(message)),))
+    if isinstance(outcome, Rejected) and not outcome.details:
+        message = _undocumented_refusal(reply)
+        told = (ErrorDetail("", redactor.redact(message)),) if message else ()
+        return Rejected(outcome.status, told)
     if outcome is not None:
         return outcome
     claims = envelope is not None and (not envelope.success or envelope.contradicts_itself)
