@@ -478,10 +478,14 @@ def test_an_export_is_refreshed_with_its_lists(tmp_path: Path, refresh: Exporter
     assert refresh(path) == 0
     book = openpyxl.load_workbook(path)
     places = {page.title: next(iter(page.tables.values())).ref for page in book.worksheets[1:]}
-    assert places == {"contasreceber": "A1:S7", "rateio": "A1:J5"}
-    numbers = [cell.value for cell in book["contasreceber"]["C"][1:]]
+    assert places == {"contasreceber": "A1:V8", "rateio": "A1:L6"}  # with totals and names
+    header, *rows, totals = book["contasreceber"].iter_rows()
+    columns = {cell.value: list(column) for cell, *column in zip(header, *rows, strict=True)}
+    numbers = [cell.value for cell in columns["Transaction number"]]
     assert numbers == [102, 103, 106, 107, 108, 109]
-    assert {cell.number_format for cell in book["contasreceber"]["L"][1:]} == {"#,##0.00"}
+    amounts = columns["Amount"]
+    assert {cell.number_format for cell in amounts} == {"#,##0.00"}
+    assert [cell.value for cell in totals if "SUBTOTAL" in str(cell.value)] != []
 
 
 def _plan(folder: Path, **steps: Mapping[str, Any]) -> Path:
