@@ -280,6 +280,12 @@ SHOP = (
 )
 
 
+def test_cancelled_orders_are_left_out_by_their_state(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    write(tmp_path, [line.replace("Status do Pedido", "Estado") for line in SHOP])
+    content = mapped(xlbridge, tmp_path, codigoDaFilial=1)
+    assert content["rows"] == {"Estado": {"Aberto": True, "Cancelado": False}}
+
+
 def test_cells_of_a_record_may_be_in_its_first_row_only(tmp_path: Path, xlbridge: Xlbridge) -> None:
     path = write(tmp_path, SHOP)
     content = mapped(xlbridge, tmp_path, codigoDaFilial=1)

@@ -12,7 +12,7 @@ LAYOUTS = ROOT / "xlbridge" / "validation" / "mapping" / "layouts"
 SAMPLES = ROOT / "samples" / "layouts"
 SAME_HEADERS = {"conta-azul-receber", "conta-azul-pagar"}
 """Layouts whose headers do not tell what is received from what is paid."""
-SAME_FIELDS = {"sankhya-tgffin-receber", "sankhya-tgffin-pagar"}
+SAME_FIELDS = {"sankhya-tgffin-receber", "sankhya-tgffin-pagar", "sap-b1-oinv", "sap-b1-opch"}
 
 
 @pytest.mark.parametrize("path", sorted(LAYOUTS.glob("*.yaml")), ids=lambda path: path.stem)

@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 from environment import Xlbridge
+from header_score import detected_resources, layouts
 from sheets import write_rows
+
+from xlbridge.resources import Catalogue
 
 _DAY = date(2026, 10, 1)
 _UNNUMBERED = ["Data", "Cliente", "CNPJ", "Produto", "Qtd", "Valor Unit.", "Total"]
@@ -225,3 +228,48 @@ def test_orders_of_an_unnamed_party_are_asked_for_by_what_the_party_would_be(
         assert f"; CNPJ would be the {party}" in said
     write_rows(tmp_path / "vendas.xlsx", [header[0], "CNPJ do cliente", *header[2:]], rows)
     assert xlbridge("map", "vendas.xlsx").stderr.startswith("pedido · ")
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "resources"),
+    [
+        # Nothing but the names of the parties tells them apart.
+        (
+            ["Locatário", "Locador", "Vencimento", "Total do boleto"],
+            ["Padaria Estrela Ltda", "Rui Alves", date(2026, 10, 31), "1.234,56"],
+            ["contasreceber", "contaspagar"],
+        ),
+        (
+            ["Código", "Razão Social", "CNPJ", "Telefone", "E-mail"],
+            ["101", "Energia SA", "11.222.333/0001-81", "(11) 3322-1100", "a@energia.com.br"],
+            ["cliente", "fornecedor"],
+        ),
+        # A column that says yes or no has no codes.
+        (
+            ["Nome", "CPF/CNPJ", "Cliente", "Fornecedor", "Telefone"],
+            ["Energia SA", "11.222.333/0001-81", "Não", "Sim", "(11) 3322-1100"],
+            ["cliente", "fornecedor"],
+        ),
+    ],
+)
+def test_a_sheet_that_fits_two_resources_is_asked_for(
+    tmp_path: Path, xlbridge: Xlbridge, header: list[str], row: list[object], resources: list[str]
+) -> None:
+    write_rows(tmp_path / "planilha.xlsx", header, [row])
+    refused = xlbridge("map", "planilha.xlsx")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert all(f"({name}: uses" in refused.stderr for name in resources), refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("half", "step"),
+    [
+        ("known", 23),
+        ("adversarial", 9),
+        *(pytest.param(half, 1, marks=pytest.mark.slow) for half in ("known", "adversarial")),
+    ],
+)
+def test_no_sheet_is_taken_for_another_resource(catalogue: Catalogue, half: str, step: int) -> None:
+    found = detected_resources(layouts(half)[::step], catalogue)
+    wrong = [(one.what, name) for one, name in found if name not in {None, one.resource}]
+    assert wrong == []

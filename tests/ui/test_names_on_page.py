@@ -81,3 +81,32 @@ def test_unknown_names_are_asked_for_below_their_header(
     asked.fill("Matriz São Paulo")
     mapping.get_by_role("button", name="Confirm the columns").click()
     tab.locator("#known-counts", has_text="errors: 0").wait_for()
+
+
+_SPLIT_HEADER = (
+    "Filial;Cliente;Categoria;Centro de custo;Conta;Vencimento;Histórico;Nº documento;"
+    "Valor do título;CC do rateio;Valor do rateio"
+)
+_SPLIT_ROWS = (
+    "1;1311;1.01.001;01.001;1;30/11/2026;Venda;R-1;100,00;Oficina;60,00",
+    "1;1311;1.01.001;01.001;1;30/11/2026;Venda;R-1;100,00;Comercial;40,00",
+)
+
+
+@pytest.mark.programs
+def test_unknown_names_in_a_list_are_asked_for_as_in_other_columns(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    tab = page.tab
+    tab.set_default_timeout(60_000)
+    tab.goto(ui.link)
+    path = tmp_path / "a receber.csv"
+    path.write_text("\n".join((_SPLIT_HEADER, *_SPLIT_ROWS)) + "\n", "utf-8")
+    tab.set_input_files('[data-testid="drop"]', path)
+    mapping = tab.get_by_test_id("mapping")
+    asked = mapping.get_by_label("Oficina")
+    expect(asked).to_have_value("")
+    expect(mapping.get_by_label("Comercial")).to_have_count(0)
+    asked.fill("Logística")
+    mapping.get_by_role("button", name="Confirm the columns").click()
+    tab.locator("#known-counts", has_text="errors: 0").wait_for()

@@ -78,11 +78,12 @@ class OnlineCheck:
         """Return a proposed mapping that asks for the names in ``cells`` which the system lacks,
         with those that are similar. Raises what ``Client.records`` raises."""
         names = proposal.names_to_look_up(cells)
-        links = {one.name: one.body["link"] for one in proposal.columns if one.name in names}
+        asked = (proposal.all_columns[path] for path in names)
+        links = {one.name: one.body["link"] for one in asked}
         resource = linked_catalogue(links, catalogue)[proposal.resource.name]
-        for name, texts in names.items():
-            column = resource.by_name[name]
-            if column.link is not None and texts:
+        for path, texts in names.items():
+            column = resource.column_at(path)
+            if column is not None and column.link is not None and texts:
                 records = self._links.records(column.link, column.kind, texts)
                 problems = ((text, records.problem(text, similar=True)) for text in texts)
                 unknown = {
@@ -90,7 +91,7 @@ class OnlineCheck:
                     for text, problem in problems
                     if problem is not None and problem.code == "link-unknown"
                 }
-                proposal = proposal.asking(name, unknown) if unknown else proposal
+                proposal = proposal.asking(path, unknown) if unknown else proposal
         return proposal
 
     def _references(

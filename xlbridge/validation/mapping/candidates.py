@@ -11,6 +11,7 @@ from xlbridge.resources import Column, Kind, Resource
 from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.resources.references import REFERENCES
 from xlbridge.validation.mapping.column_fit import (
+    ACCOUNTS,
     ForeignColumn,
     can_list_values,
     fit,
@@ -24,6 +25,7 @@ from xlbridge.validation.mapping.header_names import (
     columns_called,
     is_other,
     is_unknown_amount,
+    known_values,
     mapping_words,
     says_amount,
 )
@@ -125,7 +127,7 @@ def candidates_of(
             score = min(score, HIGH - 0.01)
         if words <= _GENERIC:
             score = min(score, HIGH - 0.01)
-        if column.name in _BRANCHES and not foreign.may_be_branches:
+        if not _may_be(column, resource, foreign, name_fit):
             continue
         share, body = fit_and_body(column, foreign)
         if share is None and column.required:
@@ -152,6 +154,22 @@ def unnamed_amounts(
         share, body = fit_and_body(amount, foreign)
         if share is not None and share >= MIN_FIT and not foreign.is_counter:
             yield Candidate(foreign, amount, MEDIUM - 0.01, _SAYS_AMOUNT, body)
+
+
+def _may_be(
+    column: Column, resource: Resource, foreign: ForeignColumn, name_fit: NameFit | None
+) -> bool:
+    """Return whether the values may be those of a column of codes: no words that another column has
+    in every company, such as "Jurídica", and neither many branches nor names of other accounts."""
+    if column.name in _BRANCHES and not foreign.may_be_branches:
+        return False
+    is_called = name_fit is not None and name_fit.score >= HIGH
+    if column.name in ACCOUNTS and not is_called and not foreign.may_be_accounts:
+        return False
+    others = [known_values(one.name) for one in resource.columns if one is not column]
+    return not is_code(column) or not any(
+        known and all(text.casefold() in known for text in foreign.words) for known in others
+    )
 
 
 def is_code(column: Column) -> bool:
@@ -193,7 +211,8 @@ def links_of(
     for column in resource.columns:
         if column.references is None:
             continue
-        if column.name in _BRANCHES and not foreign.may_be_branches:
+        name_fit = name_fit_of(matcher, foreign, column)
+        if not _may_be(column, resource, foreign, name_fit):
             continue
         registry = REFERENCES[column.references].resource or column.references
         body = {"from": foreign.header, "link": registry}
@@ -203,7 +222,6 @@ def links_of(
             score = _LINK_SCORE + 0.01
             yield Candidate(foreign, column, score, _BY_DOCUMENT, body)
         elif are_names_of_records(column, foreign):
-            name_fit = name_fit_of(matcher, foreign, column)
             if name_fit is not None and name_fit.score >= MEDIUM:
                 # A column that is called like the record names it rather than a mere "código".
                 score = _LINK_SCORE + (0.005 if name_fit.score >= _CERTAIN_NAME else 0)
@@ -213,6 +231,8 @@ def links_of(
                 and words & _NAME_WORDS
                 and not is_other(foreign.header)
                 and not columns_called(" ".join(words - _NAME_WORDS))
+                # The own company's name is the same in all rows.
+                and len(foreign.words) > min(1, len(foreign.values) - 1)
             ):
                 yield Candidate(foreign, column, MIN_SCORE, _BY_NAME, body)
 

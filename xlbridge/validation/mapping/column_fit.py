@@ -33,7 +33,9 @@ from xlbridge.validation.mapping.cell_meanings import (
 )
 from xlbridge.validation.mapping.header_names import (
     bank_numbers,
+    flags,
     known_values,
+    names_account,
 )
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
@@ -65,7 +67,7 @@ _PT_CENTS = re.compile(r"\d,\d{2}\s*$")
 _EN_CENTS = re.compile(r"\d\.\d{2}\s*$")
 _AMOUNT = re.compile(r"[(+−-]?\s*(R\$)?\s*[(+−-]?\s*\d[\d.,]*\s*[)−-]?\s*[CD]?")
 _BANK_DIGITS, _MANY_ACCOUNTS, _BRANCH_DIGITS = 3, 30, 6
-_ACCOUNTS = frozenset({"codigoDaContaCorrente"})
+ACCOUNTS = frozenset({"codigoDaContaCorrente"})
 _NUMBERED = frozenset({"numeroDoDocumento", "documento"})
 
 
@@ -147,6 +149,16 @@ class ForeignColumn:
         # An account may have a small number, but hardly one that is written as 001.
         are_written = all(len(text) == _BANK_DIGITS for text in texts)
         return numbers <= bank_numbers() and (are_written or max(numbers) > _MANY_ACCOUNTS)
+
+    @cached_property
+    def are_flags(self) -> bool:
+        """True if all values say yes or no."""
+        return bool(self.words) and all(text.casefold() in flags() for text in self.words)
+
+    @cached_property
+    def may_be_accounts(self) -> bool:
+        """True unless all values are words, and none is the name of a bank or an account."""
+        return not all(map(is_name, self.words)) or any(map(names_account, self.words))
 
     @cached_property
     def are_dates(self) -> bool:
@@ -260,7 +272,9 @@ def fit(column: Column, foreign: ForeignColumn) -> float | None:
         return list(map(document_kind, foreign.values)).count(column.kind) / size
     if column.kind.is_text and (foreign.are_dates or not _NO_TEXTS.isdisjoint(foreign.cells.kinds)):
         return 0.0
-    if column.name in _ACCOUNTS and foreign.are_bank_numbers:
+    if column.name in ACCOUNTS and foreign.are_bank_numbers:
+        return 0.0
+    if foreign.are_flags and (column.kind is Kind.CODE or column.references is not None):
         return 0.0
     if column.name in _NUMBERED and (
         not any(map(_DIGIT.search, foreign.texts))

@@ -21,6 +21,7 @@ from xlbridge.validation.headers.header_row import (
 )
 
 Words = frozenset[str]
+_LONG = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,14 @@ class _Vocabulary:
     sides: Mapping[str, Words]
     other_things: Words
     other_units: Words
+    taxes: Words
     goods: Words
     banks: frozenset[int]
     row_words: Mapping[str, Words]
     documents: Mapping[str, Words]
     document_numbers: Words
+    flags: Words
+    accounts: Words
 
     @cached_property
     def fillers(self) -> Words:
@@ -64,6 +68,14 @@ class _Vocabulary:
     def long_forms(self) -> Mapping[str, str]:
         """Words by their short forms."""
         return {short: word for word, forms in self.short_forms.items() for short in forms}
+
+    @cached_property
+    def long_words(self) -> Words:
+        """Words of the names of columns that are long enough to be told within another word."""
+        names = (
+            name for column in self.columns.values() for name in (*column.usual, *column.possible)
+        )
+        return frozenset(word for name in names for word in name.split() if len(word) >= _LONG)
 
 
 @cache
@@ -97,8 +109,9 @@ _TABLE = re.compile(r"^(?:[A-Z]\d|CTT)_(?=[A-Z])")
 def _parts(word: str, known: _Vocabulary) -> Sequence[str]:
     """Split a field name that puts two words together."""
     for first, meaning in known.first_parts.items():
-        last = known.last_parts.get(word.removeprefix(first))
-        if last is not None and word.startswith(first):
+        rest = word.removeprefix(first)
+        last = known.last_parts.get(rest, rest if rest in known.long_words else None)
+        if last is not None and rest != word:
             return [meaning, *last.split()]
     return [word]
 
@@ -215,7 +228,9 @@ _ALIKE = Text(
 _PART = Text(pt="é parte do nome da coluna", en="it is a part of the column's name")
 
 
+_OF_CONTACTS = frozenset({"telefone", "celular", "phone", "whatsapp", "email"})
 _NUMBERS = frozenset({"numero", "number"})
+_DOCUMENTS = frozenset({"numeroDoDocumento", "documento"})
 _BARE_KIND = frozenset({"tipo"})
 _OF_THE_COMPANY = frozenset({"codigoDaContaCorrente", "codigoDaFilial"})
 _OTHER_OWNERS = frozenset({"cliente", "fornecedor", "banco"})
@@ -263,6 +278,9 @@ class NameMatcher:
             ):
                 found.append(NameFit(0.62, _PART))
         best = max(found, key=lambda fit: fit.score, default=None)
+        if column.name in _DOCUMENTS and best is not None and best.reason is _ALIKE:
+            # A document with other words is another one: "nota de empenho", "NF da venda".
+            return None
         if best is None or best.score >= 0.9:
             return best
         return None if _is_other_thing(words, column) else best
@@ -306,7 +324,9 @@ def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
         return None
     usual = usual and (bool(words & fillers) or not phrase & known.codes)
     if specific == expected:
-        return NameFit(0.88, _USUAL) if usual else NameFit(0.66, _POSSIBLE)
+        # "Código do credor" says that it has the code which people know.
+        possible = 0.72 if words & known.codes else 0.66
+        return NameFit(0.88, _USUAL) if usual else NameFit(possible, _POSSIBLE)
     # A possible name with other words is another thing.
     if usual and expected < specific:
         additional = len(specific) - len(expected)
@@ -317,11 +337,16 @@ def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
 def _other_words(additional: Words, column: Column) -> Words:
     """Return the words besides a column's name that make a header's meaning another one: the cost
     price is not the price, the total of a boleto is not its number."""
-    known, others = _vocabulary(), _vocabulary().other_things
+    known, others = _vocabulary(), _vocabulary().other_things | _vocabulary().taxes
     if column.kind not in {Kind.MONEY, Kind.NUMBER}:
         others |= known.other_amounts
     if "telephone" in column.checks:
         others |= known.codes - _NUMBERS
+    elif "email" not in column.checks:
+        others |= _OF_CONTACTS
+    # The amount of a tax is not its rate.
+    if column.name.casefold().startswith("aliquota"):
+        others |= known.amounts
     # "Conta do cliente" and "filial do banco" belong to somebody else.
     if column.name in _OF_THE_COMPANY:
         others |= _OTHER_OWNERS
@@ -352,6 +377,16 @@ def _is_other_thing(words: Words, column: Column) -> bool:
 def words_of_rows(kind: str) -> Words:
     """Return the words of cells that say what a row is: open, settled, in, out."""
     return _vocabulary().row_words[kind]
+
+
+def flags() -> Words:
+    """Return the words that say yes or no."""
+    return _vocabulary().flags
+
+
+def names_account(text: str) -> bool:
+    """Return whether a text has a word of the names of banks and accounts."""
+    return not mapping_words(text).isdisjoint(_vocabulary().accounts)
 
 
 def bank_numbers() -> frozenset[int]:

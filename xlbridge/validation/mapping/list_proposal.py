@@ -46,7 +46,7 @@ _ITEM_WORDS = frozenset({"item", "itens", "produto", "unitario", "unit", "unidad
 """Words of amounts that belong to an item, not to its document."""
 _ORDINAL = re.compile(r"(?<!\d)(\d{1,2})\s*(?:[ªºa°]|(?!\d))")
 _CODES = frozenset({"codigo", "sku"})
-_STATUS = frozenset({"situacao", "status"})
+_STATUS = frozenset({"situacao", "status", "estado"})
 _CANCELLED = "cancel"
 _MAX_ITEMS = 60
 _LEAST = 2
@@ -361,13 +361,14 @@ class ListProposer:
 
     def _is_of_item(self, column: ProposedColumn, groups: _Groups, before: Set[str]) -> bool:
         """Return whether an optional column is that of an item: what is the same in all rows of a
-        document may be the document's own, such as its freight."""
+        document may be the document's own, such as its freight. Names are only asked for if they
+        are certainly those of items."""
         if not before.isdisjoint(column.sources):
             return True
-        is_own = any(
-            text in groups.varying or mapping_words(text) & _ITEM_WORDS for text in column.sources
-        )
-        return is_own and column.confidence is not Confidence.LOW and not column.is_incomplete
+        varies = any(text in groups.varying for text in column.sources)
+        is_own = varies or any(mapping_words(text) & _ITEM_WORDS for text in column.sources)
+        is_asked_for_nothing = column.is_incomplete and not varies
+        return is_own and column.confidence is not Confidence.LOW and not is_asked_for_nothing
 
     def _adds_up(
         self,

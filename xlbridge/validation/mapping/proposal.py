@@ -38,6 +38,7 @@ from xlbridge.validation.mapping.header_names import (
     NameMatcher,
     is_balance,
     is_bare_amount,
+    is_other,
     mapping_words,
     says_amount,
 )
@@ -120,7 +121,7 @@ class _Choice(dict[str, ProposedColumn]):
             one.header
             for one in columns
             if one.header not in used
-            and (says_amount(one.header) or "$" in one.header)
+            and (says_amount(one.header) or "$" in one.header or _is_unnamed_amount(one))
             and one.values != own.values
             and any(set(text) & set("123456789") for text in one.texts)
             and (fit(column, one) or 0) >= MIN_FIT
@@ -355,6 +356,14 @@ def propose(
                 ignore[foreign.header] = _IGNORED_BEFORE
     ignore |= dict.fromkeys(repeated, _REPEATED)
     return MappingProposal(resource, sheet, header, ordered, ignore, base=base, rows=rows)
+
+
+def _is_unnamed_amount(foreign: ForeignColumn) -> bool:
+    """Return whether values have cents below a header that says another thing than a share, a tax
+    or an interest, such as "Aluguel" and "Mensalidade"."""
+    have_cents = any(isinstance(value, float) and value % 1 for value in foreign.values)
+    has_own_name = is_other(foreign.header) or "%" in foreign.header
+    return not has_own_name and (have_cents or foreign.number_style() is not None)
 
 
 def _party(resource: Resource) -> str | None:

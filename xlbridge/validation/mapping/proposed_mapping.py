@@ -138,23 +138,26 @@ class MappingProposal:
         return gone, [text for key, text in new.items() if key not in old]
 
     def names_to_look_up(self, cells: SheetCells) -> Mapping[str, Sequence[str]]:
-        """Return the names in the linked columns of branches, cost centres and so on, without those
-        that have values; clients, suppliers and products are registered rather than translated.
+        """Return the names in the linked columns of branches, cost centres and so on, by the paths
+        of ``all_columns``, without those that have values; clients, suppliers and products are
+        registered rather than translated.
 
         ``cells`` are those of the sheet.
         """
         words = {one.header: one.words for one in foreign_columns(cells, self.header_row - 1)[0]}
         found = {}
-        for column in self.columns:
-            if "link" in column.body and takes_listed_names(self.resource.by_name[column.name]):
+        for path, column in self.all_columns.items():
+            target = self.resource.column_at(path)
+            if "link" in column.body and target is not None and takes_listed_names(target):
                 known = set(map(value_key, column.body.get("values", ())))
                 texts = (text for header in column.sources for text in words.get(header, ()))
-                found[column.name] = [text for text in texts if value_key(text) not in known]
+                found[path] = [text for text in texts if value_key(text) not in known]
         return found
 
-    def asking(self, name: str, unknown: Mapping[str, object]) -> "MappingProposal":
-        """Return the proposal with names of a column to be replaced, each with the similar ones."""
-        (old,) = (column for column in self.columns if column.name == name)
+    def asking(self, path: str, unknown: Mapping[str, object]) -> "MappingProposal":
+        """Return the proposal with names of a column, given by its path in ``all_columns``, to be
+        replaced, each with the similar ones."""
+        old = self.all_columns[path]
         asked = dict.fromkeys(unknown, TO_FILL_IN)
         body = {**old.body, "values": {**old.body.get("values", {}), **asked}}
         reasons = [_UNKNOWN.format(name=text, similar=similar) for text, similar in unknown.items()]
@@ -162,8 +165,16 @@ class MappingProposal:
         why = joined([old.reason, *reasons], "; ")
         # The period of the last sentence is that of the whole reason.
         why = Text(pt=why.pt.removesuffix("."), en=why.en.removesuffix("."))
-        new = ProposedColumn(name, body, confidence, why)
-        return replace(self, columns=[new if one is old else one for one in self.columns])
+        new = replace(old, body=body, confidence=confidence, reason=why)
+
+        def swapped(columns: Sequence[ProposedColumn]) -> Sequence[ProposedColumn]:
+            return [new if one is old else one for one in columns]
+
+        lists = {
+            name: replace(one, items=list(map(swapped, one.items)))
+            for name, one in self.lists.items()
+        }
+        return replace(self, columns=swapped(self.columns), lists=lists)
 
     @property
     def open_columns(self) -> Mapping[str, ProposedColumn]:

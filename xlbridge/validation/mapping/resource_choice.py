@@ -23,6 +23,7 @@ from xlbridge.validation.mapping.header_names import (
     side_of,
 )
 from xlbridge.validation.mapping.proposed_mapping import (
+    Confidence,
     MappingProposal,
 )
 from xlbridge.workbook.read import SheetCells
@@ -168,9 +169,14 @@ def _ranked(
     for other in ranked[1:]:
         if best.base is not None and other.base is None:
             continue
-        # Nothing but the party tells receivables from payables.
+        # Nothing but the party tells receivables from payables, or registries of clients from those
+        # of suppliers, unless a column is certainly that of one of them.
         parties = {_party(best.resource), _party(other.resource)}
-        if parties == _PARTIES and not is_sided and _share(best, other) >= _MOSTLY_SAME:
+        are_registries = _is_registry(best.resource) and _is_registry(other.resource)
+        are_alike = _share(best, other) >= _MOSTLY_SAME and not (
+            are_registries and _certain(best) - other.used_headers
+        )
+        if parties == _PARTIES and not is_sided and are_alike:
             return ranked, False
         others = evidence[other.resource.name]
         is_same = others == bonus and _sources(other) == _sources(best)
@@ -184,9 +190,23 @@ def _ranked(
 
 
 def _party(resource: Resource) -> str | None:
-    """Return the column of the party of a resource that has only one of them."""
-    found = _PARTIES & resource.by_name.keys()
+    """Return the column of the only party that a resource has, or of which it is the registry."""
+    found = _PARTIES & {*resource.by_name, *_REGISTRIES.get(resource.name, ())}
     return next(iter(found)) if len(found) == 1 else None
+
+
+def _is_registry(resource: Resource) -> bool:
+    return resource.name in _REGISTRIES
+
+
+def _certain(proposal: MappingProposal) -> set[str]:
+    """Return the headers of the columns with high confidence."""
+    return {
+        text
+        for one in proposal.columns
+        if one.confidence is Confidence.HIGH
+        for text in one.sources
+    }
 
 
 def _sides(header: Iterable[str]) -> set[str]:
@@ -196,8 +216,11 @@ def _sides(header: Iterable[str]) -> set[str]:
 
 
 def _share(best: MappingProposal, other: MappingProposal) -> float:
-    """Return the share of the headers of the best proposal that another one uses, too."""
-    return len(best.used_headers & other.used_headers) / max(1, len(best.used_headers))
+    """Return the share of the headers of the best proposal that another one uses, too, without
+    those of the party."""
+    party = _party(best.resource)
+    own = best.used_headers.difference(_sources(best).get(party or "", ()))
+    return len(own & other.used_headers) / max(1, len(own))
 
 
 def _sources(proposal: MappingProposal) -> dict[str, tuple[str, ...]]:
@@ -318,6 +341,8 @@ _DOCUMENT = "numeroDoDocumento"
 _PRODUCTS = frozenset({"idProduto", "idProd", "descricaoDoProduto"})
 _ITEM_NUMBERS = frozenset({"item", "itens"})
 _PARTIES = frozenset({"codigoDoCliente", "codigoDoFornecedor"})
+_REGISTRIES = {"cliente": {"codigoDoCliente"}, "fornecedor": {"codigoDoFornecedor"}}
+"""Party that the records of a registry are."""
 _NO_LISTS = Text(
     pt="Pelo nome, a planilha parece ser de {titles}; falta a chave que liga cada registro às "
     "linhas dele nas outras planilhas, como os itens.",
