@@ -1,4 +1,4 @@
-"""One rule over all channels: a write whose answer is lost or declined is proven, and made once."""
+"""One rule over all channels: a write whose answer is lost, declined or wrong is proven, and made once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Write:
 
 
 @dataclass(frozen=True)
-class Bench:
+class Setting:
     """What the channels write with."""
 
     client: Client
@@ -46,65 +46,65 @@ class Bench:
     payables: Callable[[], Path]
 
 
-def import_receivable(bench: Bench, mode: str, path: str) -> Write:
-    book = bench.make_receivables(bench.customer, new_cnpj(), "um")
-    query = ReceivableQuery(codigoDoCliente=bench.customer)
+def import_receivable(setting: Setting, mode: str, path: str) -> Write:
+    book = setting.make_receivables(setting.customer, new_cnpj(), "um")
+    query = ReceivableQuery(codigoDoCliente=setting.customer)
     return Write(
         ("upload", book, "--mode", mode, "--yes"),
         "POST",
         path,
-        lambda: len(list(bench.client.records(RECEIVABLE_LIST_OPEN, query=query))),
+        lambda: len(list(setting.client.records(RECEIVABLE_LIST_OPEN, query=query))),
     )
 
 
-def import_directly(bench: Bench) -> Write:
-    return import_receivable(bench, "direct", "importacao/contasreceber?preview=false")
+def import_directly(setting: Setting) -> Write:
+    return import_receivable(setting, "direct", "importacao/contasreceber?preview=false")
 
 
-def start_queued_file(bench: Bench) -> Write:
-    return import_receivable(bench, "queue", "processar-arquivo")
+def start_queued_file(setting: Setting) -> Write:
+    return import_receivable(setting, "queue", "processar-arquivo")
 
 
-def create_record(bench: Bench) -> Write:
+def create_record(setting: Setting) -> Write:
     names = new_descriptions(3)
-    book = make_types(bench.folder / "tipos.xlsx", names)
+    book = make_types(setting.folder / "tipos.xlsx", names)
     return Write(
-        ("upload", book, "--yes"), "POST", TYPES, lambda: len(codes_of(bench.client, names)), 3
+        ("upload", book, "--yes"), "POST", TYPES, lambda: len(codes_of(setting.client, names)), 3
     )
 
 
-def change_record(bench: Bench) -> Write:
-    book, text = bench.payables(), f"Corrigida {new_cnpj()}"
+def change_record(setting: Setting) -> Write:
+    book, text = setting.payables(), f"Corrigida {new_cnpj()}"
     edit(edit(book, "historico", 2, text), "historico", 3, text)
     return Write(
         ("upload", book, "--update", "--yes"),
         "PUT",
         PAYABLES,
-        lambda: sum(one["historico"] == text for one in titles(bench.client).values()),
+        lambda: sum(one["historico"] == text for one in titles(setting.client).values()),
         2,
     )
 
 
-def undo_upload(bench: Bench) -> Write:
-    bench.payables()
-    job = bench.run("jobs")[1]["jobs"][0]["job"]
-    before = len(titles(bench.client))
+def undo_upload(setting: Setting) -> Write:
+    setting.payables()
+    job = setting.run("jobs")[1]["jobs"][0]["job"]
+    before = len(titles(setting.client))
     return Write(
         ("undo", job, "--yes"),
         "DELETE",
         PAYABLES,
-        lambda: before - len(titles(bench.client)),
+        lambda: before - len(titles(setting.client)),
         3,
     )
 
 
-def process_record(bench: Bench) -> Write:
-    number = ORDERS.create(bench.client, bench.customer, bench.folder)
+def process_record(setting: Setting) -> Write:
+    number = ORDERS.create(setting.client, setting.customer, setting.folder)
     return Write(
         ("process", ORDERS.listing, "--id", number, "--yes"),
         "POST",
         ORDERS.path,
-        lambda: ORDERS.times_processed(bench.home, number),
+        lambda: ORDERS.times_processed(setting.home, number),
     )
 
 
@@ -116,12 +116,13 @@ CHANNELS = [
     undo_upload,
     process_record,
 ]
-FATES: list[tuple[ProxyFault, int]] = [
+DISTURBANCES: list[tuple[ProxyFault, int]] = [
     ("lose answer", 1),
     ("500 after", 1),
     ("html", 1),
     ("429 after", 1),
     ("401 after", 1),
+    ("refuse after", 1),
     ("lose request", 2),
     ("unavailable", 2),
 ]
@@ -129,11 +130,12 @@ FATES: list[tuple[ProxyFault, int]] = [
 
 
 @pytest.mark.parametrize(
-    ("channel", "fate"),
+    ("channel", "disturbance"),
     sampled(
-        product(CHANNELS, FATES),
-        lambda _, case: (CHANNELS.index(case[0]) + FATES.index(case[1])) % 3 == 0,
+        product(CHANNELS, DISTURBANCES),
+        lambda _, case: (CHANNELS.index(case[0]) + DISTURBANCES.index(case[1])) % 3 == 0,
     ),
+    ids=lambda value: getattr(value, "__name__", None) or value[0],
 )
 def test_a_write_in_doubt_is_proven_and_made_once(
     request: pytest.FixtureRequest,
@@ -144,11 +146,11 @@ def test_a_write_in_doubt_is_proven_and_made_once(
     sandbox_home: Path,
     tmp_path: Path,
     make_receivables: Callable[..., Path],
-    channel: Callable[[Bench], Write],
-    fate: tuple[ProxyFault, int],
+    channel: Callable[[Setting], Write],
+    disturbance: tuple[ProxyFault, int],
 ) -> None:
-    fault, sent = fate
-    bench = Bench(
+    fault, sent = disturbance
+    setting = Setting(
         client,
         run,
         customer,
@@ -157,7 +159,7 @@ def test_a_write_in_doubt_is_proven_and_made_once(
         make_receivables,
         lambda: request.getfixturevalue("payables"),
     )
-    write = channel(bench)
+    write = channel(setting)
     disturbed: list[str] = []
 
     def decide(method: str, path: str) -> ProxyFault:

@@ -466,13 +466,13 @@ def test_each_record_exists_once_whatever_happens_to_answers(
         ],
     )
     random_choice = random.Random(seed)
-    fates: list[ProxyFault] = ["lose answer", "lose request", "html", "500 after", "429 after"]
-    fates += ["401 after", "unavailable", "busy"]
-    fates += ["pass"] * 10
+    faults: list[ProxyFault] = ["lose answer", "lose request", "html", "500 after", "429 after"]
+    faults += ["401 after", "unavailable", "busy"]
+    faults += ["pass"] * 10
 
     def decide(method: str, request_path: str) -> ProxyFault:
         sends = method == "POST" and request_path == PAYABLES
-        return random_choice.choice(fates) if sends else "pass"
+        return random_choice.choice(faults) if sends else "pass"
 
     proxy.decide = decide
     options = replace(AT_ONCE, mode="records")

@@ -26,7 +26,7 @@ from xlbridge.upload import Job, RequestedMode, State, UploadContext, Uploads
 from xlbridge.wire.registry import CLIENT_LIST
 
 NO_PREVIEW = replace(AT_ONCE, preview=False)
-FATES: list[ProxyFault] = [
+FAULTS: list[ProxyFault] = [
     "401 after",
     "429 after",
     "307 after",
@@ -49,7 +49,7 @@ def send(context: UploadContext, client: Client, path: Path, mode: RequestedMode
     return Uploads(context, client).run(write_job(context, client, path, mode), NO_PREVIEW)
 
 
-@pytest.mark.parametrize(("fault", "mode"), across(FATES, ["direct", "queue"]))
+@pytest.mark.parametrize(("fault", "mode"), across(FAULTS, ["direct", "queue"]))
 def test_rows_found_after_an_unproven_answer_are_not_sent_again(
     context: UploadContext,
     client: Client,
@@ -124,7 +124,7 @@ def wait_for_client(sandbox: RunningSandbox, document: str) -> None:
     raise AssertionError(f"{document} was not registered")
 
 
-@pytest.mark.parametrize("fault", FATES)
+@pytest.mark.parametrize("fault", FAULTS)
 def test_rows_without_a_key_are_left_in_doubt(
     context: UploadContext,
     client: Client,

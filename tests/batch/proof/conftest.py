@@ -7,7 +7,7 @@ import pytest
 from databases import database_options
 from environment import clean_environment
 from lossy_proxy import LossyProxy, lossy_proxy
-from proof_parts import Bench, Proof, send_month
+from proof_parts import BatchSetting, Proof, send_month
 from sandboxes import sandbox_process
 
 from xlbridge.client import Client, Target
@@ -45,15 +45,15 @@ def client(proxy: LossyProxy, sandbox: RunningSandbox) -> Iterator[Client]:
 @pytest.fixture(scope="session")
 def new_bench(
     tmp_path_factory: pytest.TempPathFactory, client: Client, catalogue: Catalogue
-) -> Iterator[Callable[[], Bench]]:
+) -> Iterator[Callable[[], BatchSetting]]:
     """Return a factory of folders with a journal."""
     opened: list[Journal] = []
 
-    def make() -> Bench:
+    def make() -> BatchSetting:
         folder = tmp_path_factory.mktemp("batch")
         settings: Settings = read_settings({"XLBRIDGE_HOME": str(folder / "home")})
         opened.append(Journal(settings.journal))
-        return Bench(UploadContext(settings, catalogue, opened[-1]), client, folder)
+        return BatchSetting(UploadContext(settings, catalogue, opened[-1]), client, folder)
 
     yield make
     for journal in opened:
@@ -61,11 +61,11 @@ def new_bench(
 
 
 @pytest.fixture
-def bench(new_bench: Callable[[], Bench]) -> Bench:
+def setting(new_bench: Callable[[], BatchSetting]) -> BatchSetting:
     return new_bench()
 
 
 @pytest.fixture(scope="session")
-def month(new_bench: Callable[[], Bench], proxy: LossyProxy, sandbox_home: Path) -> Proof:
+def month(new_bench: Callable[[], BatchSetting], proxy: LossyProxy, sandbox_home: Path) -> Proof:
     """Proof of a month with rows of every kind."""
     return send_month(new_bench(), proxy, sandbox_home)

@@ -37,7 +37,7 @@ AT_ONCE = UploadOptions(consent=ApproveAll(), sleep=lambda _s: None, settle_seco
 
 
 @dataclass
-class Bench:
+class BatchSetting:
     """An upload context and a client in a folder, and the steps of the batch so far."""
 
     context: UploadContext
@@ -109,25 +109,25 @@ AT = datetime(2026, 11, 2, 8, 30)
 HOSTILE = "=HYPERLINK(\"http://x\")</td><script>document.title='owned'</script><img src=x>"
 
 
-def send_month(bench: Bench, proxy: LossyProxy, sandbox_home: Path) -> Proof:
+def send_month(setting: BatchSetting, proxy: LossyProxy, sandbox_home: Path) -> Proof:
     """Send a month with all kinds of rows, tamper with some records, and return the proof."""
-    taken, ana = new_cnpj(), bench.customer()
-    bench.client.registry.clients.create(nomeComercial="Antigo", cnpj=taken)
+    taken, ana = new_cnpj(), setting.customer()
+    setting.client.registry.clients.create(nomeComercial="Antigo", cnpj=taken)
     clients = [{"nomeComercial": HOSTILE, "cnpj": document} for document in (new_cnpj(), taken)]
     unread = replace(AT_ONCE, look_up=False)
-    bench.send("clientes", bench.write("clientes.xlsx", "cliente", *clients), options=unread)
-    bad = bench.write("ruim.xlsx", "cliente", {"nomeComercial": None})
-    bench.add("clientes", bad, 1, because=Text(pt="1 erro na conferência", en="1 error found"))
+    setting.send("clientes", setting.write("clientes.xlsx", "cliente", *clients), options=unread)
+    bad = setting.write("ruim.xlsx", "cliente", {"nomeComercial": None})
+    setting.add("clientes", bad, 1, because=Text(pt="1 erro na conferência", en="1 error found"))
     documents = [f"M-{number}" for number in range(1, 6)]
     titles = [title_row(ana, document, 1234.10, OCTOBER) for document in documents]
-    path = bench.write("receber.xlsx", "contasreceber", *titles)
-    bench.send("receber", path, chunk_rows=3)
+    path = setting.write("receber.xlsx", "contasreceber", *titles)
+    setting.send("receber", path, chunk_rows=3)
     proxy.fail_once("lose answer", "preview=false")
     unnamed = [title_row(ana, None, 7.77, NOVEMBER)] * 2
-    doubtful = bench.write("sem-documento.xlsx", "contasreceber", *unnamed)
-    bench.send("receber", doubtful, mode="direct")
-    notes = bench.write("notas.xlsx", "nota-fiscal-servico", *[{"codigoDoCliente": ana}] * 2)
-    bench.send("notas", notes)
+    doubtful = setting.write("sem-documento.xlsx", "contasreceber", *unnamed)
+    setting.send("receber", doubtful, mode="direct")
+    notes = setting.write("notas.xlsx", "nota-fiscal-servico", *[{"codigoDoCliente": ana}] * 2)
+    setting.send("notas", notes)
     changed = {"valorDoLancamento": Decimal("1234.11"), "historico": HOSTILE}
     tamper(sandbox_home, ana, changed="M-2", values=changed, deleted="M-3", copied="M-4")
     exports = [
@@ -139,7 +139,7 @@ def send_month(bench: Bench, proxy: LossyProxy, sandbox_home: Path) -> Proof:
             problem=Text(pt="espera receber", en="waits for receber"),
         ),
     ]
-    return build_proof(bench.context, bench.client, TITLE, bench.steps, exports, at=AT)
+    return build_proof(setting.context, setting.client, TITLE, setting.steps, exports, at=AT)
 
 
 def tamper(

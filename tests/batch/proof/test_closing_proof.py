@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
-from proof_parts import AT, AT_ONCE, NOVEMBER, OCTOBER, TITLE, Bench, tamper, title_row
+from proof_parts import AT, AT_ONCE, NOVEMBER, OCTOBER, TITLE, BatchSetting, tamper, title_row
 from sheets import header_of
 from upload_parts import accepted_rows, new_cnpj
 
@@ -48,16 +48,18 @@ def sums(table: TotalTable) -> dict[str | None, tuple[int, str, str, str]]:
     }
 
 
-def test_rows_stored_as_sent_are_all_accounted_for(bench: Bench) -> None:
-    ana, rui = bench.customer(), bench.customer()
+def test_rows_stored_as_sent_are_all_accounted_for(setting: BatchSetting) -> None:
+    ana, rui = setting.customer(), setting.customer()
     rows = [
         title_row(ana, "A-1", 0.1, OCTOBER),
         title_row(ana, "A-2", 0.2, OCTOBER),
         title_row(rui, "R-1", 1234567.89, NOVEMBER),
     ]
-    bench.send("receber", bench.write("receber.xlsx", "contasreceber", *rows))
-    bench.send("mais", bench.write("mais.xlsx", "contasreceber", title_row(rui, "R-2", 5, OCTOBER)))
-    proof = bench.prove()
+    setting.send("receber", setting.write("receber.xlsx", "contasreceber", *rows))
+    setting.send(
+        "mais", setting.write("mais.xlsx", "contasreceber", title_row(rui, "R-2", 5, OCTOBER))
+    )
+    proof = setting.prove()
     assert proof.counts == ProofCounts(read=4, accepted=4, same=4)
     assert [total_counts(files).read for files in proof.steps.values()] == [3, 1]
     assert (proof.cells, proof.rows, proof.refused, proof.unread, proof.breaches) == ((),) * 5
@@ -76,16 +78,18 @@ def test_rows_stored_as_sent_are_all_accounted_for(bench: Bench) -> None:
     assert all(total.agrees for t in proof.totals for total in t.totals)
 
 
-def test_changes_in_the_system_are_reported_by_cell(bench: Bench, sandbox_home: Path) -> None:
-    ana = bench.customer()
+def test_changes_in_the_system_are_reported_by_cell(
+    setting: BatchSetting, sandbox_home: Path
+) -> None:
+    ana = setting.customer()
     documents = [f"D-{number}" for number in range(1, 5)]
     rows = [title_row(ana, document, 10.10, OCTOBER) for document in documents]
-    path = bench.write("receber.xlsx", "contasreceber", *rows)
-    job = bench.send("receber", path, chunk_rows=3)
+    path = setting.write("receber.xlsx", "contasreceber", *rows)
+    job = setting.send("receber", path, chunk_rows=3)
     assert job.parts == 2
     values = {"valorDoLancamento": Decimal("10.11"), "historico": "Outro"}
     tamper(sandbox_home, ana, changed="D-2", values=values, deleted="D-3", copied="D-4")
-    proof = bench.prove()
+    proof = setting.prove()
     assert proof.counts == ProofCounts(read=4, accepted=4, same=1, differs=1, missing=1, doubled=1)
     sheet = load_workbook(path)["Plan1"]
     history = f"{letter(path, 'historico')}3"
@@ -113,16 +117,16 @@ def letter(path: Path, column: str) -> str:
     return str(found.column_letter)
 
 
-def test_rejected_rows_are_reported_and_corrected_ones_count_once(bench: Bench) -> None:
+def test_rejected_rows_are_reported_and_corrected_ones_count_once(setting: BatchSetting) -> None:
     taken, fresh = new_cnpj(), [new_cnpj() for _ in range(3)]
-    bench.client.registry.clients.create(nomeComercial="Antigo", cnpj=taken)
+    setting.client.registry.clients.create(nomeComercial="Antigo", cnpj=taken)
     documents = [fresh[0], taken, fresh[1], fresh[2]]
     rows = [{"nomeComercial": f"Novo {d}", "cnpj": d} for d in documents]
     rows[2]["codigoDoVendedor"] = 99
-    path = bench.write("clientes.xlsx", "cliente", *rows)
-    job = bench.send("clientes", path, options=replace(AT_ONCE, look_up=False))
+    path = setting.write("clientes.xlsx", "cliente", *rows)
+    job = setting.send("clientes", path, options=replace(AT_ONCE, look_up=False))
     assert job.state is State.PARTIAL
-    before = bench.prove()
+    before = setting.prove()
     assert before.counts == ProofCounts(read=4, accepted=2, rejected=2, same=2)
     assert before.rows == ()
     assert [(r.location.row, r.column) for r in before.refused] == [
@@ -136,8 +140,8 @@ def test_rejected_rows_are_reported_and_corrected_ones_count_once(bench: Bench) 
     assert sheet.cell(3, column).value == 99
     sheet.cell(3, column).value = 3
     book.save(rejects)
-    assert bench.retry(job, rejects).state is State.DONE
-    after = bench.prove()
+    assert setting.retry(job, rejects).state is State.DONE
+    after = setting.prove()
     assert after.counts == ProofCounts(read=4, accepted=3, rejected=1, same=3)
     assert [r.location.row for r in after.refused] == [3]
     assert len(after.steps["clientes"][0].jobs) == 2
@@ -145,18 +149,18 @@ def test_rejected_rows_are_reported_and_corrected_ones_count_once(bench: Bench) 
 
 
 def test_many_rows_are_read_back_from_whole_listings(
-    bench: Bench, proxy: LossyProxy, sandbox_home: Path
+    setting: BatchSetting, proxy: LossyProxy, sandbox_home: Path
 ) -> None:
-    ana = bench.customer()
+    ana = setting.customer()
     rows = [
         title_row(ana, f"L-{number}", number / 100, OCTOBER) | {"idws": f"{ana}-{number}"}
         for number in range(1, 70)
     ]
-    bench.send("receber", bench.write("receber.xlsx", "contasreceber", *rows))
+    setting.send("receber", setting.write("receber.xlsx", "contasreceber", *rows))
     changed = {"valorDoLancamento": Decimal("9.99")}
     tamper(sandbox_home, ana, changed="L-7", values=changed, deleted="L-8")
     proxy.seen.clear()
-    proof = bench.prove()
+    proof = setting.prove()
     everything = len(rows)
     assert proof.counts == ProofCounts(
         read=everything, accepted=everything, same=everything - 2, differs=1, missing=1
@@ -168,14 +172,16 @@ def test_many_rows_are_read_back_from_whole_listings(
     assert (total.amount, total.difference) == (Decimal("24.15"), Decimal("9.84"))
 
 
-def test_a_row_in_doubt_is_reported_with_the_records_found(bench: Bench, proxy: LossyProxy) -> None:
-    ana = bench.customer()
+def test_a_row_in_doubt_is_reported_with_the_records_found(
+    setting: BatchSetting, proxy: LossyProxy
+) -> None:
+    ana = setting.customer()
     rows = [title_row(ana, None, 7, OCTOBER), title_row(ana, "D-1", 8, OCTOBER)]
-    path = bench.write("receber.xlsx", "contasreceber", *rows)
+    path = setting.write("receber.xlsx", "contasreceber", *rows)
     proxy.fail_once("lose answer", "preview=false")
-    job = bench.send("receber", path, mode="direct")
+    job = setting.send("receber", path, mode="direct")
     assert job.state is State.NEEDS_PERSON
-    proof = bench.prove()
+    proof = setting.prove()
     assert (proof.counts.read, proof.counts.accepted + proof.counts.unknown) == (2, 2)
     assert proof.counts.unknown == 1
     (doubt,) = proof.rows
@@ -184,14 +190,14 @@ def test_a_row_in_doubt_is_reported_with_the_records_found(bench: Bench, proxy: 
 
 
 def test_what_a_stopped_upload_has_written_is_accepted_and_the_rest_in_doubt(
-    bench: Bench, proxy: LossyProxy
+    setting: BatchSetting, proxy: LossyProxy
 ) -> None:
     document = new_cnpj()
     rows = [
         {"numeroDoDocumento": f"{document}-{place}", "dataDeVencimento": OCTOBER}
         for place in range(4)
     ]
-    path = bench.write("pagar.xlsx", "contaspagar", *rows)
+    path = setting.write("pagar.xlsx", "contaspagar", *rows)
     posted: list[str] = []
 
     def decide(method: str, asked: str) -> ProxyFault:
@@ -202,26 +208,26 @@ def test_what_a_stopped_upload_has_written_is_accepted_and_the_rest_in_doubt(
     proxy.decide = decide
     options = replace(AT_ONCE, at_once=1, settle_seconds=86_400)
     with pytest.raises(InDoubt):
-        bench.send("pagar", path, mode="records", options=options)
+        setting.send("pagar", path, mode="records", options=options)
     proxy.decide = lambda _method, _path: "pass"
-    (job,) = bench.context.journal.jobs()
-    assert (job.state, accepted_rows(bench.context, job)) == (State.IN_DOUBT, 2)
-    headline = str(job_report(bench.context.journal, job).verdict)
+    (job,) = setting.context.journal.jobs()
+    assert (job.state, accepted_rows(setting.context, job)) == (State.IN_DOUBT, 2)
+    headline = str(job_report(setting.context.journal, job).verdict)
     assert "whether 2 rows were written is not known. Rows: 4, accepted: 2" in headline
-    proof = bench.prove()
+    proof = setting.prove()
     assert (proof.counts.accepted, proof.counts.unknown) == (2, 2)
     assert proof.breaches == ()
 
 
-def test_rows_that_cannot_be_read_back_have_a_reason(bench: Bench) -> None:
-    ana = bench.customer()
-    bench.send(
+def test_rows_that_cannot_be_read_back_have_a_reason(setting: BatchSetting) -> None:
+    ana = setting.customer()
+    setting.send(
         "notas",
-        bench.write("notas.xlsx", "nota-fiscal-servico", *[{"codigoDoCliente": ana}] * 2),
+        setting.write("notas.xlsx", "nota-fiscal-servico", *[{"codigoDoCliente": ana}] * 2),
     )
     rows = [title_row(ana, None, 7, OCTOBER), title_row(ana, "K-1", 8, OCTOBER)]
-    bench.send("receber", bench.write("receber.xlsx", "contasreceber", *rows))
-    proof = bench.prove()
+    setting.send("receber", setting.write("receber.xlsx", "contasreceber", *rows))
+    proof = setting.prove()
     assert proof.counts == ProofCounts(read=4, accepted=4, same=1, unread=3)
     assert [(u.resource, u.rows) for u in proof.unread] == [
         ("nota-fiscal-servico", 2),
@@ -234,55 +240,57 @@ def test_rows_that_cannot_be_read_back_have_a_reason(bench: Bench) -> None:
 
 
 def test_records_without_a_key_are_read_back_by_the_numbers_that_the_system_gave(
-    bench: Bench,
+    setting: BatchSetting,
 ) -> None:
-    notes = [{"codigoDoCliente": bench.customer(), "valorDoServico": 40}] * 2
-    bench.send("notas", bench.write("notas.xlsx", "nota-fiscal-servico", *notes), mode="records")
-    proof = bench.prove()
+    notes = [{"codigoDoCliente": setting.customer(), "valorDoServico": 40}] * 2
+    setting.send(
+        "notas", setting.write("notas.xlsx", "nota-fiscal-servico", *notes), mode="records"
+    )
+    proof = setting.prove()
     assert proof.counts == ProofCounts(read=2, accepted=2, same=2)
     found = table(proof, "nota-fiscal-servico", "Branch").sum
     assert (found.amount, found.unread, found.found, found.difference) == (80, 0, 80, 0)
 
 
-def test_workbooks_that_were_not_sent_do_not_count_as_rejected(bench: Bench) -> None:
-    path = bench.write("ruim.xlsx", "cliente", {"nomeComercial": None}, {})
+def test_workbooks_that_were_not_sent_do_not_count_as_rejected(setting: BatchSetting) -> None:
+    path = setting.write("ruim.xlsx", "cliente", {"nomeComercial": None}, {})
     because = Text(pt="1 erro", en="1 error")
-    bench.add("clientes", path, 2, because=because)
-    proof = bench.prove()
+    setting.add("clientes", path, 2, because=because)
+    proof = setting.prove()
     assert proof.counts == ProofCounts(read=2, unsent=2)
     assert "rows not sent: 2" in map(str, open_items(proof))
     assert proof.steps["clientes"][0].file.not_sent_because == because
 
 
 @pytest.mark.parametrize("rows", [1, 3])
-def test_contradicting_counts_are_reported(bench: Bench, rows: int) -> None:
-    path = bench.write("clientes.xlsx", "cliente", *[{"cnpj": new_cnpj()} for _ in range(2)])
-    job = bench.send("clientes", path)
-    bench.steps.clear()
-    bench.add("clientes", path, rows, job.id)
+def test_contradicting_counts_are_reported(setting: BatchSetting, rows: int) -> None:
+    path = setting.write("clientes.xlsx", "cliente", *[{"cnpj": new_cnpj()} for _ in range(2)])
+    job = setting.send("clientes", path)
+    setting.steps.clear()
+    setting.add("clientes", path, rows, job.id)
     path.write_bytes(b"another")
-    bench.add("clientes", path, 2, job.id)
-    breaches = [str(breach) for breach in bench.prove().breaches]
+    setting.add("clientes", path, 2, job.id)
+    breaches = [str(breach) for breach in setting.prove().breaches]
     assert any(f"has {rows} row" in breach for breach in breaches)
     assert any(f"read {rows}, but accepted 2" in breach for breach in breaches)
     assert any("no upload has this content" in breach for breach in breaches)
 
 
-def test_a_payload_that_is_gone_is_a_contradiction(bench: Bench) -> None:
-    job = bench.send("clientes", bench.write("c.xlsx", "cliente", {"cnpj": new_cnpj()}))
-    bench.context.payload_path(job.spec.payload).write_bytes(b"tampered")
-    proof = bench.prove()
+def test_a_payload_that_is_gone_is_a_contradiction(setting: BatchSetting) -> None:
+    job = setting.send("clientes", setting.write("c.xlsx", "cliente", {"cnpj": new_cnpj()}))
+    setting.context.payload_path(job.spec.payload).write_bytes(b"tampered")
+    proof = setting.prove()
     assert proof.counts == ProofCounts(read=1, accepted=1, unread=1)
     assert ["gone or has changed" in str(breach) for breach in proof.breaches] == [True]
 
 
 def test_earlier_records_are_not_assigned_and_duplicate_the_key(
-    bench: Bench, new_bench: Callable[[], Bench]
+    setting: BatchSetting, new_bench: Callable[[], BatchSetting]
 ) -> None:
-    ana = bench.customer()
+    ana = setting.customer()
     row = title_row(ana, "OLD", 10, OCTOBER)
-    bench.send("antes", bench.write("antes.xlsx", "contasreceber", row))
-    bench.steps.clear()
+    setting.send("antes", setting.write("antes.xlsx", "contasreceber", row))
+    setting.steps.clear()
     unchanged = new_bench()
     unchanged.send("agora", unchanged.write("agora.xlsx", "contasreceber", row))
     assert unchanged.prove().counts == ProofCounts(read=1, unchanged=1, same=1)
@@ -295,16 +303,18 @@ def test_earlier_records_are_not_assigned_and_duplicate_the_key(
     assert all(total.agrees for t in proof.totals for total in t.totals)
 
 
-def test_rows_of_one_key_in_two_workbooks_are_one_too_many(bench: Bench) -> None:
-    ana = bench.customer()
+def test_rows_of_one_key_in_two_workbooks_are_one_too_many(setting: BatchSetting) -> None:
+    ana = setting.customer()
     documents = ("K-1", "K-2", "K-3")
     for name in ("a", "b"):
         rows = [
             title_row(ana, document, 10, OCTOBER) | {"historico": f"{name} {document}"}
             for document in documents[: 3 if name == "a" else 2]
         ]
-        bench.send("receber", bench.write(f"{name}.xlsx", "contasreceber", *rows), again="outra")
-    proof = bench.prove()
+        setting.send(
+            "receber", setting.write(f"{name}.xlsx", "contasreceber", *rows), again="outra"
+        )
+    proof = setting.prove()
     assert proof.counts == ProofCounts(read=5, accepted=5, same=1, doubled=4)
     assert [len(row.codes) for row in proof.rows] == [2] * 4
     (breach,) = map(str, proof.breaches)
@@ -312,24 +322,26 @@ def test_rows_of_one_key_in_two_workbooks_are_one_too_many(bench: Bench) -> None
     assert breach.endswith("and both were accepted; and 1 more row of these workbooks")
 
 
-def test_rows_of_one_key_in_one_workbook_have_a_record_each(bench: Bench) -> None:
-    ana = bench.customer()
+def test_rows_of_one_key_in_one_workbook_have_a_record_each(setting: BatchSetting) -> None:
+    ana = setting.customer()
     rows = [title_row(ana, "SPLIT", amount, OCTOBER) for amount in (10, 20, 30)]
-    bench.send("receber", bench.write("receber.xlsx", "contasreceber", *rows))
-    assert bench.prove().counts == ProofCounts(read=3, accepted=3, same=3)
+    setting.send("receber", setting.write("receber.xlsx", "contasreceber", *rows))
+    assert setting.prove().counts == ProofCounts(read=3, accepted=3, same=3)
 
 
-def test_jobs_of_another_environment_are_not_proven_here(bench: Bench, client: Client) -> None:
-    bench.send("clientes", bench.write("c.xlsx", "cliente", {"cnpj": new_cnpj()}))
+def test_jobs_of_another_environment_are_not_proven_here(
+    setting: BatchSetting, client: Client
+) -> None:
+    setting.send("clientes", setting.write("c.xlsx", "cliente", {"cnpj": new_cnpj()}))
     other = replace(client.target, profile="producao", system="another")
     with Client(other) as elsewhere, pytest.raises(UsageError, match="rehearsal; now producao"):
-        build_proof(bench.context, elsewhere, TITLE, bench.steps, at=AT)
+        build_proof(setting.context, elsewhere, TITLE, setting.steps, at=AT)
 
 
 def test_an_own_resource_is_proven_by_its_schema_file(
-    bench: Bench, tmp_path: Path, client: Client
+    setting: BatchSetting, tmp_path: Path, client: Client
 ) -> None:
-    shipped_file = bench.context.catalogue.named("contasreceber").source
+    shipped_file = setting.context.catalogue.named("contasreceber").source
     declared = "control_totals: {amount: valorDoLancamento, by: [dataDeVencimento, "
     own = shipped_file.read_text(encoding="utf-8")
     assert declared in own
@@ -339,9 +351,9 @@ def test_an_own_resource_is_proven_by_its_schema_file(
     ).replace(declared, by_centre)
     (tmp_path / "contasreceber.yaml").write_text(shown, encoding="utf-8")
     shutil.copytree(shipped_file.with_suffix(""), tmp_path / "contasreceber")
-    context = replace(bench.context, catalogue=load_catalogue(tmp_path))
-    ana = bench.customer()
-    mine = Bench(context, client, bench.folder)
+    context = replace(setting.context, catalogue=load_catalogue(tmp_path))
+    ana = setting.customer()
+    mine = BatchSetting(context, client, setting.folder)
     row = title_row(ana, "OWN-1", 12.34, OCTOBER)
     mine.send("receber", mine.write("r.xlsx", "contasreceber", row))
     proof = mine.prove()
@@ -351,34 +363,36 @@ def test_an_own_resource_is_proven_by_its_schema_file(
     assert [t for t in proof.totals if t.by_month] == []
 
 
-def test_rows_that_the_system_does_not_return_are_reported(bench: Bench, proxy: LossyProxy) -> None:
+def test_rows_that_the_system_does_not_return_are_reported(
+    setting: BatchSetting, proxy: LossyProxy
+) -> None:
     rows = [{"cnpj": new_cnpj()}, {"cnpj": new_cnpj()}]
-    bench.send("clientes", bench.write("c.xlsx", "cliente", *rows))
+    setting.send("clientes", setting.write("c.xlsx", "cliente", *rows))
     proxy.decide = lambda method, path: "refuse" if "/v2/cliente?" in path else "pass"
     try:
-        proof = bench.prove()
+        proof = setting.prove()
     finally:
         proxy.decide = lambda _method, _path: "pass"
     assert proof.counts == ProofCounts(read=2, accepted=2, unread=2)
     assert "did not allow reading them: " in str(proof.unread[0].reason)
 
 
-def test_a_job_that_is_still_under_way_has_no_outcome(bench: Bench) -> None:
-    path = bench.write("c.xlsx", "cliente", {"cnpj": new_cnpj()})
-    job = bench.send("clientes", path, options=replace(AT_ONCE, wait=False))
+def test_a_job_that_is_still_under_way_has_no_outcome(setting: BatchSetting) -> None:
+    path = setting.write("c.xlsx", "cliente", {"cnpj": new_cnpj()})
+    job = setting.send("clientes", path, options=replace(AT_ONCE, wait=False))
     assert job.state in (State.STAGED, State.POLLING)
-    proof = bench.prove()
+    proof = setting.prove()
     assert proof.counts == ProofCounts(read=1, unknown=1)
     assert [row.state for row in proof.rows] == [OpenReason.UNKNOWN]
 
 
-def test_rows_that_were_accepted_twice_are_reported(bench: Bench) -> None:
-    ana = bench.customer()
+def test_rows_that_were_accepted_twice_are_reported(setting: BatchSetting) -> None:
+    ana = setting.customer()
     rows = [title_row(ana, f"TWICE-{number}", 5, OCTOBER) for number in range(2)]
     wrong = rows[1] | {"codigoDaContaCorrente": 99999}
-    one = bench.send("receber", bench.write("r.xlsx", "contasreceber", rows[0], wrong))
-    two = bench.retry(one, bench.write("r.xlsx", "contasreceber", *rows), again="outra vez")
-    proof = bench.prove()
+    one = setting.send("receber", setting.write("r.xlsx", "contasreceber", rows[0], wrong))
+    two = setting.retry(one, setting.write("r.xlsx", "contasreceber", *rows), again="outra vez")
+    proof = setting.prove()
     assert proof.counts == ProofCounts(read=2, accepted=2, same=1, doubled=1)
     assert [
         f"row 2: accepted by more than one upload ({one.id}, {two.id})" in str(b)
@@ -388,17 +402,19 @@ def test_rows_that_were_accepted_twice_are_reported(bench: Bench) -> None:
     assert notes == ["", f"retry of {one.id}; sent again: outra vez"]
 
 
-def test_rejected_rows_that_are_in_the_system_are_reported(bench: Bench, proxy: LossyProxy) -> None:
+def test_rejected_rows_that_are_in_the_system_are_reported(
+    setting: BatchSetting, proxy: LossyProxy
+) -> None:
     documents = [new_cnpj() for _ in range(2)]
-    path = bench.write("c.xlsx", "cliente", *[{"cnpj": document} for document in documents])
+    path = setting.write("c.xlsx", "cliente", *[{"cnpj": document} for document in documents])
     proxy.fail_once("refuse", "preview=false")
-    job = bench.send("clientes", path, mode="direct")
+    job = setting.send("clientes", path, mode="direct")
     assert job.state is State.REJECTED
-    file = UploadFile("by-somebody-else.xlsx", bench.context.load_payload(job.spec.payload))
-    bench.client.call(IMPORT, path={"resource": "cliente"}, file=file)
-    proof = bench.prove()
+    file = UploadFile("by-somebody-else.xlsx", setting.context.load_payload(job.spec.payload))
+    setting.client.call(IMPORT, path={"resource": "cliente"}, file=file)
+    proof = setting.prove()
     assert proof.counts == ProofCounts(read=2, rejected=2, not_written=2)
-    codes = {bench.client.registry.clients.list(cnpjcpf=d).codigoDoCliente for d in documents}
+    codes = {setting.client.registry.clients.list(cnpjcpf=d).codigoDoCliente for d in documents}
     assert {row.state for row in proof.rows} == {OpenReason.WRITTEN}
     assert {code for row in proof.rows for code in row.codes} == {str(code) for code in codes}
     assert "rejected rows that are in the system nevertheless: 2" in map(str, open_items(proof))

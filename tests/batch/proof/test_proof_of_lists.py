@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from databases import TABLES, connected
-from proof_parts import AT_ONCE, Bench
+from proof_parts import AT_ONCE, BatchSetting
 from sheets import write_workbook
 from sqlalchemy import delete, update
 
@@ -19,22 +19,22 @@ sales_order_items = TABLES["sales_order_items"]
 
 
 def test_lists_are_compared_item_by_item_and_named_by_their_cells(
-    bench: Bench, sandbox_home: Path
+    setting: BatchSetting, sandbox_home: Path
 ) -> None:
-    ana = bench.customer()
-    nut = int(bench.client.registry.products.create(descricaoDoProduto="Porca").idProduto)
+    ana = setting.customer()
+    nut = int(setting.client.registry.products.create(descricaoDoProduto="Porca").idProduto)
     items = [{"idProduto": nut, "quantidade": n, "valorUnitario": 2.5} for n in (1, 2)]
     keys = ("A", "B", "C")
     path = write_workbook(
-        bench.folder / "pedidos.xlsx",
+        setting.folder / "pedidos.xlsx",
         pedido=[{"chave": k, "codigoDaFilial": 1, "codigoDoCliente": ana} for k in keys],
         produtos=[{"chave": key, **item} for key in keys for item in items],
     )
-    bench.send("pedidos", path, mode="records", options=replace(AT_ONCE, at_once=1))
-    assert bench.prove().counts == ProofCounts(read=3, accepted=3, same=3)
+    setting.send("pedidos", path, mode="records", options=replace(AT_ONCE, at_once=1))
+    assert setting.prove().counts == ProofCounts(read=3, accepted=3, same=3)
     _, changed, shorter = sorted(
         int(one["numeroDoPedido"])
-        for one in bench.client.records(SALES_ORDER_LIST)
+        for one in setting.client.records(SALES_ORDER_LIST)
         if one["codigoDoCliente"] == ana
     )
     number, seq = sales_order_items.c.numeroDoPedido, sales_order_items.c.seq
@@ -43,7 +43,7 @@ def test_lists_are_compared_item_by_item_and_named_by_their_cells(
         assert database.execute(second.values(quantidade=Decimal(7))).rowcount == 1
         first = delete(sales_order_items).where((number == shorter) & (seq == 1))
         assert database.execute(first).rowcount == 1
-    proof = bench.prove()
+    proof = setting.prove()
     assert proof.counts == ProofCounts(read=3, accepted=3, same=1, differs=2)
     differences = [
         (one.location.row, one.cell, one.column, one.sent, one.found) for one in proof.cells
@@ -56,38 +56,40 @@ def test_lists_are_compared_item_by_item_and_named_by_their_cells(
     assert "produtos.quantidade" in fields.compared
 
 
-def test_instalments_that_the_system_made_by_itself_are_not_a_difference(bench: Bench) -> None:
-    ana = bench.customer()
-    nut = int(bench.client.registry.products.create(descricaoDoProduto="Porca").idProduto)
+def test_instalments_that_the_system_made_by_itself_are_not_a_difference(
+    setting: BatchSetting,
+) -> None:
+    ana = setting.customer()
+    nut = int(setting.client.registry.products.create(descricaoDoProduto="Porca").idProduto)
     keys = ("divided", "by the system")
     product = {"idProduto": nut, "quantidade": 2, "valorUnitario": 30}
     path = write_workbook(
-        bench.folder / "pedidos.xlsx",
+        setting.folder / "pedidos.xlsx",
         pedido=[{"chave": k, "codigoDaFilial": 1, "codigoDoCliente": ana} for k in keys],
         produtos=[{"chave": k, **product} for k in keys],
         parcelas=[{"chave": keys[0], "valor": 25}, {"chave": keys[0], "valor": 35}],
     )
-    bench.send("pedidos", path, mode="records", options=replace(AT_ONCE, at_once=1))
-    proof = bench.prove()
+    setting.send("pedidos", path, mode="records", options=replace(AT_ONCE, at_once=1))
+    proof = setting.prove()
     assert proof.cells == ()
     assert proof.counts == ProofCounts(read=2, accepted=2, same=2)
 
 
-def test_counts_of_an_inventory_are_read_from_their_listing(bench: Bench) -> None:
-    made = bench.client.registry.products.create(descricaoDoProduto="Porca contada")
+def test_counts_of_an_inventory_are_read_from_their_listing(setting: BatchSetting) -> None:
+    made = setting.client.registry.products.create(descricaoDoProduto="Porca contada")
     line = {"chave": "A", "contagem": 1, "idProd": made.idProduto, "quantidade": 4}
     path = write_workbook(
-        bench.folder / "inventarios.xlsx",
+        setting.folder / "inventarios.xlsx",
         inventario=[{"chave": "A", "codigoDaFilial": 1, "codigoDoAlmoxarifado": 2}],
         contagens=[line],
     )
-    bench.send("inventarios", path, mode="records", options=replace(AT_ONCE, at_once=1))
-    assert bench.prove().counts == ProofCounts(read=1, accepted=1, same=1)
-    inventories = bench.client.stock.inventories
+    setting.send("inventarios", path, mode="records", options=replace(AT_ONCE, at_once=1))
+    assert setting.prove().counts == ProofCounts(read=1, accepted=1, same=1)
+    inventories = setting.client.stock.inventories
     number = max(one.idInventario for one in inventories.list())
     corrected = [{"idProd": made.idProduto, "quantidade": 5}]
     inventories.count(idInventario=number, contagem=1, itens=corrected)
-    proof = bench.prove()
+    proof = setting.prove()
     assert proof.counts == ProofCounts(read=1, accepted=1, differs=1)
     (cell,) = proof.cells
     assert (cell.cell, cell.column, cell.sent, cell.found) == (

@@ -314,6 +314,12 @@ class RecordChanger(RecordChannel):
             else:
                 yield write, result_of_absence(write, _LOST)
 
+    def check_rejected(self, writes: Sequence[RecordWrite]) -> Results:
+        """Yield the rejected changes that were made anyway."""
+        for write in writes:
+            if write.attempts and _is_as_wanted(write.task, self._read(write)):
+                yield write, WriteResult(WriteState.APPLIED, {"reconciled": "read back"})
+
     def _request(self, write: RecordWrite, present: PresentRecord) -> Outcome:
         task = write.task
         client = self._context.client

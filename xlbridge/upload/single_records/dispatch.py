@@ -79,9 +79,9 @@ class RecordChannel(ABC):
         still arrive.
         """
 
+    @abstractmethod
     def check_rejected(self, writes: Sequence[RecordWrite]) -> Results:
-        """Yield the rejected writes whose records are there anyway."""
-        yield from ()
+        """Yield the rejected writes that were made anyway."""
 
 
 def result_of(outcome: Outcome) -> WriteResult:
