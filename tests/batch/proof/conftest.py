@@ -43,7 +43,7 @@ def client(proxy: LossyProxy, sandbox: RunningSandbox) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="session")
-def new_bench(
+def new_setting(
     tmp_path_factory: pytest.TempPathFactory, client: Client, catalogue: Catalogue
 ) -> Iterator[Callable[[], BatchSetting]]:
     """Return a factory of folders with a journal."""
@@ -61,11 +61,11 @@ def new_bench(
 
 
 @pytest.fixture
-def setting(new_bench: Callable[[], BatchSetting]) -> BatchSetting:
-    return new_bench()
+def setting(new_setting: Callable[[], BatchSetting]) -> BatchSetting:
+    return new_setting()
 
 
 @pytest.fixture(scope="session")
-def month(new_bench: Callable[[], BatchSetting], proxy: LossyProxy, sandbox_home: Path) -> Proof:
+def month(new_setting: Callable[[], BatchSetting], proxy: LossyProxy, sandbox_home: Path) -> Proof:
     """Proof of a month with rows of every kind."""
-    return send_month(new_bench(), proxy, sandbox_home)
+    return send_month(new_setting(), proxy, sandbox_home)

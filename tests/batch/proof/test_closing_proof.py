@@ -285,16 +285,16 @@ def test_a_payload_that_is_gone_is_a_contradiction(setting: BatchSetting) -> Non
 
 
 def test_earlier_records_are_not_assigned_and_duplicate_the_key(
-    setting: BatchSetting, new_bench: Callable[[], BatchSetting]
+    setting: BatchSetting, new_setting: Callable[[], BatchSetting]
 ) -> None:
     ana = setting.customer()
     row = title_row(ana, "OLD", 10, OCTOBER)
     setting.send("antes", setting.write("antes.xlsx", "contasreceber", row))
     setting.steps.clear()
-    unchanged = new_bench()
+    unchanged = new_setting()
     unchanged.send("agora", unchanged.write("agora.xlsx", "contasreceber", row))
     assert unchanged.prove().counts == ProofCounts(read=1, unchanged=1, same=1)
-    later = new_bench()
+    later = new_setting()
     later.send("agora", later.write("agora.xlsx", "contasreceber", row), again="de propósito")
     proof = later.prove()
     assert proof.counts == ProofCounts(read=1, accepted=1, doubled=1)
