@@ -1,4 +1,4 @@
-"""One rule over all channels: a write whose answer is lost, declined or wrong is proven, and made once."""
+"""One rule over all channels: a write in doubt, or refused wrongly, is proven and made once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
