@@ -474,6 +474,8 @@ def test_an_export_is_refreshed_with_its_lists(tmp_path: Path, refresh: Exporter
     refresh.records = [{**record, "rateio": shares} for record in titles_of(5)]
     del refresh.records[0]["valorDoLancamento"]
     assert main(["export", "contasreceber", "-o", str(path)]) == 0
+    exported = path.read_bytes()
+    assert (refresh(path), path.read_bytes() == exported) == (0, True)
     refresh.records = [*refresh.records[1:3], *titles_of(4, first=6)]
     assert refresh(path) == 0
     book = openpyxl.load_workbook(path)

@@ -76,6 +76,7 @@ class WorkbookRefresh:
         self.losses: dict[Text, None] = {}
         self.remarks: dict[Text, None] = {}
         self._package = package
+        self._is_changed = False
         self._used: dict[tuple[str, int, int], str] = {}
 
     def opener(
@@ -133,6 +134,7 @@ class WorkbookRefresh:
         if not refreshed.write(rows):
             self.steps.append(_SAME.format(table=place.found.title, n=before))
             return
+        self._is_changed = True
         if before > 0 and not table.rows:
             self.losses[_NO_RECORDS.format(table=place.found.title, n=before)] = None
         self.losses.update(dict.fromkeys(refreshed.losses))
@@ -162,7 +164,7 @@ class WorkbookRefresh:
         require_closed(self.path)
         for text in (*self.steps, *self.remarks, *self.losses):
             _LOGGER.info("%s", text)
-        if not self._package.is_changed:
+        if not self._is_changed:
             return False
         with report_write_errors(self.path):
             mode = self.path.stat().st_mode

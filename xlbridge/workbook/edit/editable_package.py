@@ -98,7 +98,6 @@ class EditablePackage:
         yield root
         self.write(part, xml.to_bytes(root))
 
-    @property
     def is_changed(self) -> bool:
         """True if a part has another content than in the file."""
         stored = self._source.NameToInfo

@@ -89,7 +89,8 @@ class RefreshedTable(AnalystTable):
                 before, after = old.get(column), cells.get(column)
                 if before is not None and before.formula:
                     return False
-                if after is not None and after.style != self._first_styles[column]:
+                # What stays empty needs no style.
+                if after and after.is_filled and after.style != self._first_styles[column]:
                     return False
                 if self._comparable(before) != self._comparable(after):
                     return False
