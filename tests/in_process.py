@@ -130,7 +130,7 @@ def _kept_process_state() -> Iterator[None]:
 @contextmanager
 def _limited_time() -> Iterator[None]:
     """End the tests, with what each thread does, if a block takes very long."""
-    faulthandler.dump_traceback_later(_PATIENCE, exit=True)
+    faulthandler.dump_traceback_later(_PATIENCE, exit=True, file=sys.__stderr__)
     try:
         yield
     finally:

@@ -39,7 +39,6 @@ from xlbridge.export import (
     PreparedExport,
     ValueKind,
     find_listing,
-    open_refresh,
 )
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
@@ -478,6 +477,9 @@ def _refresh(
     """
     names = [find_listing(name).name for name in listings]
     _require_fitting_options(names, wanted, options)
+    # Slow to import, and other exports edit no workbook.
+    from xlbridge.export import open_refresh
+
     settings = command_settings()
     catalogue = partial(load_catalogue, settings.schemas)
     arguments = [ExportArguments(listing=name, **{**options, "output": into}) for name in names]
