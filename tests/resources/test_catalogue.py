@@ -3,6 +3,8 @@
 Inside: resources.
 """
 
+import subprocess
+import sys
 import types
 import typing
 from datetime import datetime
@@ -220,3 +222,26 @@ def test_only_the_first_of_many_allowed_values_are_named() -> None:
 def test_equal_limits_are_worded_as_one_length() -> None:
     assert RULES["str_length"].wording({"min_value": 7, "max_value": 7}).pt == "7 caracteres"
     assert RULES["in_range"].wording({"min_value": 1, "max_value": 7}).pt == "de 1 a 7"
+
+
+FIRST_USE = """
+import sys, threading
+from xlbridge.resources import load_catalogue
+sys.setswitchinterval(1e-6)
+together = threading.Barrier(8)
+def load():
+    together.wait()
+    loaded.append(sorted(load_catalogue()))
+loaded = []
+threads = [threading.Thread(target=load) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert len(loaded) == 8 and all(names == loaded[0] for names in loaded)
+"""
+
+
+@pytest.mark.processes
+def test_threads_load_the_catalogue_for_the_first_time_at_once() -> None:
+    """It crashed about two in five processes."""
+    started = [subprocess.Popen([sys.executable, "-c", FIRST_USE]) for _ in range(4)]
+    assert [process.wait() for process in started] == [0] * 4

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from threading import Lock
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -246,8 +247,11 @@ def as_lists(body: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 
 _Read = TypeVar("_Read")
+_CONVERTING = Lock()
 
 
 def read_as(model: type[_Read], content: object) -> _Read:
     """Return content without mistakes as an object of its model; other keys are ignored."""
-    return msgspec.convert(content, model, strict=False)
+    # msgspec crashes the process if two threads meet a model for the first time.
+    with _CONVERTING:
+        return msgspec.convert(content, model, strict=False)
