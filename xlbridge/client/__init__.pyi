@@ -13,9 +13,9 @@ from .outcomes import (
     Rejected as Rejected,
 )
 from .session import TokenFile as TokenFile
+from .target import Target as Target
 from .transport import (
     RetryPolicy as RetryPolicy,
-    Target as Target,
     UploadFile as UploadFile,
     parse_base_url as parse_base_url,
 )

@@ -55,15 +55,14 @@ from xlbridge.client.session import (
     is_unauthorized,
     login_answer,
 )
+from xlbridge.client.target import Target, build_call
 from xlbridge.client.transport import (
     Call,
     NoAnswer,
     Reply,
     RetryPolicy,
-    Target,
     Transport,
     UploadFile,
-    build_call,
     is_busy,
     parse_base_url,
     pause_after_reply,

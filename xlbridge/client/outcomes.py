@@ -17,7 +17,8 @@ import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from xlbridge.client.listings.stream import UnexpectedContent, decode_json
-from xlbridge.client.transport import NoAnswer, Reply, Target, retry_after
+from xlbridge.client.target import Target
+from xlbridge.client.transport import NoAnswer, Reply, retry_after
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError
 from xlbridge.i18n import Text, untranslated
 from xlbridge.wire import Envelope, Operation, WireModel, spellings

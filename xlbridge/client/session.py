@@ -27,14 +27,13 @@ from xlbridge.client.outcomes import (
     content_type,
     parse_json,
 )
+from xlbridge.client.target import Target, build_call
 from xlbridge.client.transport import (
     Call,
     NoAnswer,
     Reply,
     RetryPolicy,
-    Target,
     Transport,
-    build_call,
     pause_after_reply,
 )
 from xlbridge.clock import Instant

@@ -254,9 +254,10 @@ def _total_table(totals: TotalTable, amount: str) -> Table:
             label = f"{total.label} – {total.name}"
         tone = Tone.PLAIN
         if totals.by_week and hyphen:
-            is_overdue = total.label in OVERDUE
-            tone = Tone.OPEN if is_overdue else Tone.PLAIN
-            label = OVERDUE[total.label] if is_overdue else _week_text(total.label)
+            if total.label in OVERDUE:
+                tone, label = Tone.OPEN, OVERDUE[total.label]
+            else:
+                label = _WEEK.format(day=f"{date.fromisoformat(total.label):%d/%m/%Y}")
         lines.append(Line((label, total.rows, total.amount), tone))
     every = totals.totals
     if (others := totals.others) is not None:
@@ -274,10 +275,6 @@ def _total_table(totals: TotalTable, amount: str) -> Table:
         lines=[*lines, Line((titles.TOTAL, rows, sums), Tone.SUM)],
         bars=[2],
     )
-
-
-def _week_text(monday: str) -> Text:
-    return _WEEK.format(day=f"{date.fromisoformat(monday):%d/%m/%Y}")
 
 
 _OTHERS = Text(pt="outros ({n})", en="others ({n})")

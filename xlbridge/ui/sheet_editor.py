@@ -11,11 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import RLock
-from typing import Any
 
 import pandas as pd
 
-from xlbridge import titles
 from xlbridge.errors import UsageError
 from xlbridge.files import path_beside
 from xlbridge.i18n import Text
@@ -44,7 +42,7 @@ from xlbridge.validation import (
 )
 from xlbridge.validation.cells import ColumnMemo
 from xlbridge.validation.mapping import SheetMapping
-from xlbridge.workbook import CellPosition, cell_address, column_letters
+from xlbridge.workbook import CellPosition, cell_address
 from xlbridge.workbook.edit import (
     EditableCells,
     OdsWorkbook,
@@ -153,13 +151,6 @@ def _frame(sheet: ValidatedSheet, order: Sequence[int]) -> pd.DataFrame:
     places = {row: at for at, row in enumerate(order)}
     arranged = sorted(range(len(sheet.rows)), key=lambda at: places[sheet.rows[at]])
     return sheet.frame.iloc[arranged].reset_index(drop=True)
-
-
-def _allowed(column: Column) -> list[str]:
-    """Return the closed list of a column's values, empty if it has none."""
-    if column.kind is Kind.BOOLEAN:
-        return [str(titles.YES), str(titles.NO)]
-    return list(column.allowed)
 
 
 class SheetEditor:
@@ -505,32 +496,6 @@ class SheetEditor:
     def text(self, cell: CellPosition) -> str:
         """Return a cell's content as it is shown."""
         return displayed_text(self.cells, cell, self.kind(cell[1]))
-
-    def columns(self) -> list[dict[str, Any]]:
-        """Return the columns of the sheet: letters, the user's header, the resource's column with
-        its title and closed list of values."""
-        cells, sheet = self.cells, self.findings_view.sheet
-        header = sheet.header_row
-        known = {} if sheet.resource is None else sheet.resource.by_name
-        shown = []
-        for index in self.column_indexes:
-            names, column = self.findings_view.names(index), self.column_at(index)
-            title = " + ".join(str(known[name].title) if name in known else name for name in names)
-            shown.append(
-                {
-                    "index": index,
-                    "letters": column_letters(index),
-                    "header": "" if header is None else displayed_text(cells, (header, index)),
-                    "name": " + ".join(names) or None,
-                    "title": title or None,
-                    "required": column is not None and column.required,
-                    "numeric": column is not None and column.kind in {Kind.MONEY, Kind.NUMBER},
-                    "allowed": [] if column is None else _allowed(column),
-                    "is_date": column is not None and column.kind is Kind.DATE,
-                    "has_names": self.registry(index) is not None,
-                }
-            )
-        return shown
 
     def save_corrected(self, target: Path, *, placed: bool = False) -> None:
         """Write the corrected copy: the original with the edited cells, styles preserved. With

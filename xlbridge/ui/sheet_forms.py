@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from xlbridge import titles
 from xlbridge.errors import UsageError
 from xlbridge.files import write_private
 from xlbridge.i18n import Text, untranslated
@@ -85,13 +86,43 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
             "undo": editor.next_undo,
             "redo": editor.next_redo,
             "changeable": resource is not None and resource.change is not None,
-            "columns": editor.columns(),
+            "columns": _columns(editor),
             "layout": asdict(editor.layout),
             "rules": [*editor.remarks.rules(shown.sheet), *editor.findings_view.rules()],
             "dates": editor.choice.reading.dates,
             "numbers": editor.choice.reading.numbers,
             "mapping": _current_form(editor, mapping),
         }
+
+
+def _columns(editor: SheetEditor) -> list[dict[str, Any]]:
+    """Return the columns of the shown sheet: letters, the user's header, the resource's column with
+    its title and closed list of values."""
+    cells, sheet = editor.cells, editor.findings_view.sheet
+    header = sheet.header_row
+    known = {} if sheet.resource is None else sheet.resource.by_name
+    shown = []
+    for index in editor.column_indexes:
+        names, column = editor.findings_view.names(index), editor.column_at(index)
+        title = " + ".join(str(known[name].title) if name in known else name for name in names)
+        allowed: Sequence[str] = () if column is None else column.allowed
+        if column is not None and column.kind is Kind.BOOLEAN:
+            allowed = [str(titles.YES), str(titles.NO)]
+        shown.append(
+            {
+                "index": index,
+                "letters": column_letters(index),
+                "header": "" if header is None else displayed_text(cells, (header, index)),
+                "name": " + ".join(names) or None,
+                "title": title or None,
+                "required": column is not None and column.required,
+                "numeric": column is not None and column.kind in {Kind.MONEY, Kind.NUMBER},
+                "allowed": list(allowed),
+                "is_date": column is not None and column.kind is Kind.DATE,
+                "has_names": editor.registry(index) is not None,
+            }
+        )
+    return shown
 
 
 def remembered_mapping(

@@ -506,3 +506,13 @@ def _process_id() -> str:
 def planned_note(now: Instant) -> dict[str, Any]:
     """Return the details of an event that record the time and the process of a plan."""
     return {"planned": {"uptime": now.uptime, "by": _process_id()}}
+
+
+def items_note(spec: JobSpec, items: Mapping[str, ItemAddresses]) -> dict[str, Any]:
+    """Return the details of a job's first event that record the cells of its records' items."""
+    # If the items are in the main sheet, its copy also shows those of rows that are not sent.
+    stored = {
+        name: cells.to_json(cells.rows if cells.sheet == spec.sheet else spec.rows)
+        for name, cells in items.items()
+    }
+    return {"items": stored} if stored else {}

@@ -30,7 +30,7 @@ from xlbridge.upload.claims import (
     PlanOutdated,
     RowClaims,
 )
-from xlbridge.upload.job import EVENTS_LOST, Event, Job, JobSpec, State, planned_note
+from xlbridge.upload.job import EVENTS_LOST, Event, Job, JobSpec, State, items_note, planned_note
 from xlbridge.upload.journal_database import (
     JournalMarker,
     RequestCount,
@@ -38,11 +38,7 @@ from xlbridge.upload.journal_database import (
     transaction,
 )
 from xlbridge.upload.lookup.row_table import batched, json_text, json_texts, value_of_json
-from xlbridge.upload.lookup.snapshot import (
-    Moment,
-    Snapshot,
-    StoredSnapshots,
-)
+from xlbridge.upload.lookup.snapshot import Moment, Snapshot, StoredSnapshots
 from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, RowPlan, StoredAction
 from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome, Verdict
@@ -140,14 +136,19 @@ class Journal:
                 self._abandon_unsent(whole.spec.scope, whole.claims, known, job_id)
             sheet = self._insert(job_id, whole, sends=not parts, origins=origins)
             self._add_actions(job_id, sheet, plan.to_journal(), origins)
-            first = {**note, **_part_note(whole), **plan.note, **planned_note(self.now())}
+            first = {
+                **note,
+                **items_note(whole.spec, whole.items),
+                **plan.note,
+                **planned_note(self.now()),
+            }
             self._add(job_id, State.PREPARED, first)
             self.writes.add_tasks(job_id, whole.tasks)
             for number, part in enumerate(parts, start=1):
                 part_id = f"{job_id}-{number}"
                 self._insert(part_id, part, parent=job_id, origins=origins)
                 self._db.execute("INSERT INTO parts VALUES (?, ?, ?)", (part_id, job_id, number))
-                planned = {**_part_note(part), **planned_note(self.now())}
+                planned = {**items_note(part.spec, part.items), **planned_note(self.now())}
                 planned["target"] = note.get("target")
                 self._add(part_id, State.PREPARED, planned)
         self._marker.record_last_job(job_id)
@@ -593,12 +594,3 @@ _JOB_CHANGED = Text(
     en="The upload {job} changed while it was running; nothing more was done.",
 )
 _SEE_JOB = Text(pt="Veja-o: xlbridge jobs {job}", en="See it: xlbridge jobs {job}")
-
-
-def _part_note(part: SheetPart) -> dict[str, Any]:
-    # If the items are in the main sheet, its copy also shows those of rows that are not sent.
-    items = {
-        name: cells.to_json(cells.rows if cells.sheet == part.spec.sheet else part.spec.rows)
-        for name, cells in part.items.items()
-    }
-    return {"items": items} if items else {}

@@ -12,7 +12,7 @@ from enum import Enum
 from html import unescape
 from io import BytesIO
 from pathlib import Path
-from typing import ClassVar
+from typing import BinaryIO, ClassVar
 
 from xlbridge import files
 from xlbridge.errors import NO_FILE, UsageError
@@ -136,16 +136,15 @@ def _start_of_part(path: Path, part: str) -> bytes:
         with path.open("rb") as file:
             is_ole = file.read(len(OLE_START)) == OLE_START
             file.seek(0)
-            plain = BytesIO(_plain_package(file.read())) if is_ole else file
+            plain: BinaryIO = file
+            if is_ole:
+                # Nothing, if it is not a package encrypted with the default password.
+                whole = file.read()
+                plain = BytesIO((decrypted(whole) if is_encrypted_package(whole) else None) or b"")
             with zipfile.ZipFile(plain) as archive, archive.open(part) as content:
                 return content.read(_MAX_READ)
     except _UNREADABLE:
         return b""
-
-
-def _plain_package(content: bytes) -> bytes:
-    """Return an encrypted package as it is without the default password, else nothing."""
-    return (decrypted(content) if is_encrypted_package(content) else None) or b""
 
 
 FORMAT_VERSION = 1

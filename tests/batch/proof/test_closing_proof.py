@@ -17,7 +17,6 @@ from sheets import header_of
 from upload_parts import accepted_rows, new_cnpj
 
 from xlbridge.batch.proof.builder import build_proof
-from xlbridge.batch.proof.content import job_table
 from xlbridge.batch.proof.model import (
     OpenReason,
     Proof,
@@ -26,6 +25,7 @@ from xlbridge.batch.proof.model import (
     open_items,
     total_counts,
 )
+from xlbridge.batch.proof.source_tables import job_table
 from xlbridge.client import Client, UploadFile
 from xlbridge.errors import InDoubt, UsageError
 from xlbridge.i18n import Text

@@ -34,7 +34,7 @@ from xlbridge.client.outcomes import (
     data_or_raise,
     describe_reply,
 )
-from xlbridge.client.transport import Target
+from xlbridge.client.target import Target
 from xlbridge.errors import TransportError, TruncatedAnswer, UnknownFields
 from xlbridge.i18n import Text
 from xlbridge.resources.references import REFERENCES

@@ -1,14 +1,17 @@
-"""Findings in data, and their kinds, which are the entries of the catalogue.
+"""Findings in data, and their kinds, which are the entries of the catalogue; marks that show the
+invisible characters of a value.
 
 Findings are returned, never raised. Their codes are stable and English; messages and hints are
 rendered in the active language when they are displayed.
 """
 
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
+from itertools import groupby
 from string import Formatter
 
 from xlbridge.i18n import Text, localized_number
@@ -122,3 +125,55 @@ def error(code: str, message: Text, hint: Text, *, is_guess: bool = False) -> Fi
 def warning(code: str, message: Text, hint: Text, *, of_column: bool = False) -> FindingKind:
     """Return a kind of finding that does not stop an upload."""
     return FindingKind(code, Severity.WARNING, message, hint, of_column=of_column)
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterMark:
+    """Sign that represents an invisible character, and the character's name."""
+
+    sign: str
+    name: Text | str
+
+
+_MARKS: Mapping[str, CharacterMark] = {
+    "\n": CharacterMark("↵", Text(pt="quebra de linha", en="line break")),
+    "\r": CharacterMark("␍", Text(pt="retorno de carro", en="carriage return")),
+    "\t": CharacterMark("⇥", Text(pt="tabulação", en="tab")),
+}
+_NAMELESS = Text(pt="caractere de controle", en="control character")
+_OUTER_SPACE = CharacterMark(
+    "·", Text(pt="espaço no começo ou no fim", en="space at the beginning or end")
+)
+
+
+def character_name(character: str) -> str:
+    """Return the code point and Unicode name of a character."""
+    return f"U+{ord(character):04X} {unicodedata.name(character, '')}".strip()
+
+
+def mark_invisible(text: str) -> Iterator[str | CharacterMark]:
+    """Yield the visible parts of a text, with a mark for each invisible character and each space at
+    its ends."""
+    inner = text.strip(" ")
+    before, _, after = text.partition(inner) if inner else (text, "", "")
+    yield from [_OUTER_SPACE] * len(before)
+    if inner.isprintable():
+        yield from [inner] if inner else []
+    else:
+        for is_visible, characters in groupby(inner, str.isprintable):
+            part = "".join(characters)
+            yield from [part] if is_visible else map(mark_of, part)
+    yield from [_OUTER_SPACE] * len(after)
+
+
+def mark_of(character: str) -> CharacterMark:
+    """Return the mark of an invisible character."""
+    if unicodedata.category(character) == "Zs":
+        return CharacterMark("␣", character_name(character))
+    name = unicodedata.name(character, "") or _NAMELESS
+    return _MARKS.get(character) or CharacterMark(f"⟨U+{ord(character):04X}⟩", name)
+
+
+def show_invisible(text: str) -> str:
+    """Replace each invisible character of a text by its sign."""
+    return "".join(it.sign if isinstance(it, CharacterMark) else it for it in mark_invisible(text))

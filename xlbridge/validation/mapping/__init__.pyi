@@ -1,12 +1,14 @@
 from .column_fit import foreign_columns as foreign_columns
+from .known_mappings import (
+    mapping_for as mapping_for,
+    remember_mapping as remember_mapping,
+    remembered_mappings as remembered_mappings,
+)
 from .mapping_checks import require_fitting as require_fitting
 from .mapping_file import (
     SheetMapping as SheetMapping,
-    mapping_for as mapping_for,
     mapping_format as mapping_format,
     read_mapping as read_mapping,
-    remember_mapping as remember_mapping,
-    remembered_mappings as remembered_mappings,
 )
 from .mapping_text import (
     confirmed_mapping_text as confirmed_mapping_text,

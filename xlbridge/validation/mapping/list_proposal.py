@@ -28,7 +28,8 @@ from xlbridge.validation.mapping.header_names import (
     known_documents,
     mapping_words,
 )
-from xlbridge.validation.mapping.mapping_file import MappedList, RememberedValues, SheetMapping
+from xlbridge.validation.mapping.known_mappings import RememberedValues
+from xlbridge.validation.mapping.mapping_file import MappedList, SheetMapping
 from xlbridge.validation.mapping.proposal import (
     EARLIER_CONSTANT,
     NO_COLUMN,

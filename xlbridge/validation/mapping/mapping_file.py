@@ -1,13 +1,11 @@
 """Mapping files: the mapping of a foreign sheet's columns to a resource's, read from YAML; search
-for its header in a workbook; used mappings, remembered for each profile by resource and header.
+for its header in a workbook.
 
-Every mistake in the file is reported with its line. A file is remembered unchanged after a sheet
-was read with it. Later proposals use it, and it is offered for sheets with the same header.
+Every mistake in the file is reported with its line.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -17,7 +15,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from xlbridge.errors import UsageError
-from xlbridge.files import as_arguments, write_private
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY
 from xlbridge.resources.models import (
@@ -44,9 +42,7 @@ from xlbridge.validation.acceptance import AcceptedFindings
 from xlbridge.validation.cells.text import list_sheet_names, quote_some, quoted
 from xlbridge.validation.headers.header_row import (
     REMARK_HEADERS,
-    SEARCHED_ROWS,
     best_row,
-    header_digest,
     header_key,
     header_texts,
 )
@@ -553,56 +549,3 @@ def _changed(path: Path, mapping: SheetMapping, row: HeaderCandidate) -> UsageEr
             "xlbridge map {file}",
         ).format(mapping=mapping.path, file=as_arguments(path)),
     )
-
-
-def remember_mapping(folder: Path, mapping: SheetMapping) -> Path:
-    """Copy a used mapping file to ``folder``, replacing one for the same header; return the copy.
-
-    Raises ``UsageError`` if it cannot be written.
-    """
-    copy = folder / f"{mapping.resource}-{header_digest(mapping.header)}.yaml"
-    if copy != mapping.path:
-        write_private(copy, mapping.path.read_text(encoding="utf-8-sig"))
-    return copy
-
-
-def remembered_mappings(folder: Path) -> list[SheetMapping]:
-    """Return the remembered mappings, the latest last, without invalid files."""
-    found = []
-    for path in sorted(folder.glob("*.yaml"), key=lambda path: (path.stat().st_mtime, path.name)):
-        with suppress(UsageError):
-            found.append(read_mapping(path))
-    return found
-
-
-RememberedValues = Mapping[tuple[str, bool], Mapping[str, Scalar]]
-"""Values of words, by their keys, for a column and whether it has a link."""
-
-
-def remembered_values(mappings: Iterable[SheetMapping]) -> RememberedValues:
-    """Return the values that mappings give the words of each column; of several mappings the last
-    one counts."""
-    found: dict[tuple[str, bool], dict[str, Scalar]] = {}
-    for mapping in mappings:
-        for _, column in mapping.all_columns:
-            words = {value_key(text): it for text, it in (column.values or {}).items()}
-            found.setdefault((column.name, column.link is not None), {}).update(words)
-    return found
-
-
-def mapping_for(
-    workbook: WorkbookCells, mappings: Sequence[SheetMapping], resource: str | None
-) -> SheetMapping | None:
-    """Return the latest mapping whose header is in a sheet of a workbook."""
-    headers = [
-        Counter(key for text in header_texts(cells, position) if (key := header_key(text)))
-        for cells in workbook.sheets
-        for position in range(min(cells.height, SEARCHED_ROWS))
-    ]
-    fitting = (
-        mapping
-        for mapping in reversed(mappings)
-        if resource in (None, mapping.resource)
-        and Counter(map(header_key, mapping.header)) in headers
-    )
-    return next(fitting, None)

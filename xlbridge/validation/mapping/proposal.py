@@ -42,10 +42,10 @@ from xlbridge.validation.mapping.header_names import (
     mapping_words,
     says_amount,
 )
+from xlbridge.validation.mapping.known_mappings import RememberedValues
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
     MappedColumn,
-    RememberedValues,
     SheetMapping,
     value_key,
 )

@@ -33,8 +33,13 @@ from xlbridge.validation.mapping.header_names import (
     mapping_words,
     words_of_names,
 )
+from xlbridge.validation.mapping.known_mappings import (
+    best_layouts,
+    remembered_values,
+    similar_mapping,
+)
 from xlbridge.validation.mapping.list_proposal import ListProposer
-from xlbridge.validation.mapping.mapping_file import SheetMapping, remembered_values
+from xlbridge.validation.mapping.mapping_file import SheetMapping
 from xlbridge.validation.mapping.proposal import (
     WITH_RIVALS,
     propose,
@@ -45,7 +50,6 @@ from xlbridge.validation.mapping.proposed_mapping import (
     ProposedColumn,
 )
 from xlbridge.validation.mapping.resource_choice import MIN_MONTHS, choose_proposal, month_columns
-from xlbridge.validation.mapping.similar_mappings import best_layouts, similar_mapping
 from xlbridge.workbook.read import CellColumn, SheetCells, WorkbookSource, read_workbook
 
 _MIN_HEADERS = 2

@@ -98,7 +98,12 @@ def follow(package: EditablePackage, found: FoundTable, change: RowChange) -> No
     names = sheets.change_names(lambda text: change.formula(text, own=False, areas=True))
     sheets.recalculate_on_load()
     sheets.save()
-    related = dict(_owned(package, found.part))
+    stored = {name.lower(): name for name in package.parts()}
+    related = {
+        stored[target.lower()]: kind
+        for kind, target in package.relations(found.part)
+        if target.lower() in stored and kind in _ADDRESSED | _POSITIONED
+    }
     for part in package.parts():
         lower = part.lower()
         if (
@@ -118,13 +123,6 @@ def follow(package: EditablePackage, found: FoundTable, change: RowChange) -> No
         if new != content:
             package.write(part, new)
     forget_stale_results(package, sheets.by_name(), found.sheet, found.table, names)
-
-
-def _owned(package: EditablePackage, part: str) -> Iterator[tuple[str, str]]:
-    stored = {name.lower(): name for name in package.parts()}
-    for kind, target in package.relations(part):
-        if target.lower() in stored and kind in _ADDRESSED | _POSITIONED:
-            yield stored[target.lower()], kind
 
 
 def _may_refer(content: bytes, change: RowChange) -> bool:

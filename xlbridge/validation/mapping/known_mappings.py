@@ -1,17 +1,30 @@
-"""Mappings of sheets with similar headers, on which a proposal can build: the one used for a sheet
-before its header changed, and the layouts that come with xlbridge for exports of other systems.
+"""Known mappings: those used before, remembered for each profile by resource and header, and the
+layouts that come with xlbridge for exports of other systems.
+
+A file is remembered unchanged after a sheet was read with it. It is offered for sheets with the
+same header, and proposals for similar ones build on it.
 
 A layout is a mapping with the ``title`` of the export and the ``source`` that describes it. Its
 header has the columns that the system can export; a sheet may have some of them.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from xlbridge.validation.headers.header_row import header_key
-from xlbridge.validation.mapping.mapping_file import SheetMapping, read_mapping
+from xlbridge.errors import UsageError
+from xlbridge.files import write_private
+from xlbridge.validation.headers.header_row import (
+    SEARCHED_ROWS,
+    header_digest,
+    header_key,
+    header_texts,
+)
+from xlbridge.validation.mapping.mapping_file import Scalar, SheetMapping, read_mapping, value_key
+from xlbridge.workbook.read import WorkbookCells
 
 LAYOUTS = Path(__file__).with_name("layouts")
 """Folder of the layouts that come with xlbridge."""
@@ -21,6 +34,59 @@ _LEAST_OF_SHEET, _LEAST_OF_LAYOUT, _LEAST_COLUMNS = 0.7, 0.4, 4
 _LEAST_OF_FIELDS, _LEAST_FIELDS = 0.6, 3
 _FIELD = re.compile(r"[A-Z][A-Z0-9_]{3,}|[A-Z]+[a-z]+[A-Z][A-Za-z0-9]*")
 """Name of a database field, such as E1_VALOR and CardCode, which has no other meaning."""
+
+
+def remember_mapping(folder: Path, mapping: SheetMapping) -> Path:
+    """Copy a used mapping file to ``folder``, replacing one for the same header; return the copy.
+
+    Raises ``UsageError`` if it cannot be written.
+    """
+    copy = folder / f"{mapping.resource}-{header_digest(mapping.header)}.yaml"
+    if copy != mapping.path:
+        write_private(copy, mapping.path.read_text(encoding="utf-8-sig"))
+    return copy
+
+
+def remembered_mappings(folder: Path) -> list[SheetMapping]:
+    """Return the remembered mappings, the latest last, without invalid files."""
+    found = []
+    for path in sorted(folder.glob("*.yaml"), key=lambda path: (path.stat().st_mtime, path.name)):
+        with suppress(UsageError):
+            found.append(read_mapping(path))
+    return found
+
+
+RememberedValues = Mapping[tuple[str, bool], Mapping[str, Scalar]]
+"""Values of words, by their keys, for a column and whether it has a link."""
+
+
+def remembered_values(mappings: Iterable[SheetMapping]) -> RememberedValues:
+    """Return the values that mappings give the words of each column; of several mappings the last
+    one counts."""
+    found: dict[tuple[str, bool], dict[str, Scalar]] = {}
+    for mapping in mappings:
+        for _, column in mapping.all_columns:
+            words = {value_key(text): it for text, it in (column.values or {}).items()}
+            found.setdefault((column.name, column.link is not None), {}).update(words)
+    return found
+
+
+def mapping_for(
+    workbook: WorkbookCells, mappings: Sequence[SheetMapping], resource: str | None
+) -> SheetMapping | None:
+    """Return the latest mapping whose header is in a sheet of a workbook."""
+    headers = [
+        Counter(key for text in header_texts(cells, position) if (key := header_key(text)))
+        for cells in workbook.sheets
+        for position in range(min(cells.height, SEARCHED_ROWS))
+    ]
+    fitting = (
+        mapping
+        for mapping in reversed(mappings)
+        if resource in (None, mapping.resource)
+        and Counter(map(header_key, mapping.header)) in headers
+    )
+    return next(fitting, None)
 
 
 @cache
