@@ -101,16 +101,17 @@ class PageConnection:
         """Close the connection, and stop the embedded sandbox."""
         self._stack.close()
 
-    def use(self, profile: str) -> None:
-        """Switch to another environment.
+    def use(self, profile: str, save: Callable[[], None] = lambda: None) -> None:
+        """Switch to another environment, which ``save`` may change.
 
         Raises ``ConfigError`` if it cannot be used, ``UsageError`` while work is running.
         """
-        base = self.base.with_profile(profile)
-        settings = settings_for(base, choose_profile(base))
         if self.state.running or not self._lock.acquire(blocking=False):
             raise UsageError(_BUSY)
         try:
+            save()
+            base = self.base.with_profile(profile)
+            settings = settings_for(base, choose_profile(base))
             self._stack.close()
             self._client = None
             self.base, self.settings, self.state = base, settings, WorkState()

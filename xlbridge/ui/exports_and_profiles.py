@@ -145,7 +145,7 @@ class ExportAndProfileRequests:
             post_route("/api/new-profile", self.new_profile, **_PROFILE),
             post_route("/api/use-profile", self.use_profile, name=str),
             post_route("/api/login", self.login, name=str),
-            post_route("/api/production", self.production, name=str),
+            post_route("/api/production", self.production, name=str, production=bool),
         ]
 
     async def export(self, request: Request) -> Response:
@@ -298,8 +298,9 @@ class ExportAndProfileRequests:
         return await json_response(log_in)
 
     async def production(self, request: Request) -> Response:
-        """Mark an environment as production; only the command line removes the mark."""
-        name = (await request.json())["name"]
+        """Mark an environment as production, or remove the mark."""
+        body = await request.json()
+        name = body["name"]
 
         def mark() -> dict[str, Any]:
             home = self._remote.base.home
@@ -307,9 +308,11 @@ class ExportAndProfileRequests:
             if known is None:
                 raise UsageError(_NOT_IN_FILE.format(name=name))
             chosen = choose_profile(self._remote.base)
-            save_profile(home, replace(known, production=True))
+            profile = replace(known, production=body["production"])
             if name == chosen.name:
-                self._remote.use(name)
+                self._remote.use(name, lambda: save_profile(home, profile))
+            else:
+                save_profile(home, profile)
             return {}
 
         return await json_response(mark)

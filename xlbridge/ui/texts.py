@@ -601,11 +601,9 @@ _TEXTS: Mapping[str, Text] = {
     "nothing_to_process": Text(pt="Nada a processar.", en="Nothing to process."),
     "profiles_how": Text(
         pt="Um ambiente é um sistema com o seu usuário de integração. A senha fica no chaveiro "
-        "deste computador e nunca é mostrada. A marca de produção só pode ser retirada no "
-        "terminal.",
+        "deste computador e nunca é mostrada.",
         en="An environment is a system with its integration user. The password stays in this "
-        "computer's keyring and is never shown. The production mark can only be removed in the "
-        "terminal.",
+        "computer's keyring and is never shown.",
     ),
     "new_profile": Text(pt="Adicionar um ambiente", en="Add an environment"),
     "profile_name": Text(pt="Nome, como homolog", en="Name, such as staging"),
@@ -617,6 +615,19 @@ _TEXTS: Mapping[str, Text] = {
     "test_login": Text(pt="Testar o acesso", en="Test the login"),
     "testing": Text(pt="Testando o acesso…", en="Testing the login…"),
     "mark_production": Text(pt="Marcar como produção", en="Mark as production"),
+    "mark_production_what": Text(
+        pt="Cada envio a {name} ({address}) passa a pedir que você digite um código antes de "
+        "gravar, e o ambiente precisa ser escolhido a cada vez.",
+        en="Each upload to {name} ({address}) will ask you to type a code before anything is "
+        "written, and the environment has to be chosen each time.",
+    ),
+    "unmark_production": Text(pt="Retirar a marca de produção", en="Remove the production mark"),
+    "unmark_production_what": Text(
+        pt="Sem a marca, um clique basta para gravar em {name} ({address}): nenhum código é "
+        "pedido. Retire-a só se este não for o sistema que a empresa usa no dia a dia.",
+        en="Without the mark, one click is enough to write to {name} ({address}): no code is asked "
+        "for. Remove it only if this is not the system that the company uses every day.",
+    ),
     "address": Text(pt="Endereço", en="Address"),
     "user": Text(pt="Usuário", en="User"),
     "chosen": Text(pt="em uso nesta página", en="in use in this page"),

@@ -117,7 +117,7 @@ function profileButtons(one) {
   const parts = [];
   if (!one.chosen) parts.push(button(texts.use_profile, () => useProfile(profile)), " ");
   if (!one.practice) parts.push(button(texts.test_login, () => testLogin(profile)), " ");
-  if (one.kept && !one.production) parts.push(button(texts.mark_production, () => markProduction(profile)));
+  if (one.kept) parts.push(button(markText(one), () => askMark(one)));
   return parts;
 }
 
@@ -147,8 +147,19 @@ async function testLogin(profile) {
   byId("profile-status").textContent = answer === null ? "" : answer.message;
 }
 
-async function markProduction(profile) {
-  if (await post("/api/production", profile)) window.location.reload();
+const markText = (one, name = "") => texts[`${one.production ? "unmark" : "mark"}_production${name}`];
+
+// Says what the production mark, or its removal, means before it is changed.
+function askMark(one) {
+  const dialog = byId("mark");
+  byId("mark-title").textContent = byId("mark-do").textContent = markText(one);
+  byId("mark-what").textContent = fill(markText(one, "_what"), { name: one.profile, address: one.base_url });
+  dialog.returnValue = "";
+  dialog.onclose = async () => {
+    if (dialog.returnValue !== "do") return;
+    if (await post("/api/production", { name: one.profile, production: !one.production })) window.location.reload();
+  };
+  dialog.showModal();
 }
 
 export function setUpPanels() {
