@@ -203,9 +203,9 @@ class PageConnection:
     def _wait(self, seconds: float) -> None:
         """Wait before a request is repeated, and show that.
 
-        Raises ``Cancelled`` in exports and plans.
+        Raises ``Cancelled`` in work that only reads.
         """
-        if self._cancelled and self.state.work in {"export", "plan"}:
+        if self._cancelled and self.state.work in {"export", "plan", "template"}:
             raise Cancelled
         if self.state.running:
             self.state.lines.append(str(_REPEATING.format(seconds=ceil(seconds))))
@@ -224,7 +224,7 @@ class PageConnection:
         self._cancelled = True
 
     def _stopped_message(self) -> Text:
-        if self.state.work in {"export", "batch"}:
+        if self.state.work in {"export", "batch", "template"}:
             return _STOPPED_OTHER
         if self.state.job is None:
             return _STOPPED_UNSENT

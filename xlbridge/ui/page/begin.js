@@ -1,6 +1,6 @@
 // Begin: open a workbook, continue a draft, choose resource, sheet and conventions.
 
-import { button, byId, call, countsText, errorText, fill, option, post, PROGRESS_INTERVAL, replaceChoices, show, showProblem, showShare, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { button, byId, call, countsText, element, errorText, fill, followLine, link, option, post, PROGRESS_INTERVAL, replaceChoices, show, showProblem, showShare, startBy, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { showMapping } from "./mapping.js";
 import { goToSend, showSheet } from "./correct.js";
 import { forgetOptions } from "./send.js";
@@ -179,11 +179,27 @@ export function setUpBegin() {
   byId("known-send").addEventListener("click", () => goToSend());
   byId("sample")?.addEventListener("click", openSample);
   for (const id of ["template", "template-lists"]) byId(id).addEventListener("change", showTemplate);
+  byId("template-make").addEventListener("click", makeTemplate);
   showTemplate();
   whenShown("begin", showDrafts);
 }
 
 function showTemplate() {
-  const path = byId("template-lists").checked ? "template-with-lists" : "template";
-  byId("template-link").href = `/api/${path}?resource=${encodeURIComponent(byId("template").value)}`;
+  byId("template-link").href = `/api/template?resource=${encodeURIComponent(byId("template").value)}`;
+  byId("template-made").replaceChildren();
+}
+
+// Makes a template with lists, which takes a while, and saves it.
+async function makeTemplate() {
+  byId("template-made").replaceChildren();
+  const content = { resource: byId("template").value };
+  if (await startBy(byId("template-make"), () => post("/api/template-with-lists", content))) followTemplate();
+}
+
+export function followTemplate() {
+  followLine("template-make", ({ resource, lines }) => {
+    const made = link(texts.download_export, "/api/template-with-lists", { resource });
+    byId("template-made").replaceChildren(...lines.map((text) => element("p", text, "cut")), made);
+    made.click();
+  });
 }

@@ -359,6 +359,27 @@ export async function follow(name, showState) {
 
 const RECONNECT_MS = 1000;
 
+// Runs what a button starts; until it has failed, the button cannot be pressed again.
+export async function startBy(one, run) {
+  one.disabled = true;
+  const started = await run();
+  if (!started) one.disabled = false;
+  return started;
+}
+
+// Follows work that the button of its name starts, with its last line; calls ``showOutcome`` at the end. Of
+// stopped work the line that says so stays.
+export function followLine(name, showOutcome) {
+  const line = byId(`${name}-progress`);
+  line.textContent = texts.reading_records;
+  follow(name, (work) => {
+    byId(name).disabled = work.running;
+    const last = work.outcome || work.error ? "" : work.lines.at(-1);
+    line.textContent = last ?? texts.reading_records;
+    if (work.outcome) showOutcome(work.outcome);
+  });
+}
+
 // Yields the states of the running work. An EventSource sends no headers, and thus no key.
 async function* states(signal) {
   const answer = await fetch("/api/events", { headers: withKey(), signal });

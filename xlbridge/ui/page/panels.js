@@ -1,6 +1,6 @@
 // Other screens: exports, processing, profiles.
 
-import { button, byId, call, element, fill, follow, labelled, link, listings, option, post, reportTable, showFieldProblem, showProblem, startRequest, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { button, byId, call, element, fill, followLine, labelled, link, listings, option, post, reportTable, showFieldProblem, showProblem, startBy, startRequest, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { confirmParts, environmentLine, startConfirmed } from "./send.js";
 import { totalsParts } from "./totals.js";
 
@@ -31,11 +31,9 @@ async function exportListing() {
   byId("exported").replaceChildren();
   byId("export-totals").replaceChildren();
   byId("preview").replaceChildren();
-  byId("export").disabled = true;
   const content = { listing: byId("listing").value, filters, format: byId("format").value };
-  const started = await post("/api/export", content, { showBeside: showFilterProblem });
-  if (started) followExport();
-  else byId("export").disabled = false;
+  const start = () => post("/api/export", content, { showBeside: showFilterProblem });
+  if (await startBy(byId("export"), start)) followExport();
 }
 
 // Shows a message about a filter beside its field; returns false if it is about something else.
@@ -48,16 +46,9 @@ function showFilterProblem({ message, fields }) {
   return true;
 }
 
-export function followExport() {
-  byId("export-progress").textContent = texts.reading_records;
-  follow("export", showExport);
-}
+export const followExport = () => followLine("export", showExport);
 
-function showExport(work) {
-  byId("export").disabled = work.running;
-  byId("export-progress").textContent = work.running ? work.lines.at(-1) || texts.reading_records : "";
-  if (work.running || !work.outcome) return;
-  const { listing, complete, lines, preview, totals } = work.outcome;
+function showExport({ listing, complete, lines, preview, totals }) {
   const parts = [...lines, ...(complete ? [texts.complete] : [])].map((text) => element("p", text));
   parts.push(link(texts.download_export, "/api/exported", { listing }));
   byId("exported").replaceChildren(...parts);
