@@ -364,6 +364,7 @@ _TEXTS: Mapping[str, Text] = {
     "send_rows": Text(pt="Enviar · linhas: {n}", en="Send · rows: {n}"),
     "nothing_to_send": Text(pt="Nada a enviar.", en="Nothing to send."),
     "cancel": Text(pt="Interromper", en="Stop"),
+    "progress": Text(pt="Andamento", en="Progress"),
     "stopping": Text(
         pt="Interrompendo assim que o passo atual terminar…",
         en="Stopping after the current step…",

@@ -137,7 +137,7 @@ export async function startBatch(path, content) {
 export function followBatch() {
   byId("batch-work").hidden = false;
   follow("batch", (work) => {
-    showLines(byId("batch-progress"), work.lines, texts.reading);
+    showLines(byId("batch-progress"), work, texts.reading);
     if (work.running) return;
     if (work.outcome) opened = work.outcome.batch;
     const problems = work.error ? [work.error] : [];

@@ -294,9 +294,10 @@ for (const one of document.querySelectorAll(".stop")) {
   });
 }
 
-// Shows the lines that running work has printed, the last one in sight.
-export function showLines(log, lines, empty) {
-  log.textContent = lines.join("\n") || empty;
+// Shows the lines that work has printed, the last one in sight; folded once there is an outcome to read instead.
+export function showLines(log, work, empty) {
+  log.parentElement.open = !work.outcome && !work.error;
+  log.textContent = work.lines.join("\n") || empty;
   log.scrollTop = log.scrollHeight;
 }
 

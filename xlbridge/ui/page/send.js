@@ -188,12 +188,12 @@ export async function startConfirmed(path, content, send) {
 export function followSending() {
   byId("sending").hidden = false;
   byId("sending").scrollIntoView({ block: "nearest" });
-  byId("progress").textContent = texts.sending;
+  showLines(byId("progress"), { lines: [] }, texts.sending);
   follow("sending", showState);
 }
 
 function showState(work) {
-  showLines(byId("progress"), work.lines, texts.sending);
+  showLines(byId("progress"), work, texts.sending);
   if (work.running) return;
   byId("plan-shown").hidden = true;
   byId("process-shown").hidden = true;
