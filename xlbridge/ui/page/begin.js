@@ -47,14 +47,8 @@ async function showProgress(about, signal) {
   showShare(byId("reading-share"), { done: progress.number, total: progress.count });
 }
 
-function choose() {
-  const choice = { resource: byId("resource").value, sheet: byId("sheet").value };
-  return replaceChoices(() => post("/api/choose", choice), showKnown);
-}
-
-function chooseHeaderRow() {
-  const choice = { resource: byId("resource").value, sheet: byId("sheet").value };
-  choice.header_row = byId("header-row").value;
+function choose(more) {
+  const choice = { resource: byId("resource").value, sheet: byId("sheet").value, ...more };
   return replaceChoices(() => post("/api/choose", choice), showKnown);
 }
 
@@ -134,10 +128,13 @@ async function listDrafts(request) {
 }
 
 // Opens a workbook with its stored edits; returns whether it is shown.
-export async function continueDraft(id) {
+export const continueDraft = (id) => openInGrid("/api/continue", { id });
+
+// Opens a workbook in the grid; returns whether it is shown.
+export async function openInGrid(path, content) {
   let isShown = false;
   await replaceChoices(
-    () => post("/api/continue", { id }),
+    () => post(path, content),
     (answer) => {
       showKnown(answer);
       show("mend");
@@ -170,10 +167,10 @@ export function setUpBegin() {
     if (files.length > 1 || items[0].webkitGetAsEntry()?.isDirectory) showProblem(texts.one_file);
     else openNew(files[0]);
   });
-  for (const name of ["resource", "sheet"]) byId(name).addEventListener("change", choose);
+  for (const name of ["resource", "sheet"]) byId(name).addEventListener("change", () => choose());
   for (const name of CSV_CHOICES) byId(name).addEventListener("change", () => openFile(csv));
   for (const name of ["dates", "numbers"]) byId(name).addEventListener("change", chooseReading);
-  byId("header-row").addEventListener("change", chooseHeaderRow);
+  byId("header-row").addEventListener("change", () => choose({ header_row: byId("header-row").value }));
   byId("stop-reading").addEventListener("click", () => reading.abort());
   byId("to-mend").addEventListener("click", () => show("mend"));
   byId("known-send").addEventListener("click", () => goToSend());

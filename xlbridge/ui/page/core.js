@@ -212,6 +212,8 @@ export function element(name, text, classes) {
   return one;
 }
 
+export const input = (type, properties) => Object.assign(element("input"), { type, ...properties });
+
 export function button(text, run, classes) {
   const one = element("button", text, classes);
   one.addEventListener("click", run);
@@ -359,6 +361,13 @@ export async function follow(name, showState) {
 }
 
 const RECONNECT_MS = 1000;
+
+// Shows a dialog, and runs what its main button does; other buttons and keys close it.
+export function ask(dialog, run) {
+  dialog.returnValue = "";
+  dialog.onclose = () => dialog.returnValue && run();
+  dialog.showModal();
+}
 
 // Runs what a button starts; until it has failed, the button cannot be pressed again.
 export async function startBy(one, run) {

@@ -1,6 +1,6 @@
 // Other screens: exports, processing, profiles.
 
-import { button, byId, call, element, fill, followLine, labelled, link, listings, option, post, reportTable, showFieldProblem, showProblem, startBy, startRequest, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { ask, button, byId, call, element, fill, followLine, input, labelled, link, listings, option, post, reportTable, showFieldProblem, showProblem, startBy, startRequest, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { confirmParts, environmentLine, startConfirmed } from "./send.js";
 import { totalsParts } from "./totals.js";
 
@@ -15,9 +15,8 @@ function showFilters() {
 }
 
 function filterField(one) {
-  const control = one.kind === "flag" ? element("select") : element("input");
+  const control = one.kind === "flag" ? element("select") : input(one.kind === "moment" ? "date" : "text");
   if (one.kind === "flag") control.append(option("", texts.no), option("1", texts.yes));
-  else control.type = one.kind === "moment" ? "date" : "text";
   control.dataset.filter = one.name;
   control.title = one.meaning;
   return labelled(one.meaning, control);
@@ -142,15 +141,11 @@ const markText = (one, name = "") => texts[`${one.production ? "unmark" : "mark"
 
 // Says what the production mark, or its removal, means before it is changed.
 function askMark(one) {
-  const dialog = byId("mark");
   byId("mark-title").textContent = byId("mark-do").textContent = markText(one);
   byId("mark-what").textContent = fill(markText(one, "_what"), { name: one.profile, address: one.base_url });
-  dialog.returnValue = "";
-  dialog.onclose = async () => {
-    if (dialog.returnValue !== "do") return;
+  ask(byId("mark"), async () => {
     if (await post("/api/production", { name: one.profile, production: !one.production })) window.location.reload();
-  };
-  dialog.showModal();
+  });
 }
 
 export function setUpPanels() {
