@@ -59,7 +59,7 @@ def test_choices_wait_for_the_answer_that_replaces_them(
     page: Page, ui: RunningPage, tmp_path: Path
 ) -> None:
     header = ["Nome fantasia", "Tipo pessoa", "Código interno"]
-    path = write_rows(tmp_path / "cadastro.xlsx", header, [["Padaria", "Jurídica", "MAP-1"]])
+    path = write_rows(tmp_path / "clientes.xlsx", header, [["Padaria", "Jurídica", "MAP-1"]])
     tab = begin(page, ui, path)
     mapping = tab.get_by_test_id("mapping")
     own = mapping.get_by_label("Código interno: In the system")

@@ -37,10 +37,21 @@ POSTED = (
     ),
     *("plan", "send", "job-workbook", "resume", "undo-plan", "undo", "resolve"),
     *("process-plan", "process"),
-    *("batch-unit", "batch-run"),
+    *("batch-unit", "batch-run", "template-with-lists"),
 )
 READ = (
-    *("exported", "template", "rows", "next-error", "fixes", "values", "job", "rejects", "doubt"),
+    *(
+        "exported",
+        "template",
+        "template-with-lists",
+        "rows",
+        "next-error",
+        "fixes",
+        "values",
+        "job",
+        "rejects",
+        "doubt",
+    ),
     *("status-copy", "proof", "edge", "find", "replacements", "column-values"),
 )
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import zipfile
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any
 import httpx
 import openpyxl
 import pytest
+from browser import Page
 from environment import Xlbridge, credentials
-from running_page import wait_for_end
+from playwright.sync_api import expect
+from running_page import RunningPage, wait_for_end
 from sheets import write_records
 
 from xlbridge.sandbox import RunningSandbox
@@ -95,8 +98,44 @@ def test_open_titles_are_summed_by_due_week_and_what_is_overdue(
 
 
 def test_a_template_has_the_lists_of_the_system(client: httpx.Client) -> None:
-    with_lists = client.get("/api/template-with-lists", params={"resource": "contasreceber"})
+    resource = {"resource": "contasreceber"}
+    assert client.get("/api/template-with-lists", params=resource).status_code == 422
+    assert client.post("/api/template-with-lists", json=resource).status_code == 200
+    ended = wait_for_end(client)
+    assert ended["error"] is None, ended
+    assert ended["done"] == ended["total"] > 1
+    assert any(line.startswith("Reading") and line.endswith("records") for line in ended["lines"])
+    with_lists = client.get("/api/template-with-lists", params=resource)
     book = openpyxl.load_workbook(io.BytesIO(with_lists.content))
-    plain = client.get("/api/template", params={"resource": "contasreceber"})
+    plain = client.get("/api/template", params=resource)
     without = openpyxl.load_workbook(io.BytesIO(plain.content))
     assert len(book.sheetnames) > len(without.sheetnames)
+
+
+@pytest.mark.programs
+def test_a_template_with_lists_shows_its_progress_and_is_saved_at_the_end(
+    page: Page, ui: RunningPage
+) -> None:
+    tab = page.tab
+    tab.goto(ui.link)
+    tab.locator("#template").select_option("contasreceber")
+    tab.locator("#template-lists").check()
+    expect(tab.locator("#template-link")).to_be_hidden()
+    make = tab.locator("#template-make")
+    with tab.expect_download() as download:
+        make.click()
+    assert download.value.suggested_filename == "contasreceber.xlsx"
+    expect(make).to_be_enabled()
+    expect(tab.locator("#template-made").get_by_role("link", name="Download")).to_be_visible()
+    expect(tab.locator("#template-make-cancel")).to_be_hidden()
+    state = {"running": True, "lines": ["Reading clients"], "outcome": None, "error": None}
+    event = f"data: {json.dumps(state | {'done': 1, 'total': 4})}\n\n"
+    tab.route(
+        "**/api/events", lambda route: route.fulfill(content_type="text/event-stream", body=event)
+    )
+    make.click()
+    expect(tab.locator("#template-make-progress")).to_have_text("Reading clients")
+    expect(tab.locator("#template-make-share")).to_contain_text("25%")
+    with tab.expect_request("**/api/cancel"):
+        tab.locator("#template-make-cancel").click()
+    tab.unroute_all()

@@ -14,7 +14,13 @@ from playwright.sync_api import expect
 from running_page import RunningPage, running_page, wait_for_end
 from sheets import write_clients, write_records
 
-from xlbridge.profiles import PasswordSource, Profile, save_profile, store_password
+from xlbridge.profiles import (
+    PasswordSource,
+    Profile,
+    read_profile_file,
+    save_profile,
+    store_password,
+)
 from xlbridge.sandbox import RunningSandbox
 
 PLAN = """
@@ -202,10 +208,14 @@ def test_the_environment_is_chosen_tested_and_marked(
         tab.locator("#profile-table tr", has_text="outro").get_by_role(
             "button", name="Mark"
         ).click()
+        dialog = tab.get_by_role("dialog", name="Mark as production")
+        expect(dialog).to_contain_text("type a code")
+        dialog.get_by_role("button", name="Mark").click()
         tab.locator("#problem", has_text="same address").wait_for()
         assert xlbridge("profiles", "--remove", "outro").returncode == 0
+        row.get_by_role("button", name="Mark as production").click()
         with tab.expect_navigation():
-            row.get_by_role("button", name="Mark as production").click()
+            dialog.get_by_role("button", name="Mark").click()
         tab.locator("#environment.production", has_text="homolog").wait_for()
         tab.locator("[data-view=send]:enabled").click()
         tab.get_by_role("button", name="See the plan").click()
@@ -218,6 +228,26 @@ def test_the_environment_is_chosen_tested_and_marked(
         typed.fill(token)
         send.click()
         tab.locator('[data-testid="outcome"][data-state="done"]').wait_for()
+        expect(tab.get_by_test_id("progress")).to_be_hidden()
+        expect(tab.get_by_role("log")).to_have_count(0)
+        tab.locator("#sending summary").click()
+        expect(tab.get_by_test_id("progress")).to_be_visible()
+        tab.locator("[data-view=profiles]").click()
+        remove = row.get_by_role("button", name="Remove the production mark")
+        asked = tab.get_by_role("dialog", name="Remove the production mark")
+        remove.click()
+        expect(asked).to_contain_text(
+            f"one click is enough to write to homolog ({empty_sandbox.base_url}"
+        )
+        expect(asked.get_by_role("button", name="Back")).to_be_focused()
+        tab.keyboard.press("Enter")
+        expect(asked).to_be_hidden()
+        assert read_profile_file(home).profiles["homolog"].production
+        remove.click()
+        with tab.expect_navigation():
+            asked.get_by_role("button", name="Remove").click()
+        expect(tab.locator("#environment.practice", has_text="homolog")).to_be_visible()
+        assert not read_profile_file(home).profiles["homolog"].production
     assert empty_sandbox.password not in (home / "profiles.toml").read_text("utf-8")
 
 

@@ -42,3 +42,13 @@ def test_a_plan_is_stopped_at_its_next_look_up(home: Path) -> None:
     with pytest.raises(UsageError):
         count_after_stop(remote)
     assert not remote.state.running
+
+
+def test_a_template_is_stopped_without_a_word_about_an_upload(home: Path) -> None:
+    remote = PageConnection(Settings(home=home))
+    remote.start()
+    with remote.track("template", lambda: None):
+        remote.cancel()
+        remote.count(1, 4)
+    (line,) = remote.state.lines
+    assert line in ("Interrompido.", "Stopped.")

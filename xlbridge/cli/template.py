@@ -141,9 +141,11 @@ def _write_with_lists(
         raise UsageError(_NO_REGISTRY.format(resource=resource.name))
     with (
         connect(settings, print_message) as client,
-        show_progress(Text(pt="Lendo os cadastros", en="Reading the registries")) as activity,
+        show_progress(
+            Text(pt="Lendo os cadastros", en="Reading the registries"), counts=True
+        ) as activity,
     ):
-        lists = registry_lists(client, form, print_message, activity.show)
+        lists = registry_lists(client, form, print_message, activity)
     write_template(path, form, lists, headers)
     for registry in lists.lists:
         title = REFERENCES[registry.registry].title

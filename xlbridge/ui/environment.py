@@ -101,16 +101,17 @@ class PageConnection:
         """Close the connection, and stop the embedded sandbox."""
         self._stack.close()
 
-    def use(self, profile: str) -> None:
-        """Switch to another environment.
+    def use(self, profile: str, save: Callable[[], None] = lambda: None) -> None:
+        """Switch to another environment, which ``save`` may change.
 
         Raises ``ConfigError`` if it cannot be used, ``UsageError`` while work is running.
         """
-        base = self.base.with_profile(profile)
-        settings = settings_for(base, choose_profile(base))
         if self.state.running or not self._lock.acquire(blocking=False):
             raise UsageError(_BUSY)
         try:
+            save()
+            base = self.base.with_profile(profile)
+            settings = settings_for(base, choose_profile(base))
             self._stack.close()
             self._client = None
             self.base, self.settings, self.state = base, settings, WorkState()
@@ -202,9 +203,9 @@ class PageConnection:
     def _wait(self, seconds: float) -> None:
         """Wait before a request is repeated, and show that.
 
-        Raises ``Cancelled`` in exports and plans.
+        Raises ``Cancelled`` in work that only reads.
         """
-        if self._cancelled and self.state.work in {"export", "plan"}:
+        if self._cancelled and self.state.work in {"export", "plan", "template"}:
             raise Cancelled
         if self.state.running:
             self.state.lines.append(str(_REPEATING.format(seconds=ceil(seconds))))
@@ -223,7 +224,7 @@ class PageConnection:
         self._cancelled = True
 
     def _stopped_message(self) -> Text:
-        if self.state.work in {"export", "batch"}:
+        if self.state.work in {"export", "batch", "template"}:
             return _STOPPED_OTHER
         if self.state.job is None:
             return _STOPPED_UNSENT

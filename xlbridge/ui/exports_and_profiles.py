@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Literal
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -35,8 +34,9 @@ from xlbridge.profiles import (
     save_profile,
     store_password,
 )
+from xlbridge.progress import WorkProgress
 from xlbridge.report_forms import ReportForms
-from xlbridge.resources import Catalogue
+from xlbridge.resources import Catalogue, Resource
 from xlbridge.resources.names import field_title
 from xlbridge.resources.references import listing_resource
 from xlbridge.ui.answers import (
@@ -134,18 +134,20 @@ class ExportAndProfileRequests:
         self._remote = remote
         self._work = work
         self._exported: dict[str, Path] = {}
+        self._templates: dict[str, Path] = {}
 
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
         return [
             post_route("/api/export", self.export, listing=str, filters=_FILTERS, format=_FORMAT),
             get_route("/api/exported", self.exported, listing=str),
+            post_route("/api/template-with-lists", self.make_template, resource=str),
             get_route("/api/template-with-lists", self.template, resource=str),
             get_route("/api/profiles", self.profiles),
             post_route("/api/new-profile", self.new_profile, **_PROFILE),
             post_route("/api/use-profile", self.use_profile, name=str),
             post_route("/api/login", self.login, name=str),
-            post_route("/api/production", self.production, name=str),
+            post_route("/api/production", self.production, name=str, production=bool),
         ]
 
     async def export(self, request: Request) -> Response:
@@ -226,22 +228,31 @@ class ExportAndProfileRequests:
         media_type = _TYPES.get("" if path is None else path.suffix)
         return download(path) if media_type is None else download(path, media_type)
 
-    async def template(self, request: Request) -> Response:
-        """Return the blank workbook of a resource, with lists of the system's records."""
-        catalogue = self._workspace.catalogue
-        resource = catalogue.named(request.query_params["resource"])
-        path = self._workspace.new_folder() / f"{resource.name}.xlsx"
+    async def make_template(self, request: Request) -> Response:
+        """Start the blank workbook of a resource, with lists of the system's records."""
+        resource = self._workspace.catalogue.named((await request.json())["resource"])
+        return self._work.start(partial(self._make_template, resource))
 
-        def write() -> None:
-            form = listing_resource(resource, catalogue)
+    def _make_template(self, resource: Resource, on_change: OnChange) -> None:
+        """Write the workbook; the outcome says which lists are not complete."""
+        remote = self._remote
+        with remote.track("template", on_change):
+            path = self._workspace.new_folder() / f"{resource.name}.xlsx"
+            form = listing_resource(resource, self._workspace.catalogue)
+            remarks: list[Text] = []
             if form is resource:
                 write_template(path, form)
-                return
-            with self._remote.connected() as (_, client):
-                write_template(path, form, registry_lists(client, form, lambda _text: None))
+            else:
+                progress = WorkProgress(remote.progress(on_change), count=remote.count)
+                with remote.connected() as (_, client):
+                    lists = registry_lists(client, form, remarks.append, progress)
+                write_template(path, form, lists)
+            self._templates[resource.name] = path
+            remote.state.outcome = {"resource": resource.name, "lines": list(map(str, remarks))}
 
-        await run_in_threadpool(write)
-        return download(path)
+    async def template(self, request: Request) -> Response:
+        """Return the workbook that ``make_template`` wrote."""
+        return download(self._templates.get(request.query_params["resource"]))
 
     async def new_profile(self, request: Request) -> Response:
         """Create an environment once its credentials are accepted, and store its password."""
@@ -298,8 +309,9 @@ class ExportAndProfileRequests:
         return await json_response(log_in)
 
     async def production(self, request: Request) -> Response:
-        """Mark an environment as production; only the command line removes the mark."""
-        name = (await request.json())["name"]
+        """Mark an environment as production, or remove the mark."""
+        body = await request.json()
+        name = body["name"]
 
         def mark() -> dict[str, Any]:
             home = self._remote.base.home
@@ -307,9 +319,11 @@ class ExportAndProfileRequests:
             if known is None:
                 raise UsageError(_NOT_IN_FILE.format(name=name))
             chosen = choose_profile(self._remote.base)
-            save_profile(home, replace(known, production=True))
+            profile = replace(known, production=body["production"])
             if name == chosen.name:
-                self._remote.use(name)
+                self._remote.use(name, lambda: save_profile(home, profile))
+            else:
+                save_profile(home, profile)
             return {}
 
         return await json_response(mark)

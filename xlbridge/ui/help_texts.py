@@ -161,10 +161,8 @@ HELP_TEXTS: Mapping[str, Text] = {
     ),
     "profiles_how": Text(
         pt="Um ambiente é um sistema com o seu usuário de integração. A senha fica no chaveiro "
-        "deste computador e nunca é mostrada. A marca de produção só pode ser retirada no "
-        "terminal.",
+        "deste computador e nunca é mostrada.",
         en="An environment is a system with its integration user. The password stays in this "
-        "computer's keyring and is never shown. The production mark can only be removed in the "
-        "terminal.",
+        "computer's keyring and is never shown.",
     ),
 }

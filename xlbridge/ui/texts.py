@@ -239,6 +239,7 @@ _TEXTS: Mapping[str, Text] = {
     "send_rows": Text(pt="Enviar · linhas: {n}", en="Send · rows: {n}"),
     "nothing_to_send": Text(pt="Nada a enviar.", en="Nothing to send."),
     "cancel": Text(pt="Interromper", en="Stop"),
+    "progress": Text(pt="Andamento", en="Progress"),
     "stopping": Text(
         pt="Interrompendo assim que o passo atual terminar…",
         en="Stopping after the current step…",
@@ -458,6 +459,19 @@ _TEXTS: Mapping[str, Text] = {
     "test_login": Text(pt="Testar o acesso", en="Test the login"),
     "testing": Text(pt="Testando o acesso…", en="Testing the login…"),
     "mark_production": Text(pt="Marcar como produção", en="Mark as production"),
+    "mark_production_what": Text(
+        pt="Cada envio a {name} ({address}) passa a pedir que você digite um código antes de "
+        "gravar, e o ambiente precisa ser escolhido a cada vez.",
+        en="Each upload to {name} ({address}) will ask you to type a code before anything is "
+        "written, and the environment has to be chosen each time.",
+    ),
+    "unmark_production": Text(pt="Retirar a marca de produção", en="Remove the production mark"),
+    "unmark_production_what": Text(
+        pt="Sem a marca, um clique basta para gravar em {name} ({address}): nenhum código é "
+        "pedido. Retire-a só se este não for o sistema que a empresa usa no dia a dia.",
+        en="Without the mark, one click is enough to write to {name} ({address}): no code is asked "
+        "for. Remove it only if this is not the system that the company uses every day.",
+    ),
     "address": Text(pt="Endereço", en="Address"),
     "user": Text(pt="Usuário", en="User"),
     "chosen": Text(pt="em uso nesta página", en="in use in this page"),

@@ -1,7 +1,7 @@
 """Registries of one remote system: codes, names and records, each read once."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -113,14 +113,20 @@ class Registries:
             self._registered[name] = RegistryCodes(active, listed.complete)
         return self._registered[name]
 
-    def load_all(self, reference: Reference) -> RegistryRecords:
-        """Return all records of a registry. Raises what ``Client.records`` raises."""
+    def load_all(
+        self, reference: Reference, on_records: Callable[[int], None] = lambda _count: None
+    ) -> RegistryRecords:
+        """Return all records of a registry; ``on_records`` gets their number as they are read.
+
+        Raises what ``Client.records`` raises.
+        """
         operation = reference.listing
         if operation.name not in self._listed:
             listed = RegistryRecords()
             for records, complete in self._client.all_records(operation, reference.cap):
                 listed.records += records
                 listed.complete &= complete
+                on_records(len(listed.records))
             self._listed[operation.name] = listed
         return self._listed[operation.name]
 

@@ -1,7 +1,7 @@
 // Batches: their steps with the workbooks to correct, runs, control totals, closing proofs.
 
-import { button, byId, call, callSheet, element, errorText, fill, follow, link, post, replaceChoices, reportTable, settled, show, showLines, startRequest, texts, whenShown } from "./core.js";
-import { showKnown } from "./begin.js";
+import { button, byId, call, callSheet, element, errorText, fill, follow, link, post, reportTable, settled, show, showLines, startBy, startRequest, texts, whenShown } from "./core.js";
+import { openInGrid } from "./begin.js";
 import { openWorkbook } from "./jobs.js";
 import { setUpMonth } from "./month.js";
 import { confirmParts, environmentLine } from "./send.js";
@@ -31,8 +31,9 @@ function batchPart(batch) {
   const steps = reportTable(batch.table, { addition }, "stacked");
   part.append(element("p", batch.verdict), steps, ...proofParts(batch));
   const buttons = [];
-  if (!batch.done) buttons.push(runButton(batch.batch), " ");
-  if (batch.steps.some((step) => step.units.some((unit) => unit.jobs.length))) buttons.push(proveButton(batch.batch));
+  const prove = () => startBatch("/api/batch-proof", { batch: batch.batch });
+  if (!batch.done) buttons.push(startButton(texts.run_batch, () => runBatch(batch.batch), "main"), " ");
+  if (batch.steps.some((step) => step.units.some((unit) => unit.jobs.length))) buttons.push(startButton(texts.prove_batch, prove));
   const totals = element("div");
   part.append(...buttons, totals);
   // The rows of a month take a while to be read.
@@ -61,23 +62,14 @@ function sections(tables) {
 // the errors.
 function toCorrect(batch, step, unit) {
   const target = { batch: batch.batch, step: step.step, unit: unit.name };
-  if (unit.state === "invalid") return [button(fill(texts.correct_unit, { n: unit.errors }), () => openUnit(target))];
+  // A copy is opened: the plan's own file is only written when it is replaced.
+  const correct = () => openInGrid("/api/batch-unit", target);
+  if (unit.state === "invalid") return [button(fill(texts.correct_unit, { n: unit.errors }), correct)];
   const { rejected, held } = unit.rows;
   if (!(rejected || held) || !unit.jobs.length) return [];
   const job = unit.jobs.at(-1);
   const file = link(texts.rejects, "/api/rejects", { job }, "download-rejects");
   return [button(rejected ? texts.to_refused : texts.to_held, () => openWorkbook(job)), " ", file];
-}
-
-// Opens a copy of the workbook: the plan's own file is only written when it is replaced.
-function openUnit(target) {
-  return replaceChoices(
-    () => post("/api/batch-unit", target),
-    (answer) => {
-      showKnown(answer);
-      show("mend");
-    },
-  );
 }
 
 async function replaceUnit() {
@@ -102,23 +94,8 @@ function proofParts(batch) {
   });
 }
 
-function runButton(batch) {
-  return startButton(texts.run_batch, () => runBatch(batch), "main");
-}
-
-function proveButton(batch) {
-  return startButton(texts.prove_batch, () => startBatch("/api/batch-proof", { batch }));
-}
-
 function startButton(text, start, classes) {
-  const one = button(
-    text,
-    async () => {
-      one.disabled = true;
-      if (!(await start())) one.disabled = false;
-    },
-    classes,
-  );
+  const one = button(text, () => startBy(one, start), classes);
   return one;
 }
 
@@ -137,7 +114,7 @@ export async function startBatch(path, content) {
 export function followBatch() {
   byId("batch-work").hidden = false;
   follow("batch", (work) => {
-    showLines(byId("batch-progress"), work.lines, texts.reading);
+    showLines(byId("batch-progress"), work, texts.reading);
     if (work.running) return;
     if (work.outcome) opened = work.outcome.batch;
     const problems = work.error ? [work.error] : [];

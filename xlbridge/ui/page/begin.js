@@ -1,6 +1,6 @@
 // Begin: open a workbook, continue a draft, choose resource, sheet and conventions.
 
-import { button, byId, call, countsText, errorText, fill, option, post, PROGRESS_INTERVAL, replaceChoices, show, showProblem, showShare, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { button, byId, call, countsText, element, errorText, fill, followLine, link, option, post, PROGRESS_INTERVAL, replaceChoices, show, showProblem, showShare, startBy, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { showMapping } from "./mapping.js";
 import { goToSend, showSheet } from "./correct.js";
 import { forgetOptions } from "./send.js";
@@ -47,14 +47,8 @@ async function showProgress(about, signal) {
   showShare(byId("reading-share"), { done: progress.number, total: progress.count });
 }
 
-function choose() {
-  const choice = { resource: byId("resource").value, sheet: byId("sheet").value };
-  return replaceChoices(() => post("/api/choose", choice), showKnown);
-}
-
-function chooseHeaderRow() {
-  const choice = { resource: byId("resource").value, sheet: byId("sheet").value };
-  choice.header_row = byId("header-row").value;
+function choose(more) {
+  const choice = { resource: byId("resource").value, sheet: byId("sheet").value, ...more };
   return replaceChoices(() => post("/api/choose", choice), showKnown);
 }
 
@@ -134,10 +128,13 @@ async function listDrafts(request) {
 }
 
 // Opens a workbook with its stored edits; returns whether it is shown.
-export async function continueDraft(id) {
+export const continueDraft = (id) => openInGrid("/api/continue", { id });
+
+// Opens a workbook in the grid; returns whether it is shown.
+export async function openInGrid(path, content) {
   let isShown = false;
   await replaceChoices(
-    () => post("/api/continue", { id }),
+    () => post(path, content),
     (answer) => {
       showKnown(answer);
       show("mend");
@@ -170,20 +167,36 @@ export function setUpBegin() {
     if (files.length > 1 || items[0].webkitGetAsEntry()?.isDirectory) showProblem(texts.one_file);
     else openNew(files[0]);
   });
-  for (const name of ["resource", "sheet"]) byId(name).addEventListener("change", choose);
+  for (const name of ["resource", "sheet"]) byId(name).addEventListener("change", () => choose());
   for (const name of CSV_CHOICES) byId(name).addEventListener("change", () => openFile(csv));
   for (const name of ["dates", "numbers"]) byId(name).addEventListener("change", chooseReading);
-  byId("header-row").addEventListener("change", chooseHeaderRow);
+  byId("header-row").addEventListener("change", () => choose({ header_row: byId("header-row").value }));
   byId("stop-reading").addEventListener("click", () => reading.abort());
   byId("to-mend").addEventListener("click", () => show("mend"));
   byId("known-send").addEventListener("click", () => goToSend());
   byId("sample")?.addEventListener("click", openSample);
   for (const id of ["template", "template-lists"]) byId(id).addEventListener("change", showTemplate);
+  byId("template-make").addEventListener("click", makeTemplate);
   showTemplate();
   whenShown("begin", showDrafts);
 }
 
 function showTemplate() {
-  const path = byId("template-lists").checked ? "template-with-lists" : "template";
-  byId("template-link").href = `/api/${path}?resource=${encodeURIComponent(byId("template").value)}`;
+  byId("template-link").href = `/api/template?resource=${encodeURIComponent(byId("template").value)}`;
+  byId("template-made").replaceChildren();
+}
+
+// Makes a template with lists, which takes a while, and saves it.
+async function makeTemplate() {
+  byId("template-made").replaceChildren();
+  const content = { resource: byId("template").value };
+  if (await startBy(byId("template-make"), () => post("/api/template-with-lists", content))) followTemplate();
+}
+
+export function followTemplate() {
+  followLine("template-make", ({ resource, lines }) => {
+    const made = link(texts.download_export, "/api/template-with-lists", { resource });
+    byId("template-made").replaceChildren(...lines.map((text) => element("p", text, "cut")), made);
+    made.click();
+  });
 }

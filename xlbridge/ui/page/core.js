@@ -212,6 +212,8 @@ export function element(name, text, classes) {
   return one;
 }
 
+export const input = (type, properties) => Object.assign(element("input"), { type, ...properties });
+
 export function button(text, run, classes) {
   const one = element("button", text, classes);
   one.addEventListener("click", run);
@@ -294,9 +296,10 @@ for (const one of document.querySelectorAll(".stop")) {
   });
 }
 
-// Shows the lines that running work has printed, the last one in sight.
-export function showLines(log, lines, empty) {
-  log.textContent = lines.join("\n") || empty;
+// Shows the lines that work has printed, the last one in sight; folded once there is an outcome to read instead.
+export function showLines(log, work, empty) {
+  log.parentElement.open = !work.outcome && !work.error;
+  log.textContent = work.lines.join("\n") || empty;
   log.scrollTop = log.scrollHeight;
 }
 
@@ -358,6 +361,34 @@ export async function follow(name, showState) {
 }
 
 const RECONNECT_MS = 1000;
+
+// Shows a dialog, and runs what its main button does; other buttons and keys close it.
+export function ask(dialog, run) {
+  dialog.returnValue = "";
+  dialog.onclose = () => dialog.returnValue && run();
+  dialog.showModal();
+}
+
+// Runs what a button starts; until it has failed, the button cannot be pressed again.
+export async function startBy(one, run) {
+  one.disabled = true;
+  const started = await run();
+  if (!started) one.disabled = false;
+  return started;
+}
+
+// Follows work that the button of its name starts, with its last line; calls ``showOutcome`` at the end. Of
+// stopped work the line that says so stays.
+export function followLine(name, showOutcome) {
+  const line = byId(`${name}-progress`);
+  line.textContent = texts.reading_records;
+  follow(name, (work) => {
+    byId(name).disabled = work.running;
+    const last = work.outcome || work.error ? "" : work.lines.at(-1);
+    line.textContent = last ?? texts.reading_records;
+    if (work.outcome) showOutcome(work.outcome);
+  });
+}
 
 // Yields the states of the running work. An EventSource sends no headers, and thus no key.
 async function* states(signal) {

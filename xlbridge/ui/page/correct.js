@@ -1,6 +1,6 @@
 // Correct: the grid of the sheet, the list of rules, corrections of all cells of a rule.
 
-import { button, byId, call, callSheet, countsText, element, enqueue, figure, fill, isIdle, language, option, settled, show, showProblem, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { ask, button, byId, call, callSheet, countsText, element, enqueue, figure, fill, input, isIdle, language, option, settled, show, showProblem, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { worst } from "./cells.js";
 import { openFind, setUpFind } from "./find.js";
 import { Grid } from "./grid.js";
@@ -162,9 +162,9 @@ async function uncover(column) {
   if (answer !== null) update(answer);
 }
 
-async function showAll(column) {
+async function showAll(column, view = "all") {
   await uncover(column);
-  await changeView("all");
+  await changeView(view);
 }
 
 function step(name) {
@@ -193,16 +193,21 @@ async function goToNextError() {
   if (!grid.visited) query.column = -1;
   const found = await callSheet("/api/next-error", { query });
   if (found === null || found.row === null) return;
-  const place = state.sheet.columns.findIndex((one) => one.index === found.column);
-  if (found.position === null || !grid.columns.shown.includes(place)) {
-    await uncover(found.column);
-    await changeView("wrong");
-    await goToNextError();
+  if (await goTo(found)) {
+    grid.input.focus({ preventScroll: true });
     return;
   }
-  await grid.fetch(found.position);
-  grid.move(found.position, place);
-  grid.input.focus({ preventScroll: true });
+  await showAll(found.column, "wrong");
+  await goToNextError();
+}
+
+// Goes to a found cell; returns whether it is in view, neither filtered out nor in a hidden column.
+async function goTo({ position, column }) {
+  const place = state.sheet.columns.findIndex((one) => one.index === column);
+  if (position === null || !grid.columns.shown.includes(place)) return false;
+  await grid.fetch(position);
+  grid.move(position, place);
+  return true;
 }
 
 // Selects the first error among the rows shown, unless the user has chosen a cell or scrolled; "next
@@ -304,12 +309,17 @@ async function setConventions(chosen) {
   for (const [name, value] of Object.entries(chosen)) byId(name).value = value;
 }
 
-async function showFixes(rule) {
+// Returns what a dialog shows of a rule's cells, null if it is no longer wanted.
+async function findInRule(path, rule) {
   const isNewest = startRequest("fixes");
   const sheet = state.sheet;
-  const found = await enqueue(() => callSheet("/api/fixes", { query: { rule }, sheet }));
-  if (found === null || !isNewest() || byId("mend").hidden) return;
-  showChanges(found, () => change("/api/fix", () => ({ rule })));
+  const found = await enqueue(() => callSheet(path, { query: { rule }, sheet }));
+  return isNewest() && !byId("mend").hidden ? found : null;
+}
+
+async function showFixes(rule) {
+  const found = await findInRule("/api/fixes", rule);
+  if (found) showChanges(found, () => change("/api/fix", () => ({ rule })));
 }
 
 // Shows the first cells that would change, and changes all of them when the user agrees.
@@ -321,23 +331,15 @@ function showChanges(found, run) {
   const lines = found.cells.map((one) => tableLine([one.cell, before(one), "→", one.after]));
   byId("fixes-table").replaceChildren(titles, ...lines);
   byId("fixes-do").disabled = !found.count;
-  byId("fixes-do").onclick = () => {
-    byId("fixes").close();
-    run();
-  };
-  byId("fixes").showModal();
+  ask(byId("fixes"), run);
 }
 
 // The values of a rule's cells, each with a field for what replaces it in all of them.
 async function showValues(rule) {
-  const isNewest = startRequest("fixes");
-  const sheet = state.sheet;
-  const found = await enqueue(() => callSheet("/api/values", { query: { rule: rule.key }, sheet }));
-  if (found === null || !isNewest() || byId("mend").hidden) return;
+  const found = await findInRule("/api/values", rule.key);
+  if (!found) return;
   const lines = found.values.map(({ value, count }) => {
-    const typed = element("input");
-    typed.type = "text";
-    typed.setAttribute("aria-label", fill(texts.replace_by, { value }));
+    const typed = input("text", { ariaLabel: fill(texts.replace_by, { value }) });
     const run = () => {
       byId("values").close();
       change("/api/replace", () => ({ rule: rule.key, before: value, after: typed.value }));
@@ -365,11 +367,9 @@ export function setUpCorrect(whenSent, whenChanged) {
   });
   byId("undo").addEventListener("click", () => step("undo"));
   byId("redo").addEventListener("click", () => step("redo"));
-  byId("values-close").addEventListener("click", () => byId("values").close());
-  byId("fixes-close").addEventListener("click", () => byId("fixes").close());
   byId("to-send").addEventListener("click", goToSend);
   byId("arranged").addEventListener("click", () => setLayout({ sort: null, filters: {} }));
-  setUpFind(grid, { change, showAll, showChanges });
+  setUpFind(grid, { change, goTo, showAll, showChanges });
   setUpMenus(grid, { change, layout: setLayout });
   planSheet = whenSent;
   document.addEventListener("keydown", (event) => {

@@ -4,7 +4,7 @@ import { byId, callSheet, enqueue, fill, option, startRequest, state, texts } fr
 
 const PAUSE_MS = 150;
 let grid = null;
-let handlers = null; // change(path, findContent), showAll(), showChanges(found, run)
+let handlers = null; // change(path, findContent), goTo(found), showAll(column), showChanges(found, run)
 let counting = 0; // timer of the next count
 
 function sought() {
@@ -41,14 +41,9 @@ async function goToNext() {
   if (found === null) return;
   showCount(found.count);
   if (found.row === null) return;
-  const place = state.sheet.columns.findIndex((one) => one.index === found.column);
-  if (found.position === null || !grid.columns.shown.includes(place)) {
-    await handlers.showAll(found.column);
-    await goToNext();
-    return;
-  }
-  await grid.fetch(found.position);
-  grid.move(found.position, place);
+  if (await handlers.goTo(found)) return;
+  await handlers.showAll(found.column);
+  await goToNext();
 }
 
 const next = () => enqueue(goToNext);

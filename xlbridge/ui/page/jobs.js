@@ -1,7 +1,7 @@
 // Uploads: the list of jobs, details of one, its undo, and the decision about a doubt.
 
-import { button, byId, call, element, fill, labelled, post, replaceChoices, reportLines, show, showFieldProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
-import { showKnown } from "./begin.js";
+import { button, byId, call, element, fill, input, labelled, post, reportLines, show, showFieldProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
+import { openInGrid } from "./begin.js";
 import { showWrongRows } from "./correct.js";
 import { confirmParts, environmentLine, figureItem, followSending, outcomeLinks, startConfirmed } from "./send.js";
 import { totalsParts } from "./totals.js";
@@ -88,22 +88,13 @@ async function planUndo(job, undo, shown) {
 }
 
 // Opens the job's workbook with the refused rows marked, even if it was sent from the command line.
-export function openWorkbook(job) {
-  return replaceChoices(
-    () => post("/api/job-workbook", { job }),
-    (answer) => {
-      showKnown(answer);
-      show("mend");
-      showWrongRows();
-    },
-  );
+export async function openWorkbook(job) {
+  if (await openInGrid("/api/job-workbook", { job })) showWrongRows();
 }
 
 // Fields to resolve a job in doubt by what the user saw in the system; the reason is recorded.
 function doubtParts(job) {
-  const reason = element("input");
-  reason.type = "text";
-  reason.size = 60;
+  const reason = input("text", { size: 60 });
   const settle = (seen) => async () => {
     if (!reason.value.trim()) {
       showFieldProblem(reason, texts.fill_in);

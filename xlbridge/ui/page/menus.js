@@ -1,6 +1,6 @@
 // Menus of the grid: of a column (order, filter, width, what is in view) and of cells (filling, rows).
 
-import { byId, callSheet, element, figure, fill, labelled, startRequest, state, texts } from "./core.js";
+import { byId, callSheet, element, figure, fill, input, startRequest, state, texts } from "./core.js";
 
 const MARGIN = 8; // pixels to the edge of the window
 let grid = null;
@@ -51,8 +51,7 @@ async function listValues() {
   if (found === null || !isNewest()) return;
   const kept = state.sheet.layout.filters[index]?.values;
   const boxes = found.values.map(({ value, count }) => {
-    const box = element("input");
-    [box.type, box.value, box.checked] = ["checkbox", value, !kept || kept.includes(value)];
+    const box = input("checkbox", { value, checked: !kept || kept.includes(value) });
     const line = element("label");
     line.append(box, ` ${value || texts.empty_cell} `, element("span", figure(count), "quiet"));
     return line;

@@ -1,6 +1,6 @@
 // Beginning of a batch: a folder of this computer, its plan, or a new plan for its workbooks.
 
-import { button, byId, call, element, fill, labelled, post, startRequest, tableLine, tableRows, texts } from "./core.js";
+import { button, byId, call, element, fill, input, labelled, post, startRequest, tableLine, tableRows, texts } from "./core.js";
 
 let start = null; // starts work on a batch
 
@@ -22,12 +22,7 @@ async function openFolder(folder = byId("folder-path").value) {
   byId("folder-shown").replaceChildren(inside, ...plans, ...make, ...none);
 }
 
-function monthField(month) {
-  const field = element("input");
-  field.type = "month";
-  field.value = month;
-  return field;
-}
+const monthField = (month) => input("month", { value: month });
 
 function planPart(plan, current) {
   const part = element("p", undefined, "plan-line");
@@ -51,9 +46,7 @@ async function findWorkbooks({ path, month }) {
   const lines = answer.workbooks.map((book) => tableLine(workbookCells(book, boxes)));
   const table = element("table", undefined, "stacked");
   table.append(...tableRows(["", texts.file, texts.resource, ""], lines));
-  const [name, when] = [element("input"), monthField(month)];
-  name.type = "text";
-  name.value = answer.name;
+  const [name, when] = [input("text", { value: answer.name }), monthField(month)];
   const make = async () => {
     const workbooks = [...boxes].filter(([, box]) => box.checked).map(([key]) => key);
     const made = await post("/api/new-plan", { folder: path, name: name.value, month: when.value, workbooks });
@@ -69,12 +62,8 @@ async function findWorkbooks({ path, month }) {
 }
 
 function workbookCells(book, boxes) {
-  const box = element("input");
-  box.type = "checkbox";
-  box.checked = !book.problem;
-  box.disabled = Boolean(book.problem);
   const name = book.sheet ? `${book.file} · ${book.sheet}` : book.file;
-  box.setAttribute("aria-label", name);
+  const box = input("checkbox", { checked: !book.problem, disabled: Boolean(book.problem), ariaLabel: name });
   boxes.set(book.key, box);
   return [[box], name, book.title ?? book.problem, book.problem ? "" : fill(texts.workbook_counts, book)];
 }

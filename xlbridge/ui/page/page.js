@@ -1,7 +1,7 @@
 // Sets up the screens, and restores the page's state after a reload.
 
 import { byId, call, element, isOpen, leftOpen, post, replaceChoices, running, settled, show, showAddressed, startRequest, texts } from "./core.js";
-import { continueDraft, setUpBegin, showKnown } from "./begin.js";
+import { continueDraft, followTemplate, setUpBegin, showKnown } from "./begin.js";
 import { setUpJobs } from "./jobs.js";
 import { followExport, setUpPanels } from "./panels.js";
 import { followBatch, setUpBatches } from "./batches.js";
@@ -20,6 +20,9 @@ async function restore() {
   if (running === "export") {
     show("exports");
     followExport();
+  } else if (running === "template") {
+    show("begin");
+    followTemplate();
   } else if (running === "batch") {
     show("batches");
     followBatch();

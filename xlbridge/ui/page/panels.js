@@ -1,6 +1,6 @@
 // Other screens: exports, processing, profiles.
 
-import { button, byId, call, element, fill, follow, labelled, link, listings, option, post, reportTable, showFieldProblem, showProblem, startRequest, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { ask, button, byId, call, element, fill, followLine, input, labelled, link, listings, option, post, reportTable, showFieldProblem, showProblem, startBy, startRequest, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { confirmParts, environmentLine, startConfirmed } from "./send.js";
 import { totalsParts } from "./totals.js";
 
@@ -15,9 +15,8 @@ function showFilters() {
 }
 
 function filterField(one) {
-  const control = one.kind === "flag" ? element("select") : element("input");
+  const control = one.kind === "flag" ? element("select") : input(one.kind === "moment" ? "date" : "text");
   if (one.kind === "flag") control.append(option("", texts.no), option("1", texts.yes));
-  else control.type = one.kind === "moment" ? "date" : "text";
   control.dataset.filter = one.name;
   control.title = one.meaning;
   return labelled(one.meaning, control);
@@ -31,11 +30,9 @@ async function exportListing() {
   byId("exported").replaceChildren();
   byId("export-totals").replaceChildren();
   byId("preview").replaceChildren();
-  byId("export").disabled = true;
   const content = { listing: byId("listing").value, filters, format: byId("format").value };
-  const started = await post("/api/export", content, { showBeside: showFilterProblem });
-  if (started) followExport();
-  else byId("export").disabled = false;
+  const start = () => post("/api/export", content, { showBeside: showFilterProblem });
+  if (await startBy(byId("export"), start)) followExport();
 }
 
 // Shows a message about a filter beside its field; returns false if it is about something else.
@@ -48,16 +45,9 @@ function showFilterProblem({ message, fields }) {
   return true;
 }
 
-export function followExport() {
-  byId("export-progress").textContent = texts.reading_records;
-  follow("export", showExport);
-}
+export const followExport = () => followLine("export", showExport);
 
-function showExport(work) {
-  byId("export").disabled = work.running;
-  byId("export-progress").textContent = work.running ? work.lines.at(-1) || texts.reading_records : "";
-  if (work.running || !work.outcome) return;
-  const { listing, complete, lines, preview, totals } = work.outcome;
+function showExport({ listing, complete, lines, preview, totals }) {
   const parts = [...lines, ...(complete ? [texts.complete] : [])].map((text) => element("p", text));
   parts.push(link(texts.download_export, "/api/exported", { listing }));
   byId("exported").replaceChildren(...parts);
@@ -117,7 +107,7 @@ function profileButtons(one) {
   const parts = [];
   if (!one.chosen) parts.push(button(texts.use_profile, () => useProfile(profile)), " ");
   if (!one.practice) parts.push(button(texts.test_login, () => testLogin(profile)), " ");
-  if (one.kept && !one.production) parts.push(button(texts.mark_production, () => markProduction(profile)));
+  if (one.kept) parts.push(button(markText(one), () => askMark(one)));
   return parts;
 }
 
@@ -147,8 +137,15 @@ async function testLogin(profile) {
   byId("profile-status").textContent = answer === null ? "" : answer.message;
 }
 
-async function markProduction(profile) {
-  if (await post("/api/production", profile)) window.location.reload();
+const markText = (one, name = "") => texts[`${one.production ? "unmark" : "mark"}_production${name}`];
+
+// Says what the production mark, or its removal, means before it is changed.
+function askMark(one) {
+  byId("mark-title").textContent = byId("mark-do").textContent = markText(one);
+  byId("mark-what").textContent = fill(markText(one, "_what"), { name: one.profile, address: one.base_url });
+  ask(byId("mark"), async () => {
+    if (await post("/api/production", { name: one.profile, production: !one.production })) window.location.reload();
+  });
 }
 
 export function setUpPanels() {

@@ -1,6 +1,6 @@
 // Send: the plan, the running upload, its outcome.
 
-import { button, byId, call, callSheet, element, figure, fill, follow, link, post, PROGRESS_INTERVAL, reportTable, resetStops, settled, show, showLines, showShare, startRequest, state, texts, whenShown } from "./core.js";
+import { button, byId, call, callSheet, element, figure, fill, follow, input, link, post, PROGRESS_INTERVAL, reportTable, resetStops, settled, show, showLines, showShare, startBy, startRequest, state, texts, whenShown } from "./core.js";
 import { changeView, refresh, showPart, showWrongRows } from "./correct.js";
 import { totalsParts } from "./totals.js";
 
@@ -145,9 +145,7 @@ export function confirmParts(planned, text, begin) {
   const send = button(text, () => begin(token, send), "main");
   send.dataset.testid = "send";
   if (!isForProduction(planned)) return [send];
-  const typed = element("input");
-  typed.type = "text";
-  typed.setAttribute("aria-label", fill(texts.type_token, { token }));
+  const typed = input("text", { ariaLabel: fill(texts.type_token, { token }) });
   send.disabled = true;
   typed.addEventListener("input", () => {
     send.disabled = typed.value.trim() !== token;
@@ -164,21 +162,13 @@ async function showInGrid(view) {
 }
 
 async function startSending(token, send, options) {
-  send.disabled = true;
   byId("outcome").hidden = true;
-  const started = await callSheet("/api/send", { content: { token, options } });
-  if (started) followSending();
-  else send.disabled = false;
+  if (await startBy(send, () => callSheet("/api/send", { content: { token, options } }))) followSending();
 }
 
 // Starts confirmed work on records, and shows its progress.
 export async function startConfirmed(path, content, send) {
-  send.disabled = true;
-  const started = await post(path, content);
-  if (!started) {
-    send.disabled = false;
-    return;
-  }
+  if (!(await startBy(send, () => post(path, content)))) return;
   show("send");
   byId("plan-form").hidden = true; // the work is not about the open sheet
   byId("outcome").hidden = true;
@@ -188,12 +178,12 @@ export async function startConfirmed(path, content, send) {
 export function followSending() {
   byId("sending").hidden = false;
   byId("sending").scrollIntoView({ block: "nearest" });
-  byId("progress").textContent = texts.sending;
+  showLines(byId("progress"), { lines: [] }, texts.sending);
   follow("sending", showState);
 }
 
 function showState(work) {
-  showLines(byId("progress"), work.lines, texts.sending);
+  showLines(byId("progress"), work, texts.sending);
   if (work.running) return;
   byId("plan-shown").hidden = true;
   byId("process-shown").hidden = true;

@@ -7,7 +7,8 @@ from itertools import chain
 from xlbridge.client import Client, Record
 from xlbridge.client.registries import Registries, named_record
 from xlbridge.errors import RemoteRejected, UnknownFields
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, count_text
+from xlbridge.progress import WorkProgress
 from xlbridge.resources import Resource
 from xlbridge.resources.names import field_title
 from xlbridge.resources.references import REFERENCES, Link
@@ -17,6 +18,10 @@ _MAX_LISTED = 10_000
 """Limit on the records of one list, beyond which it is unusable and Excel becomes slow."""
 
 _READING = Text(pt="Lendo {registry}", en="Reading {registry}")
+_READ = Text(
+    pt="Lendo {registry}: {n} {n:registro|registros}",
+    en="Reading {registry}: {n} {n:record|records}",
+)
 _UNREAD = Text(
     pt="A lista não foi lida ({registry}): {reason}", en="No list of {registry}: {reason}"
 )
@@ -36,7 +41,7 @@ def registry_lists(
     client: Client,
     form: Resource,
     warn: Callable[[Text], None],
-    progress: Callable[[Text], None] = lambda _text: None,
+    progress: WorkProgress,
 ) -> RegistryLists:
     """Return the active records of each registry that ``form`` links to, ordered by label.
 
@@ -47,25 +52,34 @@ def registry_lists(
     columns = chain(form.columns, *(child.columns for child in form.children))
     links = {c.link.registry: c.link for c in columns if c.link is not None}
     lists = []
-    for link in links.values():
+    for done, link in enumerate(links.values()):
         title = REFERENCES[link.registry].title
-        progress(_READING.format(registry=title))
+        progress.count(done, len(links))
+        progress.show(_READING.format(registry=title))
         try:
-            lists.append(_registry_list(registries, link, warn))
+            lists.append(_registry_list(registries, link, warn, progress.show))
         except (RemoteRejected, UnknownFields) as error:
             warn(_UNREAD.format(registry=title, reason=error.message))
             if isinstance(error, UnknownFields) and error.hint is not None:
                 warn(error.hint)
+    progress.count(len(links), len(links))
     moment = datetime.now().strftime("%d/%m/%Y %H:%M")
     source = f"{client.target.profile}, {moment}"
     return RegistryLists(source, tuple(lists), client.identity)
 
 
 def _registry_list(
-    registries: Registries, link: Link, warn: Callable[[Text], None]
+    registries: Registries,
+    link: Link,
+    warn: Callable[[Text], None],
+    show: Callable[[Text], None],
 ) -> RegistryList:
     reference = REFERENCES[link.registry]
-    listed = registries.load_all(reference)
+
+    def on_records(count: int) -> None:
+        show(_READ.format(registry=reference.title, n=count_text(count)))
+
+    listed = registries.load_all(reference, on_records)
     if not listed.complete:
         warn(_PARTLY_READ.format(registry=reference.title))
     fields = [name for name in link.fields if name not in (reference.key, reference.label)]
