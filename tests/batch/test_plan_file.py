@@ -57,6 +57,14 @@ def read(path: Path, catalogue: Catalogue, given: Mapping[str, str] | None = Non
     return read_plan(path, catalogue, given or {}, lambda _profile: TODAY)
 
 
+@pytest.mark.parametrize("ending", ["", ".xlsx", ".html"])
+def test_the_proof_may_be_named_with_its_ending(
+    write_plan: WritePlan, catalogue: Catalogue, ending: str
+) -> None:
+    whole = WHOLE.replace("provas/{month}", f"provas/{{month}}{ending}")
+    assert read(write_plan(whole), catalogue).proof == "provas/2026-10"
+
+
 def test_a_plan_is_read_with_its_parameters(write_plan: WritePlan, catalogue: Catalogue) -> None:
     plan = read(write_plan(WHOLE), catalogue)
     steps = {step.name: step for step in plan.steps}

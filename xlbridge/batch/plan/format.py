@@ -125,7 +125,7 @@ class PlanFile(Struct, frozen=True, kw_only=True):
     profile: The environment, a name from profiles.toml.
     parameters: Values filled into texts of the plan: {month}, {month.first}. `current` and
         `previous` are months.
-    proof: The path of the closing proof, without extension.
+    proof: The path of the closing proof; each of its forms gets its ending.
     """
 
     version: Literal[1] = 1

@@ -136,6 +136,8 @@ class _PlanReader:
         steps = [self._step(name, body) for name, body in self.file.steps.items()]
         default = "-".join([self.file.name, *self.parameters.values(), "proof"])
         proof = self._filled(("proof",), self.file.proof or default)
+        # Every form of the proof gets its own ending.
+        proof = proof.removesuffix(".xlsx").removesuffix(".html")
         whole = tuple(step for step in steps if step is not None)
         plan = BatchPlan(self._path, self.file.name, self.parameters, whole, proof)
         if not self.mistakes:
