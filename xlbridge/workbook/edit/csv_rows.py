@@ -1,7 +1,6 @@
 """Rows of a .csv file with edited cells: they are written anew in the file's own form, and all
 other rows keep every byte."""
 
-import codecs
 import csv
 import io
 import re
@@ -14,14 +13,11 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.settings import CSV_ENCODINGS, CsvForm, ParseOptions
 from xlbridge.workbook.address import CellPosition, cell_address
+from xlbridge.workbook.read.csv_file import MARKS, NO_DELIMITER, split_text
 
 CellValue = Decimal | date | str
 
-_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_DECLARATION = re.compile(r"sep=.[ \t]*(?:\r\n|\n|\r|\Z)", re.IGNORECASE)
-_END_OF_FILE = re.compile(r"\x1a[\x1a\s]*\Z")
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_NO_DELIMITER = "\N{INFORMATION SEPARATOR ONE}"
 _COMMA = re.compile(r"[-+(]?(?:R\$ ?)?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+\)?", re.ASCII)
 _POINT = re.compile(r"[-+(]?(?:R\$ ?)?(?:\d{1,3}(?:,\d{3})+|\d+)\.\d+\)?", re.ASCII)
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d\b", re.ASCII)
@@ -47,17 +43,14 @@ def edit_csv(
     in their column are, or as ``reading`` declares. Raises ``UsageError`` for a text that the
     encoding does not have.
     """
-    mark = next((mark for mark in _MARKS if content.startswith(mark)), b"")
+    mark = next((mark for mark, _ in MARKS if content.startswith(mark)), b"")
     codec = form.encoding or "utf-8"
     text = content[len(mark) :].decode(codec)
     if codec == "ascii":
         codec = "cp1252"  # as Excel reads a file without a mark
-    end = _END_OF_FILE.search(text)
-    text, ending = (text, "") if end is None else (text[: end.start()], end[0])
-    declared = _DECLARATION.match(text)
-    start = "" if declared is None else declared[0]
-    delimiter = form.delimiter or _NO_DELIMITER
-    records = list(_records(text[len(start) :], delimiter))
+    start, _, rows, ending = split_text(text)
+    delimiter = form.delimiter or NO_DELIMITER
+    records = list(_records(rows, delimiter))
     break_ = _LINE_END.search(text)
     line_end = "\r\n" if break_ is None else break_[0]
     by_row: defaultdict[int, dict[int, CellValue]] = defaultdict(dict)

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
@@ -28,11 +29,12 @@ from xlbridge.workbook.read.messages import (
 )
 from xlbridge.workbook.read.refusals import csv_unreadable, text_too_long
 
-_MARKS = (
+MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+"""Byte order marks, with the encodings that they show."""
 _UTF8_CHARACTER = re.compile(rb"[\xc3-\xf4][\x80-\xbf]+|\xc2[\xa0-\xbf]")
 _LETTERS = "ÁÀÂÃÉÊÍÓÔÕÚÜÇÑáàâãéêíóôõúüçñ"
 _SIGNS = "ªº°§–—‘’“”…•€´¨²³½¼\N{NO-BREAK SPACE}®©·"
@@ -49,7 +51,7 @@ def decode_text(content: bytes, declared: str | None) -> tuple[str, str]:
     Raises ``WorkbookRefused`` if the bytes are not text in the declared encoding, or the encoding
     is unclear.
     """
-    for mark, encoding in _MARKS:
+    for mark, encoding in MARKS:
         if content.startswith(mark):
             return _decoded(content[len(mark) :], encoding)
     # UTF-16 if every other byte is zero.
@@ -122,7 +124,8 @@ DELIMITERS: Mapping[str, Text] = {
     "|": Text(pt="barra vertical (|)", en="vertical bar (|)"),
 }
 _DECLARATION = re.compile(r"sep=(.)[ \t]*(?:\r\n|\n|\r|\Z)", re.IGNORECASE)
-_NO_DELIMITER = "\N{INFORMATION SEPARATOR ONE}"
+NO_DELIMITER = "\N{INFORMATION SEPARATOR ONE}"
+"""Delimiter of a file with a single column, which no text has."""
 _END_OF_FILE = re.compile(r"\x1a[\x1a\s]*\Z")
 """Ctrl-Z, with which programs of MS-DOS end a text."""
 _MIN_ROWS_WITH_END = 3
@@ -158,6 +161,26 @@ _DECIMALS: Mapping[tuple[bool, bool], Text] = {
 """Descriptions of decimals, by whether they have commas and points."""
 
 
+class CsvText(NamedTuple):
+    """Text of a .csv file: the line that declares the delimiter, empty without one, this delimiter,
+    the records, and what ends the file."""
+
+    declaration: str
+    delimiter: str | None
+    records: str
+    ending: str
+
+
+def split_text(text: str) -> CsvText:
+    """Return the parts of the text of a .csv file."""
+    end = _END_OF_FILE.search(text)
+    text, ending = (text, "") if end is None else (text[: end.start()], end[0])
+    declared = _DECLARATION.match(text)
+    if declared is None:
+        return CsvText("", None, text, ending)
+    return CsvText(declared[0], declared[1], text[declared.end() :], ending)
+
+
 def parse_csv(
     content: bytes, name: str, sheet: str | None, limits: WorkbookLimits
 ) -> Iterator[ParserMessage]:
@@ -185,25 +208,22 @@ def parse_csv(
                 en="The file is not text, or has another encoding: declare it with --encoding.",
             ),
         )
-    text, ends = _END_OF_FILE.subn("", text)
-    declared = _DECLARATION.match(text)
-    delimiter = limits.csv.delimiter or (
-        declared[1] if declared else _detect_delimiter(text, limits.csv.headers)
-    )
-    lines = io.StringIO(text[declared.end() :] if declared else text, newline="")
-    reader = csv.reader(lines, delimiter=delimiter or _NO_DELIMITER, strict=True)
+    declaration, declared, records, ending = split_text(text)
+    delimiter = limits.csv.delimiter or declared or _detect_delimiter(records, limits.csv.headers)
+    lines = io.StringIO(records, newline="")
+    reader = csv.reader(lines, delimiter=delimiter or NO_DELIMITER, strict=True)
     try:
         rows = list(reader)
     except csv.Error as error:
         if "field larger" in str(error):
             raise text_too_long("csv", csv.field_size_limit()) from error
-        line = reader.line_num + bool(declared)
+        line = reader.line_num + bool(declaration)
         raise csv_unreadable(line, _OPEN_QUOTES, _HOW_TO_QUOTE) from error
     if '="' in text:
         # Programs write ="…" to make Excel keep a cell as text.
         for row in rows:
             row[:] = [_text_of(cell) if _TEXT_FORMULA.fullmatch(cell) else cell for cell in row]
-    is_unterminated = not (ends or text.endswith(("\n", "\r")))
+    is_unterminated = not (ending or records.endswith(("\n", "\r")))
     while rows and not any(rows[-1]):
         rows.pop()
         is_unterminated = False
