@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from environment import Xlbridge
 
@@ -85,30 +86,26 @@ def test_names_in_a_list_are_asked_for_once_and_remembered(
         assert again[name]["values"] == items[name]["values"]
 
 
-def test_validate_finds_the_names_in_a_list_that_the_system_lacks(
-    tmp_path: Path, at_demo: Xlbridge
+@pytest.mark.parametrize(
+    ("names", "centre", "code"),
+    [
+        ({}, {"from": "CC do rateio", "link": "centrodecusto"}, "link-unknown"),
+        (
+            {"Oficina": "99.999", "Comercial": "01.001"},
+            {"from": "CC do rateio"},
+            "reference-unknown",
+        ),
+    ],
+    ids=["names", "codes"],
+)
+def test_validate_finds_what_a_list_names_and_the_system_lacks(
+    tmp_path: Path, at_demo: Xlbridge, names: dict[str, str], centre: dict[str, str], code: str
 ) -> None:
-    _write(tmp_path / "a.csv", *_ROWS)
-    centre = {"from": "CC do rateio", "link": "centrodecusto"}
-    _write_mapping(tmp_path / "m.yaml", _mapping(codigoDoCentroDeCusto=centre))
-    options = "a.csv", "--map", "m.yaml", "--online", "--format", "json"
-    checked = at_demo("validate", *options)
-    assert checked.returncode == 1
-    found = [
-        (one["code"], one["cell"])
-        for file in json.loads(checked.stdout)["files"]
-        for one in file["findings"]
-        if one["severity"] == "error"
-    ]
-    assert found == [("link-unknown", "I2"), ("link-unknown", "I4")]
-
-
-def test_validate_finds_the_codes_in_a_list_that_the_system_lacks(
-    tmp_path: Path, at_demo: Xlbridge
-) -> None:
-    rows = (row.replace("Oficina", "99.999").replace("Comercial", "01.001") for row in _ROWS)
+    rows = list(_ROWS)
+    for name, replaced in names.items():
+        rows = [row.replace(name, replaced) for row in rows]
     _write(tmp_path / "a.csv", *rows)
-    _write_mapping(tmp_path / "m.yaml", _mapping(codigoDoCentroDeCusto={"from": "CC do rateio"}))
+    _write_mapping(tmp_path / "m.yaml", _mapping(codigoDoCentroDeCusto=centre))
     checked = at_demo("validate", "a.csv", "--map", "m.yaml", "--online", "--format", "json")
     assert checked.returncode == 1
     found = [
@@ -117,4 +114,4 @@ def test_validate_finds_the_codes_in_a_list_that_the_system_lacks(
         for one in file["findings"]
         if one["severity"] == "error"
     ]
-    assert found == [("reference-unknown", "I2"), ("reference-unknown", "I4")]
+    assert found == [(code, "I2"), (code, "I4")]

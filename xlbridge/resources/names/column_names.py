@@ -54,7 +54,7 @@ def number_title(name: str) -> Text:
 
 
 _OF_A_CODE = re.compile(r"^(?:Código|Id) d[aeo] | (?:code|id)$")
-"""What the title of a code has beside the thing that it stands for."""
+"""Words of a code in a title, such as *Código do* in *Código do cliente*."""
 
 
 def coded_title(code: str) -> Text:

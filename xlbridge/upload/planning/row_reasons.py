@@ -53,7 +53,7 @@ def action_counts(counts: Mapping[str, int]) -> Iterator[Text]:
 
 
 Place = Literal["terminal", "page"]
-"""Where a person decides about rows."""
+"""Program in which a person decides about rows: a terminal, or the page in the browser."""
 
 
 @dataclass(frozen=True, slots=True)
