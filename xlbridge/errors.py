@@ -205,7 +205,15 @@ class InDoubt(ApiError):
     """A write may have been applied: its answer is missing or unreadable."""
 
 
-NO_FILE = Text(pt="O arquivo {path} não existe.", en="The file {path} does not exist.")
+NO_FILE = Text(
+    pt="O arquivo {path} não existe. Confira o nome e a pasta.",
+    en="The file {path} does not exist. Check its name and folder.",
+)
+NOT_AS_DOCUMENTED = Text(
+    pt="O sistema responde de outro modo que o documentado. Veja em que: xlbridge doctor "
+    "--first-contact",
+    en="The system answers otherwise than documented. See how: xlbridge doctor --first-contact",
+)
 _OS_ERROR_REASONS: Mapping[int, Text] = {
     errno.ENOENT: Text(pt="o arquivo ou a pasta não existe", en="no such file or directory"),
     errno.EACCES: Text(pt="falta permissão", en="permission denied"),

@@ -242,6 +242,6 @@ assert len(loaded) == 8 and all(names == loaded[0] for names in loaded)
 
 @pytest.mark.processes
 def test_threads_load_the_catalogue_for_the_first_time_at_once() -> None:
-    """It crashed about two in five processes."""
+    """It crashed many of these processes."""
     started = [subprocess.Popen([sys.executable, "-c", FIRST_USE]) for _ in range(4)]
     assert [process.wait() for process in started] == [0] * 4

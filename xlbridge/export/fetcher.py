@@ -23,7 +23,7 @@ from xlbridge.client.listings import (
     WindowEnds,
     WindowSplitter,
 )
-from xlbridge.errors import TransportError, TruncatedAnswer
+from xlbridge.errors import NOT_AS_DOCUMENTED, TransportError, TruncatedAnswer
 from xlbridge.export.filters import NO_FILTERS, Filter, Filters
 from xlbridge.export.listing_model import (
     FetchedWindow,
@@ -432,6 +432,7 @@ def _code(value: object, field: str) -> int:
             Text(
                 pt="O sistema informou {field} {text!r}, que não é um código.",
                 en="The system returned {field} {text!r}, which is not a code.",
-            ).format(field=field, text=text[:_MAX_SHOWN_LENGTH])
+            ).format(field=field, text=text[:_MAX_SHOWN_LENGTH]),
+            NOT_AS_DOCUMENTED,
         )
     return int(code[1])

@@ -211,7 +211,11 @@ def _no_answer_error(address: str) -> TransportError:
         Text(
             pt="O cluster Dask em {address} não responde.",
             en="The Dask cluster at {address} does not answer.",
-        ).format(address=address)
+        ).format(address=address),
+        Text(
+            pt="Confira o endereço em --scheduler, e se o dask scheduler está em execução.",
+            en="Check the address in --scheduler, and that the dask scheduler is running.",
+        ),
     )
 
 

@@ -7,7 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from xlbridge.client import Client, Target
-from xlbridge.errors import ConfigError, TransportError, XlbridgeError, os_error_reason
+from xlbridge.errors import (
+    ConfigError,
+    TransportError,
+    XlbridgeError,
+    os_error_reason,
+)
 from xlbridge.export import ExportRequest, ExportResult, OutputFile
 from xlbridge.files import replace_atomically, report_write_errors
 from xlbridge.i18n import Language, Text, active_language, override_language
@@ -42,7 +47,7 @@ def export_all(
     outcomes = executor.run(run, ((task, _ca_bundle(task)) for task in tasks))
     for task, outcome in zip(tasks, outcomes, strict=True):
         if isinstance(outcome, LostItem):
-            yield TransportError(_WORKER_LOST.format(listing=task.request.listing))
+            yield TransportError(_WORKER_LOST.format(listing=task.request.listing), _USE_MEMORY)
             continue
         if isinstance(outcome, XlbridgeError):
             yield outcome
@@ -80,7 +85,11 @@ def _ca_bundle(task: ExportTask) -> bytes | XlbridgeError | None:
             Text(
                 pt="As autoridades certificadoras em {p} não puderam ser lidas: {e}",
                 en="The certificate authorities in {p} cannot be read: {e}",
-            ).format(p=bundle, e=os_error_reason(error))
+            ).format(p=bundle, e=os_error_reason(error)),
+            Text(
+                pt="Confira ca_bundle no perfil, ou REQUESTS_CA_BUNDLE.",
+                en="Check ca_bundle in the profile, or REQUESTS_CA_BUNDLE.",
+            ),
         )
 
 
@@ -117,4 +126,8 @@ def _run_export(
 _WORKER_LOST = Text(
     pt="O processo que exportava {listing} foi encerrado pelo sistema duas vezes.",
     en="The process that exported {listing} was killed by the system twice.",
+)
+_USE_MEMORY = Text(
+    pt="Costuma ser falta de memória: dê mais a cada worker, ou exporte sem --scheduler.",
+    en="The usual cause is lack of memory: give each worker more, or export without --scheduler.",
 )

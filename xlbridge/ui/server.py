@@ -368,4 +368,7 @@ def serve_page(
         server = Server(guard, ready, timeout_graceful_shutdown=_STOP_SECONDS)
         server.run(sockets=[listener])
         if not server.started:
-            raise ConfigError(Text(pt="A página não iniciou.", en="The page did not start."))
+            raise ConfigError(
+                Text(pt="A página não iniciou.", en="The page did not start."),
+                Text(pt="Tente outra porta: --port", en="Try another port: --port"),
+            )

@@ -106,7 +106,13 @@ class UploadContext:
                 Text(
                     pt="O arquivo guardado deste envio sumiu ou mudou: {path}",
                     en="The stored file of this upload is gone or has changed: {path}",
-                ).format(path=path)
+                ).format(path=path),
+                Text(
+                    pt="Restaure a pasta de XLBRIDGE_HOME de um backup, ou envie a planilha de "
+                    "novo: o que já foi gravado não é repetido.",
+                    en="Restore the folder of XLBRIDGE_HOME from a backup, or send the sheet "
+                    "again: what was written is not repeated.",
+                ),
             )
         return payload
 

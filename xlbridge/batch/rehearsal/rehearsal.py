@@ -178,7 +178,11 @@ def _copy_database(original: Path, copy: Path) -> None:
             Text(
                 pt="O banco de dados {file} não pôde ser copiado: {reason}",
                 en="The database {file} cannot be copied: {reason}",
-            ).format(file=original, reason=error)
+            ).format(file=original, reason=error),
+            Text(
+                pt="Feche o ambiente de testes que o usa, e repita.",
+                en="Stop the practice system that uses it, and try again.",
+            ),
         ) from error
 
 
@@ -563,6 +567,10 @@ def _wait_for_queue(workspace: Workspace) -> None:
                     Text(
                         pt="A fila do ambiente de testes não esvazia.",
                         en="The practice system's queue does not become empty.",
-                    )
+                    ),
+                    Text(
+                        pt="Repita o ensaio, com menos falhas simuladas se precisar (--faults).",
+                        en="Rehearse again, with fewer simulated faults if need be (--faults).",
+                    ),
                 )
             time.sleep(_QUEUE_POLL_SECONDS)

@@ -7,7 +7,7 @@ from typing import Any
 
 from xlbridge.client.client import Client
 from xlbridge.client.listings.stream import Record
-from xlbridge.errors import RemoteRejected, TransportError
+from xlbridge.errors import NOT_AS_DOCUMENTED, RemoteRejected, TransportError
 from xlbridge.i18n import Text
 from xlbridge.resources.references import Reference
 
@@ -37,7 +37,8 @@ def named_record(record: Record, reference: Reference) -> NamedRecord:
         Text(
             pt="{registry}: o campo {field} veio como {value}, que não é um código.",
             en="{registry}: the field {field} is {value}, which is not a code.",
-        ).format(registry=reference.title, field=reference.key, value=repr(code)[:40])
+        ).format(registry=reference.title, field=reference.key, value=repr(code)[:40]),
+        NOT_AS_DOCUMENTED,
     )
 
 
