@@ -1,7 +1,8 @@
 """Rows with keys, for tests of the look-up of their records."""
 
+import itertools
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ def contact_names(system: httpx.Client, client_code: int) -> list[str]:
     return names
 
 
+_years = itertools.count(datetime.now().year + 1)  # the demo company has planned this year
+
+
 def keyed_row(resource: str) -> dict[str, Any]:
     """Return a valid row of a resource with every key that a new record can have, all its own."""
     number = new_cnpj()
@@ -40,14 +44,15 @@ def keyed_row(resource: str) -> dict[str, Any]:
             "codigoDoCentroDeCusto": number,
             "descricaoDoCentroDeCusto": f"Centro {number}",
         },
-        "planejamento": {"ano": 2000 + int(number[:8]) % 100},  # up to 2100
+        "planejamento": {"ano": next(_years)},
         "enderecamento-de-produto": {},
     }
     return {**GOOD.get(resource, {}), **keys[resource]}
 
 
 def ean13(number: str) -> str:
-    digits = f"789{number[:8]}0"
+    """Return a barcode of a prefix that no product of the demo company has."""
+    digits = f"7899{number[:8]}"
     odd, even = sum(map(int, digits[::2])), sum(map(int, digits[1::2]))
     return f"{digits}{-(odd + 3 * even) % 10}"
 
