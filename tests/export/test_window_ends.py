@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -42,15 +42,37 @@ def ignoring(_time: datetime, _low: datetime | None, _high: datetime | None) -> 
     return True
 
 
-def listing(within: Within, make: Callable[[int, datetime], Any], cap: int | None = None) -> Any:
-    """Return the answers of a listing; the earliest records come first."""
+Order = Callable[[tuple[datetime, int]], Any]
+
+
+def earliest_first(record: tuple[datetime, int]) -> datetime:
+    return record[0]
+
+
+def latest_first(record: tuple[datetime, int]) -> float:
+    return -record[0].timestamp()
+
+
+def by_number(record: tuple[datetime, int]) -> int:
+    return record[1]
+
+
+def listing(
+    within: Within,
+    make: Callable[[int, datetime], Any],
+    cap: int | None = None,
+    order: Order = earliest_first,
+    times: Sequence[datetime] = (),
+) -> Any:
+    """Return the answers of a listing."""
 
     def answer(query: Query) -> list[Any]:
         low, high = (
             datetime.strptime(query[name][0], "%d/%m/%Y %H:%M") if name in query else None
             for name in ("dataInferior", "dataSuperior")
         )
-        ordered = sorted((time, n) for n, time in enumerate(TIMES, start=1))
+        numbered = ((time, n) for n, time in enumerate(times or TIMES, start=1))
+        ordered = sorted(numbered, key=order)
         return [make(n, time) for time, n in ordered if within(time, low, high)][:cap]
 
     return answer
@@ -90,6 +112,29 @@ def test_all_clients_are_exported_however_the_end_of_a_window_is_read(
     assert (manifest["complete"], manifest["window_ends"]) == (True, ends)
     assert ("leaves out the last minute" in done.stderr) is (ends == "exclusive")
     assert len(system.calls) < 15
+
+
+@pytest.mark.parametrize("order", [earliest_first, latest_first, by_number])
+@pytest.mark.parametrize("cap", [50, 100, 250])
+def test_a_cap_below_the_documented_one_is_noticed(
+    tmp_path: Path, xlbridge: Xlbridge, cap: int, order: Order
+) -> None:
+    with fake_system({"/v2/cliente": listing(inclusive, client, cap, order)}) as system:
+        done, rows, manifest = exported(xlbridge, tmp_path, system, "clientes")
+    assert (done.returncode, manifest["complete"]) == (0, True), done.stderr
+    codes = [int(row["codigoDoCliente"]) for row in rows]
+    assert sorted(codes) == list(range(1, len(TIMES) + 1))
+
+
+@pytest.mark.parametrize("times", [TIMES[:100], TIMES[:1] * 100], ids=["spread", "one minute"])
+def test_a_whole_answer_with_a_round_number_of_records_takes_few_calls(
+    tmp_path: Path, xlbridge: Xlbridge, times: Sequence[datetime]
+) -> None:
+    answers = listing(inclusive, client, CAP, times=times)
+    with fake_system({"/v2/cliente": answers}) as system:
+        done, rows, manifest = exported(xlbridge, tmp_path, system, "clientes")
+    assert (done.returncode, manifest["complete"], len(rows)) == (0, True, 100), done.stderr
+    assert len([call for call in system.calls if "cliente" in str(call)]) == 4
 
 
 @pytest.mark.parametrize("shows_times", [True, False], ids=["with times", "without times"])

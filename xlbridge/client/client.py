@@ -253,7 +253,7 @@ class Client(Operations):
             records = list(self.records(operation, query=bounds))
             times = [time for record in records if (time := update_time(record)) is not None]
             if splitter.add_answer(times, len(records)):
-                yield records, len(records) < cap
+                yield records, len(records) < splitter.cap
 
     def listing(
         self,

@@ -144,6 +144,7 @@ class Fetcher:
                 # All in one answer, filtered here.
                 self.ends, self._heeds_windows = WindowEnds.IGNORED, False
                 self.reader.check_updates()
+                self._store.forget_parts_set_aside()
                 self._windows_left = None
                 window = Window(filters.start, filters.end)
                 part = self._fetch_part((self._window_call(window),), is_kept=False)
@@ -170,10 +171,10 @@ class Fetcher:
                 window.start,
                 window.end,
                 part.received,
-                "whole" if is_done else "full, so its first part follows",
+                "whole" if is_done else "perhaps cut, so its parts follow",
             )
             if is_done:
-                self._keep(window, part, saturated=part.received >= cap)
+                self._keep(window, part, saturated=part.received >= splitter.cap)
             else:
                 self._store.set_aside(part)
                 self._report(-part.records)

@@ -236,6 +236,10 @@ class PartStore:
         """Note a part whose records must come again in the parts that are kept."""
         self._set_aside.append(part)
 
+    def forget_parts_set_aside(self) -> None:
+        """Forget the parts set aside, since one answer with everything replaces them."""
+        self._set_aside.clear()
+
     def lost_keys(self, limit: int) -> tuple[int, list[tuple[Any, ...]]]:
         """Return how many records of the parts set aside are in no other, and the first keys."""
         if not self._set_aside:

@@ -45,6 +45,9 @@ _BURST_SHARE = 0.3
 _DECAY = 0.5
 """Weight of earlier windows in the density, relative to each later one."""
 
+_PAGE_STEP = 50
+"""Sizes at which a system may cut its answers although the interface documents a higher cap."""
+
 _MISSES_IN_A_ROW = 5
 """Missing numbers after which there are no more records; deleted ones leave gaps."""
 
@@ -117,14 +120,15 @@ def update_time(record: Mapping[str, Any], name: str = UPDATE_FIELD) -> datetime
 class WindowSplitter:
     """Chooses the next window to request, from the earliest on, based on the answers so far.
 
-    ``cap`` is the maximum number of records of an answer. ``now`` is the end of an unbounded window
-    when it is split; later records are still found, as the last window remains unbounded. Before
-    the first part ``is_testing`` is true: the answer then only shows ``ends``, None if unknown. A
+    ``cap`` is the maximum number of records of an answer, a lower one once the answers show it.
+    ``now`` is the end of an unbounded window when it is split; later records are still found, as
+    the last window remains unbounded. While ``is_testing`` is true, an answer only shows the cap,
+    if its number of records might be one, or ``ends`` before the first part, None if unknown. A
     system that ignores windows is asked for the whole once more.
     """
 
     def __init__(self, whole: Window, cap: int, now: datetime) -> None:
-        self._cap = cap
+        self.cap = cap
         self._whole = whole
         self._end = whole.end
         self._latest = whole.end or max(now, whole.start or now)
@@ -136,6 +140,9 @@ class WindowSplitter:
         self._tested_time: datetime | None = None
         self._after_test: Window | None = None
         self._is_tested = False
+        self._least_cap = 1
+        self._halves: list[Window] = []
+        self._suspected_cap = self._unseen = 0
         self.is_testing = False
         self.ends: WindowEnds | None = None
         self.next: Window | None = whole
@@ -159,17 +166,60 @@ class WindowSplitter:
         if window is None:
             raise AssertionError("no window was requested")
         if self.is_testing:
-            self._judge(window, updated, records)
+            if self._suspected_cap:
+                self._judge_cap(records)
+            else:
+                self._judge_ends(window, updated, records)
             return False
         if self.ends is WindowEnds.IGNORED:
             self.next = None
             return True
+        if self._least_cap <= records < self.cap and records % _PAGE_STEP == 0:
+            self._start_cap_test(window, updated, records)
+            return False
+        self._least_cap = max(self._least_cap, records + 1)
         is_done = self._add_answer(window, updated, records)
         if not self._is_tested and self.next is not None and self.next.end not in (None, self._end):
-            self._start_test(window, updated)
+            self._start_ends_test(window, updated)
         return is_done
 
-    def _start_test(self, window: Window, updated: Sequence[datetime]) -> None:
+    def _start_cap_test(self, window: Window, updated: Sequence[datetime], records: int) -> None:
+        """Request the parts of a window before and after a minute within its answer.
+
+        They have more records than the answer if it was cut, whichever of them it shows. A minute
+        that has all of the records is left out.
+        """
+        minutes = sorted(_to_minute(time) for time in updated if window.contains(time))
+        low = _to_minute(window.start or _EPOCH)
+        middle = minutes[len(minutes) // 2] if minutes else (low + _to_minute(self._latest)) // 2
+        is_one_minute = bool(minutes) and minutes[0] == minutes[-1]
+        self._suspected_cap, self._unseen = records, 0 if is_one_minute else records
+        before = Window(window.start, _to_time(middle - 1))
+        after = Window(_to_time(middle + is_one_minute), window.end)
+        self._halves = [
+            half
+            for half in (before, after)
+            if half.start is None or half.end is None or half.start <= half.end
+        ]
+        self._after_test = window
+        self._request_half()
+
+    def _request_half(self) -> None:
+        self.is_testing = bool(self._halves)
+        self.next = self._halves.pop() if self._halves else self._after_test
+
+    def _judge_cap(self, records: int) -> None:
+        """Conclude from the parts of a window whether its answer was cut."""
+        self._unseen -= records
+        if self._unseen < 0:
+            self.cap, self._halves = self._suspected_cap, []
+        elif not self._halves:
+            self._least_cap = self._suspected_cap + 1
+        self._request_half()
+        if not self.is_testing:
+            self._suspected_cap = 0
+
+    def _start_ends_test(self, window: Window, updated: Sequence[datetime]) -> None:
         """Request the minute of a known record: its latest second, which a literal end excludes.
 
         Without one, request a window that has no records.
@@ -184,11 +234,11 @@ class WindowSplitter:
             minute = self._tested_time.replace(second=0, microsecond=0)
             self.next = Window(minute, minute)
 
-    def _judge(self, tested: Window, updated: Sequence[datetime], records: int) -> None:
+    def _judge_ends(self, tested: Window, updated: Sequence[datetime], records: int) -> None:
         """Conclude from the answer to a test how the system reads the end of a window."""
         time = self._tested_time
         outside = not all(map(tested.contains, updated))
-        is_full_of_others = records >= self._cap and any(map(tested.is_far_from, updated))
+        is_full_of_others = records >= self.cap and any(map(tested.is_far_from, updated))
         if records and (time is None or is_full_of_others or (time in updated and outside)):
             self.ends = WindowEnds.IGNORED
             self._after_test = self._whole
@@ -196,7 +246,7 @@ class WindowSplitter:
             time is not None
             and time not in updated
             and tested.start == tested.end
-            and records < self._cap
+            and records < self.cap
         ):
             self.next = Window(tested.start, _to_time(_to_minute(time) + 1))
             return
@@ -208,7 +258,7 @@ class WindowSplitter:
 
     def _add_answer(self, window: Window, updated: Sequence[datetime], records: int) -> bool:
         minutes = sorted(_to_minute(time) for time in updated if window.contains(time))
-        if records >= self._cap:
+        if records >= self.cap:
             end = self._split(window, minutes)
             if end is not None:
                 self.next = Window(window.start, _to_time(end))
@@ -261,11 +311,11 @@ class WindowSplitter:
             self._records = _DECAY * self._records + records
             self._minutes = _DECAY * self._minutes + start - first[0]
         seen = sum(minute == start for minute in self._seen_minutes)
-        if seen >= _BURST_SHARE * self._cap:
+        if seen >= _BURST_SHARE * self.cap:
             return start
-        if not first or (records < _LEAST_SHARE * self._cap and not seen):
+        if not first or (records < _LEAST_SHARE * self.cap and not seen):
             return None
-        target = _TARGET_SHARE * self._cap - seen
+        target = _TARGET_SHARE * self.cap - seen
         return start + max(0, int(target * self._minutes / self._records) - 1)
 
 
