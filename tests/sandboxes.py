@@ -10,7 +10,7 @@ import itertools
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
@@ -64,8 +64,11 @@ def share_in(folder: Path) -> None:
     _shared[:] = [folder / version.hexdigest()[:12]]
     _shared[0].mkdir(exist_ok=True)
     for other in folder.iterdir():
-        if other.stat().st_mtime < now.timestamp() - _KEPT_SECONDS:
-            shutil.rmtree(other, ignore_errors=True)
+        # Another process may remove it meanwhile.
+        with suppress(FileNotFoundError):
+            is_old = other.stat().st_mtime < now.timestamp() - _KEPT_SECONDS
+            if is_old and other != _shared[0]:
+                shutil.rmtree(other, ignore_errors=True)
 
 
 def make_all_strict() -> None:
