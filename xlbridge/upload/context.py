@@ -16,8 +16,8 @@ from xlbridge.profiles import choose_profile
 from xlbridge.resources import Catalogue, Mode, load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, OwnWrites, Patience, RowClaims
-from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal, SheetPart
+from xlbridge.upload.job import Job, JobSpec
+from xlbridge.upload.journal import Journal, NewRequest
 from xlbridge.upload.journal_database import JournalMarker
 from xlbridge.upload.planning.planned_row import JobPlan
 from xlbridge.upload.row_changes import WriteState
@@ -37,7 +37,7 @@ def known_numbers(settings: Settings, listing: str, client: "Client") -> tuple[i
     with closing(Journal(settings.journal)) as journal:
         for job in journal.jobs_in(client.identity):
             if listing == _LOGS:
-                found.add(str(job.last("log_id") or ""))
+                found.add(str(job.log_id or ""))
             if job.spec.resource == listing and job.undo_of is None:
                 writes = journal.writes.iterate(job.id)
                 found |= {write.record for write in writes if write.state is WriteState.APPLIED}
@@ -118,24 +118,24 @@ class UploadContext:
 
     def create_job(
         self,
-        whole: SheetPart,
+        spec: JobSpec,
+        requests: Sequence[NewRequest],
         plan: JobPlan,
         note: Mapping[str, Any],
         known: ClaimedRows = _NONE_KNOWN,
         elsewhere: Mapping[Path, ClaimedRows] = _NONE_ELSEWHERE,
-        parts: Sequence[SheetPart] = (),
         origins: Mapping[int, int] = _NO_ORIGINS,
     ) -> Job:
         """Record a job with its plan, which was based on the ``known`` claims in this journal and
         those ``elsewhere``, in the home's others.
 
-        ``parts`` and ``origins`` are as in ``Journal.create``, which raises ``PlanOutdated``.
+        ``origins`` are as in ``Journal.create``, which raises ``PlanOutdated``.
         """
-        spec = whole.spec
         is_preview = spec.mode is Mode.PREVIEW
-        claiming = self._sole_claimant(spec.scope, whole.claims, elsewhere)
+        claims = RowClaims.join(request.claims for request in requests)
+        claiming = self._sole_claimant(spec.scope, claims, elsewhere)
         with nullcontext() if is_preview else claiming:
-            return self.journal.create(whole, parts, plan, known, note, origins)
+            return self.journal.create(spec, requests, plan, known, note, origins)
 
     @contextmanager
     def _sole_claimant(

@@ -280,7 +280,7 @@ class FirstContact:
         """Read the logs of earlier uploads for words, names of files and queues."""
         logs: list[tuple[Job, ImportLog]] = []
         every = context.journal.jobs_in(client.identity)
-        queued = [(job, log_id) for job in every if (log_id := job.last("log_id")) is not None]
+        queued = [(job, log_id) for job in every if (log_id := job.log_id) is not None]
         for job, log_id in queued[:_LOGS]:
             try:
                 logs.append((job, client.call(IMPORT_LOG, path={"id": log_id})))
@@ -304,8 +304,8 @@ class FirstContact:
             "log_words", found, _WORDS, words=", ".join({log.situacao or "–" for _, log in logs})
         )
         own = any(
-            not is_about(job, job.last("log_id"), log, context.catalogue, as_sent=True)
-            and is_about(job, job.last("log_id"), log, context.catalogue, as_sent=False)
+            not is_about(job, log, context.catalogue, as_sent=True)
+            and is_about(job, log, context.catalogue, as_sent=False)
             for job, log in logs
         )
         names = ", ".join({log.nomeDoArquivo or "–" for _, log in logs})

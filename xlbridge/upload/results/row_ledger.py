@@ -12,10 +12,11 @@ from itertools import chain
 from operator import attrgetter
 
 from xlbridge.i18n import Text, joined
-from xlbridge.upload.job import Job, State
+from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.requests import State
 from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RejectedRow, RowOutcome
 
 
@@ -69,7 +70,7 @@ class RowChange:
     @property
     def whole_job(self) -> str:
         """Id of the job of the whole sheet."""
-        return self.job.parent or self.job.id
+        return self.job.whole
 
 
 _UNDONE_BY = Text(pt="desfeita por {undo}", en="reversed by {undo}")
@@ -112,14 +113,17 @@ class RowLedger:
     def of(cls, journal: Journal, job: Job) -> "RowLedger":
         """Return the ledger of the sheet that an upload, a part, a retry or an undo belongs to."""
         jobs = {one.id: one for one in journal.jobs_of_sheet(job.first_job)}
-        attempts = [one for one in jobs.values() if one.parent is None and one.undo_of is None]
+        attempts = [one for one in jobs.values() if one.undo_of is None]
         undos = [one for one in jobs.values() if one.undo_of is not None]
         sent = {one.id for one in attempts if one.retry_of is None or one.has_sent}
-        own: dict[str, list[RowChange]] = {job_id: [] for job_id in jobs}
+        requests = {whole.id: _by_request(journal, whole) for whole in attempts}
+        own: dict[str, list[RowChange]] = {
+            one.id: [] for of_job in requests.values() for one in of_job.values()
+        }
         plans: dict[str, Sequence[PlannedRow]] = {}
         for stored in journal.changes.of_sheet(job.first_job):
-            by = jobs[stored.job]
-            if stored.left_out and by.id not in plans:
+            by = requests[stored.job][stored.request]
+            if not stored.request and by.id not in plans:
                 plans[by.id] = journal.plan_of(by)
             own[by.id].append(
                 RowChange(
@@ -129,7 +133,7 @@ class RowLedger:
                     stored.position,
                     stored.outcome,
                     stored.action,
-                    planned=plans[by.id][stored.position] if stored.left_out else None,
+                    planned=None if stored.request else plans[by.id][stored.position],
                     undo=None if stored.undo is None else jobs[stored.undo],
                     decides=bool(stored.decides),
                 )
@@ -197,7 +201,7 @@ class RowLedger:
             case RowOutcome.NOT_WRITTEN if job.state is State.REJECTED:
                 return REJECTED_AS_A_WHOLE
             case RowOutcome.NOT_WRITTEN | RowOutcome.UNSENT | RowOutcome.UNKNOWN:
-                return None if job.last("reason") is None else job.reason
+                return job.known_reason
         return None
 
     def rejections(self, change: RowChange) -> Sequence[RejectedRow]:
@@ -258,14 +262,17 @@ def row_counts(journal: Journal, job: Job) -> dict[str, int]:
     """
     ledger = changed_ledger(journal, job)
     if ledger is None:
-        jobs = {one.id: one for one in (job, *journal.parts_of(job))}
-        found = [(jobs[group[0]], *group[1:]) for group in journal.changes.count(job.id)]
+        requests = _by_request(journal, job)
+        found = [
+            (requests[request], request == 0, action, outcome, number)
+            for request, action, outcome, number in journal.changes.count(job.id)
+        ]
     else:
         rows = ledger.rows_of(job).values()
-        found = [(one.job, one.action, one.left_out, one.outcome, 1) for one in rows]
+        found = [(one.job, one.left_out, one.action, one.outcome, 1) for one in rows]
     counts: Counter[str] = Counter()
-    for changed_by, action, left_out, outcome, number in found:
-        if left_out and (changed_by.parent or changed_by.id) == (job.parent or job.id):
+    for changed_by, left_out, action, outcome, number in found:
+        if left_out and changed_by.whole == job.whole:
             name = action
         else:
             name = _counted(changed_by, outcome).value
@@ -275,6 +282,11 @@ def row_counts(journal: Journal, job: Job) -> dict[str, int]:
             counts[_ACCEPTED_AS.get(RowAction(action), "created")] += number
     names = (*ROW_COUNTS, "deleted") if job.deletes else ROW_COUNTS
     return {name: counts[name] for name in names}
+
+
+def _by_request(journal: Journal, job: Job) -> dict[int, Job]:
+    """Return a job by the numbers of its requests, and as 0 for rows that its plan leaves out."""
+    return {0: job} | {one.requests[0].number: one for one in journal.requests_of(job)}
 
 
 def _counted(job: Job, outcome: RowOutcome) -> RowOutcome:
