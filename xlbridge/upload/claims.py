@@ -176,14 +176,12 @@ class Claims:
             claimed[position].add(key)
         return dict(claimed)
 
-    def free(self, job_id: str) -> None:
-        """Free all rows of a job."""
-        self._db.execute("DELETE FROM claims WHERE request = ?", (job_id,))
-        self._db.execute("DELETE FROM claimed_keys WHERE request = ?", (job_id,))
-
-    def free_rows(self, job_id: str, positions: Iterable[int]) -> None:
-        """Free the rows of a job at the given positions."""
-        freed = [(job_id, position) for position in positions]
+    def free(self, request_id: str, positions: Iterable[int] | None = None) -> None:
+        """Free all rows of a request, or those at the given positions."""
+        if positions is None:
+            self._db.execute("DELETE FROM claims WHERE request = ?", (request_id,))
+            self._db.execute("DELETE FROM claimed_keys WHERE request = ?", (request_id,))
+        freed = [(request_id, position) for position in positions or ()]
         self._db.executemany("DELETE FROM claims WHERE request = ? AND position = ?", freed)
         self._db.executemany("DELETE FROM claimed_keys WHERE request = ? AND position = ?", freed)
 

@@ -3,7 +3,7 @@
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -47,6 +47,7 @@ def known_numbers(settings: Settings, listing: str, client: "Client") -> tuple[i
 _NONE_KNOWN = ClaimedRows()
 _NONE_ELSEWHERE: Mapping[Path, ClaimedRows] = MappingProxyType({})
 _NO_ORIGINS: Mapping[int, int] = MappingProxyType({})
+_OTHER_PROFILE = "outro perfil · another profile"
 _LOGS = "importacao"
 """Listing of the import logs."""
 
@@ -127,31 +128,22 @@ class UploadContext:
         origins: Mapping[int, int] = _NO_ORIGINS,
     ) -> Job:
         """Record a job with its plan, which was based on the ``known`` claims in this journal and
-        those ``elsewhere``, in the home's others.
+        those ``elsewhere``, in the home's others. Unsent jobs there that claim any of the rows are
+        abandoned.
 
         ``origins`` are as in ``Journal.create``, which raises ``PlanOutdated``.
         """
-        is_preview = spec.mode is Mode.PREVIEW
-        claims = RowClaims.join(request.claims for request in requests)
-        claiming = self._sole_claimant(spec.scope, claims, elsewhere)
-        with nullcontext() if is_preview else claiming:
+        if spec.mode is Mode.PREVIEW:
             return self.journal.create(spec, requests, plan, known, note, origins)
-
-    @contextmanager
-    def _sole_claimant(
-        self, scope: ClaimScope, claims: RowClaims, known: Mapping[Path, ClaimedRows]
-    ) -> Iterator[None]:
-        """Keep the home's other profiles from claiming rows of the same system in the block.
-
-        Unsent jobs in their journals that claim any of the rows are abandoned. Raises
-        ``PlanOutdated`` if jobs other than the ``known`` ones claim rows there.
-        """
-        name = hashlib.sha256(scope.system.encode()).hexdigest()
+        claims = RowClaims.join(request.claims for request in requests)
+        name = hashlib.sha256(spec.system.encode()).hexdigest()
+        # The home's other profiles claim no rows of the same system meanwhile.
         with file_lock(self.settings.home / "locks" / f"system-{name}.lock"):
             for path in self.settings.other_journals:
                 with closing(Journal(path)) as journal:
-                    journal.abandon_unsent(scope, claims, known.get(path, ClaimedRows()))
-            yield
+                    there = elsewhere.get(path, _NONE_KNOWN)
+                    journal.abandon_unsent(spec.scope, claims, there, _OTHER_PROFILE)
+            return self.journal.create(spec, requests, plan, known, note, origins)
 
 
 @contextmanager

@@ -131,7 +131,7 @@ _REPLACED = Text(pt="substituído pelo envio {job}", en="replaced by the upload 
 @dataclass(frozen=True, slots=True)
 class Job:
     """Job with its requests and its history, oldest event first; or one of several requests, as
-    the ``part`` of its ``parent``.
+    a part of its ``parent``.
 
     ``order`` is its place among the journal's jobs, as the clock may be set in between.
     ``first_job`` is the first one of the sheet, which retries and undos share. The history of a job
@@ -160,11 +160,6 @@ class Job:
         return self.parent or self.id
 
     @property
-    def part(self) -> int | None:
-        """Number of the part from 1, None for a whole job."""
-        return None if self.parent is None else self.requests[0].number
-
-    @property
     def parts(self) -> int:
         """Number of parts in which the job is sent, 0 if it is not split."""
         return len(self.requests) if len(self.requests) > 1 else 0
@@ -189,11 +184,6 @@ class Job:
         if all(state.frees_rows for state in states):
             return State.REJECTED if State.REJECTED in states else State.ABANDONED
         return State.PARTIAL
-
-    @property
-    def changed_at(self) -> datetime:
-        """Time of the last entry about the job or one of its requests."""
-        return max(self.events[-1].at, *(request.changed_at for request in self.requests))
 
     @property
     def public_state(self) -> str:

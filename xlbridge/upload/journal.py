@@ -143,11 +143,16 @@ class Journal:
         jobs that claim any of the rows are abandoned in favour of the new one; a preview claims
         nothing. Raises ``PlanOutdated`` if other jobs have claimed rows in the meantime.
         """
-        job_id, planned = self._new_id(), planned_note(self.now())
+        planned = planned_note(self.now())
         with transaction(self._db):
+            job_id, exists = "", True
+            while exists:
+                job_id = f"{self.now().at:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+                found = self._db.execute("SELECT 1 FROM jobs WHERE id = ?", (job_id,))
+                exists = found.fetchone() is not None
             if spec.mode is not Mode.PREVIEW:
                 claims = RowClaims.join(request.claims for request in requests)
-                self._abandon_unsent(spec.scope, claims, known, job_id)
+                self.abandon_unsent(spec.scope, claims, known, job_id)
             sheet = self._insert(job_id, spec)
             actions = self._add_actions(job_id, plan.to_journal())
             left_out = (one for one in actions if one[2] in _LEFT_OUT)
@@ -155,7 +160,14 @@ class Journal:
             by_row = {row: action for _, row, action, _ in actions if action in _OF_RECORD}
             for number, new in enumerate(requests, start=1):
                 request_id = f"{job_id}-{number}" if len(requests) > 1 else job_id
-                self._insert_request((job_id, number), request_id, new)
+                mode, payload, at = new.spec.mode, new.spec.payload, self.now().at
+                request = Request(request_id, number, mode, payload, State.PREPARED, at)
+                self.requests.add(job_id, request)
+                if mode is not Mode.PREVIEW:
+                    self._claims.add(request_id, new.claims)
+                if any(new.before):
+                    self.snapshots.store(request_id, Moment.BEFORE, new.before)
+                self.writes.plan(request_id, new.tasks)
                 default = RowAction.UPDATE if new.tasks else RowAction.CREATE
                 sent = (
                     (at, row, by_row.get(row, default), None)
@@ -291,20 +303,9 @@ class Journal:
             for row, action, reason, detail in found.fetchall()
         ]
 
-    def refresh_plan(
-        self,
-        job: Job,
-        plan: JobPlan,
-        before: Mapping[str, Snapshot],
-        note: Mapping[str, Any] = _NO_NOTE,
-    ) -> Job:
-        """Record that a prepared job was planned again, with the same result.
-
-        ``before`` has the current remote records of the job, or of each of its parts, by id;
-        ``note`` replaces the details stored with the job's first event.
-        """
-        for job_id, snapshot in before.items():
-            self.snapshots.store(job_id, Moment.BEFORE, snapshot)
+    def refresh_plan(self, job: Job, plan: JobPlan, note: Mapping[str, Any] = _NO_NOTE) -> Job:
+        """Record that a prepared job was planned again, with the same result; ``note`` replaces the
+        details stored with its first event."""
         return self.record(job, job.state, **note, **plan.note, **planned_note(self.now()))
 
     def find_unsent(self, new: JobSpec, sizes: Sequence[int]) -> Job | None:
@@ -350,11 +351,12 @@ class Journal:
                     job.id, sent=state.has_sent, verdict=verdict, unknown_as=unknown_as
                 )
                 for claimant, position in reversed_rows:
-                    self._claims.free_rows(claimant, [position])
+                    self._claims.free(claimant, [position])
                 if state.frees_rows or (state.is_final and job.deletes):
                     self._claims.free(job.id)
                 elif state.is_final:
-                    self._claims.free_rows(job.id, self.changes.refused(job.id))
+                    rows = enumerate(self.changes.outcomes(job.id))
+                    self._claims.free(job.id, [at for at, one in rows if one in _NOT_WRITTEN])
             self._leave_out(changed)
         _LOGGER.info("job %s: %s", job.id, state)
         return changed
@@ -394,7 +396,7 @@ class Journal:
             *(system, planned, retry_of, undo_of),
         )
         if job_id != whole_id:
-            (one,), sent = requests, self.changes.rows(job_id)
+            (one,), sent = requests, tuple(row for row, *_ in self.changes.of_request(job_id))
             spec = replace(spec, mode=one.mode, payload=one.payload, rows=sent, planned="")
         return Job(
             id=job_id,
@@ -443,14 +445,6 @@ class Journal:
                 return False
         return True
 
-    def abandon_unsent(self, scope: ClaimScope, claims: RowClaims, known: ClaimedRows) -> None:
-        """Abandon unsent jobs that claim rows of a job in another journal.
-
-        Raises ``PlanOutdated`` if jobs other than the ``known`` ones claim the rows.
-        """
-        with transaction(self._db):
-            self._abandon_unsent(scope, claims, known, "outro perfil · another profile")
-
     def _doubt_unfinished(self) -> None:
         """Put in doubt all that the journal may have sent by requests that it has lost.
 
@@ -475,31 +469,28 @@ class Journal:
                         self.writes.doubt_waiting(job.id, EVENTS_LOST)
             self._count.catch_up()
 
-    def _abandon_unsent(
+    def abandon_unsent(
         self, scope: ClaimScope, claims: RowClaims, known: ClaimedRows, successor: str
     ) -> None:
-        """Abandon unsent jobs with the same rows; check the claims of sent ones."""
-        found = self._claims.claimants(scope, claims)
-        if self._sent_claims(found).holders(claims) != known.holders(claims):
-            raise PlanOutdated
-        held = {one for claimants in found for ids in claimants.values() for one in ids}
-        for job in map(self.job, {request_key(one)[0] for one in held}):
-            if job.state is State.ABANDONED or not self._is_unsent(job.id):
-                continue
-            for one in {job.id, *(request.id for request in job.requests)}:
-                self._add(one, State.ABANDONED, {"replaced_by": successor})
-                self._claims.free(one)
+        """Abandon unsent jobs that claim rows of a new one, in favour of its ``successor``.
+
+        Raises ``PlanOutdated`` if jobs other than the ``known`` ones claim the rows.
+        """
+        with transaction(self._db):
+            found = self._claims.claimants(scope, claims)
+            if self._sent_claims(found).holders(claims) != known.holders(claims):
+                raise PlanOutdated
+            held = {one for claimants in found for ids in claimants.values() for one in ids}
+            for job in map(self.job, {request_key(one)[0] for one in held}):
+                if job.state is State.ABANDONED or not self._is_unsent(job.id):
+                    continue
+                for one in {job.id, *(request.id for request in job.requests)}:
+                    self._add(one, State.ABANDONED, {"replaced_by": successor})
+                    self._claims.free(one)
 
     def _is_unsent(self, whole: str) -> bool:
         job = self.job(whole)
         return job.state.is_unsent and all(request.state.is_unsent for request in job.requests)
-
-    def _new_id(self) -> str:
-        while True:
-            job_id = f"{self.now().at:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-            existing = self._db.execute("SELECT 1 FROM jobs WHERE id = ?", (job_id,))
-            if existing.fetchone() is None:
-                return job_id
 
     def _insert(self, job_id: str, new: JobSpec) -> str:
         """Store a job without its requests; return the sheet to which its changes belong."""
@@ -515,17 +506,6 @@ class Journal:
             ),
         )  # fmt: skip
         return first_job if new.undo_of is None else job_id
-
-    def _insert_request(self, key: tuple[str, int], request_id: str, new: NewRequest) -> None:
-        """Store a request of a job, with its claims, readings and tasks."""
-        mode, payload, at = new.spec.mode, new.spec.payload, self.now().at
-        request = Request(request_id, key[1], mode, payload, State.PREPARED, at)
-        self.requests.add(key[0], request)
-        if mode is not Mode.PREVIEW:
-            self._claims.add(request_id, new.claims)
-        if any(new.before):
-            self.snapshots.add(request_id, Moment.BEFORE, new.before)
-        self.writes.add_tasks(request_id, new.tasks)
 
     def _add_actions(self, job_id: str, actions: Iterable[StoredAction]) -> list[PlannedChange]:
         """Store the plan of a job; return its changes."""
@@ -573,6 +553,7 @@ _MAY_GO_ON = frozenset(
 )
 """States in which a further request may be sent, without a look at what became of an earlier."""
 
+_NOT_WRITTEN = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN})
 _FINISHED = frozenset({State.DONE, State.PARTIAL})
 _LEFT_OUT = frozenset({RowAction.UNCHANGED, RowAction.HELD})
 _OF_RECORD = frozenset(action for action in RowAction if action.is_of_record)

@@ -303,8 +303,8 @@ CREATE TABLE IF NOT EXISTS identity (
     requests INTEGER NOT NULL
 );
 CREATE TABLE IF NOT EXISTS requests (
-    id TEXT PRIMARY KEY,
     job TEXT NOT NULL REFERENCES jobs (id),
+    id TEXT PRIMARY KEY,
     number INTEGER NOT NULL,
     mode TEXT NOT NULL,
     payload TEXT NOT NULL,

@@ -6,7 +6,7 @@ by one, if others are imported. States: see the upload protocol (``docs/upload-p
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -176,17 +176,14 @@ class StoredRequests:
     def add(self, job_id: str, request: Request) -> None:
         """Store a new request of a job."""
         self._db.execute(
-            "INSERT INTO requests (id, job, number, mode, payload, state, changed_at) "
+            "INSERT INTO requests (job, id, number, mode, payload, state, changed_at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(request.id, job_id, request.number, request.mode, request.payload),
-                *(request.state, request.changed_at.isoformat()),
-            ),
+            (job_id, *astuple(request)[:5], request.changed_at.isoformat()),
         )
 
     def of_job(self, whole: str, job_id: str) -> tuple[Request, ...]:
         """Return the requests of a whole job in order, or one of them."""
-        found = self._db.execute(_OF_JOB, (whole, job_id))
+        query = "SELECT * FROM requests WHERE job = ? AND ? IN (id, job) ORDER BY number"
         return tuple(
             Request(
                 *(one, number, Mode(mode), payload, State(state), datetime.fromisoformat(at)),
@@ -196,7 +193,9 @@ class StoredRequests:
                     if value is not None
                 },
             )
-            for one, number, mode, payload, state, at, *known in found.fetchall()
+            for _, one, number, mode, payload, state, at, *known in self._db.execute(
+                query, (whole, job_id)
+            ).fetchall()
         )
 
     def taken_fields(self, system: str, *, by_record: bool) -> set[str]:
@@ -239,11 +238,6 @@ _KNOWN: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("unseen_fields", "taken_fields"), json.loads),
 }
 """Details of events that requests have as columns, and how these are read."""
-_OF_JOB = (
-    "SELECT id, number, mode, payload, state, changed_at, attempt, log_id, previewed, "
-    "preview_done, ends_as, reason, uncompared, lost_fields, unseen_fields, taken_fields "
-    "FROM requests WHERE job = ? AND ? IN (id, job) ORDER BY number"
-)
 _RECORD = (
     "UPDATE requests SET state = ?, changed_at = ?, attempt = COALESCE(?, attempt), "
     "log_id = COALESCE(?, log_id), previewed = COALESCE(?, previewed), "

@@ -22,7 +22,7 @@ from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
 from xlbridge.upload.claims import Claims
 from xlbridge.upload.journal_database import RequestCount, transaction
-from xlbridge.upload.planning.row_reasons import RowReason
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.requests import request_key
 from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
 
@@ -75,22 +75,18 @@ class RowChanges:
             ),
         )
 
-    def rows(self, request_id: str) -> tuple[int, ...]:
-        """Return the numbers of the rows of a request in its sheet, in order."""
+    def of_request(self, request_id: str) -> list[tuple[int, str, RowOutcome]]:
+        """Return the number, action and outcome of each row of a request, in order, undos aside."""
         found = self._db.execute(
-            "SELECT row FROM changes WHERE job = ? AND request = ? ORDER BY position",
+            "SELECT row, action, CASE WHEN undo IS NULL THEN outcome ELSE 'accepted' END "
+            "FROM changes WHERE job = ? AND request = ? ORDER BY position",
             request_key(request_id),
         )
-        return tuple(row for (row,) in found.fetchall())
+        return [(row, action, _OUTCOMES[outcome]) for row, action, outcome in found.fetchall()]
 
     def outcomes(self, request_id: str) -> list[RowOutcome]:
         """Return the outcome of each row of a request, in order, undos aside."""
-        found = self._db.execute(
-            "SELECT CASE WHEN undo IS NULL THEN outcome ELSE 'accepted' END FROM changes "
-            "WHERE job = ? AND request = ? ORDER BY position",
-            request_key(request_id),
-        )
-        return [_OUTCOMES[outcome] for (outcome,) in found.fetchall()]
+        return [outcome for _, _, outcome in self.of_request(request_id)]
 
     def has_accepted(self, job_id: str) -> bool:
         """Return whether any row of a job or request was written, as far as is known."""
@@ -98,11 +94,7 @@ class RowChanges:
 
     def creates(self, request_id: str) -> bool:
         """Return whether a request creates any record."""
-        found = self._db.execute(
-            "SELECT 1 FROM changes WHERE job = ? AND request = ? AND action = 'create' LIMIT 1",
-            request_key(request_id),
-        )
-        return found.fetchone() is not None
+        return any(action == RowAction.CREATE for _, action, _ in self.of_request(request_id))
 
     def has_retries(self, job_id: str) -> bool:
         """Return whether the sheet of a job has been sent again."""
@@ -173,13 +165,13 @@ class RowChanges:
                 ),
             )
         if sent:
-            self._db.execute(_IN_DOUBT, key)
+            self._db.execute(_SETTLED, (RowOutcome.UNKNOWN, *key, RowOutcome.UNSENT))
         elif outcomes is None and unknown_as is None:
             self._db.execute(_UNSENT, key)
         if outcomes is not None:
             self._update(key, enumerate(outcomes))
         if unknown_as is not None:
-            self._db.execute(_SETTLED, (unknown_as, *key))
+            self._db.execute(_SETTLED, (unknown_as, *key, RowOutcome.UNKNOWN))
             applied = unknown_as is RowOutcome.ACCEPTED
             outcome = RowOutcome.UNDONE if applied else RowOutcome.ACCEPTED
             doubtful = self._db.execute(_DOUBTFUL_REVERSALS, (key[0],)).fetchall()
@@ -199,15 +191,6 @@ class RowChanges:
             RejectedRow(row, cell, column, Text(pt=pt, en=en), bool(itself))
             for row, cell, column, pt, en, itself in found
         ]
-
-    def refused(self, request_id: str) -> list[int]:
-        """Return the positions of the rows of a request that were sent and not written."""
-        found = self._db.execute(
-            "SELECT position FROM changes WHERE job = ? AND request = ? "
-            "AND outcome IN ('rejected', 'not_written')",
-            request_key(request_id),
-        )
-        return [position for (position,) in found.fetchall()]
 
     def answer(self, request_id: str, outcomes: Sequence[tuple[int, RowOutcome]]) -> None:
         """Record the outcomes of rows whose records a request has written, by their positions."""
@@ -309,11 +292,8 @@ class _Mark(NamedTuple):
 
 
 _OUTCOMES = {outcome.value: outcome for outcome in RowOutcome}
-_IN_DOUBT = (
-    "UPDATE changes SET outcome = 'unknown' WHERE job = ? AND request = ? AND outcome = 'unsent'"
-)
 _UNSENT = "UPDATE changes SET outcome = 'unsent' WHERE job = ? AND request = ?"
-_SETTLED = "UPDATE changes SET outcome = ? WHERE job = ? AND request = ? AND outcome = 'unknown'"
+_SETTLED = "UPDATE changes SET outcome = ? WHERE job = ? AND request = ? AND outcome = ?"
 _AS_PLANNED = (
     "UPDATE changes SET outcome = CASE WHEN reason = 'rejected' THEN 'rejected' ELSE action END "
     "WHERE job = ? AND request = 0 AND outcome = 'unsent'"
@@ -509,17 +489,13 @@ class RecordWrites:
 
     def plan(self, job_id: str, tasks: Sequence[RecordTask], in_doubt: Text | None = None) -> None:
         """Store the tasks of a job, one for each of its rows, in order, or ``in_doubt``."""
-        with transaction(self._db):
-            self.add_tasks(job_id, tasks)
-            if in_doubt is not None:
-                self.doubt_waiting(job_id, in_doubt)
-
-    def add_tasks(self, job_id: str, tasks: Sequence[RecordTask]) -> None:
-        """Store tasks within the caller's transaction."""
         planned = (
             (at, WriteState.PLANNED, {"task": asdict(task)}) for at, task in enumerate(tasks)
         )
-        self._add(job_id, planned)
+        with transaction(self._db):
+            self._add(job_id, planned)
+            if in_doubt is not None:
+                self.doubt_waiting(job_id, in_doubt)
 
     def record(self, job_id: str, results: Sequence[tuple[RecordWrite, WriteResult]]) -> None:
         """Store new states of writes durably, and what they show of rows.
@@ -541,7 +517,7 @@ class RecordWrites:
                     reversals.append((write.task.claim, new.state.outcome_of_reversed))
                     if new.state is WriteState.APPLIED:
                         claimant, position = write.task.claim
-                        self._claims.free_rows(claimant, [position])
+                        self._claims.free(claimant, [position])
             self._changes.reverse(job_id, reversals)
 
     def doubt_waiting(self, job_id: str, reason: Text) -> None:

@@ -93,6 +93,8 @@ def _run_steps(context: "RunContext", job: Job) -> None:
         from xlbridge.upload.single_records import executor
 
         steps = executor.STEPS
+    # Changes of single records read each record just before its request.
+    creates = job.spec.mode is not Mode.RECORDS or context.journal.changes.creates(job.id)
     proceed = True
     while proceed and not job.state.is_final:
         if job.state is State.COMPARING:
@@ -102,19 +104,12 @@ def _run_steps(context: "RunContext", job: Job) -> None:
         is_prepared = job.state is State.PREPARED
         if is_prepared and not remote_import.preview_is_done(context, job):
             job, proceed = remote_import.preview(context, job)
-        elif is_prepared and _plan_of_part_has_changed(context, job):
+        elif is_prepared and job.parent is not None and creates and context.plan_has_changed(job):
             job = context.end(job, State.ABANDONED, reason=asdict(PLAN_CHANGED))
         else:
             job, proceed = steps[job.state](context, job)
         if job.state is State.COMPARING:
             job = end_compared(context, job, at_once=True)
-
-
-def _plan_of_part_has_changed(context: "RunContext", job: Job) -> bool:
-    """Return whether the rows of a part that is about to be sent have changed since its plan."""
-    # Changes of single records read each record just before its request.
-    creates = job.spec.mode is not Mode.RECORDS or context.journal.changes.creates(job.id)
-    return job.parent is not None and creates and context.plan_has_changed(job)
 
 
 def _require_confirmed(parent: Job, job: Job) -> None:
@@ -151,10 +146,11 @@ def _context_of_part(context: "RunContext", part: Job) -> "RunContext":
     """Return the context of a job, with progress that names it if it is a part."""
     if part.parent is None:
         return context
+    number = part.requests[0].number
 
     def progress(text: Text) -> None:
         context.options.progress(
-            Text(pt="Parte {n} · {text}", en="Part {n} · {text}").format(n=part.part, text=text)
+            Text(pt="Parte {n} · {text}", en="Part {n} · {text}").format(n=number, text=text)
         )
 
     return replace(context, options=replace(context.options, progress=progress))

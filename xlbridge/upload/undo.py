@@ -197,7 +197,7 @@ def _plan_rows(
     origins = {origin: row for row, origin in stored.items()}
     by_job: dict[str, list[RowChange]] = {}
     for change in ledger.standing:
-        if change.whole_job in ids:
+        if change.job.whole in ids:
             by_job.setdefault(change.job.id, []).append(change)
     for changes in by_job.values():
         writer = changes[0].job

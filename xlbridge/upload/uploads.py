@@ -403,7 +403,12 @@ class Uploads:
         """Store the payloads of a plan, and record its job; ``reuse`` an unsent job like it."""
         journal = self._context.journal
         self._frames.clear()
-        in_mode, by_record = _split_by_mode(planned, mode)
+        positions, rows = planned.plan.positions, planned.plan.rows
+        change = planned.source.resource.change
+        # Records are changed and deleted one by one, unless imports can do that.
+        one_by_one = mode is not Mode.RECORDS and change is not None and not change.by_import
+        by_record = [at for at in positions if one_by_one and rows[at].action.is_of_record]
+        in_mode = sorted({*positions}.difference(by_record))
         size = chunk_rows or len(in_mode) or 1
         groups = [(mode, in_mode[at : at + size]) for at in range(0, len(in_mode), size)]
         if by_record or not groups:
@@ -411,17 +416,16 @@ class Uploads:
         requests = [self._request(planned, *group) for group in groups]
         spec = requests[0].spec
         if len(requests) > 1 or mode is Mode.PREVIEW:
-            spec = self._request(planned, mode, planned.plan.positions).spec
+            spec = self._request(planned, mode, positions).spec
         unsent = journal.find_unsent(spec, [len(request.spec.rows) for request in requests])
         target = self._client.target.to_json()
         file_hash = planned.source.file_hash
         note = {"file_hash": file_hash, "import_mode": mode, "target": target, **note}
         if reuse and unsent is not None and unsent.last("plan_digest") == planned.plan.digest:
             return refresh_plan(self._context, unsent, planned, note)
-        sends_all = len(planned.plan.positions) == len(planned.plan.rows)
         all_rows = spec.payload
-        if not sends_all:
-            all_rows = self._payload_of(planned, range(len(planned.plan.rows)))
+        if len(positions) < len(rows):
+            all_rows = self._payload_of(planned, range(len(rows)))
         return self._context.create_job(
             replace(spec, planned=all_rows, retry_of=origin.retry_of),
             requests,
@@ -458,19 +462,6 @@ class Uploads:
             content = store_payload(self._context, source.resource, frame)
         self._frames[content] = frame
         return content
-
-
-def _split_by_mode(planned: PlannedSheet, mode: Mode) -> tuple[list[int], list[int]]:
-    """Return the positions of the rows sent in the mode, and of those that change or delete single
-    records.
-
-    The latter are empty if the mode itself is by record, or if imports can change records.
-    """
-    change, rows = planned.source.resource.change, planned.plan.rows
-    one_by_one = mode is not Mode.RECORDS and change is not None and not change.by_import
-    updated = [at for at in planned.plan.positions if one_by_one and rows[at].action.is_of_record]
-    changing = set(updated)
-    return [at for at in planned.plan.positions if at not in changing], updated
 
 
 def _require_deletable(resource: Resource, options: UploadOptions, catalogue: Catalogue) -> None:

@@ -289,15 +289,11 @@ class StoredSnapshots:
     def store(self, job_id: str, moment: Moment, snapshot: Snapshot) -> None:
         """Store a snapshot durably."""
         with transaction(self._db):
-            self.add(job_id, moment, snapshot)
-
-    def add(self, job_id: str, moment: Moment, snapshot: Snapshot) -> None:
-        """Store a snapshot within the caller's transaction."""
-        self._db.execute(
-            "INSERT INTO readings SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
-            "FROM readings WHERE request = ?",
-            (job_id, self._now().at.isoformat(), moment, snapshot_to_json(snapshot), job_id),
-        )
+            self._db.execute(
+                "INSERT INTO readings SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
+                "FROM readings WHERE request = ?",
+                (job_id, self._now().at.isoformat(), moment, snapshot_to_json(snapshot), job_id),
+            )
 
     def all_of(self, job_id: str) -> list[StoredSnapshot]:
         """Return the snapshots of a job, oldest first."""

@@ -414,6 +414,7 @@ def refresh_plan(
 ) -> Job:
     """Record that a prepared job was planned again with the same result, and the new ``note``."""
     records = {planned.plan.rows[at].row: planned.snapshot[at] for at in planned.plan.positions}
-    requests = context.journal.requests_of(job)
-    before = {one.id: tuple(records[row] for row in one.spec.rows) for one in requests}
-    return context.journal.refresh_plan(job, planned.plan, before, note)
+    for one in context.journal.requests_of(job):
+        before = tuple(records[row] for row in one.spec.rows)
+        context.journal.snapshots.store(one.id, Moment.BEFORE, before)
+    return context.journal.refresh_plan(job, planned.plan, note)

@@ -193,7 +193,7 @@ def _record(
     note = {**note, "target": client.target.to_json()}
     unsent = context.journal.find_unsent(spec, [len(spec.rows)])
     if unsent is not None and context.journal.actions_of(unsent) == plan.to_journal():
-        return context.journal.refresh_plan(unsent, plan, {}, note)
+        return context.journal.refresh_plan(unsent, plan, note)
     request = NewRequest(spec, claims, tasks=tasks)
     return context.create_job(spec, [request], plan, note, plan.known, plan.elsewhere)
 

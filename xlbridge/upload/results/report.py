@@ -257,7 +257,7 @@ def rejected_now(journal: Journal, job: Job, ledger: RowLedger | None) -> list[R
                 message._replace(
                     row=row,
                     cell=message.cell
-                    if change.whole_job == job.whole
+                    if change.job.whole == job.whole
                     else job.spec.cell(row, message.column or ""),
                 )
                 for message in ledger.rejections(change)

@@ -67,11 +67,6 @@ class RowChange:
         refused = {RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.HELD}
         return self.outcome in refused and self.is_record
 
-    @property
-    def whole_job(self) -> str:
-        """Id of the job of the whole sheet."""
-        return self.job.whole
-
 
 _UNDONE_BY = Text(pt="desfeita por {undo}", en="reversed by {undo}")
 _UNDO_IN_DOUBT = Text(
@@ -141,7 +136,7 @@ class RowLedger:
         changes: dict[int, list[RowChange]] = {}
         now: dict[int, RowChange] = {}
         for change in chain.from_iterable(own.values()):
-            if change.whole_job in sent:
+            if change.job.whole in sent:
                 changes.setdefault(change.origin, []).append(change)
                 if change.decides:
                     now[change.origin] = change
@@ -169,7 +164,7 @@ class RowLedger:
     def _since(self, own: RowChange) -> RowChange:
         """Return a change, or the decisive one of its row if that is later."""
         now = self.now.get(own.origin, own)
-        if now.whole_job == own.whole_job or (now.undo or now.job).order > own.job.order:
+        if now.job.whole == own.job.whole or (now.undo or now.job).order > own.job.order:
             return now
         return own
 
@@ -184,7 +179,7 @@ class RowLedger:
         if not settled:
             return None
         newest = max(settled, key=lambda change: change.job.order)
-        return LaterRows(len(settled), newest.whole_job, len(missing) - len(settled))
+        return LaterRows(len(settled), newest.job.whole, len(missing) - len(settled))
 
     def reason(self, change: RowChange) -> Text | None:
         """Return the reason of a change's outcome, None if there is none."""
