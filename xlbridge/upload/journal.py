@@ -175,9 +175,9 @@ class Journal:
                 )
                 self.changes.add((job_id, number), sheet, sent, origins)
                 if request_id != job_id:
+                    first = {name: note.get(name) for name in ("target", "planning")}
                     items = items_note(new.spec, new.items)
-                    first = {**items, **planned, "target": note.get("target")}
-                    self._add(request_id, State.PREPARED, first)
+                    self._add(request_id, State.PREPARED, {**first, **items, **planned})
             items = items_note(spec, requests[0].items)
             self._add(job_id, State.PREPARED, {**note, **items, **plan.note, **planned})
         self._marker.record_last_job(job_id)
