@@ -35,7 +35,7 @@ def known_numbers(settings: Settings, listing: str, client: "Client") -> tuple[i
         return ()
     found: set[str] = set()
     with closing(Journal(settings.journal)) as journal:
-        for job in journal.jobs_in(client.identity):
+        for job in journal.requests_in(client.identity):
             if listing == _LOGS:
                 found.add(str(job.log_id or ""))
             if job.spec.resource == listing and job.undo_of is None:

@@ -66,12 +66,12 @@ class JobSpec:
     """Description of a job before it exists.
 
     ``digest`` covers the values of all rows of the sheet, in any order; ``payload`` is the content
-    hash of the stored workbook with the rows that are sent. ``rows`` are the numbers of the
-    payload's records in the analyst's sheet, Excel's row numbers unless a row has several of them;
-    ``columns`` maps each column to its zero-based position there, or to ``NO_POSITION``. ``system``
-    identifies the remote system; ``planned`` is the content hash of a workbook with all planned
-    rows, empty for a part. ``retry_of`` is the job whose rows it sends again, ``undo_of`` the one
-    that it reverses.
+    hash of the stored workbook with the rows that are sent, empty for a job in parts. ``rows`` are
+    the numbers of these in the analyst's sheet, Excel's row numbers unless a row has several
+    records; ``columns`` maps each column to its zero-based position there, or to ``NO_POSITION``.
+    ``system`` identifies the remote system; ``planned`` is the content hash of a workbook with all
+    planned rows, empty for a part. ``retry_of`` is the job whose rows it sends again, ``undo_of``
+    the one that it reverses.
     """
 
     profile: str

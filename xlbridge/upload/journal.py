@@ -163,7 +163,7 @@ class Journal:
                 mode, payload, at = new.spec.mode, new.spec.payload, self.now().at
                 request = Request(request_id, number, mode, payload, State.PREPARED, at)
                 self.requests.add(job_id, request)
-                if mode is not Mode.PREVIEW:
+                if spec.mode is not Mode.PREVIEW:
                     self._claims.add(request_id, new.claims)
                 if any(new.before):
                     self.snapshots.store(request_id, Moment.BEFORE, new.before)
@@ -357,14 +357,10 @@ class Journal:
                 elif state.is_final:
                     rows = enumerate(self.changes.outcomes(job.id))
                     self._claims.free(job.id, [at for at, one in rows if one in _NOT_WRITTEN])
-            self._leave_out(changed)
+            whole = changed if job.parent is None else self.job(job.parent)
+            self.changes.leave_out(whole.id, sent=whole.state.has_sent)
         _LOGGER.info("job %s: %s", job.id, state)
         return changed
-
-    def _leave_out(self, job: Job) -> None:
-        """Record what became of the rows that the plan leaves out, by the whole job's state."""
-        whole = job if job.parent is None else self.job(job.parent)
-        self.changes.leave_out(whole.id, sent=whole.state.has_sent)
 
     def as_one(self) -> AbstractContextManager[None]:
         """Record all that the block records, or nothing; it announces no request."""
@@ -414,7 +410,7 @@ class Journal:
         """Return all jobs, newest first."""
         return self._jobs("SELECT id FROM jobs ORDER BY rowid DESC")
 
-    def jobs_in(self, system: str) -> list[Job]:
+    def requests_in(self, system: str) -> list[Job]:
         """Return all jobs in a system by their requests, newest first."""
         query = (
             "SELECT requests.id FROM requests JOIN jobs ON jobs.id = job WHERE system = ? "
@@ -464,7 +460,8 @@ class Journal:
                     detail = {"reason": asdict(EVENTS_LOST), "declined": job.state.is_unsent}
                     self._add(job.id, State.IN_DOUBT, {**detail, **known, "events_lost": True})
                     self.changes.record(job.id, sent=True)
-                    self._leave_out(self.job(job.id))
+                    whole = self.job(job.whole)
+                    self.changes.leave_out(whole.id, sent=whole.state.has_sent)
                     if by_record:
                         self.writes.doubt_waiting(job.id, EVENTS_LOST)
             self._count.catch_up()

@@ -31,23 +31,6 @@ PlannedChange = tuple[int, int, str, str | None]
 number in the sheet, action and reason."""
 
 
-class StoredChange(NamedTuple):
-    """Change as it is stored, with the number of its request, 0 for a row that the plan leaves out;
-    ``decides`` if it is what became of its row, ``undo`` is the undo that has reversed it, or whose
-    outcome is unknown."""
-
-    job: str
-    request: int
-    position: int
-    row: int
-    origin: int
-    action: str
-    reason: str | None
-    outcome: RowOutcome
-    undo: str | None
-    decides: int
-
-
 class RowChanges:
     """Changes in the journal's file; callers open the transaction."""
 
@@ -123,15 +106,16 @@ class RowChanges:
         )
         return [(*group, _OUTCOMES[outcome], number) for *group, outcome, number in found]
 
-    def of_sheet(self, sheet: str) -> Iterator[StoredChange]:
-        """Yield the changes of a sheet's rows, those of the same job in order."""
+    def of_sheet(self, sheet: str) -> list[tuple[Any, ...]]:
+        """Return the changes of a sheet's rows, those of the same job in order: the job, the number
+        of the request, 0 for a row that the plan leaves out, position, row, origin, action,
+        outcome, the undo that has reversed it or is in doubt, and whether it decides."""
         found = self._db.execute(
-            "SELECT job, request, position, row, origin, action, reason, outcome, undo, decides "
+            "SELECT job, request, position, row, origin, action, outcome, undo, decides "
             "FROM changes WHERE sheet = ? ORDER BY job, request, position",
             (sheet,),
         )
-        for *known, outcome, undo, decides in found:
-            yield StoredChange._make((*known, _OUTCOMES[outcome], undo, decides))
+        return found.fetchall()
 
     def leave_out(self, job_id: str, *, sent: bool) -> None:
         """Record that the rows that a plan leaves out are as planned, once anything is sent."""

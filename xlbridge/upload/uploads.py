@@ -415,8 +415,11 @@ class Uploads:
             groups.append((Mode.RECORDS if by_record else mode, by_record))
         requests = [self._request(planned, *group) for group in groups]
         spec = requests[0].spec
-        if len(requests) > 1 or mode is Mode.PREVIEW:
-            spec = self._request(planned, mode, positions).spec
+        if mode is Mode.PREVIEW:
+            spec = replace(spec, mode=mode)
+        if len(requests) > 1:
+            sent = tuple(planned.source.rows[at] for at in positions)
+            spec = replace(spec, mode=mode, rows=sent, payload="")
         unsent = journal.find_unsent(spec, [len(request.spec.rows) for request in requests])
         target = self._client.target.to_json()
         file_hash = planned.source.file_hash
@@ -424,7 +427,7 @@ class Uploads:
         if reuse and unsent is not None and unsent.last("plan_digest") == planned.plan.digest:
             return refresh_plan(self._context, unsent, planned, note)
         all_rows = spec.payload
-        if len(positions) < len(rows):
+        if not all_rows or len(positions) < len(rows):
             all_rows = self._payload_of(planned, range(len(rows)))
         return self._context.create_job(
             replace(spec, planned=all_rows, retry_of=origin.retry_of),

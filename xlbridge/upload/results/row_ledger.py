@@ -116,21 +116,26 @@ class RowLedger:
             one.id: [] for of_job in requests.values() for one in of_job.values()
         }
         plans: dict[str, Sequence[PlannedRow]] = {}
-        for stored in journal.changes.of_sheet(job.first_job):
-            by = requests[stored.job][stored.request]
-            if not stored.request and by.id not in plans:
+        for (
+            sender,
+            request,
+            at,
+            row,
+            origin,
+            action,
+            outcome,
+            undo,
+            decides,
+        ) in journal.changes.of_sheet(job.first_job):
+            by = requests[sender][request]
+            if not request and by.id not in plans:
                 plans[by.id] = journal.plan_of(by)
+            planned = None if request else plans[by.id][at]
             own[by.id].append(
                 RowChange(
-                    stored.origin,
-                    by,
-                    stored.row,
-                    stored.position,
-                    stored.outcome,
-                    stored.action,
-                    planned=None if stored.request else plans[by.id][stored.position],
-                    undo=None if stored.undo is None else jobs[stored.undo],
-                    decides=bool(stored.decides),
+                    *(origin, by, row, at, RowOutcome(outcome), action, planned),
+                    undo=None if undo is None else jobs[undo],
+                    decides=bool(decides),
                 )
             )
         changes: dict[int, list[RowChange]] = {}
@@ -281,7 +286,8 @@ def row_counts(journal: Journal, job: Job) -> dict[str, int]:
 
 def _by_request(journal: Journal, job: Job) -> dict[int, Job]:
     """Return a job by the numbers of its requests, and as 0 for rows that its plan leaves out."""
-    return {0: job} | {one.requests[0].number: one for one in journal.requests_of(job)}
+    one_by_one = journal.parts_of(job) or [job]
+    return {0: job} | {one.requests[0].number: one for one in one_by_one}
 
 
 def _counted(job: Job, outcome: RowOutcome) -> RowOutcome:

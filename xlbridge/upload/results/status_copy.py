@@ -345,7 +345,9 @@ class SheetCodes:
         """
         found: dict[str, set[str]] = {}
         files = [(file, file_hash(file)) for file in matching_files(Path(), str(link.file))]
-        sent = [(file, digest, self._jobs_of(digest)) for file, digest in files]
+        own = [one for one in self._context.journal.jobs() if one.undo_of is None]
+        here = [job for job in own if job.spec.system == self._client.identity]
+        sent = [(file, sha, [job for job in here if job.file_hash == sha]) for file, sha in files]
         if not any(jobs for _, _, jobs in sent):
             raise UsageError(_NEVER_SENT.format(file=link.file), _SEND_FIRST)
         for file, digest, jobs in sent:
@@ -387,15 +389,6 @@ class SheetCodes:
                 if status.code and row in values:
                     found.append((values.pop(row), status.code))
         return found
-
-    def _jobs_of(self, digest: str) -> list[Job]:
-        """Return the jobs that sent a file to this system, newest first."""
-        system = self._client.identity
-        return [
-            job
-            for job in self._context.journal.jobs()
-            if job.file_hash == digest and job.spec.system == system and job.undo_of is None
-        ]
 
     @staticmethod
     def texts_of_column(
