@@ -367,7 +367,7 @@ class ChangeMachine(StateMachine):
     def _decide(self, home: int) -> None:
         with self._context(home) as context:
             for job in context.journal.jobs():
-                for one in context.journal.parts_of(job) or [job]:
+                for one in context.journal.requests_of(job):
                     stuck = one.state is State.IN_DOUBT and one.events[-1].detail.get(
                         "start_refused"
                     )

@@ -58,7 +58,7 @@ class CrashingJournal(Journal):
         self, path: Path, number: int, *, before: bool, now: Callable[[], Instant]
     ) -> None:
         super().__init__(path, now)
-        self._count = 0
+        self._made = 0
         self._ended = False
         self._number, self._before = number, before
         self.writes = _CrashingWrites(self)
@@ -67,7 +67,7 @@ class CrashingJournal(Journal):
     @property
     def database(self) -> tuple[LocalDatabase, Claims, RequestCount]:
         """The journal's file, what is claimed in it, and its count of requests."""
-        return self._db, self._claims, self._requests
+        return self._db, self._claims, self._count
 
     def create(self, *arguments: Any, **options: Any) -> Any:
         return self.write(lambda: super(CrashingJournal, self).create(*arguments, **options))
@@ -79,7 +79,7 @@ class CrashingJournal(Journal):
         """Make a write, unless the process has ended or ends before it."""
         if self._ended:
             raise Killed
-        number, self._count = self._count, self._count + 1
+        number, self._made = self._made, self._made + 1
         if number == self._number and self._before:
             self._end()
         written = write()

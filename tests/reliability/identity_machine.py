@@ -297,7 +297,7 @@ class IdentityMachine(StateMachine):
         """Resolve the doubts of a workbook like a person who looks into the system."""
         with self._context(book.home) as context:
             for whole in self._jobs(book):
-                for job in context.journal.parts_of(whole) or [whole]:
+                for job in context.journal.requests_of(whole):
                     stuck = job.state is State.IN_DOUBT and job.events[-1].detail.get(
                         "start_refused"
                     )
@@ -335,7 +335,7 @@ class IdentityMachine(StateMachine):
         with self._context(book.home) as context:
             accepted: set[int] = set()
             for whole in self._jobs(book):
-                for job in context.journal.parts_of(whole) or [whole]:
+                for job in context.journal.requests_of(whole):
                     pairs = zip(job.spec.rows, job.outcomes, strict=True)
                     accepted |= {row for row, one in pairs if one is RowOutcome.ACCEPTED}
         return len(accepted) == len(book.keys)

@@ -55,7 +55,7 @@ def check_steps(journal: Journal) -> None:
 
 def _steps(journal: Journal) -> Iterator[JournalStep]:
     for job in journal.jobs():
-        for one in journal.parts_of(job) or [job]:
+        for one in journal.requests_of(job):
             mode = _mode(one)
             histories = [[event.state.value for event in one.events]]
             if mode == "records":
@@ -78,7 +78,7 @@ def _mode(job: Job) -> Mode:
 def _write_histories(journal: Journal, job: Job) -> list[list[str]]:
     """Return the states of each record of a job, oldest first."""
     database: LocalDatabase = journal._db
-    query = "SELECT position, state FROM record_writes WHERE job = ? ORDER BY position, number"
+    query = "SELECT position, state FROM record_writes WHERE request = ? ORDER BY position, number"
     found: dict[int, list[str]] = {}
     for position, state in database.execute(query, (job.id,)).fetchall():
         found.setdefault(position, []).append(state)

@@ -258,7 +258,7 @@ class KeyMachine(StateMachine):
         if job is None:
             return
         with self._context(book.home) as context:
-            for one in context.journal.parts_of(job) or [job]:
+            for one in context.journal.requests_of(job):
                 stuck = one.state is State.IN_DOUBT and one.events[-1].detail.get("start_refused")
                 settled = not one.settle_left(self.clock(), SETTLE)
                 if one.state is State.NEEDS_PERSON or (stuck and settled):
@@ -301,7 +301,7 @@ class KeyMachine(StateMachine):
                 compare_ledgers(context.journal, context.catalogue)
                 jobs = [job for job in context.journal.jobs() if job.spec.resource == resource]
                 for job in jobs:
-                    for one in context.journal.parts_of(job) or [job]:
+                    for one in context.journal.requests_of(job):
                         pairs = _pairs(by_file[one.spec.file], one)
                         outcomes = context.journal.changes.outcomes(one.id)
                         for pair, outcome in zip(pairs, outcomes, strict=True):

@@ -125,7 +125,7 @@ class _Fold:
             change: Change = (whole.id, at, True, outcome, None)
             self._reasons[change] = row.reason
             yield origins.get(row.row, row.row), change
-        for part in self._journal.parts_of(whole) or [whole]:
+        for part in self._journal.requests_of(whole):
             outcomes = self._outcomes(part)
             for at, (number, sent) in enumerate(zip(part.spec.rows, outcomes, strict=True)):
                 yield origins.get(number, number), (part.id, at, False, sent, None)
@@ -144,7 +144,7 @@ class _Fold:
     def _outcomes(self, job: Job) -> list[RowOutcome]:
         """Return the outcome of each row that a job sends, from its events and what they left."""
         # A job whose records are still to be compared has its verdict.
-        state = State(job.last("ends_as")) if job.state is State.COMPARING else job.state
+        state = job.requests[0].ends_as if job.state is State.COMPARING else job.state
         proven = self._proofs(job, state)
         if proven is not None:
             return list(map(RowOutcome.of_proof, proven))

@@ -268,7 +268,7 @@ class UploadMachine(StateMachine):
     def _decide(self, sheet: Sheet) -> None:
         self._count()
         job = self.journal.job(sheet.jobs[-1])
-        for one in self.journal.parts_of(job) or [job]:
+        for one in self.journal.requests_of(job):
             stuck = one.state is State.IN_DOUBT and one.events[-1].detail.get("start_refused")
             settled = not one.settle_left(self.clock(), SETTLE)
             if one.state is State.NEEDS_PERSON or (stuck and settled):

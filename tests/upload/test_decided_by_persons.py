@@ -94,28 +94,27 @@ def test_a_decision_about_a_sheet_concerns_its_parts_in_doubt(
     assert [registered(client, document) for document in documents] == [False] * 2 + [True] * 4
 
 
-def test_a_decision_about_a_part_is_not_recorded_without_its_sheet(
+def test_a_decision_about_several_parts_is_recorded_for_all_or_none(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
-    """A command that ends in between leaves both undecided, and the decision can be repeated."""
+    """A command that ends in between leaves all undecided, and the decision can be repeated."""
     path = make_clients(*(new_cnpj() for _ in range(4)))
     job = write_job(context, client, path, "direct", chunk_rows=2)
-    proxy.fail_once("lose request", "preview=false")
+    proxy.decide = lambda _method, asked: "lose request" if "preview=false" in asked else "pass"
     job = Uploads(context, client).run(job, AT_ONCE)
     assert job.state is State.NEEDS_PERSON
-    part, _ = context.journal.parts_of(job)
+    second = context.journal.parts_of(job)[1]
     context.journal._db.execute(
-        f"CREATE TEMP TRIGGER stop BEFORE INSERT ON events WHEN NEW.job = '{job.id}' "
+        f"CREATE TEMP TRIGGER stop BEFORE INSERT ON events WHEN NEW.job = '{second.id}' "
         "BEGIN SELECT RAISE(ABORT, 'stopped'); END"
     )
     with pytest.raises(XlbridgeError, match="stopped"):
-        resolve_job(context, part, Resolution.NOT_APPLIED, "not there")
-    found = context.journal.job(part.id), context.journal.job(job.id)
-    assert [one.state for one in found] == [State.NEEDS_PERSON] * 2
+        resolve_job(context, job, Resolution.NOT_APPLIED, "not there")
+    found = [context.journal.job(job.id), *context.journal.parts_of(job)]
+    assert [one.state for one in found] == [State.NEEDS_PERSON] * 3
     context.journal._db.execute("DROP TRIGGER stop")
-    resolve_job(context, part, Resolution.NOT_APPLIED, "not there")
-    assert context.journal.job(part.id).state is State.ABANDONED
-    assert context.journal.job(job.id).state is State.PARTIAL
+    decided = resolve_job(context, job, Resolution.NOT_APPLIED, "not there")
+    assert decided.state is State.ABANDONED
 
 
 def test_rows_that_a_person_says_are_reversed_can_be_sent_again(

@@ -29,6 +29,7 @@ DELETED = {
 
 
 @pytest.mark.exercises("financial.payables.delete")
+@pytest.mark.parametrize("options", [(), ("--mode", "records", "--chunk-rows", "2")], ids=str)
 def test_a_sheet_deletes_its_records_after_consent(
     client: Client,
     proxy: LossyProxy,
@@ -36,6 +37,7 @@ def test_a_sheet_deletes_its_records_after_consent(
     xlbridge: Xlbridge,
     proxy_environment: dict[str, str],
     payables: Path,
+    options: tuple[str, ...],
 ) -> None:
     before = titles(client)
     keys = sorted(before)[-3:]
@@ -47,7 +49,7 @@ def test_a_sheet_deletes_its_records_after_consent(
     for row, key in zip((2, 3, 4), keys, strict=True):
         assert f"row {row}: record {'/'.join(map(str, key))}" in refused.stderr
     assert "3 to delete" in refused.stderr
-    code, report = run("upload", payables, "--delete", "--yes")
+    code, report = run("upload", payables, "--delete", "--yes", *options)
     assert (code, report["state"], report["rows"]) == (0, "done", DELETED), report
     assert report["plan"]["delete"] == 3
     assert sorted(writes(proxy)) == [

@@ -25,7 +25,7 @@ from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import Journal, UploadContext, Uploads
 from xlbridge.upload.claims import ClaimedRows, RowClaims
 from xlbridge.upload.job import JobSpec
-from xlbridge.upload.journal import SheetPart
+from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import FoundRecord, Moment, RowSnapshot, Snapshot
 from xlbridge.upload.payload import frame_of_payload, frame_with_lists, store_payload
@@ -47,8 +47,8 @@ def test_a_job_id_that_exists_is_not_used_again(
     new = JobSpec("rehearsal", "contaspagar", Mode.QUEUE, "a.xlsx", "a", "1", "1", (2,), {}, "s")
     names = [
         journal.create(
-            SheetPart(new, RowClaims([digest], [()]), (None,)),
-            (),
+            new,
+            [NewRequest(new, RowClaims([digest], [()]), (None,))],
             RowPlan([PlannedRow(2, RowAction.UNREAD)], (digest,)),
             ClaimedRows(),
         ).id
@@ -123,7 +123,9 @@ def test_missing_tables_of_a_journal_are_created(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     Journal(path).close()
     with closing(sqlite3.connect(path)) as earlier:
-        earlier.executescript("DROP TABLE parts; DROP TABLE readings; DROP INDEX jobs_by_first;")
+        earlier.executescript(
+            "DROP TABLE rejections; DROP TABLE readings; DROP INDEX jobs_by_first;"
+        )
     journal = Journal(path)
     assert journal.snapshots.all_of("none") == []
     journal.close()
@@ -141,9 +143,9 @@ def test_a_snapshot_of_many_rows_is_stored_and_loaded_unchanged(tmp_path: Path) 
     snapshots: list[Snapshot] = [(*snapshot, None), ()]
     journal = Journal(tmp_path / "journal.db")
     new = JobSpec("rehearsal", "contaspagar", Mode.QUEUE, "a.xlsx", "a", "1", "1", (2,), {}, "s")
-    part = SheetPart(new, RowClaims(["1"], [()]), (None,))
+    request = NewRequest(new, RowClaims(["1"], [()]), (None,))
     plan = RowPlan([PlannedRow(2, RowAction.UNREAD)], ("1",))
-    job = journal.create(part, (), plan, ClaimedRows())
+    job = journal.create(new, [request], plan, ClaimedRows())
     for one in snapshots:
         journal.snapshots.store(job.id, Moment.BEFORE, one)
     assert [stored.rows for stored in journal.snapshots.all_of(job.id)] == snapshots

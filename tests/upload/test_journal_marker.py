@@ -198,7 +198,7 @@ def test_an_unconfirmed_upload_needs_consent_after_the_journal_has_lost_entries(
 
     options = replace(AT_ONCE, consent=decline)
     with closing(Journal(context.settings.journal)) as journal:
-        doubtful = journal.parts_of(job) or [journal.job(job.id)]
+        doubtful = journal.requests_of(job)
         assert {part.state for part in doubtful} == {State.IN_DOUBT}
         uploads = Uploads(replace(context, journal=journal), client)
         for _ in range(2 * len(doubtful) + 1):

@@ -262,7 +262,7 @@ def workbook_overview(batch: Batch, workbook: WorkbookFile) -> UnitOverview:
     jobs = tuple(one for one in ledger.attempts if one.state is not State.ABANDONED)
     rows = RowCounts.of(ledger.now.values())
     unsent = next((one for one in jobs if one.state.is_unsent), None)
-    waiting = unsent.reason if unsent is not None and unsent.last("reason") else None
+    waiting = None if unsent is None else unsent.known_reason
     status, problem = sent_status(jobs, rows), None
     if not workbook.sha256:
         problem = None if status is UnitStatus.DONE else _GONE
@@ -273,7 +273,7 @@ def workbook_overview(batch: Batch, workbook: WorkbookFile) -> UnitOverview:
     by_id = {one.id: one for one in ledger.attempts}
     refused: dict[str, RowCounts] = {}
     for change in ledger.now.values():
-        file = by_id[change.whole_job].last("rejects_file") if change.is_refused else None
+        file = by_id[change.job.whole].last("rejects_file") if change.is_refused else None
         if file is not None:
             held = int(change.outcome is RowOutcome.HELD)
             refused[file] = refused.get(file, RowCounts()) + RowCounts(1, held=held)

@@ -47,6 +47,12 @@ class RowClaims(NamedTuple):
     digests: Sequence[str]
     keys: Sequence[Sequence[str]]
 
+    @classmethod
+    def join(cls, claims: "Iterable[RowClaims]") -> "RowClaims":
+        """Return the claims of all rows."""
+        digests, keys = zip(*claims, strict=True)
+        return cls(list(chain.from_iterable(digests)), list(chain.from_iterable(keys)))
+
 
 @dataclass(frozen=True, slots=True)
 class ClaimedRows:
@@ -129,14 +135,17 @@ def _merge(one: Claimants, other: Claimants) -> Claimants:
 
 
 _BY_DIGEST = (
-    "SELECT claims.digest, jobs.id FROM claims JOIN jobs ON jobs.id = claims.job "
+    "SELECT claims.digest, requests.id FROM claims JOIN requests ON requests.id = claims.request "
+    "JOIN jobs ON jobs.id = requests.job "
     "WHERE system = ? AND resource = ? "
-    "AND claims.digest IN (SELECT value FROM json_each(?)) ORDER BY jobs.rowid DESC"
+    "AND claims.digest IN (SELECT value FROM json_each(?)) "
+    "ORDER BY jobs.rowid DESC, requests.number DESC"
 )
 _BY_KEY = (
-    "SELECT key, jobs.id FROM claimed_keys JOIN jobs ON jobs.id = claimed_keys.job "
+    "SELECT key, requests.id FROM claimed_keys "
+    "JOIN requests ON requests.id = claimed_keys.request JOIN jobs ON jobs.id = requests.job "
     "WHERE system = ? AND resource = ? "
-    "AND key IN (SELECT value FROM json_each(?)) ORDER BY jobs.rowid DESC"
+    "AND key IN (SELECT value FROM json_each(?)) ORDER BY jobs.rowid DESC, requests.number DESC"
 )
 
 
@@ -162,21 +171,19 @@ class Claims:
     def keys_of(self, job_id: str) -> dict[int, set[str]]:
         """Return the keys that a job claims, by the positions of its rows."""
         claimed: defaultdict[int, set[str]] = defaultdict(set)
-        query = "SELECT position, key FROM claimed_keys WHERE job = ? ORDER BY position"
+        query = "SELECT position, key FROM claimed_keys WHERE request = ? ORDER BY position"
         for position, key in self._db.execute(query, (job_id,)).fetchall():
             claimed[position].add(key)
         return dict(claimed)
 
-    def free(self, job_id: str) -> None:
-        """Free all rows of a job."""
-        self._db.execute("DELETE FROM claims WHERE job = ?", (job_id,))
-        self._db.execute("DELETE FROM claimed_keys WHERE job = ?", (job_id,))
-
-    def free_rows(self, job_id: str, positions: Iterable[int]) -> None:
-        """Free the rows of a job at the given positions."""
-        freed = [(job_id, position) for position in positions]
-        self._db.executemany("DELETE FROM claims WHERE job = ? AND position = ?", freed)
-        self._db.executemany("DELETE FROM claimed_keys WHERE job = ? AND position = ?", freed)
+    def free(self, request_id: str, positions: Iterable[int] | None = None) -> None:
+        """Free all rows of a request, or those at the given positions."""
+        if positions is None:
+            self._db.execute("DELETE FROM claims WHERE request = ?", (request_id,))
+            self._db.execute("DELETE FROM claimed_keys WHERE request = ?", (request_id,))
+        freed = [(request_id, position) for position in positions or ()]
+        self._db.executemany("DELETE FROM claims WHERE request = ? AND position = ?", freed)
+        self._db.executemany("DELETE FROM claimed_keys WHERE request = ? AND position = ?", freed)
 
     def claimants(self, scope: ClaimScope, claims: RowClaims) -> tuple[Claimants, Claimants]:
         """Return the jobs that claim rows, by the rows' digests and by their keys."""

@@ -3,7 +3,7 @@
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -16,8 +16,8 @@ from xlbridge.profiles import choose_profile
 from xlbridge.resources import Catalogue, Mode, load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, OwnWrites, Patience, RowClaims
-from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal, SheetPart
+from xlbridge.upload.job import Job, JobSpec
+from xlbridge.upload.journal import Journal, NewRequest
 from xlbridge.upload.journal_database import JournalMarker
 from xlbridge.upload.planning.planned_row import JobPlan
 from xlbridge.upload.row_changes import WriteState
@@ -35,9 +35,9 @@ def known_numbers(settings: Settings, listing: str, client: "Client") -> tuple[i
         return ()
     found: set[str] = set()
     with closing(Journal(settings.journal)) as journal:
-        for job in journal.jobs_in(client.identity):
+        for job in journal.requests_in(client.identity):
             if listing == _LOGS:
-                found.add(str(job.last("log_id") or ""))
+                found.add(str(job.log_id or ""))
             if job.spec.resource == listing and job.undo_of is None:
                 writes = journal.writes.iterate(job.id)
                 found |= {write.record for write in writes if write.state is WriteState.APPLIED}
@@ -47,6 +47,7 @@ def known_numbers(settings: Settings, listing: str, client: "Client") -> tuple[i
 _NONE_KNOWN = ClaimedRows()
 _NONE_ELSEWHERE: Mapping[Path, ClaimedRows] = MappingProxyType({})
 _NO_ORIGINS: Mapping[int, int] = MappingProxyType({})
+_OTHER_PROFILE = "outro perfil · another profile"
 _LOGS = "importacao"
 """Listing of the import logs."""
 
@@ -118,40 +119,31 @@ class UploadContext:
 
     def create_job(
         self,
-        whole: SheetPart,
+        spec: JobSpec,
+        requests: Sequence[NewRequest],
         plan: JobPlan,
         note: Mapping[str, Any],
         known: ClaimedRows = _NONE_KNOWN,
         elsewhere: Mapping[Path, ClaimedRows] = _NONE_ELSEWHERE,
-        parts: Sequence[SheetPart] = (),
         origins: Mapping[int, int] = _NO_ORIGINS,
     ) -> Job:
         """Record a job with its plan, which was based on the ``known`` claims in this journal and
-        those ``elsewhere``, in the home's others.
+        those ``elsewhere``, in the home's others. Unsent jobs there that claim any of the rows are
+        abandoned.
 
-        ``parts`` and ``origins`` are as in ``Journal.create``, which raises ``PlanOutdated``.
+        ``origins`` are as in ``Journal.create``, which raises ``PlanOutdated``.
         """
-        spec = whole.spec
-        is_preview = spec.mode is Mode.PREVIEW
-        claiming = self._sole_claimant(spec.scope, whole.claims, elsewhere)
-        with nullcontext() if is_preview else claiming:
-            return self.journal.create(whole, parts, plan, known, note, origins)
-
-    @contextmanager
-    def _sole_claimant(
-        self, scope: ClaimScope, claims: RowClaims, known: Mapping[Path, ClaimedRows]
-    ) -> Iterator[None]:
-        """Keep the home's other profiles from claiming rows of the same system in the block.
-
-        Unsent jobs in their journals that claim any of the rows are abandoned. Raises
-        ``PlanOutdated`` if jobs other than the ``known`` ones claim rows there.
-        """
-        name = hashlib.sha256(scope.system.encode()).hexdigest()
+        if spec.mode is Mode.PREVIEW:
+            return self.journal.create(spec, requests, plan, known, note, origins)
+        claims = RowClaims.join(request.claims for request in requests)
+        name = hashlib.sha256(spec.system.encode()).hexdigest()
+        # The home's other profiles claim no rows of the same system meanwhile.
         with file_lock(self.settings.home / "locks" / f"system-{name}.lock"):
             for path in self.settings.other_journals:
                 with closing(Journal(path)) as journal:
-                    journal.abandon_unsent(scope, claims, known.get(path, ClaimedRows()))
-            yield
+                    there = elsewhere.get(path, _NONE_KNOWN)
+                    journal.abandon_unsent(spec.scope, claims, there, _OTHER_PROFILE)
+            return self.journal.create(spec, requests, plan, known, note, origins)
 
 
 @contextmanager

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Declined, Doubtful, NotExecuted, Outcome
 from xlbridge.i18n import Text
-from xlbridge.upload.job import Job, State
+from xlbridge.upload.job import Job
+from xlbridge.upload.requests import State
 from xlbridge.upload.results.verdict import NO_VERDICT, RowOutcome, Verdict
 
 if TYPE_CHECKING:

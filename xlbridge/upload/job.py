@@ -1,7 +1,4 @@
-"""Job of an upload: rows, history and state.
-
-States: see the upload protocol (``docs/upload-protocol.md``).
-"""
+"""Job of an upload: its rows, requests and history."""
 
 import hashlib
 import os
@@ -15,15 +12,15 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from xlbridge import titles
 from xlbridge.clock import Instant
 from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments
-from xlbridge.i18n import Text, active_language
+from xlbridge.i18n import Text, active_language, untranslated
 from xlbridge.record_rows import number_in_row, sheet_row
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.planning.planned_row import plan_token
+from xlbridge.upload.requests import Request, State, merge_reasons
 from xlbridge.upload.results.verdict import ItemAddresses, LostField, has_open_name
 from xlbridge.workbook import WorkbookOrigin, cell_address
 
@@ -31,98 +28,6 @@ REJECTS_INFIX = "rejeitadas"
 """Part of the names of rejects workbooks."""
 
 _REJECTS_NAME = re.compile(rf".+-{REJECTS_INFIX}-\d{{8}}-\d{{6}}-[0-9a-f]{{4}}")
-
-
-class State(StrEnum):
-    """State of a job; each is durable before the request that it announces.
-
-    ``SENDING_PARTS`` is the state of a parent while its parts are sent. ``COMPARING`` jobs have a
-    verdict; the records that they have written are still to be compared with what was sent.
-    """
-
-    PREPARED = "prepared"
-    PREVIEWING = "previewing"
-    PREVIEWED = "previewed"
-    SENDING = "sending"
-    SENDING_PARTS = "sending_parts"
-    STAGING = "staging"
-    STAGED = "staged"
-    STARTING = "starting"
-    POLLING = "polling"
-    COMPARING = "comparing"
-    IN_DOUBT = "in_doubt"
-    NEEDS_PERSON = "needs_person"
-    DONE = "done"
-    PARTIAL = "partial"
-    REJECTED = "rejected"
-    ABANDONED = "abandoned"
-
-    @property
-    def text(self) -> Text:
-        """The state in words."""
-        return _STATE_TEXTS[self]
-
-    @property
-    def is_final(self) -> bool:
-        """True if the job does not proceed on its own."""
-        return self in _FINAL
-
-    @property
-    def is_unsent(self) -> bool:
-        """True if no request that could write has been sent."""
-        return self in _UNSENT
-
-    @property
-    def is_settled(self) -> bool:
-        """True if nothing has been sent or the outcome is known."""
-        return self.is_unsent or (self.is_final and self is not State.NEEDS_PERSON)
-
-    @property
-    def frees_rows(self) -> bool:
-        """True if nothing of the job was applied, so that its rows may be sent again."""
-        return self in _FREEING
-
-    @property
-    def public(self) -> str:
-        """Name of the state in the contract of ``upload --format json``."""
-        return _PUBLIC.get(self, self.value)
-
-
-_STATE_TEXTS = {
-    State.PREPARED: Text(pt="preparado", en="prepared"),
-    State.PREVIEWING: Text(pt="em prévia", en="previewing"),
-    State.PREVIEWED: Text(pt="só prévia", en="previewed"),
-    State.SENDING: Text(pt="enviando", en="sending"),
-    State.SENDING_PARTS: Text(pt="enviando em partes", en="sending parts"),
-    State.STAGING: Text(pt="indo para a fila", en="entering the queue"),
-    State.STAGED: Text(pt="na fila", en="queued"),
-    State.STARTING: Text(pt="iniciando", en="starting"),
-    State.POLLING: Text(pt="em processamento", en="processing"),
-    State.COMPARING: Text(pt="conferindo o que foi gravado", en="comparing what was stored"),
-    State.IN_DOUBT: titles.IN_DOUBT,
-    State.NEEDS_PERSON: Text(pt="aguarda decisão", en="awaits a decision"),
-    State.DONE: Text(pt="concluído", en="done"),
-    State.PARTIAL: Text(pt="parcial", en="partial"),
-    State.REJECTED: Text(pt="rejeitado", en="rejected"),
-    State.ABANDONED: Text(pt="não enviado", en="not sent"),
-}
-_REPLACED = Text(pt="substituído pelo envio {job}", en="replaced by the upload {job}")
-_UNSENT = frozenset({State.PREPARED, State.PREVIEWING})
-_FREEING = frozenset({State.PREVIEWED, State.REJECTED, State.ABANDONED})
-_FINAL = _FREEING | {State.DONE, State.PARTIAL, State.NEEDS_PERSON}
-_PUBLIC = {
-    State.PREPARED: "failed",
-    State.PREVIEWING: "failed",
-    State.ABANDONED: "failed",
-    State.SENDING: "in_doubt",
-    State.STAGING: "in_doubt",
-    State.NEEDS_PERSON: "in_doubt",
-    State.STAGED: "queued",
-    State.STARTING: "processing",
-    State.POLLING: "processing",
-    State.COMPARING: "processing",
-    State.SENDING_PARTS: "processing",
-}
 
 
 class Resolution(StrEnum):
@@ -161,12 +66,12 @@ class JobSpec:
     """Description of a job before it exists.
 
     ``digest`` covers the values of all rows of the sheet, in any order; ``payload`` is the content
-    hash of the stored workbook with the rows that are sent. ``rows`` are the numbers of the
-    payload's records in the analyst's sheet, Excel's row numbers unless a row has several of them;
-    ``columns`` maps each column to its zero-based position there, or to ``NO_POSITION``. ``system``
-    identifies the remote system; ``planned`` is the content hash of a workbook with all planned
-    rows, empty for a part. ``retry_of`` is the job whose rows it sends again, ``undo_of`` the one
-    that it reverses.
+    hash of the stored workbook with the rows that are sent, empty for a job in parts. ``rows`` are
+    the numbers of these in the analyst's sheet, Excel's row numbers unless a row has several
+    records; ``columns`` maps each column to its zero-based position there, or to ``NO_POSITION``.
+    ``system`` identifies the remote system; ``planned`` is the content hash of a workbook with all
+    planned rows, empty for a part. ``retry_of`` is the job whose rows it sends again, ``undo_of``
+    the one that it reverses.
     """
 
     profile: str
@@ -220,15 +125,19 @@ class Event:
         return self.instant.at
 
 
+_REPLACED = Text(pt="substituído pelo envio {job}", en="replaced by the upload {job}")
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Job and its history, oldest event first.
+    """Job with its requests and its history, oldest event first; or one of several requests, as
+    a part of its ``parent``.
 
     ``order`` is its place among the journal's jobs, as the clock may be set in between.
-    ``first_job`` is the first one of the sheet, which parts, retries and undos share.
-    ``parent`` is the job of the whole sheet and ``part`` the number from 1, if the job is a part;
-    ``parts`` is the number of parts of a parent, 0 for other jobs. ``profile_arguments`` are the
-    option by which a command chooses the job's profile, if the running one was given it.
+    ``first_job`` is the first one of the sheet, which retries and undos share. The history of a job
+    with several requests has its plan and its consent; each request has its own.
+    ``profile_arguments`` are the option by which a command chooses the job's profile, if the
+    running one was given it.
     """
 
     id: str
@@ -237,14 +146,23 @@ class Job:
     spec: JobSpec
     events: tuple[Event, ...]
     first_job: str
+    requests: tuple[Request, ...]
     parent: str | None = None
-    part: int | None = None
-    parts: int = 0
     profile_arguments: Sequence[str] = field(default=(), compare=False)
 
     def arguments(self, *words: str | Path) -> str:
         """Return arguments for a command about the job, by default its id, with its profile."""
         return as_arguments(*(words or (self.id,)), *self.profile_arguments)
+
+    @property
+    def whole(self) -> str:
+        """Id of the whole job."""
+        return self.parent or self.id
+
+    @property
+    def parts(self) -> int:
+        """Number of parts in which the job is sent, 0 if it is not split."""
+        return len(self.requests) if len(self.requests) > 1 else 0
 
     @property
     def items(self) -> dict[str, ItemAddresses]:
@@ -254,8 +172,18 @@ class Job:
 
     @property
     def state(self) -> State:
-        """State after the newest event."""
-        return self.events[-1].state
+        """State of its only request; of several, the one that all of them amount to."""
+        states = {request.state for request in self.requests}
+        if self.parts and not all(state.is_final for state in states):
+            confirmed = any(event.state is State.SENDING_PARTS for event in self.events)
+            return State.SENDING_PARTS if confirmed else State.PREPARED
+        if len(states) == 1:
+            return states.pop()
+        if State.NEEDS_PERSON in states:
+            return State.NEEDS_PERSON
+        if all(state.frees_rows for state in states):
+            return State.REJECTED if State.REJECTED in states else State.ABANDONED
+        return State.PARTIAL
 
     @property
     def public_state(self) -> str:
@@ -270,29 +198,49 @@ class Job:
         return self.state.public
 
     @property
-    def reason(self) -> Text:
-        """Reason of the job's state, without its full stop; a dash if none was recorded."""
+    def known_reason(self) -> Text | None:
+        """Reason of the job's state, without its full stop, None if none was recorded."""
         if successor := self.last("replaced_by"):
             return _REPLACED.format(job=successor)
-        stored = self.last("reason") or {"pt": "–", "en": "–"}
-        return Text(**{language: text.rstrip(".") for language, text in stored.items()})
+        state = self.state
+        is_open = state is State.SENDING_PARTS
+        return merge_reasons(
+            (request.reason, request.number)
+            for request in self.requests
+            if not self.parts or request.state is state or (is_open and not request.state.is_final)
+        )
+
+    @property
+    def reason(self) -> Text:
+        """Reason of the job's state; a dash if none was recorded."""
+        return self.known_reason or untranslated("–")
+
+    @property
+    def uncompared(self) -> Text | None:
+        """Reason why what is stored was not compared with what was sent, None if it was."""
+        return merge_reasons((request.uncompared, request.number) for request in self.requests)
+
+    @property
+    def log_id(self) -> int | None:
+        """Log of its file, None if it has none or is sent in parts."""
+        return None if self.parts else self.requests[0].log_id
+
+    @property
+    def previewed(self) -> int | None:
+        """Number of rows that the system has previewed, None if it has told none."""
+        known = [one.previewed for one in self.requests if one.previewed is not None]
+        return sum(known) if known else None
 
     @property
     def lost_fields(self) -> list[LostField]:
         """Columns whose values the system has not taken, as far as the records were read back."""
-        return [LostField(**field) for field in self.last("lost_fields") or ()]
+        return LostField.merge(field for request in self.requests for field in request.lost_fields)
 
     @property
     def unseen_fields(self) -> list[str]:
         """Columns with an open spelling, and those of lists, of which nothing shows whether the
         system has taken them."""
-        return list(self.last("unseen_fields") or ())
-
-    @property
-    def uncompared(self) -> Text | None:
-        """Reason why what is stored was not compared with what was sent, None if it was."""
-        stored = self.last("uncompared")
-        return None if stored is None else Text(**stored)
+        return sorted({name for request in self.requests for name in request.unseen_fields})
 
     @property
     def has_lost_fields(self) -> bool:
@@ -301,11 +249,6 @@ class Job:
         lost = (field.is_lost for field in self.lost_fields)
         unseen = map(has_open_name, self.unseen_fields)
         return any(lost) or any(unseen) or self.uncompared is not None
-
-    @property
-    def attempts(self) -> int:
-        """Number of requests announced so far."""
-        return sum("attempt" in event.detail for event in self.events)
 
     @property
     def was_started(self) -> bool:

@@ -270,10 +270,10 @@ _WHAT_NOW = Text(
 )
 
 
-LAYOUT = 6
+LAYOUT = 7
 """Number of the current layout, stored in the file's ``user_version``.
 
-Files of earlier development versions are refused: their words for outcomes have other meanings.
+Files of earlier development versions are refused: the parts of their sheets are jobs.
 """
 
 _SCHEMA = """
@@ -302,12 +302,26 @@ CREATE TABLE IF NOT EXISTS identity (
     reason TEXT NOT NULL,
     requests INTEGER NOT NULL
 );
-CREATE TABLE IF NOT EXISTS parts (
-    job TEXT PRIMARY KEY REFERENCES jobs (id),
-    parent TEXT NOT NULL REFERENCES jobs (id),
-    number INTEGER NOT NULL
+CREATE TABLE IF NOT EXISTS requests (
+    job TEXT NOT NULL REFERENCES jobs (id),
+    id TEXT PRIMARY KEY,
+    number INTEGER NOT NULL,
+    mode TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    state TEXT NOT NULL,
+    changed_at TEXT NOT NULL,
+    attempt INTEGER NOT NULL DEFAULT 0,
+    log_id INTEGER,
+    previewed INTEGER,
+    preview_done INTEGER NOT NULL DEFAULT 0,
+    ends_as TEXT,
+    reason TEXT,
+    uncompared TEXT,
+    lost_fields TEXT,
+    unseen_fields TEXT,
+    taken_fields TEXT
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS parts_by_parent ON parts (parent, number);
+CREATE INDEX IF NOT EXISTS requests_by_job ON requests (job, number);
 CREATE TABLE IF NOT EXISTS row_actions (
     job TEXT NOT NULL REFERENCES jobs (id),
     position INTEGER NOT NULL,
@@ -319,21 +333,21 @@ CREATE TABLE IF NOT EXISTS row_actions (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS changes (
     job TEXT NOT NULL REFERENCES jobs (id),
+    request INTEGER NOT NULL,
     sheet TEXT NOT NULL REFERENCES jobs (id),
     position INTEGER NOT NULL,
     row INTEGER NOT NULL,
     origin INTEGER NOT NULL,
     action TEXT NOT NULL,
     reason TEXT,
-    left_out INTEGER NOT NULL,
     outcome TEXT NOT NULL,
     undo TEXT REFERENCES jobs (id),
     decides INTEGER NOT NULL,
-    PRIMARY KEY (job, left_out, position)
+    PRIMARY KEY (job, request, position)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS changes_by_origin ON changes (sheet, origin);
 CREATE TABLE IF NOT EXISTS rejections (
-    job TEXT NOT NULL REFERENCES jobs (id),
+    request TEXT NOT NULL REFERENCES requests (id),
     number INTEGER NOT NULL,
     row INTEGER,
     cell TEXT,
@@ -341,24 +355,24 @@ CREATE TABLE IF NOT EXISTS rejections (
     pt TEXT NOT NULL,
     en TEXT NOT NULL,
     itself INTEGER NOT NULL,
-    PRIMARY KEY (job, number)
+    PRIMARY KEY (request, number)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS claims (
-    job TEXT NOT NULL REFERENCES jobs (id),
+    request TEXT NOT NULL REFERENCES requests (id),
     position INTEGER NOT NULL,
     digest TEXT NOT NULL,
-    PRIMARY KEY (job, position)
+    PRIMARY KEY (request, position)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS claims_by_digest ON claims (digest);
 CREATE TABLE IF NOT EXISTS claimed_keys (
-    job TEXT NOT NULL REFERENCES jobs (id),
+    request TEXT NOT NULL REFERENCES requests (id),
     position INTEGER NOT NULL,
     key TEXT NOT NULL,
-    PRIMARY KEY (job, position, key)
+    PRIMARY KEY (request, position, key)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS claimed_keys_by_key ON claimed_keys (key);
 CREATE TABLE IF NOT EXISTS events (
-    job TEXT NOT NULL REFERENCES jobs (id),
+    job TEXT NOT NULL,
     number INTEGER NOT NULL,
     at TEXT NOT NULL,
     boot TEXT NOT NULL,
@@ -368,21 +382,21 @@ CREATE TABLE IF NOT EXISTS events (
     PRIMARY KEY (job, number)
 );
 CREATE TABLE IF NOT EXISTS readings (
-    job TEXT NOT NULL REFERENCES jobs (id),
+    request TEXT NOT NULL REFERENCES requests (id),
     number INTEGER NOT NULL,
     at TEXT NOT NULL,
     moment TEXT NOT NULL,
     rows TEXT NOT NULL,
-    PRIMARY KEY (job, number)
+    PRIMARY KEY (request, number)
 );
 CREATE TABLE IF NOT EXISTS record_writes (
-    job TEXT NOT NULL REFERENCES jobs (id),
+    request TEXT NOT NULL REFERENCES requests (id),
     position INTEGER NOT NULL,
     number INTEGER NOT NULL,
     at TEXT NOT NULL,
     state TEXT NOT NULL,
     detail TEXT NOT NULL,
-    PRIMARY KEY (job, position, number)
+    PRIMARY KEY (request, position, number)
 ) WITHOUT ROWID;
 """
 

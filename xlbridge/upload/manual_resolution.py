@@ -9,11 +9,11 @@ from xlbridge.clock import Instant
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload.context import UploadContext, job_lock
-from xlbridge.upload.job import Job, Resolution, State
+from xlbridge.upload.job import Job, Resolution
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.requests import State
 from xlbridge.upload.results.result_files import ensure_sheet_evidence
 from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
-from xlbridge.upload.runner import update_parent
 
 _NOT_APPLIED = Text(
     pt="Não está no sistema, segundo {who}: {reason}",
@@ -36,15 +36,15 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
     if not reason.strip():
         raise UsageError(Text(pt="Informe o motivo em --reason.", en="--reason needs a reason."))
     journal = context.journal
-    with job_lock(context.settings.home, job.parent or job.id):
+    with job_lock(context.settings.home, job.whole):
         job = journal.job(job.id)
-        parts = journal.parts_of(job)
-        doubtful = [part for part in parts if part.state is State.NEEDS_PERSON]
+        requests = journal.requests_of(job)
+        doubtful = [one for one in requests if one.state is State.NEEDS_PERSON]
         # A staged file is only started by its request, and a verdict is known once its records are
         # compared.
         certain = {State.STAGED, State.COMPARING}
         doubtful = doubtful or [
-            one for one in parts or [job] if not one.state.is_settled and one.state not in certain
+            one for one in requests if not one.state.is_settled and one.state not in certain
         ]
         if not doubtful:
             raise _not_in_doubt(job)
@@ -53,7 +53,6 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
         with journal.as_one():
             for part in doubtful:
                 _record_resolution(journal, part, seen, reason)
-            update_parent(journal, job)
         return ensure_sheet_evidence(context, journal.job(job.id))
 
 

@@ -16,7 +16,7 @@ from xlbridge.upload.executor import (
     conclude,
     send_once,
 )
-from xlbridge.upload.job import Job, State
+from xlbridge.upload.job import Job
 from xlbridge.upload.progress import LogProgress
 from xlbridge.upload.reconcile import (
     can_be_read_back,
@@ -24,6 +24,7 @@ from xlbridge.upload.reconcile import (
     reconcile_by_snapshots,
     rows_written,
 )
+from xlbridge.upload.requests import State
 from xlbridge.upload.results.remote_verdict import (
     ROW_COUNT_DIFFERS,
     accounts_for_every_row,
@@ -86,7 +87,7 @@ def _resume_staging(context: "RunContext", job: Job) -> "Step":
     """Stage a file again after an interruption, if the first copy is not processed by itself."""
     if not context.needs_start(job):
         return _doubt_interrupted(context, job)
-    orphan = _ORPHAN.format(attempt=job.attempts)
+    orphan = _ORPHAN.format(attempt=job.requests[0].attempt)
     return _stage(context, context.journal.record(job, State.PREPARED, orphan=orphan))
 
 
@@ -104,7 +105,7 @@ def _start(context: "RunContext", job: Job) -> "Step":
     never started. If the request is declined for now, the log shows whether it was started anyway.
     """
     if context.plan_has_changed(job):
-        orphan = _ORPHAN.format(attempt=job.attempts)
+        orphan = _ORPHAN.format(attempt=job.requests[0].attempt)
         return context.end(job, State.ABANDONED, reason=asdict(_NOT_STARTED), orphan=orphan), False
     job = context.journal.job(job.id)
     context.report_progress(
@@ -116,7 +117,7 @@ def _start(context: "RunContext", job: Job) -> "Step":
     if context.quirks.state_of(log) not in (None, ImportState.PENDING):
         # The queue runs by itself: a second start might import the file twice.
         return context.journal.record(job, State.POLLING), True
-    path = {"id": job.last("log_id")}
+    path = {"id": job.log_id}
     was_declined = False
 
     def read_back(_declined: Declined) -> Outcome | None:
@@ -194,7 +195,7 @@ def _never_started(job: Job, log: ImportLog) -> InDoubt:
             "por processar-arquivo.",
             en="Log {id} still has the status “{word}”: the file was not processed; the queue may "
             "wait for processar-arquivo.",
-        ).format(id=job.last("log_id"), word=log.situacao),
+        ).format(id=job.log_id, word=log.situacao),
         Text(
             pt="Se for assim neste sistema, declare no arquivo de particularidades do perfil "
             "(profiles.d/{profile}.quirks.yaml) queue: {{{resource}: waits}}, e depois xlbridge "
@@ -212,7 +213,7 @@ def _unknown_status(job: Job, log: ImportLog) -> InDoubt:
         Text(
             pt="O log {id} tem a situação “{word}”, cujo significado não é conhecido.",
             en="Log {id} has the status “{word}”, whose meaning is unknown.",
-        ).format(id=job.last("log_id"), word=word),
+        ).format(id=job.log_id, word=word),
         Text(
             pt="Se o sistema terminou: XLBRIDGE_LOG_WORDS='{word}=finished' (ou log_words no "
             "arquivo de particularidades do perfil), e depois xlbridge resume {job}",
@@ -285,7 +286,7 @@ def _read_log(context: "RunContext", job: Job) -> ImportLog | Text:
     Raises ``InDoubt`` if there is no answer.
     """
     try:
-        log: ImportLog = context.client.call(IMPORT_LOG, path={"id": job.last("log_id")})
+        log: ImportLog = context.client.call(IMPORT_LOG, path={"id": job.log_id})
     except RemoteRejected as error:
         return error.message
     except ApiError as error:
@@ -299,11 +300,11 @@ def _read_log(context: "RunContext", job: Job) -> ImportLog | Text:
                 en="The upload is queued. Continue with: xlbridge resume {job}",
             ).format(job=job.arguments()),
         ) from error
-    log_id, catalogue = job.last("log_id"), context.environment.catalogue
+    catalogue = context.environment.catalogue
     as_sent = context.quirks.file_names == "sent"
-    if not is_about(job, log_id, log, catalogue, as_sent=as_sent):
+    if not is_about(job, log, catalogue, as_sent=as_sent):
         other = log.nomeDoArquivo or log.recurso or log.id
-        return _OTHER_FILE.format(id=log_id, file=other)
+        return _OTHER_FILE.format(id=job.log_id, file=other)
     return log
 
 
@@ -431,7 +432,7 @@ def _queue_of(context: "RunContext", job: Job) -> Operation:
 
 
 def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:
-    orphan = _ORPHAN.format(attempt=job.attempts)
+    orphan = _ORPHAN.format(attempt=job.requests[0].attempt)
     return context.journal.record(job, State.PREPARED, orphan=orphan, reason=asdict(reason))
 
 
@@ -440,7 +441,7 @@ def preview_is_done(context: "RunContext", job: Job) -> bool:
     if job.spec.mode.is_by_record:
         return True
     wanted = context.options.preview or job.spec.mode is Mode.PREVIEW
-    return not wanted or bool(job.last("preview_done"))
+    return not wanted or job.requests[0].preview_done
 
 
 def preview(context: "RunContext", job: Job) -> "Step":
@@ -492,7 +493,7 @@ def _settle_doubt(context: "RunContext", job: Job) -> "Step":
     """
     if not context.options.wait:
         return job, False
-    if job.last("log_id") is None or job.events[-1].detail.get("ended"):
+    if job.log_id is None or job.events[-1].detail.get("ended"):
         return reconcile_by_snapshots(context, job)
     log = _read_log(context, job)
     if isinstance(log, Text):

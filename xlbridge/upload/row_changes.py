@@ -22,40 +22,13 @@ from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
 from xlbridge.upload.claims import Claims
 from xlbridge.upload.journal_database import RequestCount, transaction
-from xlbridge.upload.planning.row_reasons import RowReason
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.requests import request_key
 from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
 
-
-class NewChange(NamedTuple):
-    """Change to record: a row's number in its sheet and in that of the first job, its action and
-    its reason.
-
-    ``position`` is among the rows that the job sends; of a row that is ``left_out`` by the plan,
-    among all rows of the sheet.
-    """
-
-    position: int
-    row: int
-    origin: int
-    action: str
-    reason: str | None = None
-    left_out: bool = False
-
-
-class StoredChange(NamedTuple):
-    """Change as it is stored; ``decides`` if it is what became of its row, ``undo`` is the undo
-    that has reversed it, or whose outcome is unknown."""
-
-    job: str
-    position: int
-    row: int
-    origin: int
-    action: str
-    reason: str | None
-    left_out: int
-    outcome: RowOutcome
-    undo: str | None
-    decides: int
+PlannedChange = tuple[int, int, str, str | None]
+"""Position of a row among those of its request, or if the plan leaves it out, of the sheet; its
+number in the sheet, action and reason."""
 
 
 class RowChanges:
@@ -64,37 +37,47 @@ class RowChanges:
     def __init__(self, db: LocalDatabase) -> None:
         self._db = db
 
-    def add(self, job_id: str, sheet: str, changes: Iterable[NewChange], *, decides: bool) -> None:
-        """Store the changes of a new job, of which nothing is sent yet.
+    def add(
+        self,
+        key: tuple[str, int],
+        sheet: str,
+        changes: Iterable[PlannedChange],
+        origins: Mapping[int, int],
+    ) -> None:
+        """Store the changes of a request of a new job, by the job's id and the request's number.
 
         ``sheet`` is the first job of the sheet, whose changes decide as long as there are no
-        others. A task has no rows of a sheet; it is one of its own.
+        others, ``origins`` are the numbers of rows there. A task has no rows of a sheet; it is one
+        of its own.
         """
         self._db.executemany(
-            "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)",
-            ((job_id, sheet, *new, RowOutcome.UNSENT, decides) for new in changes),
+            "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'unsent', NULL, ?)",
+            (
+                (*key, sheet, at, row, origins.get(row, row), action, reason, key[0] == sheet)
+                for at, row, action, reason in changes
+            ),
         )
 
-    def outcomes(self, job_id: str) -> list[RowOutcome]:
-        """Return the outcome of each row that a job sends, in order, undos aside."""
+    def of_request(self, request_id: str) -> list[tuple[int, str, RowOutcome]]:
+        """Return the number, action and outcome of each row of a request, in order, undos aside."""
         found = self._db.execute(
-            "SELECT CASE WHEN undo IS NULL THEN outcome ELSE 'accepted' END FROM changes "
-            "WHERE job = ? AND left_out = 0 ORDER BY position",
-            (job_id,),
+            "SELECT row, action, CASE WHEN undo IS NULL THEN outcome ELSE 'accepted' END "
+            "FROM changes WHERE job = ? AND request = ? ORDER BY position",
+            request_key(request_id),
         )
-        return [_OUTCOMES[outcome] for (outcome,) in found.fetchall()]
+        return [(row, action, _OUTCOMES[outcome]) for row, action, outcome in found.fetchall()]
+
+    def outcomes(self, request_id: str) -> list[RowOutcome]:
+        """Return the outcome of each row of a request, in order, undos aside."""
+        return [outcome for _, _, outcome in self.of_request(request_id)]
 
     def has_accepted(self, job_id: str) -> bool:
-        """Return whether any row of a job or its parts was written, as far as is known."""
+        """Return whether any row of a job or request was written, as far as is known."""
         return any(outcome is RowOutcome.ACCEPTED for *_, outcome, _ in self.count(job_id))
 
-    def creates(self, job_id: str) -> bool:
-        """Return whether a job creates any record."""
-        found = self._db.execute(
-            "SELECT 1 FROM changes WHERE job = ? AND left_out = 0 AND action = 'create' LIMIT 1",
-            (job_id,),
-        )
-        return found.fetchone() is not None
+    def creates(self, request_id: str) -> bool:
+        """Return whether a request creates any record."""
+        return any(action == RowAction.CREATE for _, action, _ in self.of_request(request_id))
 
     def has_retries(self, job_id: str) -> bool:
         """Return whether the sheet of a job has been sent again."""
@@ -108,82 +91,84 @@ class RowChanges:
     def origins(self, job_id: str) -> dict[int, int]:
         """Return the numbers of a job's rows in the sheet of the first job, where they differ."""
         found = self._db.execute(
-            "SELECT row, origin FROM changes WHERE row <> origin "
-            "AND job IN (SELECT ?1 UNION ALL SELECT job FROM parts WHERE parent = ?1)",
-            (job_id,),
+            "SELECT row, origin FROM changes WHERE row <> origin AND job = ?", (job_id,)
         )
         return dict(found.fetchall())
 
-    def count(self, job_id: str) -> list[tuple[str, str, int, RowOutcome, int]]:
-        """Count the changes of a job with its parts, by job, action, whether the plan left the row
-        out, and outcome."""
+    def count(self, job_id: str) -> list[tuple[int, str, RowOutcome, int]]:
+        """Count the changes of a job, or of a part of it, by the number of the request, 0 for rows
+        that the plan left out, by action and by outcome."""
+        job, request = request_key(job_id)
         found = self._db.execute(
-            "SELECT job, action, left_out, outcome, COUNT(*) FROM changes "
-            "WHERE job IN (SELECT ?1 UNION ALL SELECT job FROM parts WHERE parent = ?1) "
-            "GROUP BY job, action, left_out, outcome",
-            (job_id,),
+            "SELECT request, action, outcome, COUNT(*) FROM changes "
+            "WHERE job = ? AND (? OR request = ?) GROUP BY request, action, outcome",
+            (job, job == job_id, request),
         )
         return [(*group, _OUTCOMES[outcome], number) for *group, outcome, number in found]
 
-    def of_sheet(self, sheet: str) -> Iterator[StoredChange]:
-        """Yield the changes of a sheet's rows, those of the same job in order."""
+    def of_sheet(self, sheet: str) -> list[tuple[Any, ...]]:
+        """Return the changes of a sheet's rows, those of the same job in order: the job, the number
+        of the request, 0 for a row that the plan leaves out, position, row, origin, action,
+        outcome, the undo that has reversed it or is in doubt, and whether it decides."""
         found = self._db.execute(
-            "SELECT job, position, row, origin, action, reason, left_out, outcome, undo, decides "
-            "FROM changes WHERE sheet = ? ORDER BY job, left_out DESC, position",
+            "SELECT job, request, position, row, origin, action, outcome, undo, decides "
+            "FROM changes WHERE sheet = ? ORDER BY job, request, position",
             (sheet,),
         )
-        for *known, outcome, undo, decides in found:
-            yield StoredChange._make((*known, _OUTCOMES[outcome], undo, decides))
+        return found.fetchall()
+
+    def leave_out(self, job_id: str, *, sent: bool) -> None:
+        """Record that the rows that a plan leaves out are as planned, once anything is sent."""
+        if self._db.execute(_AS_PLANNED if sent else _NOT_YET, (job_id,)).rowcount:
+            self._decide_job(job_id, 0)
 
     def record(
         self,
-        job_id: str,
+        request_id: str,
         *,
         sent: bool,
         verdict: Verdict | None = None,
         unknown_as: RowOutcome | None = None,
     ) -> list[tuple[str, int]]:
-        """Record what an event shows of the rows of a job.
+        """Record what an event shows of the rows of a request.
 
-        If something was ``sent``, unsent rows are in doubt, and those that the plan left out are
-        as planned. The ``verdict`` replaces an earlier one; ``unknown_as`` is what a person says of
-        the rows in doubt, and of those that it was to reverse. Return the jobs and positions of
-        rows that are reversed by that.
+        If something was ``sent``, unsent rows are in doubt. The ``verdict`` replaces an earlier
+        one; ``unknown_as`` is what a person says of the rows in doubt, and of those that it was to
+        reverse. Return the requests and positions of rows that are reversed by that.
         """
+        key = request_key(request_id)
         doubtful: list[tuple[str, int]] = []
         outcomes = None if verdict is None else verdict.outcomes
         if verdict is not None:
-            self._db.execute("DELETE FROM rejections WHERE job = ?", (job_id,))
+            self._db.execute("DELETE FROM rejections WHERE request = ?", (request_id,))
             self._db.executemany(
                 "INSERT INTO rejections VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    (job_id, at, row, cell, column, message.pt, message.en, itself)
+                    (request_id, at, row, cell, column, message.pt, message.en, itself)
                     for at, (row, cell, column, message, itself) in enumerate(verdict.rejections)
                 ),
             )
         if sent:
-            self._db.execute(_IN_DOUBT, (job_id,))
-        else:
-            is_shown = outcomes is not None or unknown_as is not None
-            self._db.execute(_UNSENT, (job_id, is_shown))
+            self._db.execute(_SETTLED, (RowOutcome.UNKNOWN, *key, RowOutcome.UNSENT))
+        elif outcomes is None and unknown_as is None:
+            self._db.execute(_UNSENT, key)
         if outcomes is not None:
-            self._update(job_id, list(enumerate(outcomes)))
+            self._update(key, enumerate(outcomes))
         if unknown_as is not None:
-            self._db.execute(_SETTLED, (unknown_as, job_id))
+            self._db.execute(_SETTLED, (unknown_as, *key, RowOutcome.UNKNOWN))
             applied = unknown_as is RowOutcome.ACCEPTED
             outcome = RowOutcome.UNDONE if applied else RowOutcome.ACCEPTED
-            doubtful = self._db.execute(_DOUBTFUL_REVERSALS, (job_id,)).fetchall()
-            self.reverse(job_id, [(claim, outcome) for claim in doubtful])
-        if self.has_retries(job_id):
-            self._decide(self._db.execute(_ROWS_OF_JOB, (job_id,)).fetchall())
+            doubtful = self._db.execute(_DOUBTFUL_REVERSALS, (key[0],)).fetchall()
+            self.reverse(request_id, [(claim, outcome) for claim in doubtful])
+        self._decide_job(*key)
         return doubtful if unknown_as is RowOutcome.ACCEPTED else []
 
     def rejections(self, job_id: str) -> list[RejectedRow]:
-        """Return the messages about the rows of a job with its parts, first those about all."""
+        """Return the messages about the rows of a job or request, first those about all."""
         found = self._db.execute(
             'SELECT row, cell, "column", pt, en, itself FROM rejections '
-            "WHERE job IN (SELECT ?1 UNION ALL SELECT job FROM parts WHERE parent = ?1) "
-            "ORDER BY row, job, number",
+            "WHERE request IN (SELECT id FROM requests WHERE ?1 IN (id, job)) "
+            "ORDER BY row, request, number",
             (job_id,),
         )
         return [
@@ -191,46 +176,48 @@ class RowChanges:
             for row, cell, column, pt, en, itself in found
         ]
 
-    def refused(self, job_id: str) -> list[int]:
-        """Return the positions of the rows that a job has sent and that were not written."""
-        found = self._db.execute(
-            "SELECT position FROM changes WHERE job = ? AND left_out = 0 "
-            "AND outcome IN ('rejected', 'not_written')",
-            (job_id,),
-        )
-        return [position for (position,) in found.fetchall()]
-
-    def answer(self, job_id: str, outcomes: Sequence[tuple[int, RowOutcome]]) -> None:
-        """Record the outcomes of rows whose records a job has written, by their positions."""
-        self._update(job_id, outcomes)
-        self._decide_rows([(job_id, at) for at, _ in outcomes])
+    def answer(self, request_id: str, outcomes: Sequence[tuple[int, RowOutcome]]) -> None:
+        """Record the outcomes of rows whose records a request has written, by their positions."""
+        self._update(request_key(request_id), outcomes)
+        self._decide_rows([(request_id, at) for at, _ in outcomes])
 
     def reverse(
         self, undo_id: str, reversed_rows: Sequence[tuple[tuple[str, int], RowOutcome]]
     ) -> None:
-        """Record what an undo made of rows, by their job and position: undone, unknown or, if it
-        left them, accepted."""
+        """Record what an undo made of rows, by their request and position: undone, unknown or, if
+        it left them, accepted."""
         self._db.executemany(
             "UPDATE changes SET outcome = ?, undo = ? "
-            "WHERE job = ? AND left_out = 0 AND position = ?",
+            "WHERE job = ? AND request = ? AND position = ?",
             (
-                (outcome, None if outcome is RowOutcome.ACCEPTED else undo_id, *claim)
-                for claim, outcome in reversed_rows
+                (
+                    outcome,
+                    None if outcome is RowOutcome.ACCEPTED else undo_id,
+                    *request_key(claimant),
+                    position,
+                )
+                for (claimant, position), outcome in reversed_rows
             ),
         )
         self._decide_rows([claim for claim, _ in reversed_rows])
 
-    def _update(self, job_id: str, outcomes: Sequence[tuple[int, RowOutcome]]) -> None:
+    def _update(self, key: tuple[str, int], outcomes: Iterable[tuple[int, RowOutcome]]) -> None:
         self._db.executemany(
-            "UPDATE changes SET outcome = ? WHERE job = ? AND left_out = 0 AND position = ?",
-            ((outcome, job_id, at) for at, outcome in outcomes),
+            "UPDATE changes SET outcome = ? WHERE job = ? AND request = ? AND position = ?",
+            ((outcome, *key, at) for at, outcome in outcomes),
         )
 
+    def _decide_job(self, job_id: str, request: int) -> None:
+        """Mark the decisive changes of the rows of a request."""
+        if self.has_retries(job_id):
+            self._decide(self._db.execute(_ROWS_OF_REQUEST, (job_id, request)).fetchall())
+
     def _decide_rows(self, claims: Sequence[tuple[str, int]]) -> None:
-        """Mark the decisive changes of rows, by the jobs that sent them and their positions."""
-        for claim in claims:
-            if self.has_retries(claim[0]):
-                self._decide(self._db.execute(_ROW_AT, claim).fetchall())
+        """Mark the decisive changes of rows, by the requests that sent them and their positions."""
+        for request_id, position in claims:
+            job, request = request_key(request_id)
+            if self.has_retries(job):
+                self._decide(self._db.execute(_ROW_AT, (job, request, position)).fetchall())
 
     def _decide(self, rows: Sequence[tuple[str, int]]) -> None:
         """Mark the decisive changes of rows of one sheet, each with the sheet and its origin.
@@ -251,12 +238,12 @@ class RowChanges:
             for change in history:
                 now = change if change.decides_after(now) else now
             marks += (
-                (change is now, change.job, change.left_out, change.position)
+                (change is now, change.job, change.request, change.position)
                 for change in history
                 if bool(change.decides) is not (change is now)
             )
         self._db.executemany(
-            "UPDATE changes SET decides = ? WHERE job = ? AND left_out = ? AND position = ?", marks
+            "UPDATE changes SET decides = ? WHERE job = ? AND request = ? AND position = ?", marks
         )
 
 
@@ -265,13 +252,13 @@ class _Mark(NamedTuple):
 
     origin: int
     job: str
-    left_out: int
+    request: int
     position: int
     outcome: str
     reason: str | None
     undo: str | None
     decides: int
-    first: int | None
+    first: int
 
     def decides_after(self, before: "_Mark | None") -> bool:
         """Return whether this later change replaces what became of the row ``before``."""
@@ -282,28 +269,31 @@ class _Mark(NamedTuple):
         if before is None:
             return True
         if before.outcome == RowOutcome.UNKNOWN or (
-            self.left_out and self.reason == RowReason.REJECTED
+            not self.request and self.reason == RowReason.REJECTED
         ):
             return False
         return (self.outcome, before.outcome) != (RowOutcome.UNCHANGED, RowOutcome.ACCEPTED)
 
 
 _OUTCOMES = {outcome.value: outcome for outcome in RowOutcome}
-_IN_DOUBT = (
-    "UPDATE changes SET outcome = CASE WHEN NOT left_out THEN 'unknown' "
-    "WHEN reason = 'rejected' THEN 'rejected' ELSE action END "
-    "WHERE job = ? AND outcome = 'unsent'"
+_UNSENT = "UPDATE changes SET outcome = 'unsent' WHERE job = ? AND request = ?"
+_SETTLED = "UPDATE changes SET outcome = ? WHERE job = ? AND request = ? AND outcome = ?"
+_AS_PLANNED = (
+    "UPDATE changes SET outcome = CASE WHEN reason = 'rejected' THEN 'rejected' ELSE action END "
+    "WHERE job = ? AND request = 0 AND outcome = 'unsent'"
 )
-_UNSENT = "UPDATE changes SET outcome = 'unsent' WHERE job = ? AND left_out >= ?"
-_SETTLED = "UPDATE changes SET outcome = ? WHERE job = ? AND left_out = 0 AND outcome = 'unknown'"
-_DOUBTFUL_REVERSALS = "SELECT job, position FROM changes WHERE undo = ? AND outcome = 'unknown'"
-_ROWS_OF_JOB = "SELECT sheet, origin FROM changes WHERE job = ?"
-_ROW_AT = "SELECT sheet, origin FROM changes WHERE job = ? AND left_out = 0 AND position = ?"
+_NOT_YET = (
+    "UPDATE changes SET outcome = 'unsent' WHERE job = ? AND request = 0 AND outcome <> 'unsent'"
+)
+_DOUBTFUL_REVERSALS = (
+    "SELECT id, position FROM changes JOIN requests ON requests.job = changes.job "
+    "AND number = request WHERE undo = ? AND outcome = 'unknown'"
+)
+_ROWS_OF_REQUEST = "SELECT sheet, origin FROM changes WHERE job = ? AND request = ?"
+_ROW_AT = "SELECT sheet, origin FROM changes WHERE job = ? AND request = ? AND position = ?"
 _HISTORIES = (
-    "SELECT origin, changes.job, left_out, position, outcome, reason, undo, decides, "
-    "changes.sheet IN (changes.job, parent) FROM changes "
-    "JOIN jobs ON jobs.id = COALESCE(undo, changes.job) "
-    "LEFT JOIN parts ON parts.job = changes.job "
+    "SELECT origin, job, request, position, outcome, reason, undo, decides, changes.sheet = job "
+    "FROM changes JOIN jobs ON jobs.id = COALESCE(undo, job) "
     "WHERE changes.sheet = ? AND origin IN (SELECT value FROM json_each(?)) "
     "ORDER BY origin, jobs.rowid"
 )
@@ -483,17 +473,13 @@ class RecordWrites:
 
     def plan(self, job_id: str, tasks: Sequence[RecordTask], in_doubt: Text | None = None) -> None:
         """Store the tasks of a job, one for each of its rows, in order, or ``in_doubt``."""
-        with transaction(self._db):
-            self.add_tasks(job_id, tasks)
-            if in_doubt is not None:
-                self.doubt_waiting(job_id, in_doubt)
-
-    def add_tasks(self, job_id: str, tasks: Sequence[RecordTask]) -> None:
-        """Store tasks within the caller's transaction."""
         planned = (
             (at, WriteState.PLANNED, {"task": asdict(task)}) for at, task in enumerate(tasks)
         )
-        self._add(job_id, planned)
+        with transaction(self._db):
+            self._add(job_id, planned)
+            if in_doubt is not None:
+                self.doubt_waiting(job_id, in_doubt)
 
     def record(self, job_id: str, results: Sequence[tuple[RecordWrite, WriteResult]]) -> None:
         """Store new states of writes durably, and what they show of rows.
@@ -515,7 +501,7 @@ class RecordWrites:
                     reversals.append((write.task.claim, new.state.outcome_of_reversed))
                     if new.state is WriteState.APPLIED:
                         claimant, position = write.task.claim
-                        self._claims.free_rows(claimant, [position])
+                        self._claims.free(claimant, [position])
             self._changes.reverse(job_id, reversals)
 
     def doubt_waiting(self, job_id: str, reason: Text) -> None:
@@ -534,7 +520,7 @@ class RecordWrites:
     def iterate(self, job_id: str, *, answers: bool = True) -> Iterator[RecordWrite]:
         """Yield the writes that ``load`` returns, one at a time."""
         found = self._db.execute(
-            "SELECT position, state, detail FROM record_writes WHERE job = ? "
+            "SELECT position, state, detail FROM record_writes WHERE request = ? "
             "ORDER BY position, number",
             (job_id,),
         )
@@ -554,7 +540,7 @@ class RecordWrites:
         now = self._now().at.isoformat()
         self._db.executemany(
             "INSERT INTO record_writes SELECT ?1, ?2, COALESCE(MAX(number), 0) + 1, ?3, ?4, ?5 "
-            "FROM record_writes WHERE job = ?1 AND position = ?2",
+            "FROM record_writes WHERE request = ?1 AND position = ?2",
             ((job_id, at, now, state, json.dumps(detail)) for at, state, detail in states),
         )
 

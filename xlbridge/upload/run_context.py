@@ -15,7 +15,7 @@ from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Mode, Resource
 from xlbridge.upload.claims import Patience
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import Job, JobSpec, State
+from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.row_lookup import lookups_for
@@ -25,6 +25,7 @@ from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.planning.consent import ConsentRequest
 from xlbridge.upload.planning.plan_builder import PLAN_CHANGED, plan_still_holds
+from xlbridge.upload.requests import State
 from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, RowOutcome, Verdict
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import ImportQuery
@@ -167,7 +168,7 @@ class RunContext:
 
     def announce(self, job: Job, state: State) -> Job:
         """Record that a request is about to be sent."""
-        return self.journal.record(job, state, attempt=job.attempts + 1)
+        return self.journal.record(job, state, attempt=job.requests[0].attempt + 1)
 
     def end(self, job: Job, state: State, verdict: Verdict = NO_VERDICT, **detail: Any) -> Job:
         """Record the end of a job; without a verdict, none of its rows was applied.

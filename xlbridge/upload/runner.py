@@ -1,24 +1,21 @@
 """Run of a job: previews, consent, then one step per state, each recorded before it is executed.
 
-A large sheet is sent in parts, one after the other; other jobs are their only part. See the upload
-protocol (``docs/upload-protocol.md``).
+A large sheet is sent in parts, one after the other. See the upload protocol
+(``docs/upload-protocol.md``).
 """
 
 import logging
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text, joined
-from xlbridge.report_forms import group_by_reason, list_first
+from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload import remote_import
-from xlbridge.upload.job import Job, State
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.job import Job
 from xlbridge.upload.planning.plan_builder import PLAN_CHANGED
-from xlbridge.upload.results.verdict import LostField
+from xlbridge.upload.requests import State
 from xlbridge.upload.written_records import end_compared
 
 if TYPE_CHECKING:
@@ -30,7 +27,6 @@ _OTHER_PART_REJECTED = Text(
     pt="outra parte da planilha foi rejeitada antes do envio",
     en="another part of the sheet was rejected before sending",
 )
-_OF_PARTS = Text(pt="{n:parte|partes} {parts}: {reason}", en="{n:part|parts} {parts}: {reason}")
 _PAUSE = Text(
     pt="pausa de {n} {n:segundo|segundos} entre as partes",
     en="pause of {n} {n:second|seconds} between parts",
@@ -46,15 +42,12 @@ def run_job(context: "RunContext", job: Job) -> Job:
     journal = context.journal
     if job.parent is not None:
         _require_confirmed(journal.job(job.parent), job)
-    try:
-        if job.parent is None and job.state.is_unsent:
-            _preview_and_ask(context, job)
-        for part in journal.parts_of(job) or [journal.job(job.id)]:
-            if job.parts and part.state.is_unsent:
-                _pause_between_parts(context, job)
-            _run_steps(_context_of_part(context, part), part)
-    finally:
-        update_parent(journal, job)
+    elif job.state.is_unsent:
+        _preview_and_ask(context, job)
+    for request in journal.requests_of(job):
+        if job.parts and request.state.is_unsent:
+            _pause_between_parts(context, job)
+        _run_steps(_context_of_part(context, request), request)
     return journal.job(job.id)
 
 
@@ -64,30 +57,28 @@ def _preview_and_ask(context: "RunContext", job: Job) -> None:
     If one is rejected, or consent is refused, none is sent.
     """
     journal, is_preview = context.journal, job.spec.mode is Mode.PREVIEW
-    for part in journal.parts_of(job) or [job]:
+    for part in journal.requests_of(job):
         own = _context_of_part(context, part)
         if not part.spec.rows:
             own.end(part, State.PREVIEWED if is_preview else State.DONE)
-        elif is_preview and part.spec.mode is Mode.RECORDS and part.state.is_unsent:
+        elif is_preview and part.requests[0].mode is Mode.RECORDS and part.state.is_unsent:
             # Changes of single records have no preview.
             own.end(part, State.PREVIEWED)
         else:
             now = part
             while now.state.is_unsent and not remote_import.preview_is_done(own, now):
                 now, _ = remote_import.preview(own, now)
-    parts, job = journal.parts_of(job), journal.job(job.id)
-    if any(part.state.is_final for part in parts or [job]):
+    requests, job = journal.requests_of(job), journal.job(job.id)
+    if any(request.state.is_final for request in requests):
         refusal: Text | None = _OTHER_PART_REJECTED
     else:
-        if parts:
-            job = journal.record(job, State.PREPARED, **_preview_note(parts))
         refusal = context.refusal(job)
     if refusal is not None:
-        for part in parts or [job]:
+        for request in requests:
             # After lost entries a part may be in doubt before anybody has confirmed it.
-            if part.state.is_unsent:
-                context.end(part, State.ABANDONED, reason=asdict(refusal))
-    elif parts:
+            if request.state.is_unsent:
+                context.end(request, State.ABANDONED, reason=asdict(refusal))
+    elif job.parts:
         journal.record(journal.job(job.id), State.SENDING_PARTS)
 
 
@@ -102,6 +93,8 @@ def _run_steps(context: "RunContext", job: Job) -> None:
         from xlbridge.upload.single_records import executor
 
         steps = executor.STEPS
+    # Changes of single records read each record just before its request.
+    creates = job.spec.mode is not Mode.RECORDS or context.journal.changes.creates(job.id)
     proceed = True
     while proceed and not job.state.is_final:
         if job.state is State.COMPARING:
@@ -111,19 +104,12 @@ def _run_steps(context: "RunContext", job: Job) -> None:
         is_prepared = job.state is State.PREPARED
         if is_prepared and not remote_import.preview_is_done(context, job):
             job, proceed = remote_import.preview(context, job)
-        elif is_prepared and _plan_of_part_has_changed(context, job):
+        elif is_prepared and job.parent is not None and creates and context.plan_has_changed(job):
             job = context.end(job, State.ABANDONED, reason=asdict(PLAN_CHANGED))
         else:
             job, proceed = steps[job.state](context, job)
         if job.state is State.COMPARING:
             job = end_compared(context, job, at_once=True)
-
-
-def _plan_of_part_has_changed(context: "RunContext", job: Job) -> bool:
-    """Return whether the rows of a part that is about to be sent have changed since its plan."""
-    # Changes of single records read each record just before its request.
-    creates = job.spec.mode is not Mode.RECORDS or context.journal.changes.creates(job.id)
-    return job.parent is not None and creates and context.plan_has_changed(job)
 
 
 def _require_confirmed(parent: Job, job: Job) -> None:
@@ -156,74 +142,15 @@ def _pause_between_parts(context: "RunContext", parent: Job) -> None:
         context.options.sleep(left)
 
 
-def update_parent(journal: Journal, job: Job) -> None:
-    """Record the merged state of the parts of a job, or of the sheet that it is a part of."""
-    parent = journal.job(job.parent or job.id)
-    parts = journal.parts_of(parent)
-    if not parts:
-        return
-    state = _merge_states(parts)
-    settled = parent.state.is_final and parent.state is not State.NEEDS_PERSON
-    if settled or (parent.state.is_unsent and not state.is_final):
-        return
-    note = _preview_note(parts)
-    is_open = state is State.SENDING_PARTS
-    told = [part for part in parts if part.state is state or (is_open and not part.state.is_final)]
-    reasons = [(part.reason, part.part) for part in told if part.last("reason")]
-    if reasons:
-        note["reason"] = asdict(_reason_of_parts(reasons))
-    uncompared = [(part.uncompared, part.part) for part in parts if part.uncompared]
-    if uncompared:
-        note["uncompared"] = asdict(_reason_of_parts(uncompared))
-    if lost := LostField.merge(field for part in parts for field in part.lost_fields):
-        note["lost_fields"] = [field.to_json() for field in lost]
-    if unseen := {name for part in parts for name in part.unseen_fields}:
-        note["unseen_fields"] = sorted(unseen)
-    journal.record(parent, state, **note)
-
-
-_MOST_PARTS = 10
-
-
-def _reason_of_parts(reasons: Iterable[tuple[Text, int | None]]) -> Text:
-    """Return the reasons of parts as one, each with the numbers of its parts if there are more."""
-    groups = group_by_reason(reasons)
-    if len(groups) == 1:
-        return next(iter(groups))
-    return joined(
-        _OF_PARTS.format(n=len(numbers), parts=list_first(numbers, _MOST_PARTS), reason=reason)
-        for reason, numbers in groups.items()
-    )
-
-
-def _merge_states(parts: Sequence[Job]) -> State:
-    """Return the state of a sheet with the given parts."""
-    states = {part.state for part in parts}
-    if any(not state.is_final for state in states):
-        return State.SENDING_PARTS
-    if State.NEEDS_PERSON in states:
-        return State.NEEDS_PERSON
-    if len(states) == 1:
-        return states.pop()
-    if states <= {State.REJECTED, State.ABANDONED, State.PREVIEWED}:
-        return State.REJECTED if State.REJECTED in states else State.ABANDONED
-    return State.PARTIAL
-
-
-def _preview_note(parts: Sequence[Job]) -> dict[str, Any]:
-    """Return the number of rows previewed so far in all parts."""
-    known = [count for part in parts if (count := part.last("previewed")) is not None]
-    return {"previewed": sum(known) if known else None}
-
-
 def _context_of_part(context: "RunContext", part: Job) -> "RunContext":
     """Return the context of a job, with progress that names it if it is a part."""
     if part.parent is None:
         return context
+    number = part.requests[0].number
 
     def progress(text: Text) -> None:
         context.options.progress(
-            Text(pt="Parte {n} · {text}", en="Part {n} · {text}").format(n=part.part, text=text)
+            Text(pt="Parte {n} · {text}", en="Part {n} · {text}").format(n=number, text=text)
         )
 
     return replace(context, options=replace(context.options, progress=progress))

@@ -20,8 +20,8 @@ from xlbridge.report_forms import ReportForms
 from xlbridge.resources import Kind, Mode, Resource
 from xlbridge.upload.claims import Patience
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import Job, JobSpec, State
-from xlbridge.upload.journal import SheetPart
+from xlbridge.upload.job import Job, JobSpec
+from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
@@ -36,6 +36,7 @@ from xlbridge.upload.lookup.snapshot import (
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.planning.planned_row import JobPlan, StoredAction
 from xlbridge.upload.planning.row_reasons import RowAction
+from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.undo_report import (
     LeftReason,
@@ -131,8 +132,8 @@ def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
         system=client.identity,
         undo_of=job.id,
     )
-    whole = SheetPart(spec, tasks=[row.task for row in plan.rows])
-    return context.create_job(whole, plan, {"target": client.target.to_json()})
+    request = NewRequest(spec, tasks=[row.task for row in plan.rows])
+    return context.create_job(spec, [request], plan, {"target": client.target.to_json()})
 
 
 def _require_reversible(job: Job, attempts: Sequence[Job], ledger: RowLedger) -> None:
@@ -196,7 +197,7 @@ def _plan_rows(
     origins = {origin: row for row, origin in stored.items()}
     by_job: dict[str, list[RowChange]] = {}
     for change in ledger.standing:
-        if change.whole_job in ids:
+        if change.job.whole in ids:
             by_job.setdefault(change.job.id, []).append(change)
     for changes in by_job.values():
         writer = changes[0].job

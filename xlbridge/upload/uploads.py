@@ -28,8 +28,8 @@ from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Catalogue, Mode, Resource
 from xlbridge.upload.claims import ClaimScope, Patience, repeat_while_outdated
 from xlbridge.upload.context import UploadContext, job_lock
-from xlbridge.upload.job import Job, JobSpec, State, file_hash
-from xlbridge.upload.journal import SheetPart
+from xlbridge.upload.job import Job, JobSpec, file_hash
+from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import has_lists, sheet_digest, store_payload
 from xlbridge.upload.planning.corrected_rows import (
@@ -45,6 +45,7 @@ from xlbridge.upload.planning.plan_builder import (
     refresh_plan,
     replan_job,
 )
+from xlbridge.upload.requests import State
 from xlbridge.validation import ValidatedSheet
 from xlbridge.workbook import WorkbookOrigin
 
@@ -319,7 +320,7 @@ class Uploads:
             job = self._with_current_plan(job, options)
         context = RunContext(self._context, self._client, options, self._frames)
         try:
-            with job_lock(self._context.settings.home, job.parent or job.id):
+            with job_lock(self._context.settings.home, job.whole):
                 job = self._context.journal.job(job.id)
                 try:
                     ended = run_job(context, job)
@@ -384,9 +385,9 @@ class Uploads:
         origin = _Origin(job.retry_of, journal.changes.origins(job.id))
         current = self._record(planned, job.import_mode, max(sizes, default=None), kept, origin)
         # The old job is abandoned even if the new one sends none of its rows.
-        for part in [*journal.parts_of(job), journal.job(job.id)]:
-            if part.state.is_unsent:
-                journal.record(part, State.ABANDONED, replaced_by=current.id)
+        for one in [*([journal.job(job.id)] if parts else ()), *journal.requests_of(job)]:
+            if one.state.is_unsent:
+                journal.record(one, State.ABANDONED, replaced_by=current.id)
         return current
 
     def _record(
@@ -402,41 +403,44 @@ class Uploads:
         """Store the payloads of a plan, and record its job; ``reuse`` an unsent job like it."""
         journal = self._context.journal
         self._frames.clear()
-        in_mode, by_record = _split_by_mode(planned, mode)
-        only_by_record = by_record and not in_mode and mode is not Mode.PREVIEW
-        whole = self._part(
-            planned, Mode.RECORDS if only_by_record else mode, planned.plan.positions
-        )
+        positions, rows = planned.plan.positions, planned.plan.rows
+        change = planned.source.resource.change
+        # Records are changed and deleted one by one, unless imports can do that.
+        one_by_one = mode is not Mode.RECORDS and change is not None and not change.by_import
+        by_record = [at for at in positions if one_by_one and rows[at].action.is_of_record]
+        in_mode = sorted({*positions}.difference(by_record))
         size = chunk_rows or len(in_mode) or 1
         groups = [(mode, in_mode[at : at + size]) for at in range(0, len(in_mode), size)]
-        if by_record and not only_by_record:
-            groups.append((Mode.RECORDS, by_record))
-        elif len(groups) == 1:
-            groups = []
-        parts = [self._part(planned, part_mode, positions) for part_mode, positions in groups]
-        unsent = journal.find_unsent(whole.spec, [len(part.spec.rows) for part in parts])
+        if by_record or not groups:
+            groups.append((Mode.RECORDS if by_record else mode, by_record))
+        requests = [self._request(planned, *group) for group in groups]
+        spec = requests[0].spec
+        if mode is Mode.PREVIEW:
+            spec = replace(spec, mode=mode)
+        if len(requests) > 1:
+            sent = tuple(planned.source.rows[at] for at in positions)
+            spec = replace(spec, mode=mode, rows=sent, payload="")
+        unsent = journal.find_unsent(spec, [len(request.spec.rows) for request in requests])
         target = self._client.target.to_json()
         file_hash = planned.source.file_hash
         note = {"file_hash": file_hash, "import_mode": mode, "target": target, **note}
         if reuse and unsent is not None and unsent.last("plan_digest") == planned.plan.digest:
             return refresh_plan(self._context, unsent, planned, note)
-        sends_all = len(planned.plan.positions) == len(planned.plan.rows)
-        all_rows = whole.spec.payload
-        if not sends_all:
-            all_rows = self._payload_of(planned, range(len(planned.plan.rows)))
-        spec = replace(whole.spec, planned=all_rows, retry_of=origin.retry_of)
+        all_rows = spec.payload
+        if not all_rows or len(positions) < len(rows):
+            all_rows = self._payload_of(planned, range(len(rows)))
         return self._context.create_job(
-            replace(whole, spec=spec),
+            replace(spec, planned=all_rows, retry_of=origin.retry_of),
+            requests,
             planned.plan,
             note,
             planned.claimed,
             planned.elsewhere,
-            parts,
             origin.rows,
         )
 
-    def _part(self, planned: PlannedSheet, mode: Mode, positions: Sequence[int]) -> SheetPart:
-        """Store the payload of the rows at the given positions; return the part to record."""
+    def _request(self, planned: PlannedSheet, mode: Mode, positions: Sequence[int]) -> NewRequest:
+        """Store the payload of the rows at the given positions; return the request to record."""
         source, target = planned.source, self._client.target
         spec = JobSpec(
             profile=target.profile,
@@ -450,14 +454,8 @@ class Uploads:
             columns=source.columns,
             system=self._client.identity,
         )
-        rows = planned.plan.rows
-        actions = {
-            at: rows[row].action
-            for at, row in enumerate(positions)
-            if rows[row].action.is_of_record
-        }
         claims, before = planned.claims_of(positions), planned.before_of(positions)
-        return SheetPart(spec, claims, before, actions, source.items)
+        return NewRequest(spec, claims, before, source.items)
 
     def _payload_of(self, planned: PlannedSheet, positions: Sequence[int]) -> str:
         """Store the payload of the rows at the given positions, unless that has been done."""
@@ -467,19 +465,6 @@ class Uploads:
             content = store_payload(self._context, source.resource, frame)
         self._frames[content] = frame
         return content
-
-
-def _split_by_mode(planned: PlannedSheet, mode: Mode) -> tuple[list[int], list[int]]:
-    """Return the positions of the rows sent in the mode, and of those that change or delete single
-    records.
-
-    The latter are empty if the mode itself is by record, or if imports can change records.
-    """
-    change, rows = planned.source.resource.change, planned.plan.rows
-    one_by_one = mode is not Mode.RECORDS and change is not None and not change.by_import
-    updated = [at for at in planned.plan.positions if one_by_one and rows[at].action.is_of_record]
-    changing = set(updated)
-    return [at for at in planned.plan.positions if at not in changing], updated
 
 
 def _require_deletable(resource: Resource, options: UploadOptions, catalogue: Catalogue) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.errors import ApiError, XlbridgeError
 from xlbridge.i18n import untranslated
 from xlbridge.resources import Resource
-from xlbridge.upload.job import Job, State
+from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.comparison import filled_columns
 from xlbridge.upload.lookup.row_lookup import lookups_for
@@ -52,7 +52,7 @@ def end_compared(context: "RunContext", job: Job, *, at_once: bool) -> Job:
         defect = untranslated(f"{type(error).__name__}: {error}")
         reason = error.message if isinstance(error, XlbridgeError) else defect
         detail = {"uncompared": asdict(reason)}
-    return context.journal.record(job, State(job.last("ends_as")), **detail)
+    return context.journal.record(job, job.requests[0].ends_as or job.state, **detail)
 
 
 def _comparison(context: "RunContext", job: Job, *, at_once: bool) -> dict[str, Any]:
@@ -67,14 +67,19 @@ def _comparison(context: "RunContext", job: Job, *, at_once: bool) -> dict[str, 
     if lost:
         detail["lost_fields"] = [field.to_json() for field in lost]
     doubted = written.doubted_columns(context.quirks.spellings)
-    taken = {*written.taken, *(job.last("taken_fields") or ())}
+    taken = {*written.taken, *job.requests[0].taken_fields}
     for at, record in records.items():
         taken.update(name for name, value in record.values.items() if value is not None)
         taken |= written.columns_of_items(at).difference(record.unlisted)
     if taken := taken & doubted:
         detail["taken_fields"] = sorted(taken)
     unseen = doubted - taken - {field.column for field in lost}
-    if unseen and (unseen := unseen - context.journal.taken_fields(job)):
+    if unseen and (
+        unseen := unseen
+        - context.journal.requests.taken_fields(
+            job.spec.system, by_record=job.spec.mode.is_by_record
+        )
+    ):
         detail["unseen_fields"] = sorted(unseen)
     return detail
 

@@ -337,8 +337,9 @@ def are_proofs_missing(batch: Batch, steps: Sequence[StepOverview]) -> bool:
     for profile, target in _proof_targets(batch, steps).items():
         _, page = _proof_paths(target)
         units = [unit for state in steps if state.step.profile == profile for unit in state.units]
-        events = (job.events[-1].at.timestamp() for unit in units for job in unit.jobs)
-        if not page.is_file() or page.stat().st_mtime < max(events, default=0):
+        requests = (request for unit in units for job in unit.jobs for request in job.requests)
+        changed = (request.changed_at.timestamp() for request in requests)
+        if not page.is_file() or page.stat().st_mtime < max(changed, default=0):
             return True
     return False
 
@@ -536,7 +537,7 @@ def sent_file(journal: Journal, step: str, file: StepFile) -> FileProof:
     if file.job_id is None:
         return FileProof(step, file)
     ledger = RowLedger.of(journal, journal.job(file.job_id))
-    jobs = [part for job in ledger.attempts for part in journal.parts_of(job) or [job]]
+    jobs = [part for job in ledger.attempts for part in journal.requests_of(job)]
     rows = tuple(ledger.now[origin] for origin in sorted(ledger.now))
     return FileProof(step, file, ledger, tuple(jobs), rows)
 

@@ -123,10 +123,10 @@ def job_table(proof: Proof) -> Table:
 
 def _job_line(ledger: RowLedger, job: Job) -> Line:
     """Return an upload, with how it differs from the plain upload of a workbook."""
-    log, outcomes = job.last("log_id"), ledger.sent_outcomes(job)
+    log, outcomes = job.log_id, ledger.sent_outcomes(job)
     notes = []
     if job.parent is not None:
-        notes.append(_PART.format(n=job.part, job=job.parent))
+        notes.append(_PART.format(n=job.requests[0].number, job=job.parent))
     if job.retry_of is not None:
         notes.append(_RETRY.format(job=job.retry_of))
     if (reason := UploadOptions.of_job(job).again) is not None:

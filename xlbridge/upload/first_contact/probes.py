@@ -264,7 +264,11 @@ class FirstContact:
         contact._read_keys(context, client)
         contact._read_one_client(client)
         contact._read_window(client)
-        contact._read_spellings(context, client)
+        fields = SpelledFields.probe(context, client)
+        if fields.found or not fields.open:
+            contact._see("spellings", fields.found, fields.message)
+        else:
+            contact._add("spellings", Certainty.UNKNOWN, fields.message)
         return contact
 
     def _see(self, quirk: str, value: Any, message: Text, **values: object) -> None:
@@ -279,8 +283,8 @@ class FirstContact:
     def _read_logs(self, context: UploadContext, client: Client) -> None:
         """Read the logs of earlier uploads for words, names of files and queues."""
         logs: list[tuple[Job, ImportLog]] = []
-        every = context.journal.jobs_in(client.identity)
-        queued = [(job, log_id) for job in every if (log_id := job.last("log_id")) is not None]
+        every = context.journal.requests_in(client.identity)
+        queued = [(job, log_id) for job in every if (log_id := job.log_id) is not None]
         for job, log_id in queued[:_LOGS]:
             try:
                 logs.append((job, client.call(IMPORT_LOG, path={"id": log_id})))
@@ -304,8 +308,8 @@ class FirstContact:
             "log_words", found, _WORDS, words=", ".join({log.situacao or "–" for _, log in logs})
         )
         own = any(
-            not is_about(job, job.last("log_id"), log, context.catalogue, as_sent=True)
-            and is_about(job, job.last("log_id"), log, context.catalogue, as_sent=False)
+            not is_about(job, log, context.catalogue, as_sent=True)
+            and is_about(job, log, context.catalogue, as_sent=False)
             for job, log in logs
         )
         names = ", ".join({log.nomeDoArquivo or "–" for _, log in logs})
@@ -464,14 +468,6 @@ class FirstContact:
             end=format_moment(minute),
             found=f"{time:%d/%m/%Y %H:%M:%S}",
         )
-
-    def _read_spellings(self, context: UploadContext, client: Client) -> None:
-        """Look for fields that are taken in another spelling than they are sent in."""
-        fields = SpelledFields.probe(context, client)
-        if fields.found or not fields.open:
-            self._see("spellings", fields.found, fields.message)
-        else:
-            self._add("spellings", Certainty.UNKNOWN, fields.message)
 
 
 def _first_records(client: Client, operation: Operation) -> Sequence[Mapping[str, Any]]:

@@ -289,20 +289,16 @@ class StoredSnapshots:
     def store(self, job_id: str, moment: Moment, snapshot: Snapshot) -> None:
         """Store a snapshot durably."""
         with transaction(self._db):
-            self.add(job_id, moment, snapshot)
-
-    def add(self, job_id: str, moment: Moment, snapshot: Snapshot) -> None:
-        """Store a snapshot within the caller's transaction."""
-        self._db.execute(
-            "INSERT INTO readings SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
-            "FROM readings WHERE job = ?",
-            (job_id, self._now().at.isoformat(), moment, snapshot_to_json(snapshot), job_id),
-        )
+            self._db.execute(
+                "INSERT INTO readings SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
+                "FROM readings WHERE request = ?",
+                (job_id, self._now().at.isoformat(), moment, snapshot_to_json(snapshot), job_id),
+            )
 
     def all_of(self, job_id: str) -> list[StoredSnapshot]:
         """Return the snapshots of a job, oldest first."""
         found = self._db.execute(
-            "SELECT at, moment, rows FROM readings WHERE job = ? ORDER BY number", (job_id,)
+            "SELECT at, moment, rows FROM readings WHERE request = ? ORDER BY number", (job_id,)
         )
         return [
             StoredSnapshot(datetime.fromisoformat(at), Moment(moment), snapshot_from_json(rows))
@@ -317,7 +313,7 @@ class StoredSnapshots:
     def newest(self, job_id: str, *moments: Moment) -> Snapshot | None:
         """Return the newest snapshot of a job at one of the moments, None if there is none."""
         found = self._db.execute(
-            "SELECT rows FROM readings WHERE job = ? "
+            "SELECT rows FROM readings WHERE request = ? "
             "AND moment IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT 1",
             (job_id, json.dumps(moments)),
         ).fetchone()

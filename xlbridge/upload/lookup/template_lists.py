@@ -1,10 +1,10 @@
 """Lists of a template: the active records of the registries that its columns refer to."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from itertools import chain
 
-from xlbridge.client import Client, Record
+from xlbridge.client import Client
 from xlbridge.client.registries import Registries, named_record
 from xlbridge.errors import RemoteRejected, UnknownFields
 from xlbridge.i18n import Text, count_text
@@ -83,11 +83,18 @@ def _registry_list(
     if not listed.complete:
         warn(_PARTLY_READ.format(registry=reference.title))
     fields = [name for name in link.fields if name not in (reference.key, reference.label)]
-    records = {record.code: record for record in _usable_records(listed.records, link, fields)}
+    records = {}
+    for record in listed.records:
+        named = named_record(record, reference)
+        if named.active:
+            names = tuple(str(record.get(field) or "") for field in fields)
+            one = ListedRecord(str(named.code), " ".join(named.label.split()), names)
+            records[one.code] = one
     ordered = sorted(records.values(), key=lambda one: (one.label.casefold(), one.code))
+    _, _, without_article = str(reference.title).partition(" ")
     found = RegistryList(
         link.registry,
-        _without_article(str(reference.title)),
+        without_article[:1].upper() + without_article[1:],
         tuple(str(field_title(field)) for field in fields),
         tuple(ordered[:_MAX_LISTED]),
         len(ordered),
@@ -96,20 +103,3 @@ def _registry_list(
         counts = {"listed": len(found.records), "total": found.total}
         warn(_CUT.format(registry=reference.title, **counts))
     return found
-
-
-def _usable_records(
-    records: Iterable[Record], link: Link, fields: Iterable[str]
-) -> Iterator[ListedRecord]:
-    """Yield the active records for a list in a template."""
-    for record in records:
-        named = named_record(record, REFERENCES[link.registry])
-        if named.active:
-            names = tuple(str(record.get(field) or "") for field in fields)
-            yield ListedRecord(str(named.code), " ".join(named.label.split()), names)
-
-
-def _without_article(text: str) -> str:
-    """Return a noun phrase without its article, capitalised."""
-    _, _, rest = text.partition(" ")
-    return rest[:1].upper() + rest[1:]

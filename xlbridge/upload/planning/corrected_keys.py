@@ -132,7 +132,10 @@ def _missing_rows(
 ) -> Iterator[_EarlierRow]:
     """Yield the rows that jobs have sent from a sheet and whose keys are not ``present`` in it."""
     seen = set(present)
-    for job in journal.jobs_of_file(sheet.scope, sheet.file, sheet.sheet):
+    jobs = journal.jobs_of_file(sheet.scope, sheet.file, sheet.sheet)
+    for job in (one for each in jobs for one in journal.requests_of(each)):
+        if job.state.is_unsent:
+            continue
         claimed = journal.claimed_keys(job)
         missing = {at: keys for at, keys in claimed.items() if seen.isdisjoint(keys)}
         if missing:
@@ -142,7 +145,7 @@ def _missing_rows(
                 continue
             for at, keys in missing.items():
                 seen.update(keys)
-                yield _EarlierRow(job.parent or job.id, job.spec.rows[at], dict(values[at]))
+                yield _EarlierRow(job.whole, job.spec.rows[at], dict(values[at]))
 
 
 def _match(

@@ -129,12 +129,12 @@ def corrected_rows(
             change
             for change in changes
             if change.outcome in _MAY_BE_IN_SYSTEM
-            or not attempts[change.whole_job].job.state.is_final
+            or not attempts[change.job.whole].job.state.is_final
         ]
         sent_digest, sent_keys = None, None
         if may_be_there:
             last = may_be_there[-1]
-            sent = attempts[last.whole_job]
+            sent = attempts[last.job.whole]
             position = sent.positions[last.row]
             sent_digest = sent.claims.digests[position]
             sent_keys = frozenset(sent.claims.keys[position])
@@ -144,7 +144,7 @@ def corrected_rows(
             aside[at] = SetAside(RowReason.REJECTED, rejected[digest])
         elif sent_keys is not None and stated and sent_keys.isdisjoint(claims.keys[at]):
             # It is certainly the same row, but its new key does not find the record.
-            aside[at] = sent_with_other_key(resource, key_columns, may_be_there[-1].whole_job)
+            aside[at] = sent_with_other_key(resource, key_columns, may_be_there[-1].job.whole)
     if len(aside) + settled == len(numbers):
         raise NotRetriable(_NOTHING_CORRECTED.format(file=sheet.file), _HOW_TO_RETRY)
     return CorrectedRows(job, sheet, origins, aside)

@@ -375,9 +375,8 @@ def replan_job(
 
     Raises what ``plan_source`` raises, and ``LocalFailure`` if the stored workbook is missing.
     """
-    parent = job if job.parent is None else context.journal.job(job.parent)
     source = SheetSource.of_job(context, job)
-    options = PlanOptions.of_job(parent)
+    options = PlanOptions.of_job(context.journal.job(job.whole))
     return plan_source(context, client, source, options, patience, job)
 
 
@@ -415,6 +414,7 @@ def refresh_plan(
 ) -> Job:
     """Record that a prepared job was planned again with the same result, and the new ``note``."""
     records = {planned.plan.rows[at].row: planned.snapshot[at] for at in planned.plan.positions}
-    jobs = context.journal.parts_of(job) or [job]
-    before = {part.id: tuple(records[row] for row in part.spec.rows) for part in jobs}
-    return context.journal.refresh_plan(job, planned.plan, before, note)
+    for one in context.journal.requests_of(job):
+        before = tuple(records[row] for row in one.spec.rows)
+        context.journal.snapshots.store(one.id, Moment.BEFORE, before)
+    return context.journal.refresh_plan(job, planned.plan, note)

@@ -16,7 +16,7 @@ from xlbridge.resources import Mode, normalize_header
 from xlbridge.resources.names import number_headers
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims, repeat_while_outdated
 from xlbridge.upload.job import Job, JobSpec
-from xlbridge.upload.journal import SheetPart
+from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.processing.planned_record import (
     PlannedRecord,
     ProcessPlan,
@@ -88,8 +88,8 @@ def plan_processing(
     elsewhere = context.claimed_elsewhere(scope, claims)
     everywhere = reduce(ClaimedRows.merge, elsewhere.values(), known)
     # The unfinished uploads, by the import logs of their queued files.
-    unfinished = (job for job in context.journal.jobs_in(client.identity) if not job.state.is_final)
-    staged = {job.last("log_id"): job.id for job in unfinished} if kind.is_queued else {}
+    uploads = context.journal.requests_in(client.identity) if kind.is_queued else ()
+    staged = {job.log_id: job.id for job in uploads if job.log_id and not job.state.is_final}
     reader = StateReader(client, kind, numbers.places, at_once)
     states = reader.read(numbers.numbers)
     records = [
@@ -191,11 +191,11 @@ def _record(
     ]
     claims = _claims(plan.kind, (record.number for record in records))
     note = {**note, "target": client.target.to_json()}
-    unsent = context.journal.find_unsent(spec)
+    unsent = context.journal.find_unsent(spec, [len(spec.rows)])
     if unsent is not None and context.journal.actions_of(unsent) == plan.to_journal():
-        return context.journal.refresh_plan(unsent, plan, {}, note)
-    whole = SheetPart(spec, claims, tasks=tasks)
-    return context.create_job(whole, plan, note, plan.known, plan.elsewhere)
+        return context.journal.refresh_plan(unsent, plan, note)
+    request = NewRequest(spec, claims, tasks=tasks)
+    return context.create_job(spec, [request], plan, note, plan.known, plan.elsewhere)
 
 
 _HEADER_ROWS = 20

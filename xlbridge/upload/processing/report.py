@@ -8,7 +8,7 @@ from typing import Any
 from xlbridge import titles
 from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.report_forms import Grade, Line, Report, Table
-from xlbridge.upload.job import Job, State
+from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.processing.planned_record import (
     ALREADY,
@@ -18,6 +18,7 @@ from xlbridge.upload.processing.planned_record import (
     planned_records,
     record_table,
 )
+from xlbridge.upload.requests import State
 from xlbridge.upload.results.report import decision_step, evidence_remarks
 from xlbridge.upload.results.verdict import RowOutcome
 from xlbridge.upload.row_changes import WriteState
@@ -180,7 +181,7 @@ def process_report(journal: Journal, job: Job) -> Report:
         **{name: count_text(count) for name, count in counts.items()},
         waiting=count_text(waiting),
         doubtful=count_text(counts[ProcessOutcome.UNKNOWN] - waiting),
-        why=untranslated(" ({reason})").format(reason=job.reason) if job.last("reason") else "",
+        why=untranslated(" ({reason})").format(reason=job.reason) if job.known_reason else "",
         job=job.arguments(),
         reason=job.reason,
         listing=job.spec.resource,

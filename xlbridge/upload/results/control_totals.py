@@ -83,7 +83,7 @@ class ControlTotals:
         by_job: defaultdict[str, dict[int, int]] = defaultdict(dict)
         resource = None
         for number, (_, change) in changes.items():
-            by_job[change.whole_job][change.row] = number
+            by_job[change.job.whole][change.row] = number
         for job_id, by_row in by_job.items():
             spec = journal.job(job_id).spec
             resource = context.catalogue.named(spec.resource)

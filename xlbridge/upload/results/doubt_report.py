@@ -135,7 +135,7 @@ def _facts(job: Job, in_doubt: int) -> Iterator[tuple[Text, Value]]:
     yield titles.MODE, spec.mode_name
     yield titles.WORKBOOK, f"{spec.file} [{spec.sheet}]" if spec.file else None
     yield untranslated("Digest"), spec.digest
-    yield untranslated("Log"), job.last("log_id") and str(job.last("log_id"))
+    yield untranslated("Log"), job.log_id and str(job.log_id)
 
 
 _NUMBER = Text(pt="Número", en="Number")

@@ -82,16 +82,14 @@ def verdict_of_log(
     return Verdict.of_rejections(job.rows, rejections, RowOutcome.ACCEPTED)
 
 
-def is_about(
-    job: Job, log_id: int, log: "ImportLog", resources: "Catalogue", *, as_sent: bool
-) -> bool:
+def is_about(job: Job, log: "ImportLog", resources: "Catalogue", *, as_sent: bool) -> bool:
     """Return whether a log is that of a job's file, as far as it tells.
 
     Its id is the job's, its file name, if files are named ``as_sent``, bears the job's id, and its
     resource is not another one. The interface promises none of these.
     """
     is_named_otherwise = as_sent and log.nomeDoArquivo and job.id not in log.nomeDoArquivo
-    if log.id not in (None, log_id) or is_named_otherwise:
+    if log.id not in (None, job.log_id) or is_named_otherwise:
         return False
     named = (log.recurso or "").strip().casefold()
     return named == job.spec.resource or named not in resources

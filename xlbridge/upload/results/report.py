@@ -11,8 +11,9 @@ from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.record_rows import row_text, sheet_row
 from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, list_first
 from xlbridge.resources import Mode
-from xlbridge.upload.job import Job, State
+from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import (
     LaterRows,
     RowLedger,
@@ -182,7 +183,7 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
         "target": job.target,
         "mode": job.spec.mode,
         "resource": job.spec.resource,
-        "log_id": job.last("log_id"),
+        "log_id": job.log_id,
         "rows": row_counts(journal, job),
         "rejected": [
             {
@@ -206,7 +207,7 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
             if not row.is_created
         ],
         "confirm": job.token,
-        "previewed": job.last("previewed"),
+        "previewed": job.previewed,
         "drift": [asdict(rule) for rule in drifted_rules(journal.changes.rejections(job.id))],
         "evidence_file": job.last("evidence_file"),
         "resolved": job.last("resolved"),
@@ -256,7 +257,7 @@ def rejected_now(journal: Journal, job: Job, ledger: RowLedger | None) -> list[R
                 message._replace(
                     row=row,
                     cell=message.cell
-                    if change.whole_job == (job.parent or job.id)
+                    if change.job.whole == job.whole
                     else job.spec.cell(row, message.column or ""),
                 )
                 for message in ledger.rejections(change)
@@ -390,7 +391,7 @@ def _lost_table(lost: list[LostField]) -> Table:
 def _verdict(journal: Journal, job: Job) -> Text:
     """Return the verdict on a job, with the counts of its rows as they are now."""
     counts = row_counts(journal, job)
-    headline = _HEADLINES.get(job.state, _NOT_SENT if job.last("log_id") is None else _QUEUED)
+    headline = _HEADLINES.get(job.state, _NOT_SENT if job.log_id is None else _QUEUED)
     if job.state is State.IN_DOUBT and counts["unknown"] < len(job.spec.rows):
         headline = _PARTLY_IN_DOUBT
     if job.state is State.DONE and job.has_lost_fields:
@@ -403,9 +404,9 @@ def _verdict(journal: Journal, job: Job) -> Text:
         sent=count_text(len(job.spec.rows)),
         rest=joined(rest, ""),
         **{n: count_text(counts[n]) for n in ("read", "accepted", "rejected", "unknown")},
-        previewed=job.last("previewed"),
+        previewed=job.previewed,
         reason=job.reason,
-        log_id=job.last("log_id"),
+        log_id=job.log_id,
     )
 
 

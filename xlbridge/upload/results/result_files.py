@@ -16,8 +16,9 @@ from xlbridge.report_forms import (
 )
 from xlbridge.resources import Fingerprint, Mode
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import NO_POSITION, REJECTS_INFIX, Job, State, file_hash
+from xlbridge.upload.job import NO_POSITION, REJECTS_INFIX, Job, file_hash
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.requests import State
 from xlbridge.upload.results.doubt_report import doubt_report
 from xlbridge.upload.results.report import job_json, upload_report
 from xlbridge.upload.results.row_ledger import messages_of
@@ -59,7 +60,7 @@ def ensure_evidence(context: UploadContext, job: Job) -> Job:
 
 def ensure_sheet_evidence(context: UploadContext, job: Job) -> Job:
     """Write the evidence of a job, or of the whole sheet if it is a part; return the job."""
-    ensure_evidence(context, context.journal.job(job.parent or job.id))
+    ensure_evidence(context, context.journal.job(job.whole))
     return context.journal.job(job.id)
 
 

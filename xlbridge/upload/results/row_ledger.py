@@ -12,10 +12,11 @@ from itertools import chain
 from operator import attrgetter
 
 from xlbridge.i18n import Text, joined
-from xlbridge.upload.job import Job, State
+from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.requests import State
 from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RejectedRow, RowOutcome
 
 
@@ -66,11 +67,6 @@ class RowChange:
         refused = {RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.HELD}
         return self.outcome in refused and self.is_record
 
-    @property
-    def whole_job(self) -> str:
-        """Id of the job of the whole sheet."""
-        return self.job.parent or self.job.id
-
 
 _UNDONE_BY = Text(pt="desfeita por {undo}", en="reversed by {undo}")
 _UNDO_IN_DOUBT = Text(
@@ -112,32 +108,40 @@ class RowLedger:
     def of(cls, journal: Journal, job: Job) -> "RowLedger":
         """Return the ledger of the sheet that an upload, a part, a retry or an undo belongs to."""
         jobs = {one.id: one for one in journal.jobs_of_sheet(job.first_job)}
-        attempts = [one for one in jobs.values() if one.parent is None and one.undo_of is None]
+        attempts = [one for one in jobs.values() if one.undo_of is None]
         undos = [one for one in jobs.values() if one.undo_of is not None]
         sent = {one.id for one in attempts if one.retry_of is None or one.has_sent}
-        own: dict[str, list[RowChange]] = {job_id: [] for job_id in jobs}
+        requests = {whole.id: _by_request(journal, whole) for whole in attempts}
+        own: dict[str, list[RowChange]] = {
+            one.id: [] for of_job in requests.values() for one in of_job.values()
+        }
         plans: dict[str, Sequence[PlannedRow]] = {}
-        for stored in journal.changes.of_sheet(job.first_job):
-            by = jobs[stored.job]
-            if stored.left_out and by.id not in plans:
+        for (
+            sender,
+            request,
+            at,
+            row,
+            origin,
+            action,
+            outcome,
+            undo,
+            decides,
+        ) in journal.changes.of_sheet(job.first_job):
+            by = requests[sender][request]
+            if not request and by.id not in plans:
                 plans[by.id] = journal.plan_of(by)
+            planned = None if request else plans[by.id][at]
             own[by.id].append(
                 RowChange(
-                    stored.origin,
-                    by,
-                    stored.row,
-                    stored.position,
-                    stored.outcome,
-                    stored.action,
-                    planned=plans[by.id][stored.position] if stored.left_out else None,
-                    undo=None if stored.undo is None else jobs[stored.undo],
-                    decides=bool(stored.decides),
+                    *(origin, by, row, at, RowOutcome(outcome), action, planned),
+                    undo=None if undo is None else jobs[undo],
+                    decides=bool(decides),
                 )
             )
         changes: dict[int, list[RowChange]] = {}
         now: dict[int, RowChange] = {}
         for change in chain.from_iterable(own.values()):
-            if change.whole_job in sent:
+            if change.job.whole in sent:
                 changes.setdefault(change.origin, []).append(change)
                 if change.decides:
                     now[change.origin] = change
@@ -165,7 +169,7 @@ class RowLedger:
     def _since(self, own: RowChange) -> RowChange:
         """Return a change, or the decisive one of its row if that is later."""
         now = self.now.get(own.origin, own)
-        if now.whole_job == own.whole_job or (now.undo or now.job).order > own.job.order:
+        if now.job.whole == own.job.whole or (now.undo or now.job).order > own.job.order:
             return now
         return own
 
@@ -180,7 +184,7 @@ class RowLedger:
         if not settled:
             return None
         newest = max(settled, key=lambda change: change.job.order)
-        return LaterRows(len(settled), newest.whole_job, len(missing) - len(settled))
+        return LaterRows(len(settled), newest.job.whole, len(missing) - len(settled))
 
     def reason(self, change: RowChange) -> Text | None:
         """Return the reason of a change's outcome, None if there is none."""
@@ -197,7 +201,7 @@ class RowLedger:
             case RowOutcome.NOT_WRITTEN if job.state is State.REJECTED:
                 return REJECTED_AS_A_WHOLE
             case RowOutcome.NOT_WRITTEN | RowOutcome.UNSENT | RowOutcome.UNKNOWN:
-                return None if job.last("reason") is None else job.reason
+                return job.known_reason
         return None
 
     def rejections(self, change: RowChange) -> Sequence[RejectedRow]:
@@ -258,14 +262,17 @@ def row_counts(journal: Journal, job: Job) -> dict[str, int]:
     """
     ledger = changed_ledger(journal, job)
     if ledger is None:
-        jobs = {one.id: one for one in (job, *journal.parts_of(job))}
-        found = [(jobs[group[0]], *group[1:]) for group in journal.changes.count(job.id)]
+        requests = _by_request(journal, job)
+        found = [
+            (requests[request], request == 0, action, outcome, number)
+            for request, action, outcome, number in journal.changes.count(job.id)
+        ]
     else:
         rows = ledger.rows_of(job).values()
-        found = [(one.job, one.action, one.left_out, one.outcome, 1) for one in rows]
+        found = [(one.job, one.left_out, one.action, one.outcome, 1) for one in rows]
     counts: Counter[str] = Counter()
-    for changed_by, action, left_out, outcome, number in found:
-        if left_out and (changed_by.parent or changed_by.id) == (job.parent or job.id):
+    for changed_by, left_out, action, outcome, number in found:
+        if left_out and changed_by.whole == job.whole:
             name = action
         else:
             name = _counted(changed_by, outcome).value
@@ -275,6 +282,12 @@ def row_counts(journal: Journal, job: Job) -> dict[str, int]:
             counts[_ACCEPTED_AS.get(RowAction(action), "created")] += number
     names = (*ROW_COUNTS, "deleted") if job.deletes else ROW_COUNTS
     return {name: counts[name] for name in names}
+
+
+def _by_request(journal: Journal, job: Job) -> dict[int, Job]:
+    """Return a job by the numbers of its requests, and as 0 for rows that its plan leaves out."""
+    one_by_one = journal.parts_of(job) or [job]
+    return {0: job} | {one.requests[0].number: one for one in one_by_one}
 
 
 def _counted(job: Job, outcome: RowOutcome) -> RowOutcome:

@@ -20,10 +20,11 @@ from xlbridge.resources.references import SheetLink, registry_named
 from xlbridge.settings import WorkbookLimits
 from xlbridge.upload.claims import ClaimScope, Patience
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import NO_POSITION, Job, State, file_hash
+from xlbridge.upload.job import NO_POSITION, Job, file_hash
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.snapshot import Moment, RecordMatching, Snapshot
 from xlbridge.upload.payload import frame_of_payload, sent_rows
+from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.verdict import RowOutcome, parse_item_column
 from xlbridge.validation.cells import display
@@ -106,8 +107,7 @@ def _remark_columns(context: UploadContext, job: Job, sent: "UploadRows") -> "li
         filled = (row for row in above if any(value != "" for value in main.row(row)))
         header = next(filled, 0)
     # Items in the main sheet have the status of their record.
-    jobs = [job, *context.journal.parts_of(job)]
-    lists = (items for one in jobs for items in one.items.values())
+    lists = job.items.values()
     in_main = [items.rows for items in lists if items.sheet == main.name]
     of_items = {
         item: statuses[row]
@@ -124,7 +124,7 @@ def _remark_columns(context: UploadContext, job: Job, sent: "UploadRows") -> "li
         if row in statuses and statuses[row].outcome in _SEVERITIES:
             text = "\n".join(filter(None, (statuses[row].reason or reason, what_to_do)))
             for name in sent.wrong.get(record) or ("",):
-                sheet, address = _place(jobs, record, name) or (
+                sheet, address = _place(job, record, name) or (
                     main.name,
                     job.spec.cell(record, name) or cell_address(row, main.first_column),
                 )
@@ -148,17 +148,16 @@ def _remark_columns(context: UploadContext, job: Job, sent: "UploadRows") -> "li
     return columns
 
 
-def _place(jobs: Iterable[Job], record: int, name: str) -> tuple[str, str] | None:
+def _place(job: Job, record: int, name: str) -> tuple[str, str] | None:
     """Return the sheet and address of a column of an item, None if it is none or has no cell."""
     if (item := parse_item_column(name)) is None:
         return None
     of_list, number, column = item
-    for job in jobs:
-        addresses = job.items.get(of_list)
-        if addresses is not None and (cell := addresses.cell(record, number, column)):
-            sheet, _, address = cell.rpartition("!")
-            return sheet, address
-    return None
+    addresses = job.items.get(of_list)
+    if addresses is None or not (cell := addresses.cell(record, number, column)):
+        return None
+    sheet, _, address = cell.rpartition("!")
+    return sheet, address
 
 
 def _by_row(statuses: Mapping[int, RowStatus]) -> dict[int, RowStatus]:
@@ -233,7 +232,7 @@ def store_remote_codes(context: UploadContext, client: Client, job: Job) -> None
     Codes are left out for rows without a key, if too many requests would be needed, or if the
     system does not answer, since the upload itself is finished.
     """
-    for part in context.journal.parts_of(job) or [job]:
+    for part in context.journal.requests_of(job):
         known = context.journal.assigned_codes(part)
         accepted = context.journal.changes.outcomes(part.id).count(RowOutcome.ACCEPTED)
         if part.state not in {State.DONE, State.PARTIAL} or len(known) == accepted:
@@ -346,7 +345,9 @@ class SheetCodes:
         """
         found: dict[str, set[str]] = {}
         files = [(file, file_hash(file)) for file in matching_files(Path(), str(link.file))]
-        sent = [(file, digest, self._jobs_of(digest)) for file, digest in files]
+        own = [one for one in self._context.journal.jobs() if one.undo_of is None]
+        here = [job for job in own if job.spec.system == self._client.identity]
+        sent = [(file, sha, [job for job in here if job.file_hash == sha]) for file, sha in files]
         if not any(jobs for _, _, jobs in sent):
             raise UsageError(_NEVER_SENT.format(file=link.file), _SEND_FIRST)
         for file, digest, jobs in sent:
@@ -388,15 +389,6 @@ class SheetCodes:
                 if status.code and row in values:
                     found.append((values.pop(row), status.code))
         return found
-
-    def _jobs_of(self, digest: str) -> list[Job]:
-        """Return the jobs that sent a file to this system, newest first."""
-        system = self._client.identity
-        return [
-            job
-            for job in self._context.journal.jobs()
-            if job.file_hash == digest and job.spec.system == system and job.undo_of is None
-        ]
 
     @staticmethod
     def texts_of_column(

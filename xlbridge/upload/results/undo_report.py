@@ -18,9 +18,10 @@ from xlbridge.report_forms import (
     group_by_reason,
     list_first,
 )
-from xlbridge.upload.job import Job, State
+from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import token_line
+from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowLedger, row_counts
 
 _SHOWN_ROWS = 10

@@ -15,9 +15,10 @@ from xlbridge.i18n import Text
 from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, Value, group_by_reason
 from xlbridge.resources import Resource
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import Job, State
+from xlbridge.upload.job import Job
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowLedger, messages_of
 from xlbridge.upload.results.verdict import (
     REJECTED_AS_A_WHOLE,

@@ -283,7 +283,7 @@ class RecordChanger(RecordChannel):
         """Return a job of this home whose write a reading does not show yet; empty if the record is
         not there, and another job has just written some."""
         if present is None:
-            return "" if self._own.jobs - {self._job.id, self._job.parent} else None
+            return "" if self._own.jobs - {self._job.id} else None
         return self._own.job_not_shown(write.task.record, present.values, present.blank)
 
     def _result_of_removal(self, write: RecordWrite, outcome: Outcome) -> WriteResult:

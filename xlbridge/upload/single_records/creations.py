@@ -237,8 +237,7 @@ class RecordCreator(RecordChannel):
         # Most columns are empty.
         self._filled = [n for n in fields if any(one is not None for one in values_of(rows, n))]
         self._pause = pause
-        whole = context.journal.job(job.parent or job.id)
-        planned = context.journal.actions_of(whole)
+        planned = context.journal.actions_of(context.journal.job(job.whole))
         keys_by_row = {action.row: tuple(action.detail.get("keys", ())) for action in planned}
         # Digests of the business keys of the rows, in order.
         self._keys = [keys_by_row.get(row, ()) for row in job.spec.rows]
@@ -277,7 +276,7 @@ class RecordCreator(RecordChannel):
         if any(write.attempts for write in writes) or any(
             part.id != job.id and not part.state.is_unsent and not part.state.is_final
             for other in others
-            for part in journal.parts_of(other) or [other]
+            for part in journal.requests_of(other)
         ):
             return
         found = read_snapshot(self._context.client, baseline.resource, self._rows)

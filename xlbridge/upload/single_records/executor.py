@@ -20,9 +20,10 @@ from xlbridge.upload.executor import (
     await_settled,
     conclude,
 )
-from xlbridge.upload.job import EVENTS_LOST, Job, State, planned_note
+from xlbridge.upload.job import EVENTS_LOST, Job, planned_note
 from xlbridge.upload.lookup.snapshot import Moment
 from xlbridge.upload.progress import RecordProgress
+from xlbridge.upload.requests import State
 from xlbridge.upload.results.remote_verdict import rejected_row
 from xlbridge.upload.results.verdict import Verdict
 from xlbridge.upload.row_changes import (
@@ -110,7 +111,7 @@ def _settle_records(context: "RunContext", job: Job) -> "Step":
     except ApiError as error:
         raise InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments())) from error
     writes = journal.writes.load(job.id, answers=False)
-    if not job.attempts and any(write.state.is_waiting for write in writes):
+    if not job.requests[0].attempt and any(write.state.is_waiting for write in writes):
         # The journal has lost entries, and nothing shows that the job was ever confirmed.
         if all(write.state.is_waiting for write in writes):
             raise context.record_unsent(job, NotExecuted(job.reason, answered=True))
