@@ -357,7 +357,7 @@ _UNREAD = Text(
     en="These rows are created without checking whether they exist: {why}.",
 )
 _NO_LOOKUP = Text(
-    pt="a interface não permite procurar estes registros",
+    pt="o sistema não permite procurar estes registros",
     en="the interface does not let these records be looked up",
 )
 _TO_LOOK_UP = Text(
