@@ -8,8 +8,8 @@ and codes typed anew, with a proposed mapping, and with the mapping saved last m
 command, or a cell or line that a person types.
 
 The exports of ``foreign_exports.py`` are sent by commands, and on the page in Chromium, which must
-be on the path. An action on the page is the choice of the file, a click, a choice in a list, or a
-typed value. Needs the extra ``dev``.
+be on the path; so is a filled-in template that lacks one value. An action on the page is the choice
+of the file, a click, a choice in a list, or a typed value. Needs the extra ``dev``.
 """
 
 import json
@@ -234,13 +234,49 @@ def send_on_page(tab: Page, folder: Path, export: ForeignExport, mark: str) -> l
     for button in ("#map", "#known-send", '[data-testid="send"]'):
         actions.append(f"click {button}")
         tab.locator(button).click()
+    _require_sent(tab, export.rows)
+    return actions
+
+
+def fill_template(path: Path) -> None:
+    """Fill in two clients, one without a name."""
+    book = load_workbook(path)
+    sheet = next(one for one in book.worksheets if one.title == "cliente")
+    header = [cell.value for cell in sheet[1]]
+    for row, name in enumerate(("Mercado Bom Preço", None), start=2):
+        for title, value in {"Trade name *": name, "Nature": "J", "Your code": f"T-{row}"}.items():
+            sheet.cell(row, header.index(title) + 1, value)
+    book.save(path)
+
+
+def send_template_on_page(tab: Page, path: Path) -> list[str]:
+    """Send a filled-in template of clients that lacks a name on the page, just opened; return the
+    actions."""
+    actions = [f"open {path.name}"]
+    tab.set_input_files('[data-testid="drop"]', path)
+    tab.locator("#choices:enabled").wait_for()
+    for button in ("#to-mend", "#next-error"):
+        actions.append(f"click {button}")
+        tab.locator(button).click()
+    tab.locator("#cell-here.error").wait_for()
+    actions.append("type the name")
+    tab.keyboard.type("Padaria Estrela")
+    tab.keyboard.press("Enter")
+    tab.locator("#rules li.quiet").wait_for()  # no findings are left
+    for button in ("#to-send", '[data-testid="send"]'):
+        actions.append(f"click {button}")
+        tab.locator(button).click()
+    _require_sent(tab, rows=2)
+    return actions
+
+
+def _require_sent(tab: Page, rows: int) -> None:
     outcome = tab.locator('[data-testid="outcome"]:not([hidden])')
     outcome.wait_for()
     text = outcome.inner_text()
     is_done = outcome.get_attribute("data-state") == "done"
-    if not is_done or not re.search(rf"\b{export.rows} of {export.rows}\b", text):
+    if not is_done or not re.search(rf"\b{rows} of {rows}\b", text):
         raise RuntimeError(text)
-    return actions
 
 
 def main() -> None:
@@ -285,6 +321,15 @@ def main() -> None:
                     tab.close()
                 counts = (len(story.commands), len(story.edits), len(actions))
                 print(f"{export.system:32} {counts[0]:8}  {counts[1]:5}  {counts[2]:7}")
+            page_home = Path(folder, "page-template")
+            page_home.mkdir()
+            run("template", "cliente", "-o", "clientes.xlsx")
+            fill_template(Path(folder, "clientes.xlsx"))
+            with running_page(page_home) as (link, _):
+                tab = browser.new_page()
+                tab.goto(link)
+                actions = send_template_on_page(tab, Path(folder, "clientes.xlsx"))
+            print(f"{'own template, a value missing':32} {'–':>8}  {'–':>5}  {len(actions):7}")
             browser.close()
 
 

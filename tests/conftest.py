@@ -43,6 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="every sandbox behind a proxy that changes undocumented parts of its answers",
     )
+    parser.addoption("--pictures", metavar="FOLDER", help="keep pictures of the page's screens")
     parser.addoption(
         "--in-process",
         action="store_true",

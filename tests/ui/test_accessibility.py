@@ -1,5 +1,6 @@
 """Accessibility: screens checked by axe-core in both themes, the grid for screen readers."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,14 @@ from xlbridge.sandbox import RunningSandbox
 pytestmark = pytest.mark.programs
 
 
-def violations(tab: Tab, screen: str) -> list[tuple[Any, ...]]:
-    """Return what axe-core finds in a screen, in both themes."""
+def violations(
+    tab: Tab, screen: str, on_theme: Callable[[str, str], None] = lambda *_: None
+) -> list[tuple[Any, ...]]:
+    """Return what axe-core finds in a screen, in both themes; ``on_theme`` is called in each."""
     found: list[tuple[Any, ...]] = []
     for scheme in ("light", "dark"):
         tab.emulate_media(color_scheme="light" if scheme == "light" else "dark")
+        on_theme(screen, scheme)
         for rule in Axe().run(tab).response["violations"]:
             nodes = [
                 (node["html"], node["any"] and node["any"][0]["message"]) for node in rule["nodes"]

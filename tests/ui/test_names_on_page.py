@@ -64,6 +64,26 @@ def test_only_names_that_the_system_lacks_are_asked_for_and_once(
     assert unknown_names(client, other)["columns"] == {}
 
 
+def test_a_name_for_all_rows_without_a_record_is_said_with_the_way_to_it(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    path = tmp_path / "sem filial.csv"
+    lines = (line.partition(";")[2] for line in (_HEADER, *_ROWS))
+    path.write_text("\n".join(lines).replace("Logistica", "Comercial") + "\n", "utf-8")
+    form: dict[str, Any] = open_workbook(client, path)["mapping"]
+    form["columns"]["codigoDaFilial"] = {"constant": "Matriz"}
+    names = ("resource", "sheet", "header_row", "columns", "rows", "accept")
+    assert client.post("/api/map", json={name: form[name] for name in names}).is_success
+    error = client.post("/api/plan", json={}).json()["error"]
+    assert not error["in_grid"]
+    assert error["message"] == (
+        "Branch code, in all rows: “Matriz”. Not found among the branches by name. Similar: "
+        "1 – Matriz São Paulo."
+    )
+    assert "Columns used" in error["hint"]
+    assert client.get("/api/sheet").json()["refused"] == 0
+
+
 @pytest.mark.programs
 def test_unknown_names_are_asked_for_below_their_header(
     page: Page, ui: RunningPage, tmp_path: Path

@@ -94,7 +94,10 @@ def test_a_text_is_replaced_in_one_cell_and_in_all(
     assert post(client, "find-replace", **{**sought, "only": [3, TEXT]})["edited"] == 1
     assert post(client, "find-replace", **sought)["edited"] == 6
     assert post(client, "step", step="undo")["edited"] == 1
+    replaced = {"text": "xyz", "whole": 0, "row": 2, "at": TEXT, "view": "all"}
+    assert client.get("/api/find", params=replaced).json()["count"] == 1
     post(client, "step", step="redo")
+    assert client.get("/api/find", params=replaced).json()["count"] == 6
     # A text that becomes a number is one.
     amount = {**sought, "text": "dez", "whole": True, "by": "10", "column": AMOUNT}
     assert post(client, "find-replace", **amount)["errors"] == sheet["errors"] - 1

@@ -284,6 +284,10 @@ _CELLS_BACK = Text(
     pt="{cell} volta a “{value}”, e mais {n} {n:célula|células}",
     en="{cell} becomes “{value}” again, and {n} more {n:cell|cells}",
 )
+_CELLS_EMPTY = Text(
+    pt="{cell} volta a ficar vazia, e mais {n} {n:célula muda|células mudam}",
+    en="{cell} becomes empty again, and {n} more {n:cell changes|cells change}",
+)
 _ROWS_BACK = Text(pt="linhas de volta: {rows}", en="rows come back: {rows}")
 _ROWS_OUT = Text(pt="linhas deixadas de fora: {rows}", en="rows set aside: {rows}")
 _ROWS_DELETED = Text(pt="linhas excluídas: {rows}", en="rows deleted: {rows}")
@@ -364,8 +368,8 @@ class WorkbookEdits:
             value = value_text(step.values[position])
         cell, more = cell_address(*position), len(step.values) - 1
         cell = cell if len(self.by_sheet) == 1 else f"{sheet}!{cell}"
-        text = _CELLS_BACK if more else _CELL_BACK if value else _CELL_EMPTY
-        return str(text.format(cell=cell, value=value or "–", n=more))
+        texts = (_CELLS_BACK, _CELL_BACK) if value else (_CELLS_EMPTY, _CELL_EMPTY)
+        return str(texts[not more].format(cell=cell, value=value, n=more))
 
     def undo(self) -> tuple[str, list[CellPosition]] | None:
         """Undo the last step; return its sheet and edited cells, None if there is no step."""

@@ -57,12 +57,12 @@ HELP_TEXTS: Mapping[str, Text] = {
     ),
     "help_mend": Text(
         pt="F8 vai ao próximo erro; a explicação aparece abaixo da grade.\n"
-        "Digite, cole e desfaça (Ctrl+Z) como no Excel. Tab sai da grade.\n"
+        "Digite, cole e desfaça (Ctrl+Z) como no Excel. Esc e depois Tab saem da grade.\n"
         "Na lista ao lado, cada problema tem as suas linhas. “Corrigir todos” mostra antes o que "
         "vai mudar; “Substituir em todas” troca um valor em todas as linhas.\n"
         "Em vermelho: o sistema não aceitaria. Em amarelo: confira; “Está certo” encerra o aviso.",
         en="F8 goes to the next error; its explanation is below the grid.\n"
-        "Type, paste and undo (Ctrl+Z) as in Excel. Tab leaves the grid.\n"
+        "Type, paste and undo (Ctrl+Z) as in Excel. Esc and then Tab leave the grid.\n"
         "In the list beside it, each finding has its rows. “Fix all” first shows what will change; "
         "“Replace in all” changes a value in all rows.\n"
         "Red: the system would not accept it. Yellow: check it; “This is right” ends the warning.",

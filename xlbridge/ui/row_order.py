@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from xlbridge.resources import Column
 from xlbridge.ui.cell_edits import displayed_text, shown_text, typed_value
+from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import SheetCells
 
 Rows = npt.NDArray[np.intp]
@@ -84,8 +85,8 @@ class SoughtText:
 
 
 class ColumnTexts:
-    """Texts of a column as they are shown, each different value once; rows below the last one are
-    empty."""
+    """Texts of a column as they are shown, each different value once, those of edited cells once
+    more; rows below the last one are empty."""
 
     def __init__(self, cells: SheetCells, index: int, column: Column | None) -> None:
         source = cells.columns[index - cells.first_column]
@@ -98,21 +99,36 @@ class ColumnTexts:
             numbers.setdefault((type(value), value), len(numbers))
             for value in source.values(range(self._height))
         ]
-        self._values = [value for _, value in numbers]
+        self._codes = np.array([*codes, 0], np.int32)
+        self._values: list[object] = [value for _, value in numbers]
         self._texts: list[str] = [shown_text(value, kind) for value in self._values]
+        self._lowered = [text if text.islower() else text.lower() for text in self._texts]
         for row, at in cells.raw.errors:
             if at == index and row <= self._height:
-                codes[row - 1] = len(self._texts)
-                self._texts.append(displayed_text(cells, (row, index), kind))
-                self._values.append(self._texts[-1])
-        self._lowered = [text if text.islower() else text.lower() for text in self._texts]
-        self._codes = np.array([*codes, 0], np.int32)
+                self._read(cells, (row, index))
 
-    def is_of(self, cells: SheetCells, index: int) -> bool:
-        """Return whether these are still the texts of a column."""
+    def follow(self, cells: SheetCells, index: int) -> bool:
+        """Read the cells that were edited since; return whether these are the texts of a column."""
         source = cells.columns[index - cells.first_column]
-        same = source is self._source and source.edits == self._edits
-        return same and len(source.kinds) == self._height
+        height = len(source.kinds)
+        if source is not self._source or height < self._height:
+            return False
+        edited = {at + 1 for step in source.replaced[self._edits :] for at in step}
+        self._codes = np.append(self._codes, np.zeros(height - self._height, np.int32))
+        self._height, self._edits = height, source.edits
+        for row in edited:
+            self._read(cells, (row, index))
+        return True
+
+    def _read(self, cells: SheetCells, position: CellPosition) -> None:
+        """Read the value and text of a cell anew."""
+        kind = None if self._column is None else self._column.kind
+        self._codes[position[0] - 1] = len(self._texts)
+        text = displayed_text(cells, position, kind)
+        is_error = position in cells.raw.errors
+        self._values.append(text if is_error else self._source.value(position[0] - 1))
+        self._texts.append(text)
+        self._lowered.append(text.lower())
 
     def text(self, row: int) -> str:
         """Return the text of a row."""

@@ -65,6 +65,14 @@ _ERRORS_LEFT = Text(
     pt="Nada foi enviado. Erros a corrigir: {n}; estão na grade, com o motivo.",
     en="Nothing was sent. Errors to correct: {n}; the grid shows them with their reasons.",
 )
+_FOR_ALL_ROWS = Text(
+    pt="{title}, em todas as linhas: “{value}”. {message}",
+    en="{title}, in all rows: “{value}”. {message}",
+)
+_CORRECT_FOR_ALL = Text(
+    pt="Corrija o valor em Abrir, em “Colunas usadas”, e confirme.",
+    en="Correct the value under Open, in “Columns used”, and confirm.",
+)
 _UNCONFIRMED = Text(
     pt="O envio {job} ainda não foi confirmado, e nada dele foi enviado.",
     en="The upload {job} has not been confirmed, and nothing of it was sent.",
@@ -324,13 +332,22 @@ def _rows_to_send(
 ) -> ValidatedSheet | CorrectedRows:
     """Return the rows of the corrected copy to send: all, or those corrected since its last upload.
 
-    A name in a link column without a record is marked at its cell in the grid.
+    A name in a link column without a record is marked at its cell in the grid; raises
+    ``UsageError`` for one that a mapping gives all rows, which has no cell.
     """
     earlier = uploads.rejected_upload(editor.job)
     try:
         rows = uploads.rows_to_send(sheet, options, earlier, in_place=True)
     except InvalidSheet as error:
         _mark_names(editor, sheet, error.sheet)
+        for part in error.sheet.with_children:
+            for found in part.error_findings():
+                resource, name = part.resource, found.column
+                column = None if resource is None or name is None else resource.column_at(name)
+                if found.row is None or found.cell is not None or column is None:
+                    continue
+                about = {"title": column.title, "value": found.value, "message": found.message}
+                raise UsageError(_FOR_ALL_ROWS.format(**about), _CORRECT_FOR_ALL) from error
         raise ErrorsInGrid(_ERRORS_LEFT.format(n=count_text(editor.count_errors()))) from error
     _mark_names(editor, sheet, rows.sheet if isinstance(rows, CorrectedRows) else rows)
     return rows
@@ -357,7 +374,7 @@ _UNREAD = Text(
     en="These rows are created without checking whether they exist: {why}.",
 )
 _NO_LOOKUP = Text(
-    pt="a interface não permite procurar estes registros",
+    pt="o sistema não permite procurar estes registros",
     en="the interface does not let these records be looked up",
 )
 _TO_LOOK_UP = Text(

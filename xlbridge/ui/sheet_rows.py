@@ -176,7 +176,7 @@ class SheetRows:
         if column not in self.editor.column_indexes:
             raise UsageError(_OTHER_ROWS)
         known = self._texts.get((cells.name, column))
-        if known is None or not known.is_of(cells, column):
+        if known is None or not known.follow(cells, column):
             known = ColumnTexts(cells, column, self.editor.column_at(column))
             self._texts[cells.name, column] = known
         return known

@@ -143,17 +143,17 @@ _TEXTS: Mapping[str, Text] = {
     "sort_down": Text(pt="Decrescente", en="Descending"),
     "filter_contains": Text(pt="Mostrar as linhas que contêm", en="Show the rows that contain"),
     "filter_values": Text(pt="Valores da coluna", en="Values of the column"),
-    "filter_all": Text(pt="Todos / nenhum", en="All / none"),
+    "filter_all": Text(pt="Marcar todos ou nenhum", en="All / none"),
     "filter_do": Text(pt="Filtrar", en="Filter"),
     "filter_clear": Text(pt="Limpar", en="Clear"),
-    "clear_arrangement": Text(pt="Tirar filtros e ordem", en="Remove filters and order"),
+    "clear_arrangement": Text(pt="Limpar filtros e ordenação", en="Remove filters and order"),
     "hide_column": Text(pt="Ocultar a coluna", en="Hide the column"),
     "show_hidden": Text(pt="Mostrar as colunas ocultas: {n}", en="Show the hidden columns: {n}"),
     "freeze": Text(pt="Congelar até esta coluna", en="Freeze up to this column"),
     "unfreeze": Text(pt="Descongelar as colunas", en="Unfreeze the columns"),
     "fit_column": Text(pt="Ajustar a largura ao texto", en="Fit the width to the text"),
     "fill_down": Text(pt="Preencher para baixo", en="Fill down"),
-    "fill_series": Text(pt="Preencher como série", en="Fill as a series"),
+    "fill_series": Text(pt="Preencher em série", en="Fill as a series"),
     "insert_above": Text(pt="Inserir linhas acima", en="Insert rows above"),
     "insert_below": Text(pt="Inserir linhas abaixo", en="Insert rows below"),
     "delete_rows": Text(pt="Excluir as linhas", en="Delete the rows"),
@@ -200,7 +200,7 @@ _TEXTS: Mapping[str, Text] = {
         en="Change records that exist with other values",
     ),
     "foreign_numbers": Text(
-        pt="Números de registros são de outro sistema: só as chaves contam",
+        pt="Os números dos registros são de outro sistema: valem só as chaves",
         en="Record numbers are another system's: only keys count",
     ),
     "more_choices": Text(pt="Outras opções", en="More options"),
@@ -285,7 +285,7 @@ _TEXTS: Mapping[str, Text] = {
     "header_at": Text(pt="Linha do cabeçalho", en="Header row"),
     "samples": Text(pt="Exemplos", en="Samples"),
     "why": titles.REASON,
-    "mapping": Text(pt="Colunas usadas: {used}/{all}", en="Columns used: {used}/{all}"),
+    "mapping": Text(pt="Colunas usadas: {used} de {all}", en="Columns used: {used} of {all}"),
     "mapping_own": Text(
         pt="Os cabeçalhos são os do sistema. Se uma coluna estiver errada, escolha outra e "
         "confirme.",
@@ -320,7 +320,7 @@ _TEXTS: Mapping[str, Text] = {
         pt="Diferente em cada registro; escolha acima a coluna da planilha: {names}.",
         en="Different in each record; choose the column of the sheet above: {names}.",
     ),
-    "rows_read": Text(pt="as linhas são lidas", en="the rows are read"),
+    "rows_read": Text(pt="as linhas entram", en="the rows are read"),
     "rows_left_out": Text(pt="ficam de fora", en="are left out"),
     "month_of_days": Text(pt="Coluna com o mês", en="Column with the month"),
     "months_later": Text(
@@ -377,10 +377,10 @@ _TEXTS: Mapping[str, Text] = {
     "undo_run": Text(pt="Desfazer · linhas: {n}", en="Undo · rows: {n}"),
     "nothing_to_undo": Text(pt="Nenhuma linha pode ser desfeita.", en="No row can be reversed."),
     "doubt": Text(
-        pt="Este envio exige a decisão de uma pessoa. Confira no sistema se as linhas em dúvida "
+        pt="Este envio depende de uma decisão sua. Confira no sistema se as linhas em dúvida "
         "estão lá e se alguma importação ainda está em andamento; sua resposta fica registrada com "
         "nome e hora. Se só algumas linhas estão lá, complete ou desfaça antes no sistema.",
-        en="This upload needs a person's decision. Check in the system whether the rows in "
+        en="This upload needs your decision. Check in the system whether the rows in "
         "doubt are there, and whether an import is still running; your answer is recorded with "
         "your name and the time. If only some rows are there, complete or undo them in the system "
         "first.",
@@ -416,7 +416,7 @@ _TEXTS: Mapping[str, Text] = {
     "plan_make": Text(pt="Criar o plano e conferir", en="Create the plan and check"),
     "month": Text(pt="Mês", en="Month"),
     "begin_batch": Text(pt="Conferir e começar", en="Check and begin"),
-    "prove_batch": Text(pt="Gravar a prova de agora", en="Write the proof as of now"),
+    "prove_batch": Text(pt="Gravar a prova com a situação atual", en="Write the proof as of now"),
     "workbook_counts": Text(
         pt="Linhas: {rows} · erros: {errors}", en="Rows: {rows} · errors: {errors}"
     ),
@@ -441,16 +441,17 @@ _TEXTS: Mapping[str, Text] = {
     "process_importacao": Text(pt="Arquivos na fila de importação", en="Files in the import queue"),
     "process_kind": Text(pt="O que processar", en="What to process"),
     "process_numbers": Text(
-        pt="Números dos registros, como 1831, 1833", en="Numbers of the records, such as 1831, 1833"
+        pt="Números dos registros (ex.: 1831, 1833)",
+        en="Numbers of the records, such as 1831, 1833",
     ),
     "process_which": Text(
-        pt="Informe os números dos registros, como 1831, 1833.",
+        pt="Informe os números dos registros (ex.: 1831, 1833).",
         en="Enter the numbers of the records, such as 1831, 1833.",
     ),
     "process_run": Text(pt="Processar · registros: {n}", en="Process · records: {n}"),
     "nothing_to_process": Text(pt="Nada a processar.", en="Nothing to process."),
     "new_profile": Text(pt="Adicionar um ambiente", en="Add an environment"),
-    "profile_name": Text(pt="Nome, como homolog", en="Name, such as staging"),
+    "profile_name": Text(pt="Nome (ex.: homologacao)", en="Name, such as staging"),
     "email": Text(pt="E-mail do usuário de integração", en="E-mail of the integration user"),
     "password": Text(pt="Senha", en="Password"),
     "is_production": Text(pt="É o sistema de produção?", en="Is it the production system?"),

@@ -140,7 +140,7 @@ def _require_reversible(job: Job, attempts: Sequence[Job], ledger: RowLedger) ->
     if job.spec.mode is Mode.PROCESS:
         raise UsageError(
             Text(
-                pt="{job} é um processamento: é definitivo, e a interface não o desfaz.",
+                pt="{job} é um processamento: é definitivo, e o sistema não o desfaz.",
                 en="{job} is a processing: it is final, and the interface cannot reverse it.",
             ).format(job=job.id)
         )
@@ -235,7 +235,7 @@ def _plan_job(
 
 
 _DELETED = Text(
-    pt="o registro foi excluído, e a interface não o traz de volta; para incluí-lo como um novo, "
+    pt="o registro foi excluído, e o sistema não o traz de volta; para incluí-lo como um novo, "
     "com outro número: xlbridge upload {file}",
     en="the record was deleted, and the interface cannot bring it back; to create it as a new one, "
     "with another number: xlbridge upload {file}",

@@ -60,7 +60,7 @@ _NOT_JSON = Text(
 )
 
 _NOT_UNDERSTOOD = Text(
-    pt="{n} {n:registro veio|registros vieram} sem {names}: não entendo os campos {fields}.",
+    pt="{n} {n:registro veio|registros vieram} sem {names}: não se entendem os campos {fields}.",
     en="{n} {n:record|records} came without {names}: the fields {fields} are not understood.",
 )
 _ANY_FIELD = Text(pt="nenhum dos campos documentados", en="any of the documented fields")

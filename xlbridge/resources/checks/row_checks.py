@@ -274,13 +274,16 @@ def no_repeats(values: "pd.Series") -> "pd.Series":
 def no_repeated_rows(frame: "pd.DataFrame", *, column: str, columns: Sequence[str]) -> "pd.Series":
     """Refuse rows with the same values in ``columns``, except those with a missing value."""
     import pandas as pd
+    from pandas.api.types import is_string_dtype as is_text
 
     passes = pd.Series(data=True, index=frame.index)
     keys = frame[list(columns)].reset_index(drop=True)
-    # Only rows that share every single value can be equal: filter column by column, ``column``
-    # first, as its values repeat least.
-    for name in sorted(columns, key=lambda name: name != column):
-        keys = keys[keys[name].duplicated(keep=False)]
+    # Only rows that share every single value can be equal: filter column by column, texts last, as
+    # they take the longest, and ``column`` first, as its values repeat least.
+    for name in sorted(columns, key=lambda name: (is_text(frame[name]), name != column)):
+        is_shared = keys[name].duplicated(keep=False)
+        if not is_shared.all():
+            keys = keys[is_shared]
     keys = keys.dropna()
     passes.iloc[keys.index[keys.duplicated()]] = False
     return passes

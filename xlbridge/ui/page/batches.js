@@ -32,8 +32,8 @@ function batchPart(batch) {
   part.append(element("p", batch.verdict), steps, ...proofParts(batch));
   const buttons = [];
   const prove = () => startBatch("/api/batch-proof", { batch: batch.batch });
-  if (!batch.done) buttons.push(startButton(texts.run_batch, () => runBatch(batch.batch), "main"), " ");
-  if (batch.steps.some((step) => step.units.some((unit) => unit.jobs.length))) buttons.push(startButton(texts.prove_batch, prove));
+  if (!batch.done) buttons.push(button(texts.run_batch, ({ target }) => startBy(target, () => runBatch(batch.batch)), "main"), " ");
+  if (batch.steps.some((step) => step.units.some((unit) => unit.jobs.length))) buttons.push(button(texts.prove_batch, ({ target }) => startBy(target, prove)));
   const totals = element("div");
   part.append(...buttons, totals);
   // The rows of a month take a while to be read.
@@ -92,11 +92,6 @@ function proofParts(batch) {
     item.append(link(texts.proof, "/api/proof", { batch: batch.batch, kind: one.kind }));
     return item;
   });
-}
-
-function startButton(text, start, classes) {
-  const one = button(text, () => startBy(one, start), classes);
-  return one;
 }
 
 const runBatch = (batch, token = "") => startBatch("/api/batch-run", { batch, token });

@@ -78,7 +78,7 @@ export function showKnown(answer) {
   showMapping(answer.mapping || null, showKnown);
   byId("header-row").value = answer.header_row ?? (form ? form.header_row : "");
   if (!recognised) {
-    byId("known-title").textContent = form ? `${form.title} · ${form.sheet}` : answer.file;
+    byId("known-title").textContent = form ? [...new Set([form.title, form.sheet])].join(" · ") : answer.file;
     const messages = answer.error ? [errorText(answer.error)] : [];
     if (!answer.empty) messages.push(form ? texts.confirm_first : texts.say_resource);
     byId("known-counts").textContent = messages.join(" ");
@@ -92,7 +92,7 @@ export function showKnown(answer) {
   byId("resource").value = answer.resource || "";
   byId("dates").value = answer.dates || "";
   byId("numbers").value = answer.numbers || "";
-  byId("known-title").textContent = [answer.title || answer.resource, answer.sheet].join(" · ");
+  byId("known-title").textContent = [...new Set([answer.title || answer.resource, answer.sheet])].join(" · ");
   const header = fill(texts.header_row, { n: answer.header_row ?? "–" });
   const facts = [header, countsText(answer), answer.read_as];
   byId("known-counts").textContent = isProposed ? texts.confirm_first : facts.filter(Boolean).join(" · ");

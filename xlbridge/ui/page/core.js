@@ -369,6 +369,19 @@ export function ask(dialog, run) {
   dialog.showModal();
 }
 
+// Shows the plan that a button asks for, built by ``load``; returns it, null if it failed or is outdated.
+export async function planBy(one, shown, topic, load) {
+  const isNewest = startRequest(topic);
+  one.disabled = true;
+  shown.hidden = false;
+  shown.replaceChildren(texts.planning);
+  const planned = await load();
+  if (!isNewest()) return null;
+  one.disabled = false;
+  shown.hidden = planned === null;
+  return planned;
+}
+
 // Runs what a button starts; until it has failed, the button cannot be pressed again.
 export async function startBy(one, run) {
   one.disabled = true;

@@ -326,9 +326,10 @@ async function showFixes(rule) {
 function showChanges(found, run) {
   byId("fixes-title").textContent = fill(texts.fix_what, { n: found.count });
   const titles = tableLine([texts.cell, texts.before, "", texts.after], "th");
-  // A value that looks the same was a number or date stored as text.
-  const before = (one) => (one.before === one.after ? `${one.before} (${texts.as_text})` : one.before);
-  const lines = found.cells.map((one) => tableLine([one.cell, before(one), "→", one.after]));
+  // A value that looks the same was a number or date stored as text; spaces at the ends show between quotes.
+  const visible = (text) => (text === text.trim() ? text : `“${text}”`);
+  const before = (one) => (one.before === one.after ? `${one.before} (${texts.as_text})` : visible(one.before));
+  const lines = found.cells.map((one) => tableLine([one.cell, before(one), "→", visible(one.after)]));
   byId("fixes-table").replaceChildren(titles, ...lines);
   byId("fixes-do").disabled = !found.count;
   ask(byId("fixes"), run);

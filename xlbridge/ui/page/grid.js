@@ -367,6 +367,7 @@ export class Grid {
     const place = this.columns.beside(Math.max(column, this.columns.shown[0]), 0);
     if (extend) this.select(row, place);
     else [this.at, this.column, this.corner] = [row, place, null];
+    if (this.isTyping && this.typed.isEarly) this.placeTyping(true);
     this.scrollTo(row, place);
     this.draw();
     this.notifyCurrent();
@@ -392,8 +393,13 @@ export class Grid {
   type() {
     if (this.isTyping) return;
     this.isQuick = true;
-    this.typed = { windows: this.windows, at: this.at, column: this.column };
+    this.placeTyping(this.keys.jumping !== null);
     this.input.classList.add("typing");
+  }
+
+  // What is typed is for the current cell; during a jump, for the one to which it goes.
+  placeTyping(isEarly) {
+    this.typed = { windows: this.windows, at: this.at, column: this.column, isEarly };
   }
 
   begin(text) {

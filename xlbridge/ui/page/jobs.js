@@ -1,6 +1,6 @@
 // Uploads: the list of jobs, details of one, its undo, and the decision about a doubt.
 
-import { button, byId, call, element, fill, input, labelled, post, reportLines, show, showFieldProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, element, fill, input, labelled, planBy, post, reportLines, show, showFieldProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
 import { openInGrid } from "./begin.js";
 import { showWrongRows } from "./correct.js";
 import { confirmParts, environmentLine, figureItem, followSending, outcomeLinks, startConfirmed } from "./send.js";
@@ -65,14 +65,7 @@ function undoParts(job) {
 }
 
 async function planUndo(job, undo, shown) {
-  const isNewest = startRequest("undo");
-  undo.disabled = true;
-  shown.hidden = false;
-  shown.replaceChildren(texts.planning);
-  const plan = await post("/api/undo-plan", { job });
-  undo.disabled = false;
-  if (!isNewest()) return;
-  shown.hidden = plan === null;
+  const plan = await planBy(undo, shown, "undo", () => post("/api/undo-plan", { job }));
   if (plan === null) return;
   const figures = element("ul", undefined, "figures");
   figures.append(figureItem("undo", plan.undo, texts.to_undo), figureItem("left", plan.left, texts.not_undone));

@@ -119,7 +119,7 @@ export class Keys {
       const { at, column } = extend ? grid.end : grid;
       const row = grid.rowAt(at);
       const end = row ? await grid.handlers.edge(row.row, column, down) : null;
-      if (end !== null && !grid.isTyping) grid.move(end, column, extend);
+      if (end !== null && (!grid.isTyping || grid.typed.isEarly)) grid.move(end, column, extend);
     };
     this.wait((this.jumping ?? Promise.resolve()).then(run));
   }

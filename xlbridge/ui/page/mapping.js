@@ -1,7 +1,7 @@
 // Mapping: each header of the sheet with sample values, and the column that it is mapped to.
 // Columns have the form of the mapping file: from, join or constant.
 
-import { byId, dropFieldProblem, element, fill, labelled, option, post, replaceChoices, showFieldProblem, showProblem, tableLine, texts } from "./core.js";
+import { byId, dropFieldProblem, element, fill, input, labelled, option, post, replaceChoices, showFieldProblem, showProblem, tableLine, texts } from "./core.js";
 
 const SEVERAL = "*";
 let form = null;
@@ -114,11 +114,7 @@ async function choose(header, name) {
 
 function valueParts(name) {
   return Object.keys(columns[name].values).map((text) => {
-    const typed = element("input");
-    typed.type = "text";
-    typed.size = 10;
-    typed.required = true;
-    typed.value = asText(columns[name].values[text]);
+    const typed = input("text", { size: 10, required: true, value: asText(columns[name].values[text]) });
     typed.dataset.column = name;
     typed.dataset.word = text;
     typed.addEventListener("input", () => {
@@ -159,11 +155,8 @@ function monthParts(name) {
     noteChange(months);
     draw();
   });
-  const later = element("input");
-  later.type = "number";
-  later.min = "0";
-  later.required = true;
-  later.value = body.later === undefined ? "0" : asText(body.later);
+  const value = body.later === undefined ? "0" : asText(body.later);
+  const later = input("number", { min: "0", required: true, value });
   later.addEventListener("input", () => {
     body.later = later.value;
     noteChange(later);
@@ -178,10 +171,8 @@ function constantParts() {
   );
   const missing = form.targets.filter((one) => one.required && one.differs && !columns[one.name]);
   const parts = lacking.map((target) => {
-    const typed = element("input");
-    typed.type = "text";
-    typed.required = target.required;
-    typed.value = asText((columns[target.name] || {}).constant);
+    const value = asText((columns[target.name] || {}).constant);
+    const typed = input("text", { required: target.required, value });
     typed.dataset.column = target.name;
     typed.addEventListener("input", () => {
       if (typed.value) columns[target.name] = { constant: typed.value };

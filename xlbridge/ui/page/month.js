@@ -58,7 +58,7 @@ async function findWorkbooks({ path, month }) {
   fields.append(labelled(texts.plan_name, name), labelled(texts.month, when));
   const listed = element("div", undefined, "scroll");
   listed.append(table);
-  shown.append(element("h3", texts.plan_which), listed, fields, button(texts.plan_make, make, "main"));
+  shown.append(element("h2", texts.plan_which), listed, fields, button(texts.plan_make, make, "main"));
 }
 
 function workbookCells(book, boxes) {

@@ -1,6 +1,6 @@
 // Other screens: exports, processing, profiles.
 
-import { ask, button, byId, call, element, fill, followLine, input, labelled, link, listings, option, post, reportTable, showFieldProblem, showProblem, startBy, startRequest, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { ask, button, byId, call, element, fill, followLine, input, labelled, link, listings, option, planBy, post, reportTable, showFieldProblem, showProblem, startBy, startRequest, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { confirmParts, environmentLine, startConfirmed } from "./send.js";
 import { totalsParts } from "./totals.js";
 
@@ -68,14 +68,7 @@ async function planProcess() {
   }
   showProblem("");
   const shown = byId("process-shown");
-  const isNewest = startRequest("process");
-  byId("process-plan").disabled = true;
-  shown.hidden = false;
-  shown.replaceChildren(texts.planning);
-  const planned = await post("/api/process-plan", { listing, numbers });
-  if (!isNewest()) return;
-  byId("process-plan").disabled = false;
-  shown.hidden = planned === null;
+  const planned = await planBy(byId("process-plan"), shown, "process", () => post("/api/process-plan", { listing, numbers }));
   if (planned === null) return;
   const begin = (token, send) => startConfirmed("/api/process", { listing, numbers, token }, send);
   const count = planned.rows.unknown; // records to be sent have no outcome yet

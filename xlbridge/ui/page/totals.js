@@ -3,13 +3,14 @@
 import { element, reportTable } from "./core.js";
 
 const LONG = 14; // lines of a table that scrolls by itself
+const NARROW = 4; // columns that fit into a narrow window
 const SVG = "http://www.w3.org/2000/svg";
 
 export function totalsParts(totals) {
   const shown = element("div", undefined, "totals");
   for (const one of totals ?? []) {
     const part = element("figure");
-    const table = reportTable(one);
+    const table = reportTable(one, {}, one.headings.length > NARROW ? "stacked" : undefined);
     if (one.lines.length > LONG) {
       table.classList.add("long");
       for (const [key, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", one.title]]) table.setAttribute(key, value);

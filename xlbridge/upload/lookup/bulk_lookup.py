@@ -62,7 +62,7 @@ _NOT_SHOWN = Text(
     en="the system's records do not show {n:a field|fields} of the key: {fields}",
 )
 _NOT_UNDERSTOOD = Text(
-    pt="{hidden}; não entendo {unknown}: se for um deles, ligue-o ao da interface em names, no "
+    pt="{hidden}; não se entende {unknown}: se for um deles, ligue-o ao da interface em names, no "
     "arquivo de particularidades",
     en="{hidden}; {unknown} are not understood: if it is one of them, map it to the interface's "
     "name under names, in the quirks file",

@@ -201,7 +201,7 @@ _RECORD = Text(pt="registro {code}", en="record {code}")
 _OF_RECORD: Mapping[RowAction, Text] = {
     RowAction.UPDATE: Text(pt="mudam no sistema", en="change in the system"),
     RowAction.DELETE: Text(
-        pt="saem do sistema; a interface não os traz de volta",
+        pt="saem do sistema, sem volta",
         en="leave the system; the interface cannot bring them back",
     ),
 }

@@ -133,8 +133,8 @@ _REASONS: Mapping[RowReason, Text] = {
         pt="já está no sistema com outros valores", en="in the system with other values"
     ),
     RowReason.CANNOT_CHANGE: Text(
-        pt="já está no sistema com outros valores, que a interface não altera; altere manualmente "
-        "no sistema",
+        pt="já está no sistema com outros valores, que não podem ser alterados por planilha; "
+        "altere manualmente no sistema",
         en="in the system with other values, which the interface cannot change; change it by hand "
         "in the system",
     ),
@@ -171,7 +171,7 @@ _REASONS: Mapping[RowReason, Text] = {
     ),
     RowReason.NEAR_KEY: Text(
         pt="o sistema tem quase a mesma chave, com outros zeros à esquerda, maiúsculas, acentos, "
-        "espaços ou uma data que não entendo ({why}); se é o mesmo registro, use a chave do "
+        "espaços ou uma data que não se entende ({why}); se é o mesmo registro, use a chave do "
         "sistema",
         en="the system has nearly the same key, with other leading zeros, case, accents, spaces or "
         "a date that is not understood ({why}); if it is the same record, use the system's key",
@@ -257,7 +257,7 @@ _REMEDIES: Mapping[RowReason, _Remedy] = {
         ),
         Text(
             pt="; para incluí-la, apague o número; se os números são de outro sistema, marque "
-            "acima “Números de registros são de outro sistema: só as chaves contam”",
+            "acima “Os números dos registros são de outro sistema: valem só as chaves”",
             en="; to create it, clear the number; if the numbers are another system's, tick "
             "“Record numbers are another system's: only keys count” above",
         ),
@@ -268,8 +268,8 @@ _REMEDIES: Mapping[RowReason, _Remedy] = {
             en="; correct one of them; if the numbers are another system's: --foreign-numbers",
         ),
         Text(
-            pt="; corrija um dos dois; se os números são de outro sistema, marque acima “Números "
-            "de registros são de outro sistema: só as chaves contam”",
+            pt="; corrija um dos dois; se os números são de outro sistema, marque acima “Os "
+            "números dos registros são de outro sistema: valem só as chaves”",
             en="; correct one of them; if the numbers are another system's, tick “Record numbers "
             "are another system's: only keys count” above",
         ),

@@ -334,7 +334,7 @@ KINDS: Mapping[str, ProcessKind] = {
             assigned=("situacaoDoInventario",),
             noun=Text(pt="inventário", en="inventory"),
             final=Text(
-                pt="É definitivo: validar um inventário encerra a sua contagem; a interface não a "
+                pt="É definitivo: validar um inventário encerra a sua contagem; o sistema não a "
                 "reabre.",
                 en="This is final: validating an inventory ends its counting; the interface cannot "
                 "reopen it.",

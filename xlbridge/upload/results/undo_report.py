@@ -47,7 +47,7 @@ _TEXTS: Mapping[LeftReason, Text] = {
         en="the title is already settled, and the settlement would have to be reversed first",
     ),
     LeftReason.NO_OPERATION: Text(
-        pt="a interface não tem como desfazer isto", en="the interface cannot reverse this"
+        pt="o sistema não tem como desfazer isto", en="the interface cannot reverse this"
     ),
     LeftReason.NOT_IDENTIFIED: Text(
         pt="não se sabe qual é o registro desta linha",

@@ -187,7 +187,7 @@ _WITHOUT_NUMBER = Text(
     en="was created, but the system did not return its number: its lists were not registered",
 )
 _NOT_ACCEPTED = Text(
-    pt="a interface não aceita este valor ({why})",
+    pt="o sistema não aceita este valor ({why})",
     en="the interface does not accept this value ({why})",
 )
 _CLOSED = Text(

@@ -15,8 +15,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import compress, count, filterfalse
-from operator import ne
+from itertools import compress, count
+from operator import eq
+from string import ascii_letters, digits
 
 import numpy as np
 import pandas as pd
@@ -48,12 +49,14 @@ _MIN_PER_ODD = 50
 """Number of cells for each one that is called odd, where the column may be a mixture."""
 _MAX_PER_PADDED = 5
 """Number of shorter codes for each code with leading zeros: of house numbers, few have any."""
-_SHAPE = str.maketrans(
-    dict.fromkeys("0123456789", "9")
-    | dict.fromkeys("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "A")
+_SHAPE = bytes.maketrans(
+    (digits + ascii_letters).encode(), b"9" * len(digits) + b"A" * len(ascii_letters)
 )
+"""Table for texts in UTF-8, of which other characters have no ASCII byte: a text that is not all
+ASCII is translated ten times as fast as by a table of characters."""
 _JOINT = "\0"
 """Character that no code can contain."""
+_CASES = str.upper, str.lower
 _SEPARATORS = re.compile(r"[^9A]")
 _DECIMALS = re.compile(r"^(\d+)[.,](\d+)$", re.ASCII | re.MULTILINE)
 _NO_CENTS = re.compile(
@@ -62,17 +65,73 @@ _NO_CENTS = re.compile(
 )
 
 
-def check_code_shapes(column: Column, cells: ColumnCells, problems: CellProblems) -> None:
-    """Report the codes of a column that are written as numbers, in two ways, or unlike others."""
+class CodeTexts:
+    """Texts of a column's codes, as they are sent, with their shapes and their case: determined
+    once for each text, however often the column is checked again after edits.
+
+    ``numbers`` are those of the shapes, of which few are different.
+    """
+
+    def __init__(self) -> None:
+        self.numbers = defaultdict[str, int](count().__next__)
+        self._sent = np.empty(0, dtype=object)
+        self._shapes = np.empty(0, dtype=np.intp)
+        self._cases = np.empty(0, dtype=np.uint8)
+
+    def read(self, cells: ColumnCells) -> tuple[list[str], Positions]:
+        """Return the distinct texts of a column, with the number of the shape of each."""
+        indexes, source = cells.text_indexes, cells.source.texts
+        missing = len(source) - len(self._sent)
+        self._sent = np.append(self._sent, np.empty(missing, dtype=object))
+        self._shapes = np.append(self._shapes, np.full(missing, -1, dtype=np.intp))
+        self._cases = np.append(self._cases, np.zeros(missing, dtype=np.uint8))
+        new = indexes[self._shapes[indexes] < 0]
+        for begin in range(0, len(new), _CHUNK):
+            chunk = new[begin : begin + _CHUNK]
+            texts = [source[at].strip() for at in chunk.tolist()]
+            if not is_printable_ascii("".join(texts)):
+                texts = [strip_invisible(normalize_width(text))[0].strip() for text in texts]
+            self._sent[chunk] = texts
+            shapes = _shape(_JOINT.join(texts)).split(_JOINT)
+            self._shapes[chunk] = list(map(self.numbers.__getitem__, shapes))
+        return self._sent[indexes].tolist(), self._shapes[indexes]
+
+    def have_spellings(self, indexes: Positions, texts: Sequence[str]) -> bool:
+        """Return whether any two of the read texts differ only in case or accents.
+
+        Two ASCII texts in capitals never fold to the same, nor do two in small letters: only the
+        folded forms of the fewer other texts need to be looked up, ten times as fast.
+        """
+        new = indexes[self._cases[indexes] == 0]
+        if len(new):
+            known = self._sent[new].tolist()
+            is_ascii = np.array(list(map(str.isascii, known)))
+            for case, in_case in enumerate(_CASES, start=1):
+                is_of = np.array(list(map(eq, known, map(in_case, known))))
+                self._cases[new] |= (is_ascii & is_of).astype(np.uint8) << case
+            self._cases[new] |= 1
+        cases = self._cases[indexes]
+        odd = [np.flatnonzero(~(cases >> n & 1).astype(bool)) for n in range(1, len(_CASES) + 1)]
+        fewest = min(range(len(odd)), key=lambda n: len(odd[n]))
+        others = {texts[at] for at in odd[fewest].tolist()}
+        folded = set(map(folded_code, others))
+        if len(folded) < len(others):
+            return True
+        return not set(map(_CASES[fewest], filter(str.isascii, folded))).isdisjoint(texts)
+
+
+def check_code_shapes(
+    column: Column, cells: ColumnCells, problems: CellProblems, known: CodeTexts
+) -> None:
+    """Report the codes of a column that are written as numbers, in two ways, or unlike others;
+    ``known`` are its texts that were checked before."""
     if column.kind is not Kind.CODE or column.allowed or column.measure:
         return
     found = cells.distinct_texts
     usable = ~problems.failed[found.positions]
     numbers = cells.of_kind(CellKind.NUMBER)
     numbers = numbers[~problems.failed[numbers]]
-    sent = cells.stripped_texts
-    if not is_printable_ascii(cells.joined_texts):
-        sent = [strip_invisible(normalize_width(text))[0].strip() for text in found.values]
+    sent, shape_numbers = known.read(cells)
     codes = ColumnValues(sent, found.positions[usable], found.indexes[usable])
     joined = "\n".join(codes.values)
     # Numbers with zero decimals are no codes, unless others have real ones.
@@ -82,11 +141,13 @@ def check_code_shapes(column: Column, cells: ColumnCells, problems: CellProblems
         for position, index in codes.cells_with(wrong):
             bare = re.sub(r"[.,]", "", re.sub(r"[.,]0+$", "", codes.values[index]))
             problems.add(position, "code-decimals", {"read": bare})
-    _check_spellings(codes, joined, problems)
+    is_one_case = joined.isascii() and joined in (joined.upper(), joined.lower())
+    if not is_one_case and known.have_spellings(cells.text_indexes, sent):
+        _check_spellings(codes, problems)
     del joined
     if not _FREE_FORM.issuperset(column.checks):
         return
-    shapes = _Shapes.of(codes)
+    shapes = _Shapes.of(codes, shape_numbers, known.numbers)
     common = CommonShape.of(codes, shapes, has_numbers=len(numbers) > 0)
     if common is not None:
         odd = _odd_texts(codes, common, shapes)
@@ -121,12 +182,9 @@ def _report_losses(
         problems.add(position, "code-shape", {"example": quoted(common.example)})
 
 
-def _check_spellings(codes: ColumnValues, joined: str, problems: CellProblems) -> None:
+def _check_spellings(codes: ColumnValues, problems: CellProblems) -> None:
     """Report the codes that differ only in case or accents from the most frequent spelling, or
     all of them if there is a tie."""
-    is_one_case = joined.isascii() and joined in (joined.upper(), joined.lower())
-    if is_one_case or not _has_spellings(codes.values):
-        return
     folded = list(map(folded_code, codes.values))
     cell_counts = np.bincount(codes.indexes, minlength=len(folded)).tolist()
     spellings: defaultdict[str, dict[str, int]] = defaultdict(dict)
@@ -143,24 +201,6 @@ def _check_spellings(codes: ColumnValues, joined: str, problems: CellProblems) -
             problems.add(position, "code-spelling", {"other": quoted(others[0])})
 
 
-def _has_spellings(texts: Sequence[str]) -> bool:
-    """Return whether any two texts differ only in case or accents.
-
-    Two ASCII texts in capitals never fold to the same, nor do two in small letters: only the
-    folded forms of the fewer other texts need to be looked up, ten times as fast.
-    """
-    odd = set[str]()
-    for in_one_case in (str.upper, str.lower):
-        other = compress(texts, map(ne, texts, map(in_one_case, texts)))
-        odd = {*other, *filterfalse(str.isascii, texts)}
-        if 2 * len(odd) <= len(texts):
-            break
-    folded = set(map(folded_code, odd))
-    if len(folded) < len(odd):
-        return True
-    return not set(map(in_one_case, filter(str.isascii, folded))).isdisjoint(texts)
-
-
 @dataclass(frozen=True, slots=True)
 class _Shapes:
     """Numbers of the shapes of a column, the shape number of each distinct text, and the count of
@@ -171,16 +211,11 @@ class _Shapes:
     counts: pd.Series
 
     @classmethod
-    def of(cls, codes: ColumnValues) -> "_Shapes":
-        """Determine the shapes of a column's texts, of which few are different."""
-        numbers = defaultdict[str, int](count().__next__)
-        of_texts = np.empty(len(codes.values), dtype=np.intp)
-        for begin in range(0, len(of_texts), _CHUNK):
-            end = begin + _CHUNK
-            found = _JOINT.join(codes.values[begin:end]).translate(_SHAPE).split(_JOINT)
-            of_texts[begin:end] = list(map(numbers.__getitem__, found))
+    def of(cls, codes: ColumnValues, of_texts: Positions, numbers: Mapping[str, int]) -> "_Shapes":
+        """Count the shapes of a column's texts; those of other texts are among ``numbers``."""
         cell_counts = np.bincount(codes.indexes, minlength=len(of_texts))
-        counts = pd.Series(np.bincount(of_texts, weights=cell_counts), index=list(numbers))
+        found = np.bincount(of_texts, weights=cell_counts, minlength=len(numbers))
+        counts = pd.Series(found, index=list(numbers))
         filled = counts[(counts > 0) & (counts.index != "")]
         return cls(numbers, of_texts, filled.sort_values(ascending=False, kind="stable"))
 
@@ -218,9 +253,12 @@ class CommonShape:
         cells = np.bincount(codes.indexes, minlength=len(codes.values))[has_shape]
         runs = [match.span() for match in re.finditer("9+", shape)]
 
+        # All texts of a shape have its length.
+        characters = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
+        characters = characters.reshape(len(texts), len(shape))
+
         def count_padded(at: int, end: int) -> int:
-            is_padded = [text[at] == "0" for text in texts] if end - at > 1 else []
-            return int(cells[np.flatnonzero(is_padded)].sum())
+            return int(cells[characters[:, at] == ord("0")].sum()) if end - at > 1 else 0
 
         return cls(shape, texts[0], tuple(count_padded(*run) for run in runs))
 
@@ -240,7 +278,7 @@ class CommonShape:
     def loss_of(self, text: str) -> Loss | None:
         """Return what a text of another shape may have lost, if it had this one before a program
         treated it as a number, or somebody left out zeros or separators; None if nothing."""
-        shape, digits = text.translate(_SHAPE), self.shape.count("9")
+        shape, count_of_digits = _shape(text), self.shape.count("9")
         if _form(shape) == _form(self.shape):
             widths = map(len, re.findall("9+", self.shape))
             is_odd = any(
@@ -253,8 +291,12 @@ class CommonShape:
         if _bare(shape) == _bare(self.shape):
             return Loss.FORM
         is_digits = not shape.strip("9")
-        is_whole = len(text) == digits or (len(text) < digits and text[0] != "0")
+        is_whole = len(text) == count_of_digits or (len(text) < count_of_digits and text[0] != "0")
         return Loss.FORM if is_digits and is_whole else None
+
+
+def _shape(text: str) -> str:
+    return text.encode(errors="surrogatepass").translate(_SHAPE).decode(errors="surrogatepass")
 
 
 def _bare(shape: str) -> str:

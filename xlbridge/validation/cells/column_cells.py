@@ -8,7 +8,6 @@ from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -120,16 +119,22 @@ class ColumnCells:
             yield position, texts[int(self.wholes[position])]
 
     @cached_property
+    def text_indexes(self) -> Positions:
+        """Index of each distinct text in the column's ``texts``."""
+        wholes = self.wholes[self.of_kind(CellKind.TEXT)]
+        if _FEW_TEXTS * len(wholes) < len(self.source.texts):
+            return np.unique(wholes).astype(np.intp)
+        used = np.zeros(len(self.source.texts), dtype=bool)
+        used[wholes] = True
+        return np.flatnonzero(used)
+
+    @cached_property
     def distinct_texts(self) -> ColumnValues:
         """Distinct texts, and the text cells."""
-        positions, all_texts = self.of_kind(CellKind.TEXT), self.source.texts
-        if _FEW_TEXTS * len(positions) < len(all_texts):
-            few, indexes = np.unique(self.wholes[positions], return_inverse=True)
-            return ColumnValues([all_texts[at] for at in few.tolist()], positions, indexes)
-        used = np.zeros(len(all_texts), dtype=bool)
-        used[self.wholes[positions]] = True
-        numbers = np.cumsum(used) - 1
-        texts = list(compress(all_texts, used.tolist()))
+        positions, indexes = self.of_kind(CellKind.TEXT), self.text_indexes
+        numbers = np.empty(len(self.source.texts), np.intp)
+        numbers[indexes] = np.arange(len(indexes))
+        texts = list(map(self.source.texts.__getitem__, indexes.tolist()))
         return ColumnValues(texts, positions, numbers[self.wholes[positions]])
 
     @cached_property

@@ -13,7 +13,7 @@ import pandas as pd
 from xlbridge.i18n import untranslated
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.settings import NumberStyle, ParseOptions
-from xlbridge.validation.cells.code_shapes import check_code_shapes
+from xlbridge.validation.cells.code_shapes import CodeTexts, check_code_shapes
 from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, SheetOrder
 from xlbridge.validation.cells.displayed_cells import (
@@ -100,13 +100,14 @@ class ColumnMemo:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _TypedColumn:
-    """Typed values of a column after a number of edits, with the problems of its cells: those of
-    each cell by itself, and all."""
+    """Typed values of a column after a number of edits, with the problems of its cells, those of
+    each cell by itself and all, and its codes."""
 
     edits: int
     values: Any
     of_cells: CellProblems
     problems: CellProblems
+    codes: CodeTexts
 
     def retyped(
         self,
@@ -218,8 +219,9 @@ def type_rows(
         if cells.raw.is_text_only:
             found.drop(*_TEXT_WARNINGS)
         DisplayedCells(column, cells, index, rows, found).check(formats)
-        check_code_shapes(column, filled, found)
-        return _TypedColumn(filled.source.edits, values, of_cells, found)
+        codes = CodeTexts() if before is None else before.codes
+        check_code_shapes(column, filled, found, codes)
+        return _TypedColumn(filled.source.edits, values, of_cells, found, codes)
 
     arrays, problems = {}, {}
     absent = resource.by_name.keys() - header.columns.keys()
