@@ -255,7 +255,7 @@ _JOB_COLUMNS = ["job", "created_at", "state", "mode", "resource", "file", "profi
 
 def list_jobs(settings: Settings) -> pd.DataFrame:
     """List the jobs of the journal; see ``Connection.jobs``."""
-    with open_context(settings) as context:
+    with open_context(settings, creates=False) as context:
         names = list(_counts_of_unsent(0))
         jobs = context.journal.jobs()
         rows = [
