@@ -158,7 +158,9 @@ def _distance_within(word: str, expected: str, limit: int) -> int:
     """Count the letters added, left out, replaced or swapped with the next, -1 for too many."""
     if abs(len(word) - len(expected)) > limit or len({*word} - {*expected}) > limit:
         return -1
-    before_last, last, row = [], [], [*range(len(expected) + 1)]
+    before_last: Sequence[int] = ()
+    last: Sequence[int] = ()
+    row = [*range(len(expected) + 1)]
     for i, letter in enumerate(word):
         before_last, last, row = last, row, [i + 1]
         for j, other in enumerate(expected):
