@@ -145,7 +145,7 @@ requirements: $(VENV)/.runtime ## packaging/requirements.txt anew: the versions 
 
 docs: $(VENV)/.dev ## the site of the documentation, in out/site/; needs no server
 	$(BIN)/python -m pip install --quiet -e '.[docs]'
-	$(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 release-check: lint docs ## what a release needs besides the tests: CONTRIBUTING.md
 	$(BIN)/python packaging/release_check.py

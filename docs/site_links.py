@@ -41,7 +41,8 @@ def _outside(page: str, target: str) -> str | None:
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Name the version at the top of each page: each release has a site of its own."""
-    config.site_name = f"{config.site_name} {__version__}"
+    # Once for each language.
+    config.site_name = f"{config.site_name.removesuffix(__version__).rstrip()} {__version__}"
     return config
 
 
