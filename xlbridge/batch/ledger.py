@@ -330,5 +330,6 @@ def open_ledger(settings: Settings, *, creates: bool = True) -> Iterator[Ledger]
     path = settings.home / "batches.db"
     with ExitStack() as stack:
         if not (creates or path.exists()):
-            path = Path(stack.enter_context(TemporaryDirectory()), path.name)
+            folder = TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True)
+            path = Path(stack.enter_context(folder), path.name)
         yield stack.enter_context(closing(Ledger(path)))

@@ -167,7 +167,8 @@ def open_context(settings: Settings, *, creates: bool = True) -> Iterator[Upload
     arguments, path = choose_profile(settings).arguments, settings.journal
     with ExitStack() as stack:
         if not (creates or path.exists() or JournalMarker(path).is_expected):
-            path = Path(stack.enter_context(TemporaryDirectory()), path.name)
+            folder = TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True)
+            path = Path(stack.enter_context(folder), path.name)
         journal = stack.enter_context(closing(Journal(path, profile_arguments=arguments)))
         yield UploadContext(settings, load_catalogue(settings.schemas), journal)
 
