@@ -124,7 +124,8 @@ templates: schemas ## writes templates/ anew from schemas/
 	$(BIN)/python -m xlbridge --lang pt-BR template --all templates --force
 
 reference: schemas ## writes docs/reference/ and the client's stub anew from the code
-	$(BIN)/python docs/generate_reference.py
+	$(BIN)/python docs/generate_reference.py en
+	$(BIN)/python docs/generate_reference.py pt-BR
 	$(BIN)/python docs/generate_client_stub.py
 
 schemas: $(VENV)/.runtime ## writes down what the schema files and the models say, for a quick start
@@ -140,11 +141,11 @@ requirements: $(VENV)/.runtime ## packaging/requirements.txt anew: the versions 
 	  > packaging/requirements.txt
 	$(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes --no-header --no-annotate \
 	  $(foreach extra,sandbox ui keyring parquet postgres,--extra $(extra)) \
-	  --constraints constraints.txt --output-file - >> packaging/requirements.txt
+	  --constraints constraints.txt >> packaging/requirements.txt
 
 docs: $(VENV)/.dev ## the site of the documentation, in out/site/; needs no server
 	$(BIN)/python -m pip install --quiet -e '.[docs]'
-	$(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 release-check: lint docs ## what a release needs besides the tests: CONTRIBUTING.md
 	$(BIN)/python packaging/release_check.py

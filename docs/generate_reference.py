@@ -1,10 +1,12 @@
-"""Write the reference pages from the code.
+"""Write the reference pages from the code, in one language.
 
 Run from the project's folder::
 
-    .venv/bin/python docs/generate_reference.py [FOLDER]
+    .venv/bin/python docs/generate_reference.py en [FOLDER]
+    .venv/bin/python docs/generate_reference.py pt-BR [FOLDER]
 
-The pages go to ``docs/reference`` or ``FOLDER``. A test fails if they are outdated.
+The pages go to ``docs/reference`` or ``FOLDER``: those for users in both languages, those for
+developers and the JSON Schemas in English. A test fails if they are outdated.
 """
 
 import io
@@ -34,10 +36,10 @@ from xlbridge.cli.main import root
 from xlbridge.errors import UsageError
 from xlbridge.export import LISTINGS, Filter, Listing
 from xlbridge.export.layout import require_records_of
-from xlbridge.i18n import Text, set_language
+from xlbridge.i18n import Text, active_language, parse_language, set_language
 from xlbridge.resources import KEY, Column, Resource, load_catalogue, schema_file_format
 from xlbridge.resources.checks import CATALOGUE, ROW_RULES, RULES
-from xlbridge.resources.findings import FindingKind
+from xlbridge.resources.findings import SEVERITY_WORDS, FindingKind
 from xlbridge.resources.remote import quirks_format
 from xlbridge.validation.mapping import mapping_format
 from xlbridge.wire import OPERATIONS, Operation
@@ -49,7 +51,11 @@ _COLUMNS = "100"
 _NOTICE = (
     "<!-- Written by docs/generate_reference.py: change the code, then run `make reference`. -->"
 )
-_NO_EXPORT = "none, as [no listing shows such records](../assumptions.md#without-an-export)"
+_NO_EXPORT = Text(
+    pt="nenhuma, pois [nenhuma listagem mostra esses registros]"
+    "(../assumptions.md#without-an-export)",
+    en="none, as [no listing shows such records](../assumptions.md#without-an-export)",
+)
 _PLAIN_TYPES: Mapping[Any, str] = {
     int: "int",
     str: "string",
@@ -63,9 +69,13 @@ _PLAIN_TYPES: Mapping[Any, str] = {
 
 def commands() -> Lines:
     """Every command's own help."""
-    yield "# Commands"
-    yield "What `--help` prints, in English. Exit codes, environment and JSON documents:"
-    yield "[for integrators](../how-to/integrator.md)."
+    yield _say("# Comandos", "# Commands")
+    yield _say(
+        "O que `--help` mostra. Códigos de saída, ambiente e documentos JSON:\n"
+        "[para integradores](../how-to/integrator.pt-BR.md).",
+        "What `--help` prints. Exit codes, environment and JSON documents:\n"
+        "[for integrators](../how-to/integrator.md).",
+    )
     yield from _help()
     context = click.Context(root)
     for name in root.list_commands(context):
@@ -77,16 +87,23 @@ def commands() -> Lines:
 
 def resources() -> Lines:
     """Every importable resource: its columns, rules and import paths."""
-    yield "# Resources"
-    yield "What can be imported. The source of each is its file in `schemas/`."
+    yield _say("# Recursos", "# Resources")
+    yield _say(
+        "O que pode ser importado. A fonte de cada um é o arquivo dele em `schemas/`.",
+        "What can be imported. The source of each is its file in `schemas/`.",
+    )
     for resource in load_catalogue().values():
         yield from _resource(resource)
 
 
 def findings() -> Lines:
-    """Every finding, in both languages."""
-    yield "# Findings"
-    yield "What `validate` can find, by its stable code. Words in braces are filled in each time."
+    """Every finding."""
+    yield _say("# Achados", "# Findings")
+    yield _say(
+        "O que `validate` pode encontrar, pelo código, que é estável. As palavras entre chaves são "
+        "preenchidas a cada vez.",
+        "What `validate` can find, by its stable code. Words in braces are filled in each time.",
+    )
     for kind in CATALOGUE.values():
         yield from _finding(kind)
 
@@ -111,22 +128,29 @@ def operations() -> Lines:
 
 def listings() -> Lines:
     """Every listing that can be exported."""
-    yield "# Listings"
-    yield "What `xlbridge export` can write, as `xlbridge/export/all_listings.py` declares it."
+    yield _say("# Listagens", "# Listings")
+    yield _say(
+        "O que `xlbridge export` pode gravar, como `xlbridge/export/all_listings.py` declara.",
+        "What `xlbridge export` can write, as `xlbridge/export/all_listings.py` declares it.",
+    )
     for listing in LISTINGS.values():
         yield from _listing(listing)
 
 
 PAGES: Mapping[str, Callable[[], Lines]] = {
-    "commands.md": commands,
-    "resources.md": resources,
-    "findings.md": findings,
+    "commands": commands,
+    "resources": resources,
+    "findings": findings,
+    "listings": listings,
+}
+"""The pages for users, by file name without the language."""
+
+ENGLISH_PAGES: Mapping[str, Callable[[], Lines]] = {
     "operations.md": operations,
-    "listings.md": listings,
     "interface.md": interface,
     "sheets.md": sheets,
 }
-"""The pages, by file name."""
+"""The pages for developers, by file name."""
 
 SCHEMA_PAGES = {
     "resource.schema.json": schema_file_format,
@@ -138,15 +162,32 @@ SCHEMA_PAGES = {
 
 
 def write_pages(folder: Path) -> None:
-    """Write all pages into a folder, created if missing."""
+    """Write the pages of the active language into a folder, created if missing."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, page in PAGES.items():
-        title, *rest = page()
-        text = "\n".join((title, "", _NOTICE, "", *rest)) + "\n"
-        (folder / name).write_text(text, encoding="utf-8")
+        other = _say(f"*[In English]({name}.md)*", f"*[Em português]({name}.pt-BR.md)*")
+        _write(folder / _file(name), page, other, "")
+    if active_language() != "en":
+        return
+    for name, page in ENGLISH_PAGES.items():
+        _write(folder / name, page)
     for name, form in SCHEMA_PAGES.items():
         schema = json.dumps(form(), ensure_ascii=False, indent=2) + "\n"
         (folder / name).write_text(schema, encoding="utf-8")
+
+
+def _write(file: Path, page: Callable[[], Lines], *below_title: str) -> None:
+    title, *rest = page()
+    text = "\n".join((title, "", *below_title, _NOTICE, "", *rest)) + "\n"
+    file.write_text(text, encoding="utf-8")
+
+
+def _file(name: str) -> str:
+    return _say(f"{name}.pt-BR.md", f"{name}.md")
+
+
+def _say(pt: str, en: str) -> str:
+    return str(Text(pt=pt, en=en))
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Lines:
@@ -159,10 +200,6 @@ def _code(*names: str) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _both(text: Text) -> str:
-    return text.en if text.en == text.pt else f"{text.en} · {text.pt}"
-
-
 def _help(*command: str) -> Lines:
     printed = io.StringIO()
     with redirect_stdout(printed):
@@ -172,21 +209,29 @@ def _help(*command: str) -> Lines:
 
 def _resource(resource: Resource) -> Lines:
     yield from ("", f"## {resource.name}", "")
-    yield f"{_both(resource.title)}. {resource.description.en}"
+    yield f"{resource.title}. {resource.description}"
     yield ""
     if resource.section:
-        yield f"- Section of the interface's description: {resource.section}"
+        section = _say("Seção da descrição da interface", "Section of the interface's description")
+        yield f"- {section}: {resource.section}"
     yield from _ways(resource)
-    yield f"- Filled by `export --as-template` from: {', '.join(_filling(resource)) or _NO_EXPORT}"
-    yield f"- Natural keys: {_code(*resource.natural_keys) or 'none'}"
-    yield f"- Layout {resource.layout}, fingerprint `{resource.fingerprint}`"
+    filled = _say(
+        "Preenchido por `export --as-template` a partir de", "Filled by `export --as-template` from"
+    )
+    yield f"- {filled}: {', '.join(_filling(resource)) or _NO_EXPORT}"
+    keys = _code(*resource.natural_keys) or _say("nenhuma", "none")
+    yield f"- {_say('Chaves naturais', 'Natural keys')}: {keys}"
+    fingerprint = _say("impressão digital", "fingerprint")
+    layout = _say("Leiaute", "Layout")
+    yield f"- {layout} {resource.layout}, {fingerprint} `{resource.fingerprint}`"
     yield from _columns(resource)
     for child in resource.children:
-        yield from ("", f"### {resource.name}: sheet {child.sheet}", "")
-        yield f"{_both(child.title)}. {child.description.en}"
+        yield from ("", f"### {resource.name}: {_say('planilha', 'sheet')} {child.sheet}", "")
+        yield f"{child.title}. {child.description}"
         yield from _columns(child)
     if resource.children:
-        yield from ("", "Between the sheets:", "", *_rules_between_sheets(resource))
+        between = _say("Entre as planilhas:", "Between the sheets:")
+        yield from ("", between, "", *_rules_between_sheets(resource))
 
 
 def _filling(resource: Resource) -> Iterator[str]:
@@ -194,48 +239,66 @@ def _filling(resource: Resource) -> Iterator[str]:
     for name, listing in LISTINGS.items():
         with suppress(UsageError):
             require_records_of(listing, resource)
-            yield f"[{name}](listings.md#{name})"
+            yield f"[{name}]({_file('listings')}#{name})"
 
 
 def _columns(resource: Resource) -> Lines:
-    header = ("Column", "Title", "Kind", "Required", "Rules", "Example", "Description")
-    yield from _table(header, map(_column_cells, resource.columns))
+    header = _say(
+        "Coluna|Título|Tipo|Obrigatória|Regras|Exemplo|Descrição",
+        "Column|Title|Kind|Required|Rules|Example|Description",
+    )
+    yield from _table(header.split("|"), map(_column_cells, resource.columns))
     if resource.row_checks:
-        yield from ("", "Across columns and rows:", "")
+        yield from ("", _say("Entre colunas e linhas:", "Across columns and rows:"), "")
     for check in resource.row_checks:
-        yield f"- {_both(ROW_RULES[check.name].wording(check.statistics))}"
+        yield f"- {ROW_RULES[check.name].wording(check.statistics)}"
 
 
 def _rules_between_sheets(resource: Resource) -> Lines:
-    yield f"- `{KEY}` of each row of a list is that of a row of the main sheet"
+    yield _say(
+        f"- `{KEY}` de cada linha de uma lista é a de uma linha da planilha principal",
+        f"- `{KEY}` of each row of a list is that of a row of the main sheet",
+    )
     if resource.needs_children:
-        yield f"- each record has rows in {' or '.join(map(_code, resource.needs_children))}"
+        lists = _say(" ou ", " or ").join(map(_code, resource.needs_children))
+        yield _say(f"- cada registro tem linhas em {lists}", f"- each record has rows in {lists}")
     for declared in resource.sums:
         total = (
             f"{declared.number:g}"
             if declared.number is not None
             else _code(*([declared.total] if declared.total else declared.product.columns))
         )
-        of_products = f" (the sum of their product in `{declared.product.sheet}`)"
-        yield (
-            f"- `{declared.column}` in `{declared.sheet}` adds up to {total}"
-            f"{of_products if declared.product.columns else ''}"
+        of_products = _say(
+            f" (a soma do produto delas em `{declared.product.sheet}`)",
+            f" (the sum of their product in `{declared.product.sheet}`)",
         )
+        adds_up = _say(
+            f"- a soma de `{declared.column}` em `{declared.sheet}` é {total}",
+            f"- `{declared.column}` in `{declared.sheet}` adds up to {total}",
+        )
+        yield f"{adds_up}{of_products if declared.product.columns else ''}"
 
 
 def _ways(resource: Resource) -> Lines:
     paths = resource.paths
     if resource.is_imported:
-        yield f"- Direct import and preview: {_route(paths.direct, resource)}"
+        direct = _say("Importação direta e prévia", "Direct import and preview")
+        yield f"- {direct}: {_route(paths.direct, resource)}"
         then = (
-            "the file waits until processar-arquivo is called for it"
+            _say(
+                "o arquivo espera até que processar-arquivo seja chamado para ele",
+                "the file waits until processar-arquivo is called for it",
+            )
             if paths.needs_processar
-            else "the file is processed by itself"
+            else _say("o arquivo é processado sozinho", "the file is processed by itself")
         )
-        queue = f"{_route(paths.queue, resource)}; {then}" if paths.queue else "none"
-        yield f"- Queue: {queue}"
+        queue = (
+            f"{_route(paths.queue, resource)}; {then}" if paths.queue else _say("nenhuma", "none")
+        )
+        yield f"- {_say('Fila', 'Queue')}: {queue}"
     if resource.create is not None:
-        yield f"- Record by record: {_route(resource.create.operation, resource)}"
+        singly = _say("Registro por registro", "Record by record")
+        yield f"- {singly}: {_route(resource.create.operation, resource)}"
 
 
 def _route(operation: Operation, resource: Resource) -> str:
@@ -244,17 +307,17 @@ def _route(operation: Operation, resource: Resource) -> str:
 
 
 def _column_cells(column: Column) -> tuple[str, ...]:
-    rules = [_both(RULES[name].wording(values)) for name, values in column.checks.items()]
+    rules = [str(RULES[name].wording(values)) for name, values in column.checks.items()]
     if column.references:
-        rules.append(f"a {column.references} · um registro de {column.references}")
+        rules.append(_say(f"um registro de {column.references}", f"a {column.references}"))
     return (
         _code(column.name),
-        _both(column.title),
+        str(column.title),
         column.kind,
-        "yes" if column.required else "no",
+        _say("sim", "yes") if column.required else _say("não", "no"),
         "; ".join(rules),
         _example(column.example),
-        column.description.en,
+        str(column.description),
     )
 
 
@@ -267,10 +330,8 @@ def _example(value: Any) -> str:
 
 
 def _finding(kind: FindingKind) -> Lines:
-    yield from ("", f"## {kind.code}", "", f"*{kind.severity}*", "")
-    message, hint = _template(kind.message), _template(kind.hint)
-    yield f"- en: {message.en} → {hint.en}"
-    yield f"- pt-BR: {message.pt} → {hint.pt}"
+    yield from ("", f"## {kind.code}", "", f"*{SEVERITY_WORDS[kind.severity]}*", "")
+    yield f"{_template(kind.message)} → {_template(kind.hint)}"
 
 
 def _template(text: Text) -> Text:
@@ -354,38 +415,58 @@ def _collect(annotation: Any, found: set[type[BaseModel]]) -> None:
 
 
 def _listing(listing: Listing) -> Lines:
-    yield from ("", f"## {listing.name}", "", f"{_both(listing.title)}.", "")
-    yield f"- From: {_call(listing.operation)}"
+    yield from ("", f"## {listing.name}", "", f"{listing.title}.", "")
+    yield f"- {_say('De', 'From')}: {_call(listing.operation)}"
     if (by_key := listing.per_record) and by_key.source is None:
-        yield "- Once for each number of `--id`, or of this computer's journal"
+        yield _say(
+            "- Uma vez para cada número de `--id`, ou do diário deste computador",
+            "- Once for each number of `--id`, or of this computer's journal",
+        )
     elif by_key and by_key.source:
-        counter = f", and each `{by_key.counter}` from 1 on" if by_key.counter else ""
-        yield f"- Once for each record of: {_code(by_key.source.name)}{counter}"
+        each = _say("Uma vez para cada registro de", "Once for each record of")
+        counter = _say(
+            f", e cada `{by_key.counter}` a partir de 1", f", and each `{by_key.counter}` from 1 on"
+        )
+        yield f"- {each}: {_code(by_key.source.name)}{counter if by_key.counter else ''}"
     for name, operation in listing.path_filters.items():
-        yield f"- With `--{name}`, from: {_call(operation)}"
+        yield f"- {_say(f'Com `--{name}`, de', f'With `--{name}`, from')}: {_call(operation)}"
     if listing.details:
-        yield f"- With `--with-files`, each record from: {_call(listing.details[0])}"
-    yield f"- Filters: {_options(listing.filters) or 'none'}"
+        each = _say("Com `--with-files`, cada registro de", "With `--with-files`, each record from")
+        yield f"- {each}: {_call(listing.details[0])}"
+    yield f"- {_say('Filtros', 'Filters')}: {_options(listing.filters) or _say('nenhum', 'none')}"
     if listing.required:
-        yield f"- Needs: {_options(listing.required)}"
+        yield f"- {_say('Exige', 'Needs')}: {_options(listing.required)}"
     yield from _reservations(listing)
-    yield f"- Key: {_code(*listing.key)}"
+    yield f"- {_say('Chave', 'Key')}: {_code(*listing.key)}"
     if listing.cap:
-        yield f"- Cap: {listing.cap} records in one answer; fuller windows are split"
+        yield _say(
+            f"- Limite: {listing.cap} registros em uma resposta; períodos mais cheios se dividem",
+            f"- Cap: {listing.cap} records in one answer; fuller windows are split",
+        )
     for sheet in listing.sheets:
         columns = [f"`{column.name}` {column.kind}" for column in sheet.columns]
-        yield from ("", f"Sheet **{sheet.name}**, {len(columns)} columns: {', '.join(columns)}.")
+        heading = _say(
+            f"Planilha **{sheet.name}**, {len(columns)} colunas",
+            f"Sheet **{sheet.name}**, {len(columns)} columns",
+        )
+        yield from ("", f"{heading}: {', '.join(columns)}.")
 
 
 def _reservations(listing: Listing) -> Lines:
     """Yield the caveats of the filters of a listing."""
     if listing.per_value:
         sources = _code(*(source.name for source in listing.per_value.sources))
-        yield f"- Once for each `--{listing.per_value.filter}`; without it, for those in: {sources}"
+        once = _say(
+            f"Uma vez para cada `--{listing.per_value.filter}`; sem ele, para os que estão em",
+            f"Once for each `--{listing.per_value.filter}`; without it, for those in",
+        )
+        yield f"- {once}: {sources}"
     if listing.undocumented:
-        yield f"- Filters whose names are a guess: {_options(sorted(listing.undocumented))}"
+        guessed = _say("Filtros cujo nome é suposto", "Filters whose names are a guess")
+        yield f"- {guessed}: {_options(sorted(listing.undocumented))}"
     if listing.local_filters:
-        yield f"- Filters applied by xlbridge: {_options(sorted(listing.local_filters))}"
+        own = _say("Filtros aplicados pelo xlbridge", "Filters applied by xlbridge")
+        yield f"- {own}: {_options(sorted(listing.local_filters))}"
 
 
 def _call(operation: Operation) -> str:
@@ -396,13 +477,13 @@ def _options(names: Iterable[Filter]) -> str:
     return _code(*(f"--{name}" for name in names))
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Write the pages in English, at a fixed width."""
+def main(language: str, folder: str | Path = _FOLDER) -> None:
+    """Write the pages in a language, at a fixed width."""
     os.environ["COLUMNS"] = _COLUMNS
-    set_language("en")
+    set_language(parse_language(language) or "en")
     translate_click()
-    write_pages(Path(arguments[0]) if arguments else _FOLDER)
+    write_pages(Path(folder))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*sys.argv[1:])

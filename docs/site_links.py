@@ -4,7 +4,7 @@ Pages link to samples, templates and the readme where they are in the repository
 only. Such files are copied and the links turned to the copies; folders, which a site does not show,
 become plain text. A page's line that leads to its other language gives way to the site's switch.
 Headings of Portuguese pages keep the anchors of their English ones, as pages that exist in English
-only link to them, and each language has a search index of its own.
+only link to them, and each language has a search index of its own. The site's name has the version.
 """
 
 import json
@@ -19,6 +19,8 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 from pymdownx.slugs import slugify
+
+from xlbridge import __version__
 
 _ROOT = Path(__file__).resolve().parent.parent
 _LINK = re.compile(r"\[([^\]]*)\]\(((?:\.\./)+[^)\s#]*)(#[^)\s]*)?\)")
@@ -35,6 +37,13 @@ def _outside(page: str, target: str) -> str | None:
     """Return the path of a link's target from the repository's root, None within docs/."""
     path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), target))
     return None if path.startswith("docs/") or path == "docs" else path
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Name the version at the top of each page: each release has a site of its own."""
+    # Once for each language.
+    config.site_name = f"{config.site_name.removesuffix(__version__).rstrip()} {__version__}"
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

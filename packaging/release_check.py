@@ -17,7 +17,13 @@ def main() -> int:
     """Run the checks."""
     init = (ROOT / "xlbridge" / "__init__.py").read_text(encoding="utf-8")
     (version,) = re.findall(r'^__version__ = "([^"]+)"$', init, re.MULTILINE)
-    missing = [*_changelog(version), *_repository(version), *_security(), *_archives(version)]
+    missing = [
+        *_changelog(version),
+        *_repository(version),
+        *_security(),
+        *missing_digest(),
+        *_archives(version),
+    ]
     for line in missing:
         print(f"✗ {line}")
     print(f"{version}: {'not ready' if missing else 'ready to be tagged'}")
@@ -56,6 +62,13 @@ def _git(*arguments: str) -> str:
 def _security() -> list[str]:
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     return ["SECURITY.md: fill in the address for reports."] if "ADDRESS" in text else []
+
+
+def missing_digest() -> list[str]:
+    """Return what to do if the image's base is not pinned."""
+    text = (ROOT / "packaging" / "Dockerfile").read_text(encoding="utf-8")
+    pinned = re.search(r"^ARG BASE=\S+@sha256:[0-9a-f]{64}$", text, re.MULTILINE)
+    return [] if pinned else ["packaging/Dockerfile: pin the base by its digest."]
 
 
 def _archives(version: str) -> list[str]:

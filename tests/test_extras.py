@@ -1,6 +1,7 @@
 """A missing extra is named with the command that adds it to the running installation."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -20,11 +21,11 @@ CLONE = {"url": "https://git.example/xlbridge", "vcs_info": {"vcs": "git", "comm
 @pytest.mark.parametrize(
     ("source", "wanted"),
     [
-        (FOLDER, '-e "/srv/data team/xlbridge[{}]"'),
-        (COPY, '"/srv/xlbridge[{}]"'),
-        (WHEEL, '"xlbridge[{}] @ file:///srv/xlbridge-0.1.0-py3-none-any.whl"'),
-        (CLONE, '"xlbridge[{}] @ git+https://git.example/xlbridge@4f2a"'),
-        (None, '"xlbridge[{}]==9.9"'),
+        (FOLDER, "-e '/srv/data team/xlbridge[{}]'"),
+        (COPY, "'/srv/xlbridge[{}]'"),
+        (WHEEL, "'xlbridge[{}] @ file:///srv/xlbridge-0.1.0-py3-none-any.whl'"),
+        (CLONE, "'xlbridge[{}] @ git+https://git.example/xlbridge@4f2a'"),
+        (None, "'xlbridge[{}]==9.9'"),
     ],
     ids=["clone, editable", "clone", "wheel", "repository", "index"],
 )
@@ -44,5 +45,5 @@ def test_the_hint_names_the_source_of_the_installation(
         check=False,
     )
     assert done.returncode == 2, done.stderr
-    assert f"{sys.executable} -m pip install {wanted.format(command)}" in done.stderr
+    assert f"{shlex.quote(sys.executable)} -m pip install {wanted.format(command)}" in done.stderr
     assert ("--find-links" in done.stderr) == (source is None)

@@ -23,7 +23,6 @@ HEAVY = (
     "pandera",
     "pydantic",
     "python_calamine",
-    "rapidfuzz",
     "rich",
     "sqlalchemy",
     "starlette",
@@ -42,7 +41,7 @@ MAY_IMPORT = {
     "validate centrodecusto.xlsx": "asyncio numpy pandas pandera pydantic python_calamine",
     "upload --help": "",
     "upload centrodecusto-com-erros.xlsx": "asyncio httpx numpy pandas pandera pydantic "
-    "python_calamine rapidfuzz xlsxwriter",
+    "python_calamine xlsxwriter",
     "jobs": "",
     "resume": "",
     "retry --help": "",

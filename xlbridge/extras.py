@@ -9,6 +9,7 @@ import os
 import sys
 
 from xlbridge.errors import ConfigError
+from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined
 
 _REQUIRED = {
@@ -49,20 +50,21 @@ def install_hint(extra: str) -> Text:
     address = source.get("url", "")
     if "vcs_info" in source:
         revision = source["vcs_info"]["commit_id"]
-        wanted = f'"xlbridge[{extra}] @ {source["vcs_info"]["vcs"]}+{address}@{revision}"'
+        wanted = f"xlbridge[{extra}] @ {source['vcs_info']['vcs']}+{address}@{revision}"
     elif "dir_info" in source:
-        editable = "-e " if source["dir_info"].get("editable") else ""
-        wanted = f'{editable}"{url2pathname(urlsplit(address).path)}[{extra}]"'
+        wanted = f"{url2pathname(urlsplit(address).path)}[{extra}]"
     elif address:
-        wanted = f'"xlbridge[{extra}] @ {address}"'
+        wanted = f"xlbridge[{extra}] @ {address}"
     else:
-        wanted = f'"xlbridge[{extra}]=={installed.version}"'
-    python = f'"{sys.executable}"' if " " in sys.executable else sys.executable
+        wanted = f"xlbridge[{extra}]=={installed.version}"
+    is_editable = source.get("dir_info", {}).get("editable", False)
+    wanted = ("-e " if is_editable else "") + as_arguments(wanted)
+    python = as_arguments(sys.executable)
     if importlib.util.find_spec("pip") is None:  # as in the environments of uv
         command = f"uv pip install --python {python} {wanted}"
     else:
         # PowerShell only runs a quoted program after "&".
-        call = "& " if os.name == "nt" and python.startswith('"') else ""
+        call = "& " if os.name == "nt" and python.startswith("'") else ""
         command = f"{call}{python} -m pip install {wanted}"
     return (_FROM_SOURCE if address else _FROM_INDEX).format(command=command)
 

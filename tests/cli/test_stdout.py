@@ -6,6 +6,7 @@ Inside: cli.
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -25,6 +26,7 @@ from xlbridge.sandbox import RunningSandbox
 
 pytestmark = pytest.mark.processes
 
+PYTHON = shlex.quote(sys.executable)
 COMMANDS = [("listings",), ("resources", "--format", "json"), ("--help",), ("listings", "--help")]
 
 
@@ -115,7 +117,7 @@ def test_a_full_log_changes_nothing(home: Path, code: int, arguments: tuple[str,
 @pytest.mark.skipif(os.name != "posix", reason="a closed stream is of the shell")
 @pytest.mark.parametrize("closed", ["1>&-", "2>&-"])
 def test_a_closed_stream_changes_no_exit_code(home: Path, closed: str) -> None:
-    command = f"{sys.executable} -m xlbridge validate samples/contasreceber-com-erros.xlsx {closed}"
+    command = f"{PYTHON} -m xlbridge validate samples/contasreceber-com-erros.xlsx {closed}"
     done = subprocess.run(
         command,
         shell=True,
@@ -137,7 +139,7 @@ def test_an_upload_with_a_closed_stdout_tells_by_its_code_that_all_was_written(
 ) -> None:
     path = write_records(tmp_path / "clientes.xlsx", "cliente", [{"nomeComercial": "Ana"}])
     done = subprocess.run(
-        f"{sys.executable} -m xlbridge upload {path} --yes --again test 1>&-",
+        f"{PYTHON} -m xlbridge upload {path} --yes --again test 1>&-",
         shell=True,
         cwd=ROOT,
         env=clean_environment(home, **credentials(empty_sandbox)),
@@ -155,7 +157,7 @@ def test_without_a_terminal_to_ask_on_nothing_is_sent(
 ) -> None:
     # Other tests may have sent the same sheet to the same sandbox.
     done = subprocess.run(
-        f"{sys.executable} -m xlbridge upload samples/cliente.xlsx --again test <&-",
+        f"{PYTHON} -m xlbridge upload samples/cliente.xlsx --again test <&-",
         shell=True,
         cwd=ROOT,
         env=clean_environment(home, **credentials(empty_sandbox)),

@@ -16,7 +16,7 @@ PAGES = sorted(
 )
 
 
-FOLDERS = ("xlbridge", "tests", "benchmarks", "samples", "docs")
+FOLDERS = ("xlbridge", "tests", "benchmarks", "samples", "docs", "packaging")
 
 
 @cache

@@ -9,6 +9,7 @@ from environment import ROOT
 
 from xlbridge.cli.main import root
 from xlbridge.export import LISTINGS
+from xlbridge.i18n import LANGUAGES
 from xlbridge.resources import Catalogue
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.wire import OPERATIONS
@@ -27,7 +28,8 @@ def headings(page: str) -> set[str]:
 
 def test_committed_pages_are_up_to_date(tmp_path: Path) -> None:
     generator = ROOT / "docs" / "generate_reference.py"
-    subprocess.run([sys.executable, generator, tmp_path], cwd=ROOT, check=True)
+    for language in LANGUAGES:
+        subprocess.run([sys.executable, generator, language, tmp_path], cwd=ROOT, check=True)
     assert pages(REFERENCE) == pages(tmp_path), "run `make reference` and commit docs/reference"
 
 
@@ -41,5 +43,6 @@ def test_every_declaration_has_a_heading(catalogue: Catalogue) -> None:
 
 @pytest.mark.parametrize("page", sorted(path.name for path in REFERENCE.iterdir()))
 def test_every_page_is_in_the_index(page: str) -> None:
-    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    name = "README.pt-BR.md" if page.endswith(".pt-BR.md") else "README.md"
+    index = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert f"(reference/{page})" in index

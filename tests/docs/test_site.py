@@ -9,9 +9,15 @@ from pathlib import Path
 import pytest
 from environment import ROOT, unmeasured_environment
 
+from xlbridge import __version__
+
 pytestmark = [pytest.mark.slow, pytest.mark.processes]
 
 PROFILES = {"en": "Profiles: one for each environment", "pt-BR": "Perfis: um para cada ambiente"}
+
+
+def findings(folder: Path) -> str:
+    return (folder / "reference" / "findings.html").read_text("utf-8")
 
 
 def test_each_language_has_its_pages_and_its_search(tmp_path: Path) -> None:
@@ -19,7 +25,7 @@ def test_each_language_has_its_pages_and_its_search(tmp_path: Path) -> None:
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", tmp_path],
         cwd=ROOT,
-        env=unmeasured_environment(),
+        env={**unmeasured_environment(), "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
         text=True,
         check=False,
@@ -33,8 +39,11 @@ def test_each_language_has_its_pages_and_its_search(tmp_path: Path) -> None:
         ]
         locations = {entry["location"].partition("#")[0] for entry in entries}
         assert all((folder / location).is_file() for location in locations)
+        assert (language == "en") != ("Falta a coluna obrigatória" in findings(folder))
         page = folder / "how-to" / "profiles.html"
         content = page.read_text("utf-8")
+        assert content.count(f" {__version__}</title>") == 1
+        assert content.count(f"{__version__} {__version__}") == 0
         switches = dict(re.findall(r'<a href="([^"]+)" hreflang="([^"]+)"', content))
         assert sorted(switches.values()) == ["en", "pt-BR"]
         assert all((page.parent / target).is_file() for target in switches)

@@ -161,6 +161,24 @@ def test_a_report_with_errors_is_not_sent(reading: xb.Connection) -> None:
     assert len(outcome.rejected) > 0
 
 
+@pytest.mark.parametrize(
+    ("columns", "allow_empty", "state"),
+    [
+        (["nomeComercial"], True, "done"),
+        (["nomeComercial"], False, "rejected"),
+        (["nomeComercil?"], True, "rejected"),
+    ],
+)
+def test_a_load_without_rows_is_done_where_it_is_allowed(
+    reading: xb.Connection, columns: list[str], allow_empty: bool, state: str
+) -> None:
+    report = xb.validate(pd.DataFrame(columns=columns), "cliente")
+    outcome = reading.upload(report, yes=True, allow_empty=allow_empty)
+    assert (outcome.state, outcome.ok, outcome.job) == (state, state == "done", None)
+    assert set(outcome.rows.values()) == {0}
+    assert list(outcome.rejected)[:2] == ["row", "cell"]
+
+
 def test_rows_that_the_system_rejects_are_reported_by_label_and_stored(
     erp: xb.Connection, own_home: Path
 ) -> None:

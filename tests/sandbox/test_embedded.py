@@ -4,11 +4,14 @@ Inside: sandbox.
 """
 
 import importlib.util
+import itertools
 import os
 import subprocess
 import sys
+import time
 from contextlib import ExitStack, closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -31,6 +34,19 @@ from xlbridge.sandbox import (
 from xlbridge.sandbox.embedded import default_ready_file, write_ready_file
 from xlbridge.sandbox.storage import database_url
 from xlbridge.settings import Settings
+
+_SLOW_START = """
+import sys, time
+ready = sys.argv[sys.argv.index("--ready-file") + 1]
+for number in range(8):
+    if number == 7:
+        with open(ready + ".new", "w") as file:
+            file.write('{"base_url": "", "email": "", "password": "", "pid": 1, "system": "slow"}')
+        __import__("os").replace(ready + ".new", ready)
+    print("written:", number, file=sys.stderr, flush=True)
+    time.sleep(0.05)
+sys.stdin.read()
+"""
 
 pytestmark = [pytest.mark.one_database, pytest.mark.processes]
 
@@ -208,3 +224,21 @@ def test_starting_imports_no_spreadsheet_libraries() -> None:
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in listed.splitlines()}
     assert "starlette" in imported
     assert not imported & {"pandas", "pandera", "numpy", "openpyxl", "httpx"}
+
+
+def test_a_start_that_tells_progress_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock that runs ahead: seven lines are told within three minutes."""
+    log = tmp_path / "sandbox.log"
+    seconds, seen = itertools.count(0, 25), [0]
+
+    def sleep_until_written(_seconds: float) -> None:
+        while log.stat().st_size == seen[0]:
+            time.sleep(0.01)
+        seen[0] = log.stat().st_size
+
+    clock = SimpleNamespace(monotonic=lambda: next(seconds), sleep=sleep_until_written)
+    monkeypatch.setattr("xlbridge.sandbox.embedded.time", clock)
+    with sandbox_process(tmp_path, [], program=[sys.executable, "-c", _SLOW_START]) as running:
+        assert running.system == "slow"

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import sys
 import time
 from collections.abc import Iterator
@@ -85,7 +86,7 @@ def test_the_browser_is_opened_by_a_private_file_while_the_page_answers(
     # The launch link in its command line could be read by every user of the computer.
     script, seen = tmp_path / "browser.py", tmp_path / "seen.json"
     script.write_text(_BROWSER, encoding="utf-8")
-    browser = f"{sys.executable} {script} {tmp_path} %s"
+    browser = f"{shlex.quote(sys.executable)} {script} {tmp_path} %s"
     environment = clean_environment(home, BROWSER=browser, **credentials(system))
     log = tmp_path / "page.log"
     with forks.running(environment, ["ui"], log=log):

@@ -5,11 +5,12 @@ The outcome of each row is in the upload journal; the ledger links its jobs to w
 
 import json
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -321,7 +322,14 @@ _NAME_IN_USE = Text(
 
 
 @contextmanager
-def open_ledger(settings: Settings) -> Iterator[Ledger]:
-    """Open the ledger of a home for one command. Raises what ``Ledger`` raises."""
-    with closing(Ledger(settings.home / "batches.db")) as ledger:
-        yield ledger
+def open_ledger(settings: Settings, *, creates: bool = True) -> Iterator[Ledger]:
+    """Open the ledger of a home for one command. Raises what ``Ledger`` raises.
+
+    If it ``creates`` none, a home without a ledger stays so, and reads an empty one.
+    """
+    path = settings.home / "batches.db"
+    with ExitStack() as stack:
+        if not (creates or path.exists()):
+            folder = TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True)
+            path = Path(stack.enter_context(folder), path.name)
+        yield stack.enter_context(closing(Ledger(path)))

@@ -54,7 +54,7 @@ def open_known_batch(
     ``UsageError`` if there is no such batch, its plan now belongs to another batch, or the folder
     of its own resources is gone.
     """
-    with open_ledger(settings) as ledger:
+    with open_ledger(settings, creates=False) as ledger:
         known = ledger.batch(batch_id)
     if known.custom_schemas is not None and settings.custom_schemas is None:
         if not known.custom_schemas.is_dir():

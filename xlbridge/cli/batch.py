@@ -167,7 +167,7 @@ def status_command(batch_id: str | None, form: str) -> ExitCode:
             outcome = BatchOutcome.of(batch)
             print_report(batch_report(batch, outcome, one_screen=True), form)
             return _exit_code_of_batch(outcome)
-    with open_ledger(settings_without_profile()) as ledger:
+    with open_ledger(settings_without_profile(), creates=False) as ledger:
         batches = ledger.batches()
     rows = [
         {"batch": b.id, "plan": str(b.plan), "created_at": b.created_at.isoformat()}
@@ -360,7 +360,7 @@ def _open_batch_named(batch_id: str | None) -> AbstractContextManager[Batch]:
     """
     settings = settings_without_profile()
     if batch_id is None:
-        with open_ledger(settings) as ledger:
+        with open_ledger(settings, creates=False) as ledger:
             batches = ledger.batches()
         if not batches:
             raise UsageError(_NO_BATCH_YET, _HOW_TO_START)

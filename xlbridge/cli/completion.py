@@ -96,11 +96,9 @@ def complete_batches() -> Iterator[tuple[str, object]]:
     from xlbridge.batch import open_ledger
     from xlbridge.settings import read_settings
 
-    settings = read_settings()
-    if settings.home.exists():
-        with open_ledger(settings) as ledger:
-            for batch in ledger.batches():
-                yield batch.id, batch.plan
+    with open_ledger(read_settings(), creates=False) as ledger:
+        for batch in ledger.batches():
+            yield batch.id, batch.plan
 
 
 _POWERSHELL = """\

@@ -52,7 +52,7 @@ from xlbridge.upload.results import (
 @status_copy_option
 @result_options
 def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
-    with open_context(command_settings()) as context:
+    with open_context(command_settings(), creates=False) as context:
         if job_id is not None:
             job = find_job(context, job_id)
             if annotate is not None:

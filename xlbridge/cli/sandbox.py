@@ -209,3 +209,9 @@ def _announce(ready_file: Path | None, running: RunningSandbox, *, shows_passwor
         )
         print_message(message)
     print_message(form.format("PROFILE", EMBEDDED_NAME))
+    if os.name == "nt":
+        message = Text(
+            pt="No Prompt de Comando, em vez de $env:NOME='valor': set NOME=valor",
+            en="In the Command Prompt, instead of $env:NAME='value': set NAME=value",
+        )
+        print_message(message)

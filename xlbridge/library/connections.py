@@ -153,8 +153,9 @@ class Connection:
         chunk_rows: int | None = None,
         at_once: int = 4,
         preview: bool = True,
-        snapshot: bool = True,
+        read_back: bool = True,
         wait: bool = True,
+        allow_empty: bool = False,
         on_progress: Callable[[str], None] = lambda _step: None,
     ) -> UploadOutcome:
         """Upload the rows of a report, as ``xlbridge upload`` does.
@@ -172,11 +173,12 @@ class Connection:
         ``create_unread`` creates records that could not be looked up, ``good_rows`` skips rows with
         errors, ``foreign_numbers`` ignores record numbers, which another system gave. A sheet of
         more than ``chunk_rows`` rows is sent in parts. ``preview=False`` skips the preview before
-        the first write, ``snapshot=False`` the look-up of records; ``wait=False`` returns once the
+        the first write, ``read_back=False`` the look-up of records; ``wait=False`` returns once the
         system has queued the file. ``on_progress`` receives a message for each step.
 
         A report with errors is not sent without ``good_rows``: the outcome is ``rejected``, with
-        its errors. Every job is in the journal before anything is sent. An unfinished one of
+        its errors; one without rows is ``done`` with ``allow_empty``, if nothing else is wrong with
+        it. Every job is in the journal before anything is sent. An unfinished one of
         exactly these rows is continued, as ``resume`` does, so a script may be run again after a
         crash; the exception's notes name the job. The workbook of a DataFrame is
         stored in ``XLBRIDGE_HOME/frames``.
@@ -203,12 +205,12 @@ class Connection:
             foreign_numbers=foreign_numbers,
             chunk_rows=chunk_rows,
             at_once=at_once,
-            look_up=snapshot,
+            look_up=read_back,
             preview=preview,
             wait=wait,
             progress=lambda step: on_progress(str(step)),
         )
-        return upload_report(self._settings, self._client, report, options)
+        return upload_report(self._settings, self._client, report, options, allow_empty=allow_empty)
 
     def plan(
         self,

@@ -182,10 +182,19 @@ def plan_report(
 
 
 def upload_report(
-    settings: Settings, client: Client, report: Report, options: UploadOptions
+    settings: Settings,
+    client: Client,
+    report: Report,
+    options: UploadOptions,
+    *,
+    allow_empty: bool = False,
 ) -> UploadOutcome:
     """Upload a report; see ``Connection.upload``."""
     require_type("report", report, Report, hint=_HOW_TO_REPORT)
+    errors = report.findings[report.findings["severity"] == "error"]
+    if allow_empty and set(errors["code"]) == {"sheet-empty"}:
+        nothing = errors[_REJECTED_COLUMNS][:0]
+        return replace(_invalid_outcome(report, options.mode), state="done", rejected=nothing)
     if report.resource is None or not report.may_be_sent(good_rows=options.good_rows):
         return _invalid_outcome(report, options.mode)
     with open_context(settings) as context:
@@ -255,7 +264,7 @@ _JOB_COLUMNS = ["job", "created_at", "state", "mode", "resource", "file", "profi
 
 def list_jobs(settings: Settings) -> pd.DataFrame:
     """List the jobs of the journal; see ``Connection.jobs``."""
-    with open_context(settings) as context:
+    with open_context(settings, creates=False) as context:
         names = list(_counts_of_unsent(0))
         jobs = context.journal.jobs()
         rows = [

@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import stat
+import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -79,9 +80,26 @@ def store_password(
                 install=install_hint("keyring")
             ),
         )
+    if os.name == "nt" and not _MAKES_PRIVATE_FOLDERS:
+        raise ConfigError(
+            Text(
+                pt="Com este Python, outros usuários deste Windows poderiam ler a senha.",
+                en="With this Python, other users of this Windows could read the password.",
+            ),
+            Text(
+                pt="Use o Python 3.11.10, 3.12.4 ou mais novo, ou o cofre. {install}",
+                en="Use Python 3.11.10, 3.12.4 or newer, or the keyring. {install}",
+            ).format(install=install_hint("keyring")),
+        )
     document = {"origin": profile.origin, "email": profile.email, "password": password}
     write_private(_password_path(home, profile), json.dumps(document))
     return PasswordSource.FILE
+
+
+_MAKES_PRIVATE_FOLDERS = sys.version_info >= (
+    (3, 11, 10) if sys.version_info < (3, 12) else (3, 12, 4)
+)
+"""Whether folders of mode 0700 are their owner's and the administrators' on Windows, too."""
 
 
 def delete_password(home: Path, profile: Profile) -> None:

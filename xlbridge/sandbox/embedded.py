@@ -147,11 +147,14 @@ def sandbox_environment(home: Path, base: Mapping[str, str] | None) -> dict[str,
 def _wait_until_ready(
     process: "subprocess.Popen[bytes]", ready_file: Path, log: Path, log_start: int
 ) -> RunningSandbox:
-    deadline = time.monotonic() + _READY_SECONDS
+    deadline, written = time.monotonic() + _READY_SECONDS, log_start
     while time.monotonic() < deadline and process.poll() is None:
         running = read_ready_file(ready_file)
         if running is not None:
             return running
+        # On a busy computer a database is filled for minutes, whose progress the log tells.
+        if (size := log.stat().st_size) != written:
+            deadline, written = time.monotonic() + _READY_SECONDS, size
         time.sleep(_POLL_SECONDS)
     lines = log.read_bytes()[log_start:].decode("utf-8", "replace").strip().splitlines()
     last = "\n".join(lines[-_LOG_LINES_SHOWN:])

@@ -115,7 +115,7 @@ class BatchRequests:
         batches = []
         catalogue = self._workspace.catalogue
         titled = in_titles(column for one in catalogue.values() for column in one.columns)
-        with open_ledger(self._remote.base) as ledger:
+        with open_ledger(self._remote.base, creates=False) as ledger:
             latest = ledger.batches()[:_MAX_BATCHES]
         for record in latest:
             document: dict[str, Any] = {"batch": record.id, "plan": str(record.plan)}

@@ -3,9 +3,10 @@
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -147,14 +148,20 @@ class UploadContext:
 
 
 @contextmanager
-def open_context(settings: Settings) -> Iterator[UploadContext]:
+def open_context(settings: Settings, *, creates: bool = True) -> Iterator[UploadContext]:
     """Open the journal and load the catalogue for the block, without any request.
+
+    If it ``creates`` none, a home without a journal stays so, and reads an empty one.
 
     Raises ``LocalDatabaseError`` if the journal cannot be used, ``SchemaFileError`` if a schema
     file of the user is not valid, ``ConfigError`` if the profile file is not.
     """
-    arguments = choose_profile(settings).arguments
-    with closing(Journal(settings.journal, profile_arguments=arguments)) as journal:
+    arguments, path = choose_profile(settings).arguments, settings.journal
+    with ExitStack() as stack:
+        if not (creates or path.exists() or JournalMarker(path).is_expected):
+            folder = TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True)
+            path = Path(stack.enter_context(folder), path.name)
+        journal = stack.enter_context(closing(Journal(path, profile_arguments=arguments)))
         yield UploadContext(settings, load_catalogue(settings.schemas), journal)
 
 

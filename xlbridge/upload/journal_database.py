@@ -419,13 +419,15 @@ def open_journal_file(path: Path) -> LocalDatabase:
 
 
 def _open_layout(path: Path) -> LocalDatabase:
+    layout = 0
     if path.exists():
         with closing(LocalDatabase(path, isolation_level=None)) as db:
             (layout,) = db.execute("PRAGMA user_version").fetchone()
         if layout not in (0, LAYOUT):
             raise _other_version_error(path, _NEWER if layout > LAYOUT else _EARLIER)
     db = open_local_database(path, _SCHEMA, isolation_level=None)
-    db.execute(f"PRAGMA user_version = {LAYOUT}")
+    if layout != LAYOUT:
+        db.execute(f"PRAGMA user_version = {LAYOUT}")
     db.execute("PRAGMA foreign_keys = ON")
     return db
 

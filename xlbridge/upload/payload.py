@@ -118,7 +118,9 @@ class _TemporaryFile:
         """Delete the file, if it is still there, and its lock."""
         self.path.unlink(missing_ok=True)
         self._lock.release()
-        self._lock_file.unlink(missing_ok=True)
+        # On Windows it cannot be while another process that cleans up has it open.
+        with suppress(PermissionError):
+            self._lock_file.unlink(missing_ok=True)
 
 
 _TEMPORARY_NAME = re.compile(r"\.+([0-9a-f]{16})\..+")
@@ -133,7 +135,7 @@ def _remove_abandoned_files(folder: Path) -> None:
         if (name := _TEMPORARY_NAME.fullmatch(path.name)) is None:
             continue
         lock_file = folder / f".{name[1]}.lock"
-        with suppress(Timeout):
+        with suppress(Timeout, PermissionError):
             with FileLock(lock_file, timeout=0, mode=0o600):
                 if path != lock_file:
                     path.unlink(missing_ok=True)

@@ -452,7 +452,8 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
     warning(
         "date-system-old",
         Text(
-            pt="O arquivo conta os dias desde 1904: datas coladas de outro ficam 4 anos adiante.",
+            pt="O arquivo conta os dias desde 1904: datas coladas de outro ficam quatro anos "
+            "adiante.",
             en="The workbook counts days from 1904: dates pasted from others are four years ahead.",
         ),
         Text(pt="Confira o ano das datas.", en="Check the year of the dates."),

@@ -155,11 +155,22 @@ def _word_typos(word: str, expected: str) -> int:
 
 
 def _distance_within(word: str, expected: str, limit: int) -> int:
-    # Late: most headers are spelled right.
-    from rapidfuzz.distance import OSA
-
-    typos = OSA.distance(word, expected, score_cutoff=limit)
-    return typos if typos <= limit else -1
+    """Count the letters added, left out, replaced or swapped with the next, -1 for too many."""
+    if abs(len(word) - len(expected)) > limit or len({*word} - {*expected}) > limit:
+        return -1
+    before_last: Sequence[int] = ()
+    last: Sequence[int] = ()
+    row = [*range(len(expected) + 1)]
+    for i, letter in enumerate(word):
+        before_last, last, row = last, row, [i + 1]
+        for j, other in enumerate(expected):
+            typos = min(last[j] + (letter != other), last[j + 1] + 1, row[j] + 1)
+            if i and j and letter == expected[j - 1] and word[i - 1] == other:
+                typos = min(typos, before_last[j - 1] + 1)
+            row.append(typos)
+        if min(row) > limit:
+            return -1
+    return row[-1] if row[-1] <= limit else -1
 
 
 def header_key(header: object) -> str:
