@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,6 +16,7 @@ from xlbridge.export.sheets import (
     value_reader,
 )
 from xlbridge.report_forms import Report
+from xlbridge.resources import Kind
 
 WriteValue = Callable[[Any], str]
 """Writes a value of a record that is not null. Raises ``ValueError`` for an unexpected one."""
@@ -101,6 +103,28 @@ class Table:
     widths: Sequence[int]
     blocks: Iterable[bytes]
     files: Sequence[Path] = ()
+
+
+_MIN_WIDTH, _MAX_WIDTH = 8, 50
+_FILTER_BUTTON_WIDTH = 4
+_MIN_KIND_WIDTHS = {Kind.DATE: 13, Kind.MONEY: 12, Kind.NUMBER: 10}
+WIDEST_COLUMN = _MAX_WIDTH + _FILTER_BUTTON_WIDTH
+"""Maximum width of a column, in characters."""
+
+
+def is_on_the_right(column: ExportColumn) -> bool:
+    """Return whether the cells of a column are right-aligned in a workbook."""
+    return (column.kind.is_number or column.kind is Kind.DATE) and not column.is_list
+
+
+def column_widths(table: Table, titles: Sequence[str]) -> list[int]:
+    """Return the widths of the columns of a workbook's sheet, whose titles wrap, in characters."""
+    widths = []
+    for column, longest, title in zip(table.sheet.columns, table.widths, titles, strict=True):
+        least = _MIN_KIND_WIDTHS.get(column.kind, _MIN_WIDTH)
+        words = max(ceil(len(title) / 2), *map(len, title.split()))
+        widths.append(min(max(least, longest, words), _MAX_WIDTH) + _FILTER_BUTTON_WIDTH)
+    return widths
 
 
 class OutputWriter(Protocol):

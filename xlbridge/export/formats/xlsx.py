@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache, partial
 from io import BytesIO
-from math import ceil
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
@@ -32,6 +31,8 @@ from xlbridge.export.formats.base import (
     OutputWriter,
     Table,
     cells_of,
+    column_widths,
+    is_on_the_right,
     text_of,
 )
 from xlbridge.export.formats.xlsx_rows import (
@@ -68,9 +69,6 @@ from xlbridge.workbook.write import (
 )
 
 _TABLE_STYLE = "Table Style Light 9"
-_MIN_WIDTH, _MAX_WIDTH = 8, 50
-_FILTER_BUTTON_WIDTH = 4
-_MIN_KIND_WIDTHS = {Kind.DATE: 13, Kind.MONEY: 12, Kind.NUMBER: 10}
 _FIRST_STYLE_COLUMN = 40
 """First of the empty columns of the cover that bring the data's styles into the file."""
 
@@ -87,6 +85,11 @@ _STYLE_KINDS = {
     CellStyle.MONEY: Kind.MONEY,
     CellStyle.BOOLEAN: Kind.BOOLEAN,
 }
+
+
+_TEXT_STYLES = (CellStyle.TEXT, CellStyle.LINES)
+_BESIDE_NUMBERS = {"align": "left", "indent": 1}
+"""Format of texts that keeps them apart from the numbers on their left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +119,9 @@ class _Worksheet:
         """Return what a worksheet has before and after the rows of data."""
         before, after = self.with_range(content).split(_END_OF_ROWS)
         before, mark, totals = before.partition(b'<row r="%d"' % _TOTALS_ROW)
-        # Programs calculate on opening: a sum that was not calculated is better than a wrong one.
-        totals = (mark + totals).replace(b"</f><v>0</v>", b"</f>")
-        totals = _SUMMED_COLUMN.sub(self._formula, totals)
+        totals = _SUMMED_COLUMN.sub(self._formula, mark + totals)
+        sums = iter(self.rows.sums)
+        totals = _NO_SUM.sub(lambda _zero: f"</f><v>{next(sums):f}</v>".encode(), totals)
         totals = _AT_TOTALS_ROW.sub(rb'r="\g<1>%d"' % (self.last_row + 1), totals)
         return before, totals + _END_OF_ROWS + after
 
@@ -170,9 +173,8 @@ def _workbook_without_rows(
     ) as book:
         sheet: Worksheet = book.add_worksheet(str(COVER_SHEET))
         _add_styles(book, sheet)
-        header = book.add_format({"bold": True, "text_wrap": True, "valign": "top"})
         for part in data:
-            _add_data_sheet(book, part, header, headers)
+            _add_data_sheet(book, part, headers)
         write_cover(book, sheet, cover)
     if _styles_in(content) != style_ids():
         raise AssertionError("the styles' numbers differ from those in the rows")
@@ -187,6 +189,8 @@ def _add_styles(book: xlsxwriter.Workbook, cover: Worksheet) -> None:
     for index, cell in enumerate(CellStyle, start=_FIRST_STYLE_COLUMN):
         wraps = cell is CellStyle.LINES
         form = {"num_format": number_formats[cell], "valign": "top", "text_wrap": wraps}
+        if cell in _TEXT_STYLES:
+            form |= _BESIDE_NUMBERS
         cover.set_column(index, index, None, book.add_format(form))
 
 
@@ -199,26 +203,28 @@ def _styles_in(content: BytesIO) -> dict[CellStyle, str]:
     }
 
 
-def _add_data_sheet(
-    book: xlsxwriter.Workbook, data: _Worksheet, header: Format, headers: Headers
-) -> None:
+def _add_data_sheet(book: xlsxwriter.Workbook, data: _Worksheet, headers: Headers) -> None:
     sheet = data.table.sheet
     worksheet: Worksheet = book.add_worksheet(data.name)
     worksheet.freeze_panes(1, 0)
     titled = headers == "titles"
     texts = [column.title if titled else column.name for column in sheet.columns]
-    widths = []
-    for index, (column, longest) in enumerate(zip(sheet.columns, data.table.widths, strict=True)):
-        least = _MIN_KIND_WIDTHS.get(column.kind, _MIN_WIDTH)
-        # Titles wrap.
-        words = max(ceil(len(texts[index]) / 2), *map(len, texts[index].split()))
-        width = min(max(least, longest, words), _MAX_WIDTH) + _FILTER_BUTTON_WIDTH
+    widths = column_widths(data.table, texts)
+    for index, (column, width) in enumerate(zip(sheet.columns, widths, strict=True)):
         worksheet.set_column(index, index, width)
-        widths.append(width)
         if titled:
             worksheet.write_comment(0, index, column.name)
     worksheet.set_row(0, 2 * style.LINE_HEIGHT if titled else None)
-    columns: list[dict[str, Any]] = [{"header": text, "header_format": header} for text in texts]
+    heading = {"bold": True, "text_wrap": True, "valign": "top"}
+    over_texts = book.add_format({**heading, **_BESIDE_NUMBERS})
+    over_others = book.add_format({**heading, "align": "right"})
+    columns: list[dict[str, Any]] = [
+        {
+            "header": text,
+            "header_format": over_others if is_on_the_right(column) else over_texts,
+        }
+        for text, column in zip(texts, sheet.columns, strict=True)
+    ]
     summed = summed_columns(sheet, headers)
     for index in summed:
         amount = book.add_format({"num_format": style.NUMBER_FORMATS[Kind.MONEY], "bold": True})
@@ -253,6 +259,7 @@ _TOTALS_ROW = 3
 """Excel's number of the totals row in a table without data."""
 _TABLE_RANGE = re.compile(rb' ref="A1:(?P<column>[A-Z]+)(?P<row>[123])"')
 _SUMMED_COLUMN = re.compile(rb"SUBTOTAL\(109,\[(?P<title>[^<]*)\]\)")
+_NO_SUM = re.compile(rb"</f><v>0</v>")
 _AT_TOTALS_ROW = re.compile(rb'\br="([A-Z]*)%d"' % _TOTALS_ROW)
 _END_OF_ROWS = b"</sheetData>"
 
@@ -278,9 +285,7 @@ def open_xlsx(
         output = _XlsxOutput(
             temporary,
             sheets,
-            lambda sheet: TableRows(
-                rows_per_sheet - (2 if summed_columns(sheet, headers) else 1), new_file
-            ),
+            lambda sheet: TableRows(rows_per_sheet, summed_columns(sheet, headers), new_file),
             headers,
         )
         # Entered last, so that the thread ends before its files are closed.

@@ -148,14 +148,24 @@ def _text_start(start: str, style: CellStyle, styles: StyleIds) -> str:
     return f'{start}{styles[style]}" t="inlineStr"><is>'
 
 
+def has_exact_cell(digits: str) -> bool:
+    """Return whether programs, which read binary floating-point numbers, read these digits."""
+    return len(digits) <= EXACT_DIGITS or Decimal(digits) == Decimal(repr(float(digits)))
+
+
+def require_fitting(text: str) -> None:
+    """Raise ``TextTooLong`` if no cell can hold a text."""
+    if len(text) > MAX_TEXT_LENGTH // 2:
+        length = len(text.encode("utf-16-le", "surrogatepass")) // 2
+        if length > MAX_TEXT_LENGTH:
+            raise TextTooLong(length, MAX_TEXT_LENGTH)
+
+
 def _text_encoder(start: str, styles: StyleIds) -> Callable[[str], str]:
     plain, lines = (_text_start(start, s, styles) for s in (CellStyle.TEXT, CellStyle.LINES))
 
     def encode(text: str) -> str:
-        if len(text) > MAX_TEXT_LENGTH // 2:
-            length = len(text.encode("utf-16-le", "surrogatepass")) // 2
-            if length > MAX_TEXT_LENGTH:
-                raise TextTooLong(length, MAX_TEXT_LENGTH)
+        require_fitting(text)
         if not _NEEDS_ESCAPING(text) and text.strip() == text:
             return f"{plain}<t>{text}</t></is></c>"
         content = escape_text(text).translate(_MARKUP)
@@ -176,8 +186,7 @@ def _number_writer(
         if isinstance(value, str) and is_common(value):
             return f"{common}{value}</v></c>"
         digits = read(value)
-        # Programs read binary floating-point numbers.
-        if len(digits) > EXACT_DIGITS and Decimal(digits) != Decimal(repr(float(digits))):
+        if not has_exact_cell(digits):
             return as_text(digits)
         more_than_cents = digits.rfind(".", 0, -3) >= 0
         return f"{finer if more_than_cents else common}{digits}</v></c>"
@@ -221,10 +230,18 @@ def number_rows(lines: Iterable[bytes], first: int) -> bytes:
 
 
 class CompressedRows:
-    """Rows of one worksheet, below its header, in a temporary file."""
+    """Rows of one worksheet, below its header, in a temporary file.
 
-    def __init__(self, file: IO[bytes]) -> None:
+    ``sums`` are those of the numbers in the ``summed`` columns.
+    """
+
+    def __init__(self, file: IO[bytes], summed: Sequence[int]) -> None:
         self.rows = 0
+        self.sums = [Decimal(0)] * len(summed)
+        self._summed = [
+            re.compile(rb'<c r="%s\d+" s="\d+"><v>([^<]*)' % column_letters(index).encode())
+            for index in summed
+        ]
         self._size = 0
         self._file = file
         self._compressor = compressobj(COMPRESSION_LEVEL, DEFLATED, _GZIP)
@@ -234,6 +251,9 @@ class CompressedRows:
         content = number_rows(lines, self.rows + _FIRST_ROW)
         self.rows += len(lines)
         self._size += len(content)
+        for index, numbers_in in enumerate(self._summed):
+            numbers = b" ".join(numbers_in.findall(content)).decode().split()
+            self.sums[index] += sum(map(Decimal, numbers), Decimal(0))
         self._file.write(self._compressor.compress(content))
 
     def write(
@@ -259,17 +279,19 @@ class CompressedRows:
 
 
 class TableRows:
-    """Rows of a table, in worksheets of at most ``max_rows`` rows.
+    """Rows of a table, in worksheets of at most ``max_rows`` rows with header and totals row.
 
-    ``files`` are those added, in order.
+    There is a totals row if columns are ``summed``. ``files`` are those added, in order.
     """
 
-    def __init__(self, max_rows: int, new_file: Callable[[], IO[bytes]]) -> None:
-        self._max_rows = max_rows
-        self._new_file = new_file
+    def __init__(
+        self, max_rows: int, summed: Sequence[int], new_file: Callable[[], IO[bytes]]
+    ) -> None:
+        self._max_rows = max_rows - (2 if summed else 1)
+        self._new_sheet: Callable[[], CompressedRows] = lambda: CompressedRows(new_file(), summed)
         self._pending: list[Future[None]] = []
         self.files: list[Path] = []
-        self.sheets = [CompressedRows(new_file())]
+        self.sheets = [self._new_sheet()]
 
     def add_file(self, lines: Path, executor: Executor) -> None:
         """Add a file of lines in the background: compression releases the GIL."""
@@ -287,7 +309,7 @@ class TableRows:
             lines = block.splitlines()
             while lines:
                 if self.sheets[-1].rows == self._max_rows:
-                    self.sheets.append(CompressedRows(self._new_file()))
+                    self.sheets.append(self._new_sheet())
                 room = self._max_rows - self.sheets[-1].rows
                 self.sheets[-1].add(lines[:room])
                 lines = lines[room:]
