@@ -106,8 +106,10 @@ class Table:
 
 
 _MIN_WIDTH, _MAX_WIDTH = 8, 50
-_FILTER_BUTTON_WIDTH = 4
-_MIN_KIND_WIDTHS = {Kind.DATE: 13, Kind.MONEY: 12, Kind.NUMBER: 10}
+_FILTER_BUTTON_WIDTH = 3
+_MIN_KIND_WIDTHS = {Kind.DATE: 10, Kind.MONEY: 12, Kind.NUMBER: 10}
+_MOMENT_WIDTH = 16
+_MOST_REPEATED, _MOST_OF_ONE = 36, 70
 WIDEST_COLUMN = _MAX_WIDTH + _FILTER_BUTTON_WIDTH
 """Maximum width of a column, in characters."""
 
@@ -122,9 +124,22 @@ def column_widths(table: Table, titles: Sequence[str]) -> list[int]:
     widths = []
     for column, longest, title in zip(table.sheet.columns, table.widths, titles, strict=True):
         least = _MIN_KIND_WIDTHS.get(column.kind, _MIN_WIDTH)
+        if column.kind is Kind.DATE:
+            longest = min(longest, _MOMENT_WIDTH)
         words = max(ceil(len(title) / 2), *map(len, title.split()))
         widths.append(min(max(least, longest, words), _MAX_WIDTH) + _FILTER_BUTTON_WIDTH)
     return widths
+
+
+def repeated_columns(sheet: Sheet, widths: Sequence[int]) -> range:
+    """Return the columns to repeat on each printed page: the last ones of the key, if narrow."""
+    key = [index for index, column in enumerate(sheet.columns) if column.name in sheet.key]
+    if not key or widths[key[-1]] > _MOST_OF_ONE:
+        return range(0)
+    first = key[-1]
+    while first > key[0] and sum(widths[first - 1 : key[-1] + 1]) <= _MOST_REPEATED:
+        first -= 1
+    return range(first, key[-1] + 1)
 
 
 class OutputWriter(Protocol):

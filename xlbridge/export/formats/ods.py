@@ -26,6 +26,7 @@ from xlbridge.export.formats.base import (
     WriteValue,
     column_widths,
     is_on_the_right,
+    repeated_columns,
 )
 from xlbridge.export.formats.xlsx_rows import (
     COMPRESSION_LEVEL,
@@ -254,10 +255,7 @@ class _OdsOutput(OutputWriter):
         texts = [column.title if titled else column.name for column in columns]
         pieces = [f'<table:table table:name="{_attribute(name)}" table:style-name="sheet">']
         widths = column_widths(table, texts)
-        key = [index for index, column in enumerate(columns) if column.name in table.sheet.key]
-        repeated = range(key[0], key[-1] + 1) if key else range(0)
-        if sum(widths[index] for index in repeated) > _MOST_REPEATED:
-            repeated = range(0)
+        repeated = repeated_columns(table.sheet, widths)
         for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
             kind = Kind.TEXT if column.is_list else column.kind
             if index == repeated.start and repeated:
@@ -295,8 +293,6 @@ def _filter_range(sheet: str, last: str, number: int) -> str:
 
 
 _COVER_WIDTHS = (44, 24, 24)
-_MOST_REPEATED = 70
-"""Width of the key's columns up to which they are repeated on each printed page."""
 _CENTIMETRES = 0.2
 """Width of a character of a column."""
 

@@ -33,6 +33,7 @@ from xlbridge.export.formats.base import (
     cells_of,
     column_widths,
     is_on_the_right,
+    repeated_columns,
     text_of,
 )
 from xlbridge.export.formats.xlsx_rows import (
@@ -245,9 +246,7 @@ def _add_data_sheet(book: xlsxwriter.Workbook, data: _Worksheet, headers: Header
         },
     )
     # Print across several pages in a readable size, with header and key on each.
-    key = [index for index, column in enumerate(sheet.columns) if column.name in sheet.key]
-    key_range = (key[0], key[-1]) if key else None
-    print_across_pages(worksheet, data.name, widths, key_range)
+    print_across_pages(worksheet, data.name, widths, repeated_columns(sheet, widths))
     worksheet.repeat_rows(0)
     worksheet.ignore_errors({"number_stored_as_text": f"A2:XFD{data.rows.rows + 1}"})
 

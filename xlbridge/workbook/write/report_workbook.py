@@ -88,7 +88,7 @@ def write_report(
 
 
 _LEAST_BARS, _MOST_BARS = 2, 24
-_CHART_ROWS, _AROUND_BARS, _ROW_PIXELS, _CHART_WIDTH = 10, 3, 20, 460
+_CHART_ROWS, _AROUND_BARS, _ROW_PIXELS, _CHART_WIDTH = 10, 5, 20, 460
 _CHART_COLUMN = 70
 """Width of the column on which charts are."""
 _AXIS_NUMBERS = Text(
