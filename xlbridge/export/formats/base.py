@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from math import ceil
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -120,14 +119,21 @@ def is_on_the_right(column: ExportColumn) -> bool:
 
 
 def column_widths(table: Table, titles: Sequence[str]) -> list[int]:
-    """Return the widths of the columns of a workbook's sheet, whose titles wrap, in characters."""
+    """Return the widths of the columns of a workbook's sheet, in characters.
+
+    Titles wrap into two lines.
+    """
     widths = []
     for column, longest, title in zip(table.sheet.columns, table.widths, titles, strict=True):
         least = _MIN_KIND_WIDTHS.get(column.kind, _MIN_WIDTH)
         if column.kind is Kind.DATE:
             longest = min(longest, _MOMENT_WIDTH)
-        words = max(ceil(len(title) / 2), *map(len, title.split()))
-        widths.append(min(max(least, longest, words), _MAX_WIDTH) + _FILTER_BUTTON_WIDTH)
+        words = title.split()
+        halves = min(
+            max(len(" ".join(words[:count])), len(" ".join(words[count:])))
+            for count in range(len(words) + 1)
+        )
+        widths.append(min(max(least, longest, halves), _MAX_WIDTH) + _FILTER_BUTTON_WIDTH)
     return widths
 
 
