@@ -185,9 +185,6 @@ def test_a_sheet_for_people_ends_with_sums_that_are_no_records(
             for letter, title in summed.items()
         },
     }
-    with_results = openpyxl.load_workbook(path, data_only=True)["contasreceber"]
-    results = [with_results[f"{letter}{last + 1}"].value for letter in summed]
-    assert results == [pytest.approx(10.1 * records), 2 * records]
     read = read_workbook(path, WorkbookLimits()).sheets[0]
     rows = [read.row(row) for row in range(read.height)]
     assert [row for row in rows[1:] if any(value != "" for value in row)] == rows[1 : records + 1]
@@ -306,7 +303,7 @@ def test_rows_are_compressed_without_isal_too() -> None:
 import io, sys, zipfile, zlib
 sys.modules["isal"] = None
 from xlbridge.export.formats import xlsx_rows
-rows = xlsx_rows.CompressedRows(io.BytesIO(), [])
+rows = xlsx_rows.CompressedRows(io.BytesIO())
 rows.add([b'<row r="\\0"></row>'] * 2)
 output = io.BytesIO()
 with zipfile.ZipFile(output, "w") as archive:

@@ -120,9 +120,9 @@ class _Worksheet:
         """Return what a worksheet has before and after the rows of data."""
         before, after = self.with_range(content).split(_END_OF_ROWS)
         before, mark, totals = before.partition(b'<row r="%d"' % _TOTALS_ROW)
-        totals = _SUMMED_COLUMN.sub(self._formula, mark + totals)
-        sums = iter(self.rows.sums)
-        totals = _NO_SUM.sub(lambda _zero: f"</f><v>{next(sums):f}</v>".encode(), totals)
+        # Programs calculate on opening: a sum that was not calculated is better than a wrong one.
+        totals = (mark + totals).replace(b"</f><v>0</v>", b"</f>")
+        totals = _SUMMED_COLUMN.sub(self._formula, totals)
         totals = _AT_TOTALS_ROW.sub(rb'r="\g<1>%d"' % (self.last_row + 1), totals)
         return before, totals + _END_OF_ROWS + after
 
@@ -258,7 +258,6 @@ _TOTALS_ROW = 3
 """Excel's number of the totals row in a table without data."""
 _TABLE_RANGE = re.compile(rb' ref="A1:(?P<column>[A-Z]+)(?P<row>[123])"')
 _SUMMED_COLUMN = re.compile(rb"SUBTOTAL\(109,\[(?P<title>[^<]*)\]\)")
-_NO_SUM = re.compile(rb"</f><v>0</v>")
 _AT_TOTALS_ROW = re.compile(rb'\br="([A-Z]*)%d"' % _TOTALS_ROW)
 _END_OF_ROWS = b"</sheetData>"
 
@@ -284,7 +283,9 @@ def open_xlsx(
         output = _XlsxOutput(
             temporary,
             sheets,
-            lambda sheet: TableRows(rows_per_sheet, summed_columns(sheet, headers), new_file),
+            lambda sheet: TableRows(
+                rows_per_sheet - (2 if summed_columns(sheet, headers) else 1), new_file
+            ),
             headers,
         )
         # Entered last, so that the thread ends before its files are closed.

@@ -230,18 +230,10 @@ def number_rows(lines: Iterable[bytes], first: int) -> bytes:
 
 
 class CompressedRows:
-    """Rows of one worksheet, below its header, in a temporary file.
+    """Rows of one worksheet, below its header, in a temporary file."""
 
-    ``sums`` are those of the numbers in the ``summed`` columns.
-    """
-
-    def __init__(self, file: IO[bytes], summed: Sequence[int]) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self.rows = 0
-        self.sums = [Decimal(0)] * len(summed)
-        self._summed = [
-            re.compile(rb'<c r="%s\d+" s="\d+"><v>([^<]*)' % column_letters(index).encode())
-            for index in summed
-        ]
         self._size = 0
         self._file = file
         self._compressor = compressobj(COMPRESSION_LEVEL, DEFLATED, _GZIP)
@@ -251,9 +243,6 @@ class CompressedRows:
         content = number_rows(lines, self.rows + _FIRST_ROW)
         self.rows += len(lines)
         self._size += len(content)
-        for index, numbers_in in enumerate(self._summed):
-            numbers = b" ".join(numbers_in.findall(content)).decode().split()
-            self.sums[index] += sum(map(Decimal, numbers), Decimal(0))
         self._file.write(self._compressor.compress(content))
 
     def write(
@@ -279,19 +268,17 @@ class CompressedRows:
 
 
 class TableRows:
-    """Rows of a table, in worksheets of at most ``max_rows`` rows with header and totals row.
+    """Rows of a table, in worksheets of at most ``max_rows`` rows.
 
-    There is a totals row if columns are ``summed``. ``files`` are those added, in order.
+    ``files`` are those added, in order.
     """
 
-    def __init__(
-        self, max_rows: int, summed: Sequence[int], new_file: Callable[[], IO[bytes]]
-    ) -> None:
-        self._max_rows = max_rows - (2 if summed else 1)
-        self._new_sheet: Callable[[], CompressedRows] = lambda: CompressedRows(new_file(), summed)
+    def __init__(self, max_rows: int, new_file: Callable[[], IO[bytes]]) -> None:
+        self._max_rows = max_rows
+        self._new_file = new_file
         self._pending: list[Future[None]] = []
         self.files: list[Path] = []
-        self.sheets = [self._new_sheet()]
+        self.sheets = [CompressedRows(new_file())]
 
     def add_file(self, lines: Path, executor: Executor) -> None:
         """Add a file of lines in the background: compression releases the GIL."""
@@ -309,7 +296,7 @@ class TableRows:
             lines = block.splitlines()
             while lines:
                 if self.sheets[-1].rows == self._max_rows:
-                    self.sheets.append(self._new_sheet())
+                    self.sheets.append(CompressedRows(self._new_file()))
                 room = self._max_rows - self.sheets[-1].rows
                 self.sheets[-1].add(lines[:room])
                 lines = lines[room:]
