@@ -113,6 +113,7 @@ bench: $(VENV)/.dev $(VENV)-users/.done ## ratios, printed; nothing is asserted
 	$(BIN)/python benchmarks/validate.py --python $(VENV)-users/bin/python
 	$(BIN)/python benchmarks/seed.py
 	$(BIN)/python benchmarks/export.py
+	$(BIN)/python benchmarks/refresh.py
 	$(BIN)/python benchmarks/calls.py
 	$(BIN)/python benchmarks/upload.py
 	$(BIN)/python benchmarks/records.py

@@ -44,7 +44,7 @@ def test_an_export_reports_and_writes_its_manifest(
     "arguments",
     [
         ["pedidoz", "-o", "a.xlsx"],
-        ["pedidos", "-o", "a.ods"],
+        ["pedidos", "-o", "a.odt"],
         ["pedidos", "-o", "a.xlsx", "--format", "csv"],
         ["pedidos", "-o", "a.xlsx", "--csv-dialect", "pt-br"],
         ["pedidos", "-o", "a.xlsx", "--from", "31/02/2026"],

@@ -200,9 +200,14 @@ def test_the_cover_names_branches_and_the_largest_clients(
         arguments = ["-o", path, "--manifest", manifest]
         done = xlbridge("export", "contasreceber", *arguments, **system.environment())
     assert done.returncode == 0, done.stderr
-    cover = list(openpyxl.load_workbook(path).worksheets[0].iter_rows(values_only=True, max_col=3))
+    first = openpyxl.load_workbook(path).worksheets[0]
+    cover = list(first.iter_rows(values_only=True, max_col=3))
     assert ("1 – Matriz", 17, 153000) in cover
     at = [row[0] for row in cover].index("Client: the 10 largest")
+    # The picture has no bar for all others together, which would hide the rest.
+    assert f"'Export cover'!$C${at + 2}:$C${at + 11}" in {
+        chart.series[0].val.numRef.f for chart in first._charts
+    }
     assert cover[at + 1] == ("34", 1, 17000)
     assert cover[at + 10 : at + 13] == [
         ("25", 1, 8000),
@@ -216,3 +221,8 @@ def test_the_cover_names_branches_and_the_largest_clients(
         xlbridge("export", "contasreceber", "-o", path, "--force", **system.environment())
     cover = list(openpyxl.load_workbook(path).worksheets[0].iter_rows(values_only=True, max_col=3))
     assert ("7 – Ana & filhos <sul>", 1, 1000) in cover
+    balance = {"codigoDaFilial": 1, "descricaoDaFilial": "Matriz", "idProd": 1, "valorTotal": 5}
+    with fake_system({BRANCH_LIST: [balance]}) as system:
+        xlbridge("export", "estoque", "-o", path, "--force", **system.environment())
+    cover = list(openpyxl.load_workbook(path).worksheets[0].iter_rows(values_only=True, max_col=3))
+    assert ("1 – Matriz", 1, 5) in cover

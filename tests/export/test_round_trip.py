@@ -81,6 +81,20 @@ def test_an_unedited_export_is_unchanged_when_uploaded(
     assert without_key <= report["rows"] // 10
 
 
+@pytest.mark.parametrize("headers", ["titles", "names"])
+def test_an_unedited_open_document_is_unchanged_when_uploaded(
+    tmp_path: Path, demo: RunningSandbox, xlbridge: Xlbridge, headers: str
+) -> None:
+    sheet = tmp_path / "centros.ods"
+    environment = credentials(demo)
+    done = xlbridge("export", "centros-custo", "-o", sheet, "--headers", headers, **environment)
+    assert done.returncode == 0, done.stderr
+    planned = xlbridge("upload", sheet, "--format", "json", **environment)
+    plan = json.loads(planned.stdout)["plan"]
+    assert plan["unchanged"] > 0
+    assert sum(plan.values()) == plan["unchanged"]
+
+
 def test_parquet_keeps_types_and_cents(
     tmp_path: Path, demo: RunningSandbox, xlbridge: Xlbridge
 ) -> None:

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ from xlbridge.export.formats.base import CELLS_AS_JSON
 from xlbridge.export.formats.frames import FrameOutput
 from xlbridge.export.layout import template_sheets
 from xlbridge.resources import load_catalogue
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.read import read_workbook
 
 Read = Callable[[Path, str], list[Any]]
 _LISTING = LISTINGS["contasreceber"]
@@ -169,6 +171,8 @@ def _same_moment(case: ExportCase, read: Any) -> bool:
             read = datetime.strptime(read, "%d/%m/%Y %H:%M:%S" if ":" in read else "%d/%m/%Y")
         else:
             read = datetime.fromisoformat(read)
+    if isinstance(read, date) and not isinstance(read, datetime):
+        read = datetime.combine(read, time())
     if case.form == "template" and meant.year > 1900:
         return bool(read.date() == meant.date())
     if meant.tzinfo is not None and read.tzinfo is None:
@@ -181,6 +185,13 @@ def _read_workbook(path: Path, name: str) -> list[Any]:
     header = list(next(rows))
     values = [row[header.index(name)] for row in rows]
     return [unescape(value) if isinstance(value, str) else value for value in values]
+
+
+def _read_ods(path: Path, name: str) -> list[Any]:
+    # calamine by itself drops tabs, which OpenDocument has as elements.
+    _cover, read = read_workbook(path, WorkbookLimits()).sheets
+    header, *rows = (read.row(row) for row in range(read.height))
+    return [row[header.index(name)] for row in rows]
 
 
 def _read_csv(path: Path, name: str) -> list[Any]:
@@ -203,6 +214,7 @@ def _read_parquet(path: Path, name: str) -> list[Any]:
 
 _READERS: Mapping[str, Read] = {
     "xlsx": _read_workbook,
+    "ods": _read_ods,
     "template": _read_workbook,
     "csv": _read_csv,
     "jsonl": _read_jsonl,

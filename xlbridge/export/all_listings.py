@@ -110,7 +110,7 @@ _BALANCES = Listing(
     },
     local_filters=frozenset({Filter.WITH_BALANCE}),
     key=_BALANCE,
-    totals=TotalsSpec(amount="valorTotal"),
+    totals=TotalsSpec(amount="valorTotal", branch_name="descricaoDaFilial"),
 )
 _TITLES = (
     Listing(

@@ -23,6 +23,7 @@ from xlbridge.export.attachments import AttachmentDownloads
 from xlbridge.export.fetcher import Fetcher, OnProgress
 from xlbridge.export.filters import NO_FILTERS, Filter, Filters
 from xlbridge.export.formats.all_formats import (
+    WORKBOOK_FORMATS,
     OutputFile,
     output_format,
     output_opener,
@@ -81,7 +82,7 @@ class ExportRequest:
         whether the files can be written.
         """
         file_format = output_format(output.path, output.format)
-        has_titles = file_format == "xlsx" and output.headers != "names"
+        has_titles = file_format in WORKBOOK_FORMATS and output.headers != "names"
         layout = _checked_layout(self, load_catalogue, named=has_titles and not output.codes_only)
         return PreparedExport(
             request=self,
@@ -240,7 +241,7 @@ class PreparedExport:
         ``attachments`` is the folder for attached files, which are not downloaded without one;
         ``resume`` stores finished windows of a failed run, and provides those of the last one;
         ``registries`` are those that other exports from the same system have read.
-        An .xlsx workbook carries the system's identity. Raises ``UsageError`` if a file cannot be
+        A workbook carries the system's identity. Raises ``UsageError`` if a file cannot be
         written, and what ``Client.records`` raises.
         """
         downloads = None
@@ -251,7 +252,7 @@ class PreparedExport:
         system = ""
         # A system that does not tell what it is leaves no mark.
         with suppress(RemoteRejected):
-            system = client.identity if self.format == "xlsx" else ""
+            system = client.identity if self.format in WORKBOOK_FORMATS else ""
         started = datetime.now()
         names, unnamed = self._read_names(registries or Registries(client))
         client.unknown_fields.pop(self.listing.operation.name, None)

@@ -78,6 +78,7 @@ class WorkbookRefresh:
         self._package = package
         self._is_changed = False
         self._used: dict[tuple[str, int, int], str] = {}
+        self._checked: dict[FoundTable, RefreshedTable] = {}
 
     def opener(
         self, listing: Listing, sheets: Sequence[Sheet], wanted: str | None
@@ -96,7 +97,7 @@ class WorkbookRefresh:
                     _TWICE.format(table=place.found.title, first=other, second=listing.name),
                     _NAME_SHEET,
                 )
-            RefreshedTable(self._package, place.found, place.columns, place.keys)
+            self._checked[place.found] = self._table(place)
             absent = [
                 column.title
                 for index, column in enumerate(place.sheet.columns)
@@ -128,7 +129,9 @@ class WorkbookRefresh:
 
     def replace_rows(self, place: _Place, table: Table) -> None:
         """Replace the rows of a place by those of a listing's sheet."""
-        refreshed = RefreshedTable(self._package, place.found, place.columns, place.keys)
+        checked = self._checked.pop(place.found, None)
+        # Rows written before may have changed its formulas, or moved it.
+        refreshed = self._table(place) if checked is None or self._is_changed else checked
         rows = _cell_rows(place, refreshed, cells_of(table.blocks))
         before = place.found.last - place.found.first + 1
         if not refreshed.write(rows):
@@ -147,6 +150,9 @@ class WorkbookRefresh:
                 n=table.rows,
             )
         )
+
+    def _table(self, place: _Place) -> RefreshedTable:
+        return RefreshedTable(self._package, place.found, place.columns, place.keys)
 
     def note_incomplete(self, listing: str) -> None:
         """Name an incomplete listing among what is lost: its missing records leave the workbook."""

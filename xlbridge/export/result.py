@@ -274,6 +274,7 @@ def _total_table(totals: TotalTable, amount: str) -> Table:
         ),
         lines=[*lines, Line((titles.TOTAL, rows, sums), Tone.SUM)],
         bars=[2],
+        drawn=len(totals.totals),
     )
 
 

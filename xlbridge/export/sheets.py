@@ -179,15 +179,16 @@ class TotalsSpec:
     """Control totals of a listing: sums of ``amount`` in one of its sheets.
 
     Totals are by month of ``due``, by ``branch``, by the first of ``situations`` that is true, and
-    of each ``party``, which the record may name in ``party_name``; the record provides what the
-    sheet's rows lack. With ``is_open`` amounts are to be paid when due: totals are also by week,
-    and by the days for which they are overdue.
+    of each ``party``; the record may name these in ``branch_name`` and ``party_name``, and provides
+    what the sheet's rows lack. With ``is_open`` amounts are to be paid when due: totals are also by
+    week, and by the days for which they are overdue.
     """
 
     amount: str
     sheet: str | None = None
     due: str | None = None
     branch: str | None = "codigoDaFilial"
+    branch_name: str = ""
     party: str = ""
     party_name: str = ""
     situations: tuple[str, ...] = ()
@@ -196,13 +197,15 @@ class TotalsSpec:
     def lines(self, record: Record) -> list[str]:
         """Return a record's lines for ``total_tables``.
 
-        Each is a JSON list of day, branch and situation, one of the party and its name, and the
-        amount, with tabs between them.
+        Each is a JSON list of day, branch, its name and situation, one of the party and its name,
+        and the amount, with tabs between them.
         """
         parts = [record] if self.sheet is None else record.get(self.sheet) or ()
         situation = next((name for name in self.situations if record.get(name) is True), None)
-        name = record.get(self.party_name)
-        name = name if isinstance(name, str) else ""
+        name, branch_name = (
+            name if isinstance(name := record.get(field), str) else ""
+            for field in (self.party_name, self.branch_name)
+        )
         lines = []
         for part in parts:
             branch = part.get(self.branch or "")
@@ -211,7 +214,8 @@ class TotalsSpec:
             party = record.get(self.party) if party is None else party
             day = part.get(self.due or "")
             day = day[_DAY] if isinstance(day, str) and _MONTH_START(day) else None
-            labels = _encode_labels(day, None if branch is None else str(branch), situation)
+            branch = None if branch is None else str(branch)
+            labels = _encode_labels(day, branch, branch_name, situation)
             amount: object = part.get(self.amount) or 0
             if not isinstance(amount, str) or not _DECIMAL(amount):
                 try:
@@ -304,14 +308,15 @@ def total_tables(
         for sums_of, key in ((by_labels, labels), (by_party, party)):
             count, so_far = sums_of[key]
             sums_of[key] = (count + 1, so_far + amount)
+    branches = dict(names.get("filial", {}))
     for encoded, (count, amount) in by_labels.items():
-        day, branch, situation = json.loads(encoded)
+        day, branch, branch_name, situation = json.loads(encoded)
+        branches.setdefault(branch, branch_name)
         month = None if day is None else day[_MONTH]
         due = _due_label(day, today) if totals.is_open else None
         for table, label in zip(sums, (month, branch, situation, due), strict=True):
             rows, so_far = table[label or "–"]
             table[label or "–"] = (rows + count, so_far + amount)
-    branches = names.get("filial", {})
     tables = [
         TotalTable(
             title,

@@ -78,7 +78,8 @@ class Table:
     sheet's name is the title, and in text there is none. Text shows at most ``most`` lines, and
     a table that is ``aligned`` in columns below its headings. ``omitted`` counts the lines that
     ``cut`` has left out. On pages the columns ``bars`` are a picture too: a bar for each line, with
-    a part for each column, or with ``shares`` its share of the line. A table that people fill in
+    a part for each column, or with ``shares`` its share of the line; only for the first ``drawn``
+    lines, if that is not None. A table that people fill in
     ``by_hand`` has high lines in a workbook; each of its columns takes that many of the sheet's.
     """
 
@@ -93,6 +94,7 @@ class Table:
     omitted: int = 0
     bars: Sequence[int] = ()
     shares: bool = False
+    drawn: int | None = None
     by_hand: Sequence[int] = ()
 
     @property
@@ -103,7 +105,7 @@ class Table:
 
         lines = [
             line
-            for line in self.lines
+            for line in self.lines[: self.drawn]
             if line.tone is not Tone.SUM and any(line.values[at] is not None for at in self.bars)
         ]
         if not lines or max(len(lines), len(self.bars)) < 2:
@@ -121,7 +123,7 @@ class Table:
             for line in lines[:_MOST_BARS]
             for values in [[line.values[column] for column in self.bars]]
         ]
-        left = len(lines) - len(bars)
+        left = len(lines) - len(bars) + self.omitted
         return draw_bars(
             str(self.title or self.sheet),
             headings,

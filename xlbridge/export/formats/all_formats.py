@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from xlbridge.errors import UsageError
 from xlbridge.export.formats.base import OpenOutput, OutputWriter, sheet_paths
+from xlbridge.export.formats.ods import open_ods
 from xlbridge.export.formats.text import CSV_DIALECTS, csv_opener, open_jsonl
 from xlbridge.export.formats.xlsx import open_template, open_xlsx
 from xlbridge.export.sheets import Sheet
@@ -38,11 +39,15 @@ def open_parquet(path: Path, sheets: Sequence[Sheet]) -> AbstractContextManager[
 
 FORMATS: Mapping[str, OpenOutput] = {
     "xlsx": open_xlsx,
+    "ods": open_ods,
     "csv": csv_opener(CSV_DIALECTS["plain"]),
     "jsonl": open_jsonl,
     "parquet": open_parquet,
 }
 """Formats by name, which is the file's extension too."""
+
+WORKBOOK_FORMATS = {"xlsx": open_xlsx, "ods": open_ods}
+"""Formats with all sheets in one file, titles as headers, and a cover."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +89,18 @@ def output_opener(
 ) -> OpenOutput:
     """Return the opener of a format, or of the import workbook of a resource.
 
-    Raises ``UsageError`` for a CSV dialect with another format, or a template or titles that are
-    not for .xlsx.
+    Raises ``UsageError`` for a CSV dialect with another format, a template that is not for .xlsx,
+    or titles that are not for a workbook.
     """
-    if file_format != "xlsx" and (template is not None or headers == "titles"):
-        option = "--headers titles" if template is None else "--as-template"
+    if file_format != "xlsx" and template is not None:
         raise UsageError(
-            Text(pt="{option} só vale para .xlsx.", en="{option} is for .xlsx only.").format(
-                option=option
+            Text(pt="--as-template só vale para .xlsx.", en="--as-template is for .xlsx only.")
+        )
+    if file_format not in WORKBOOK_FORMATS and headers == "titles":
+        raise UsageError(
+            Text(
+                pt="--headers titles só vale para .xlsx e .ods.",
+                en="--headers titles is for .xlsx and .ods only.",
             )
         )
     if csv_dialect is not None and file_format != "csv":
@@ -100,14 +109,14 @@ def output_opener(
         )
     if template is not None:
         return partial(open_template, template, headers or "titles")
-    if file_format == "xlsx":
-        return partial(open_xlsx, headers=headers or "titles")
+    if file_format in WORKBOOK_FORMATS:
+        return partial(WORKBOOK_FORMATS[file_format], headers=headers or "titles")
     return FORMATS[file_format] if csv_dialect is None else csv_opener(CSV_DIALECTS[csv_dialect])
 
 
 def output_paths(output: Path, file_format: str, sheets: Sequence[Sheet]) -> list[Path]:
     """Return the files that an export writes."""
-    return [output] if file_format == "xlsx" else sheet_paths(output, sheets)
+    return [output] if file_format in WORKBOOK_FORMATS else sheet_paths(output, sheets)
 
 
 def output_format(output: Path, wanted: str | None) -> str:

@@ -15,6 +15,7 @@ from xlbridge.export.sheets import (
     value_reader,
 )
 from xlbridge.report_forms import Report
+from xlbridge.resources import Kind
 
 WriteValue = Callable[[Any], str]
 """Writes a value of a record that is not null. Raises ``ValueError`` for an unexpected one."""
@@ -101,6 +102,50 @@ class Table:
     widths: Sequence[int]
     blocks: Iterable[bytes]
     files: Sequence[Path] = ()
+
+
+_MIN_WIDTH, _MAX_WIDTH = 8, 50
+_FILTER_BUTTON_WIDTH = 3
+_MIN_KIND_WIDTHS = {Kind.DATE: 10, Kind.MONEY: 12, Kind.NUMBER: 10}
+_MOMENT_WIDTH = 16
+_MOST_REPEATED, _MOST_OF_ONE = 36, 70
+WIDEST_COLUMN = _MAX_WIDTH + _FILTER_BUTTON_WIDTH
+"""Maximum width of a column, in characters."""
+
+
+def is_on_the_right(column: ExportColumn) -> bool:
+    """Return whether the cells of a column are right-aligned in a workbook."""
+    return (column.kind.is_number or column.kind is Kind.DATE) and not column.is_list
+
+
+def column_widths(table: Table, titles: Sequence[str]) -> list[int]:
+    """Return the widths of the columns of a workbook's sheet, in characters.
+
+    Titles wrap into two lines.
+    """
+    widths = []
+    for column, longest, title in zip(table.sheet.columns, table.widths, titles, strict=True):
+        least = _MIN_KIND_WIDTHS.get(column.kind, _MIN_WIDTH)
+        if column.kind is Kind.DATE:
+            longest = min(longest, _MOMENT_WIDTH)
+        words = title.split()
+        halves = min(
+            max(len(" ".join(words[:count])), len(" ".join(words[count:])))
+            for count in range(len(words) + 1)
+        )
+        widths.append(min(max(least, longest, halves), _MAX_WIDTH) + _FILTER_BUTTON_WIDTH)
+    return widths
+
+
+def repeated_columns(sheet: Sheet, widths: Sequence[int]) -> range:
+    """Return the columns to repeat on each printed page: the last ones of the key, if narrow."""
+    key = [index for index, column in enumerate(sheet.columns) if column.name in sheet.key]
+    if not key or widths[key[-1]] > _MOST_OF_ONE:
+        return range(0)
+    first = key[-1]
+    while first > key[0] and sum(widths[first - 1 : key[-1] + 1]) <= _MOST_REPEATED:
+        first -= 1
+    return range(first, key[-1] + 1)
 
 
 class OutputWriter(Protocol):

@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache, partial
 from io import BytesIO
-from math import ceil
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
@@ -32,6 +31,9 @@ from xlbridge.export.formats.base import (
     OutputWriter,
     Table,
     cells_of,
+    column_widths,
+    is_on_the_right,
+    repeated_columns,
     text_of,
 )
 from xlbridge.export.formats.xlsx_rows import (
@@ -68,9 +70,6 @@ from xlbridge.workbook.write import (
 )
 
 _TABLE_STYLE = "Table Style Light 9"
-_MIN_WIDTH, _MAX_WIDTH = 8, 50
-_FILTER_BUTTON_WIDTH = 4
-_MIN_KIND_WIDTHS = {Kind.DATE: 13, Kind.MONEY: 12, Kind.NUMBER: 10}
 _FIRST_STYLE_COLUMN = 40
 """First of the empty columns of the cover that bring the data's styles into the file."""
 
@@ -87,6 +86,11 @@ _STYLE_KINDS = {
     CellStyle.MONEY: Kind.MONEY,
     CellStyle.BOOLEAN: Kind.BOOLEAN,
 }
+
+
+_TEXT_STYLES = (CellStyle.TEXT, CellStyle.LINES)
+_BESIDE_NUMBERS = {"align": "left", "indent": 1}
+"""Format of texts that keeps them apart from the numbers on their left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +174,8 @@ def _workbook_without_rows(
     ) as book:
         sheet: Worksheet = book.add_worksheet(str(COVER_SHEET))
         _add_styles(book, sheet)
-        header = book.add_format({"bold": True, "text_wrap": True, "valign": "top"})
         for part in data:
-            _add_data_sheet(book, part, header, headers)
+            _add_data_sheet(book, part, headers)
         write_cover(book, sheet, cover)
     if _styles_in(content) != style_ids():
         raise AssertionError("the styles' numbers differ from those in the rows")
@@ -187,6 +190,8 @@ def _add_styles(book: xlsxwriter.Workbook, cover: Worksheet) -> None:
     for index, cell in enumerate(CellStyle, start=_FIRST_STYLE_COLUMN):
         wraps = cell is CellStyle.LINES
         form = {"num_format": number_formats[cell], "valign": "top", "text_wrap": wraps}
+        if cell in _TEXT_STYLES:
+            form |= _BESIDE_NUMBERS
         cover.set_column(index, index, None, book.add_format(form))
 
 
@@ -199,26 +204,28 @@ def _styles_in(content: BytesIO) -> dict[CellStyle, str]:
     }
 
 
-def _add_data_sheet(
-    book: xlsxwriter.Workbook, data: _Worksheet, header: Format, headers: Headers
-) -> None:
+def _add_data_sheet(book: xlsxwriter.Workbook, data: _Worksheet, headers: Headers) -> None:
     sheet = data.table.sheet
     worksheet: Worksheet = book.add_worksheet(data.name)
     worksheet.freeze_panes(1, 0)
     titled = headers == "titles"
     texts = [column.title if titled else column.name for column in sheet.columns]
-    widths = []
-    for index, (column, longest) in enumerate(zip(sheet.columns, data.table.widths, strict=True)):
-        least = _MIN_KIND_WIDTHS.get(column.kind, _MIN_WIDTH)
-        # Titles wrap.
-        words = max(ceil(len(texts[index]) / 2), *map(len, texts[index].split()))
-        width = min(max(least, longest, words), _MAX_WIDTH) + _FILTER_BUTTON_WIDTH
+    widths = column_widths(data.table, texts)
+    for index, (column, width) in enumerate(zip(sheet.columns, widths, strict=True)):
         worksheet.set_column(index, index, width)
-        widths.append(width)
         if titled:
             worksheet.write_comment(0, index, column.name)
     worksheet.set_row(0, 2 * style.LINE_HEIGHT if titled else None)
-    columns: list[dict[str, Any]] = [{"header": text, "header_format": header} for text in texts]
+    heading = {"bold": True, "text_wrap": True, "valign": "top"}
+    over_texts = book.add_format({**heading, **_BESIDE_NUMBERS})
+    over_others = book.add_format({**heading, "align": "right"})
+    columns: list[dict[str, Any]] = [
+        {
+            "header": text,
+            "header_format": over_others if is_on_the_right(column) else over_texts,
+        }
+        for text, column in zip(texts, sheet.columns, strict=True)
+    ]
     summed = summed_columns(sheet, headers)
     for index in summed:
         amount = book.add_format({"num_format": style.NUMBER_FORMATS[Kind.MONEY], "bold": True})
@@ -239,9 +246,7 @@ def _add_data_sheet(
         },
     )
     # Print across several pages in a readable size, with header and key on each.
-    key = [index for index, column in enumerate(sheet.columns) if column.name in sheet.key]
-    key_range = (key[0], key[-1]) if key else None
-    print_across_pages(worksheet, data.name, widths, key_range)
+    print_across_pages(worksheet, data.name, widths, repeated_columns(sheet, widths))
     worksheet.repeat_rows(0)
     worksheet.ignore_errors({"number_stored_as_text": f"A2:XFD{data.rows.rows + 1}"})
 

@@ -148,14 +148,24 @@ def _text_start(start: str, style: CellStyle, styles: StyleIds) -> str:
     return f'{start}{styles[style]}" t="inlineStr"><is>'
 
 
+def has_exact_cell(digits: str) -> bool:
+    """Return whether programs, which read binary floating-point numbers, read these digits."""
+    return len(digits) <= EXACT_DIGITS or Decimal(digits) == Decimal(repr(float(digits)))
+
+
+def require_fitting(text: str) -> None:
+    """Raise ``TextTooLong`` if no cell can hold a text."""
+    if len(text) > MAX_TEXT_LENGTH // 2:
+        length = len(text.encode("utf-16-le", "surrogatepass")) // 2
+        if length > MAX_TEXT_LENGTH:
+            raise TextTooLong(length, MAX_TEXT_LENGTH)
+
+
 def _text_encoder(start: str, styles: StyleIds) -> Callable[[str], str]:
     plain, lines = (_text_start(start, s, styles) for s in (CellStyle.TEXT, CellStyle.LINES))
 
     def encode(text: str) -> str:
-        if len(text) > MAX_TEXT_LENGTH // 2:
-            length = len(text.encode("utf-16-le", "surrogatepass")) // 2
-            if length > MAX_TEXT_LENGTH:
-                raise TextTooLong(length, MAX_TEXT_LENGTH)
+        require_fitting(text)
         if not _NEEDS_ESCAPING(text) and text.strip() == text:
             return f"{plain}<t>{text}</t></is></c>"
         content = escape_text(text).translate(_MARKUP)
@@ -176,8 +186,7 @@ def _number_writer(
         if isinstance(value, str) and is_common(value):
             return f"{common}{value}</v></c>"
         digits = read(value)
-        # Programs read binary floating-point numbers.
-        if len(digits) > EXACT_DIGITS and Decimal(digits) != Decimal(repr(float(digits))):
+        if not has_exact_cell(digits):
             return as_text(digits)
         more_than_cents = digits.rfind(".", 0, -3) >= 0
         return f"{finer if more_than_cents else common}{digits}</v></c>"

@@ -3,6 +3,8 @@
 The page's script inserts data as text only, so that nothing in a workbook becomes markup.
 """
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
@@ -10,8 +12,8 @@ from typing import Any
 
 from xlbridge import __version__, titles
 from xlbridge.i18n import Text
-from xlbridge.report_forms import render_page
-from xlbridge.resources.findings import SEVERITY_WORDS, CharacterMark, mark_invisible
+from xlbridge.report_forms import Heading, Line, Table, render_page
+from xlbridge.resources.findings import SEVERITY_WORDS, CharacterMark, Severity, mark_invisible
 from xlbridge.validation.reports.model import (
     Report,
     by_rule,
@@ -106,9 +108,52 @@ def report_page(report: Report) -> str:
         about=about,
         # The section of a single file has these counts, to filter by.
         report=end if end.verdict is not None else replace(end, facts=()),
+        pictures=list(_pictures(report)),
         no_script=_NO_SCRIPT,
         data=data,
     )
+
+
+_FINDINGS = Text(pt="Achados", en="Findings")
+_BY_FILE = Text(pt="Achados por arquivo", en="Findings by file")
+_BY_COLUMN = Text(pt="Achados por coluna", en="Findings by column")
+_BY_RULE = Text(pt="Achados por regra", en="Findings by rule")
+_MOST_BARS = 12
+
+
+def _pictures(report: Report) -> Iterator[Table]:
+    """Yield where the findings are, most first: by file if there are several, column and rule."""
+    found: dict[Text, Counter[tuple[str, Severity]]] = {
+        title: Counter() for title in (_BY_FILE, _BY_COLUMN, _BY_RULE)
+    }
+    for sheet in report.sheets:
+        for (column, code), group in by_rule(sheet.findings).items():
+            severity = group[0].kind.severity
+            of_column = (group[0].header or column or "–", severity)
+            for title, key in (
+                (_BY_FILE, (sheet.file.name, severity)),
+                (_BY_COLUMN, of_column),
+                (_BY_RULE, (code, severity)),
+            ):
+                found[title][key] += len(group)
+    for title, counts in found.items():
+        totals = Counter[str]()
+        for (label, _), count in counts.items():
+            totals[label] += count
+        lines = [
+            Line((label, *(counts[label, severity] for severity in Severity)))
+            for label, _ in totals.most_common()
+        ]
+        words = [Heading(SEVERITY_WORDS[severity]) for severity in Severity]
+        if len(lines) > 1:
+            table = Table(
+                sheet=_FINDINGS,
+                title=title,
+                headings=(Heading(title), *words),
+                lines=lines,
+                bars=range(1, 1 + len(words)),
+            )
+            yield table.cut(_MOST_BARS)
 
 
 def _file(item: ValidationResult, limit: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from html import unescape
 from io import BytesIO
 from typing import NamedTuple
@@ -18,7 +18,9 @@ ROW = re.compile(rb"<((?:[\w.-]+:)?row)\b([^>]*?)(?:/>|>.*?</\1\s*>)", re.DOTALL
 
 _ROW_NUMBER = re.compile(rb"""\br=["'](\d+)["']""")
 _CELL = re.compile(rb"<((?:[\w.-]+:)?c)\b([^>]*?)(?:/>|>(.*?)</\1\s*>)", re.DOTALL)
+_PLAIN_CELL = re.compile(rb"<c\b([^>]*?)(?:/>|>(.*?)</c\s*>)", re.DOTALL)
 _ATTRIBUTE = re.compile(rb"""\b([rst])=["']([^"']*)["']""")
+_USUAL_ATTRIBUTES = re.compile(rb' r="([A-Z]{1,3})[0-9]+"(?: s="([0-9]+)")?(?: t="([A-Za-z]+)")?')
 _ADDRESS = re.compile(rb"""(\br=["'])[A-Z]+\d+""")
 _FORMULA = re.compile(rb"<((?:[\w.-]+:)?f)\b([^>]*?)(?:/>|>([^<]*)</\1\s*>)")
 _FORMULA_ATTRIBUTE = re.compile(rb"""\b(t|ref|si)=["']([^"']*)["']""")
@@ -48,6 +50,8 @@ class CellXml(NamedTuple):
     @property
     def formula(self) -> Formula | None:
         """The formula, None without one."""
+        if b"f" not in self.content:
+            return None
         found = _FORMULA.search(self.content)
         if found is None:
             return None
@@ -88,13 +92,25 @@ class RowXml(NamedTuple):
     def cells(self) -> Iterator[CellXml]:
         """Yield the cells; one without an address follows the one before."""
         column = -1
-        for match in _CELL.finditer(self.xml, 1):
-            found = {name: value.decode() for name, value in _ATTRIBUTE.findall(match[2])}
-            letters = found.get(b"r", "").rstrip("0123456789")
-            column = column_index(letters) if letters else column + 1
+        is_plain = self.xml.startswith(b"<row")
+        for match in (_PLAIN_CELL if is_plain else _CELL).finditer(self.xml, 1):
+            attributes, content = match.groups()[-2:]
+            if usual := _USUAL_ATTRIBUTES.fullmatch(attributes):
+                letters, style, kind = usual.groups()
+            else:
+                found = dict(_ATTRIBUTE.findall(attributes))
+                letters = found.get(b"r", b"").rstrip(b"0123456789")
+                style, kind = found.get(b"s"), found.get(b"t")
+            column = column_index(_decoded(letters)) if letters else column + 1
             yield CellXml(
-                column, found.get(b"s", "0"), found.get(b"t", "n"), match[3] or b"", match[0]
+                column, _decoded(style or b"0"), _decoded(kind or b"n"), content or b"", match[0]
             )
+
+
+@lru_cache(maxsize=20_000)
+def _decoded(text: bytes) -> str:
+    """Return a text, the same object for the same bytes: a million cells have few styles."""
+    return text.decode()
 
 
 class SheetRows:

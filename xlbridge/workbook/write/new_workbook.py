@@ -33,18 +33,16 @@ def print_across_pages(
     sheet: Worksheet,
     title: str,
     widths: Sequence[int] = (),
-    key: tuple[int, int] | None = None,
+    repeated: range = range(0),
 ) -> None:
     """Print a sheet in landscape, with page numbers, across as many pages as ``widths`` need.
 
-    ``key`` are the first and last column to repeat on every page, unless they are too wide.
+    ``repeated`` are the columns to repeat on every page.
     """
-    repeated = sum(widths[key[0] : key[1] + 1]) if key else 0
-    if key and 0 < repeated <= _PAGE_WIDTH // 2:
-        sheet.repeat_columns(*key)
-    else:
-        repeated = 0
-    pages = max(1, ceil((sum(widths) - repeated) / (_PAGE_WIDTH - repeated)))
+    if repeated:
+        sheet.repeat_columns(repeated.start, repeated.stop - 1)
+    again = sum(widths[index] for index in repeated)
+    pages = max(1, ceil((sum(widths) - again) / (_PAGE_WIDTH - again)))
     sheet.set_landscape()
     sheet.set_paper(9)  # A4
     sheet.fit_to_pages(pages, 0)

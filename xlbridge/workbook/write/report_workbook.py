@@ -27,7 +27,7 @@ MAX_LINES = 1_000_000
 """Maximum number of lines of a table on a sheet, just below Excel's limit."""
 
 _LABEL_WIDTH, _TEXT_WIDTH = 26, 96
-_BOLD_WIDTH = 1.25
+_BOLD_WIDTH = 1.1
 _INDENT = 2
 _BLANK_HEIGHT = 30
 """Height of a line to sign on."""
@@ -88,9 +88,13 @@ def write_report(
 
 
 _LEAST_BARS, _MOST_BARS = 2, 24
-_CHART_ROWS, _ROW_PIXELS, _CHART_WIDTH = 10, 20, 460
+_CHART_ROWS, _AROUND_BARS, _ROW_PIXELS, _CHART_WIDTH = 10, 5, 20, 460
 _CHART_COLUMN = 70
 """Width of the column on which charts are."""
+_AXIS_NUMBERS = Text(
+    pt='[>=1000000]#,##0.0,," mi";[>=1000]#,##0," mil";#,##0',
+    en='[>=1000000]#,##0.0,,"M";[>=1000]#,##0,"k";#,##0',
+)
 _CHART_COLOURS = (style.STRONG, "D98324", "5B9A68", "8A6FA8")
 
 
@@ -198,8 +202,7 @@ class _SheetWriter:
             cells = zip(table.headings, line.values, strict=True)
             self.line(line.values, [_cell_format(self._styles, *c, line.tone) for c in cells])
         if table.bars and table.body >= _LEAST_BARS:
-            self._add_chart(table, top)
-            self.row = max(self.row, top + _CHART_ROWS)
+            self.row = max(self.row, self._add_chart(table, top))
         self.row += 1
 
     def _add_blanks(self, table: Table, heading_forms: Sequence[Format]) -> None:
@@ -222,11 +225,19 @@ class _SheetWriter:
             self.row += 1
         self.row += 1
 
-    def _add_chart(self, table: Table, top: int) -> None:
-        """Add the picture of a table beside it: a bar for each line, as on pages."""
+    def _add_chart(self, table: Table, top: int) -> int:
+        """Add the picture of a table beside it: a bar for each line, as on pages.
+
+        Return the row below it.
+        """
         kind = "percent_stacked" if table.shares else "stacked"
         chart: Any = self._book.add_chart({"type": "bar", "subtype": kind})
-        last = top + min(table.body, _MOST_BARS)
+        drawn = table.lines[: min(table.body, _MOST_BARS, table.drawn or _MOST_BARS)]
+        last = top + len(drawn)
+        alarming = {"fill": {"color": f"#{_OPEN}"}}
+        points = [
+            alarming if line.tone is Tone.OPEN and len(table.bars) == 1 else None for line in drawn
+        ]
         for column, colour in zip(table.bars, cycle(_CHART_COLOURS), strict=False):
             name = self.sheet.name
             chart.add_series(
@@ -235,6 +246,7 @@ class _SheetWriter:
                     "categories": [name, top + 1, 0, last, 0],
                     "values": [name, top + 1, column, last, column],
                     "fill": {"color": f"#{colour}"},
+                    "points": points,
                     "gap": 50,
                 }
             )
@@ -246,16 +258,17 @@ class _SheetWriter:
             {"position": "bottom", "font": font} if len(table.bars) > 1 else {"none": True}
         )
         # The first line on top.
-        chart.set_y_axis({"reverse": True, "num_font": font, "line": {"color": f"#{style.RULE}"}})
+        line = {"color": f"#{style.RULE}"}
+        chart.set_y_axis({"reverse": True, "num_font": font, "line": line, "interval_unit": 1})
         grid = {"visible": True, "line": {"color": f"#{style.RULE}", "width": 0.5}}
-        shown = [line.values[column] for line in table.lines for column in table.bars]
+        shown = [line.values[column] for line in drawn for column in table.bars]
         # Bars that do not begin at zero would exaggerate differences.
         is_negative = any(isinstance(one, int | Decimal) and one < 0 for one in shown)
         bounds = {} if is_negative else {"min": 0}
         chart.set_x_axis(
-            {"num_font": font, "major_gridlines": grid, "num_format": "#,##0", **bounds}
+            {"num_font": font, "major_gridlines": grid, "num_format": str(_AXIS_NUMBERS), **bounds}
         )
-        rows = max(_CHART_ROWS, min(len(table.lines) + 1, _MOST_BARS)) - 1
+        rows = max(_CHART_ROWS - 1, len(drawn) + _AROUND_BARS)
         chart.set_size({"width": _CHART_WIDTH, "height": rows * _ROW_PIXELS})
         chart.set_chartarea({"border": {"none": True}})
         at = {
@@ -264,6 +277,7 @@ class _SheetWriter:
             "description": str(table.headings[0].title),
         }
         self.sheet.insert_chart(top, len(table.headings), chart, at)
+        return top + rows + 1
 
 
 def _widths(tables: Sequence[Table]) -> list[int]:

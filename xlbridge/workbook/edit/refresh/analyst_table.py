@@ -55,6 +55,7 @@ class AnalystTable:
             for low, high, style in _COLUMN_STYLE.findall(self._sheet.content[: self._sheet.begin])
         ]
         self._shared = self._shared_formulas()
+        self._beside: dict[int, list[CellXml]] = {}
         self._old = {number: self._inside(number) for number in range(found.first, found.last + 1)}
         self._own = [c for c in range(found.left, found.right + 1) if c not in filled]
         self._templates = self._formulas_of_columns()
@@ -91,8 +92,12 @@ class AnalystTable:
         return shown
 
     def _inside(self, number: int) -> dict[int, CellXml]:
+        """Return the cells of a row in the table; those beside it are added to ``_beside``."""
         cells = self._sheet.cells(number)
-        return {c: cell for c, cell in cells.items() if self.found.left <= c <= self.found.right}
+        inside = {c: cell for c, cell in cells.items() if self.found.left <= c <= self.found.right}
+        if len(inside) < len(cells):
+            self._beside[number] = [cells[column] for column in cells.keys() - inside.keys()]
+        return inside
 
     def _shared_formulas(self) -> dict[str, tuple[CellPosition, Formula]]:
         """Return the formulas that other cells share, with their cells, by group."""

@@ -201,8 +201,7 @@ class RefreshedTable(AnalystTable):
             attributes += b' hidden="1"'
         pieces = {
             cell.column: self._plain(number, number, cell, change)
-            for cell in (row.cells() if row is not None else ())
-            if not found.left <= cell.column <= found.right
+            for cell in (self._cells_beside(row) if row is not None else ())
         }
         for column in range(found.left, found.right + 1):
             address = cell_address(number, column).encode()
@@ -225,13 +224,18 @@ class RefreshedTable(AnalystTable):
         cells = b"".join(pieces[column] for column in sorted(pieces))
         return b'<%srow r="%d"%s>%s</%srow>' % (prefix, number, attributes, cells, prefix)
 
+    def _cells_beside(self, row: RowXml) -> Sequence[CellXml]:
+        """Return the cells of a row to the left and right of the table's columns."""
+        if row.number in self._old:
+            return sorted(self._beside.get(row.number, ()))
+        left, right = self.found.left, self.found.right
+        return [cell for cell in row.cells() if not left <= cell.column <= right]
+
     def _emptied(self, row: RowXml, change: RowChange) -> bytes:
         """Return a row that the table no longer reaches, with the cells next to it."""
-        found, prefix = self.found, self._sheet.prefix
+        prefix = self._sheet.prefix
         cells = b"".join(
-            self._plain(row.number, row.number, cell, change)
-            for cell in row.cells()
-            if not found.left <= cell.column <= found.right
+            self._plain(row.number, row.number, cell, change) for cell in self._cells_beside(row)
         )
         attributes = _ROW_ATTRIBUTES.sub(b"", row.attributes)
         if not cells:

@@ -1,0 +1,86 @@
+"""Every kind of workbook that is written is valid: schemas and rules of Office Open XML, of ODF.
+
+The rules are those of the Open XML SDK: order and types of elements, relationships, references.
+"""
+
+import shutil
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from environment import Xlbridge, credentials
+from sheets import write_records
+
+from xlbridge.sandbox import RunningSandbox
+
+pytest.importorskip("openxml_audit")
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+PLAN = """\
+name: packages
+steps:
+  receber: {upload: "batch-*.xlsx", resource: contasreceber}
+"""
+
+
+def mistakes(path: Path) -> list[str]:
+    """Return what a validator of packages finds in a workbook."""
+    from openxml_audit import FileFormat, OpenXmlValidator
+    from openxml_audit.odf import OdfValidator
+
+    validator = (
+        OdfValidator() if path.suffix == ".ods" else OpenXmlValidator(FileFormat.MICROSOFT_365)
+    )
+    return [
+        f"{path.name}: {error.part_uri} {error.path} {error.description}"
+        for error in validator.validate(path).errors
+        if error.severity.value == "error"
+    ]
+
+
+def write_every_kind(xlbridge: Xlbridge, sandbox: RunningSandbox, folder: Path) -> Iterator[Path]:
+    """Yield a workbook of each kind as soon as it is written."""
+    environment = credentials(sandbox)
+
+    def run(expected: int, *arguments: object) -> None:
+        done = xlbridge(*arguments, **environment)
+        assert done.returncode == expected, (arguments, done.stdout, done.stderr)
+
+    wrong = SAMPLES / "contasreceber-com-erros.xlsx"
+    run(0, "template", "contasreceber", "-o", folder / "template.xlsx")
+    run(0, "template", "pedido", "--with-lists", "-o", folder / "lists.xlsx")
+    fixed = ("--fix", folder / "fixed.xlsx", "--annotate", folder / "marked.xlsx")
+    run(1, "validate", wrong, *fixed)
+    sent = folder / "sent.xlsx"
+    shutil.copyfile(SAMPLES / "contasreceber-cliente-inativo.xlsx", sent)
+    run(1, "upload", sent, "--yes", "--annotate", folder / "state.xlsx")
+    assert len([*folder.glob("sent-*.xlsx")]) == 1  # the rejected rows
+    for name in ("book.xlsx", "book.ods"):
+        run(0, "export", "contasreceber", "-o", folder / name)
+    run(0, "export", "contasreceber", "--as-template", "-o", folder / "sheet.xlsx")
+    shutil.copyfile(folder / "book.xlsx", folder / "refreshed.xlsx")
+    run(0, "export", "contasreceber", "--into", folder / "refreshed.xlsx", "--yes")
+    write_records(folder / "batch-1.xlsx", "contasreceber", [{"numeroDoDocumento": "PACKAGE-1"}])
+    (folder / "plan.yaml").write_text(PLAN, encoding="utf-8")
+    run(0, "batch", "run", folder / "plan.yaml", "--yes")
+    assert (folder / "packages-proof.xlsx").exists()
+    yield from sorted(folder.glob("*.xlsx"))
+    yield folder / "book.ods"
+
+
+def test_every_kind_of_workbook_is_valid(
+    xlbridge: Xlbridge, demo_sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    written = [*write_every_kind(xlbridge, demo_sandbox, tmp_path)]
+    assert len(written) == 13
+    assert [mistake for path in written for mistake in mistakes(path)] == []
+    # The validator notices what is in the wrong order.
+    broken = tmp_path / "broken.xlsx"
+    with zipfile.ZipFile(tmp_path / "book.xlsx") as good, zipfile.ZipFile(broken, "w") as bad:
+        for name in good.namelist():
+            content = good.read(name)
+            if name == "xl/worksheets/sheet2.xml":
+                content = content.replace(b"<sheetData>", b"<mergeCells/><sheetData>")
+            bad.writestr(name, content)
+    assert mistakes(broken) != []
