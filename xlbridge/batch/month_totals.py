@@ -6,8 +6,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from xlbridge import titles
-from xlbridge.batch.batch import Batch, UnitOverview
+from xlbridge.batch.batch import Batch
 from xlbridge.batch.plan.steps import WorkbookStep
+from xlbridge.batch.unit import UnitOverview
 from xlbridge.errors import LocalFailure, UsageError
 from xlbridge.i18n import Text, untranslated
 from xlbridge.report_forms import Heading, Line, Table, Tone, Value

@@ -1,16 +1,21 @@
 """Report of a batch: its status as JSON and as text, its proofs, and what to do next."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlbridge import titles
-from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
+from xlbridge.batch.batch import Batch
 from xlbridge.batch.plan.steps import CompareStep, ExportStep, ProcessStep, WorkbookStep
 from xlbridge.batch.proof.model import proof_json, proof_line
 from xlbridge.batch.status import StepOverview
+from xlbridge.batch.unit import (
+    RowCounts,
+    UnitOverview,
+    UnitStatus,
+)
 from xlbridge.files import as_arguments, short_path
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone
@@ -389,7 +394,7 @@ _KINDS = {
 
 
 def _rows_json(rows: RowCounts) -> dict[str, int]:
-    return {**asdict(rows), "rejected": rows.rejected}
+    return {name: getattr(rows, name) for name in ("read", *_ROW_COUNTS)}
 
 
 def _verdict(

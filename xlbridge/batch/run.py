@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
+from xlbridge.batch.batch import Batch
 from xlbridge.batch.comparison import run_comparison
 from xlbridge.batch.ledger import ExportRecord, FailureRecord
 from xlbridge.batch.plan.steps import (
@@ -45,6 +45,11 @@ from xlbridge.batch.status import (
     prepared_export,
     step_overview,
     workbook_overviews,
+)
+from xlbridge.batch.unit import (
+    RowCounts,
+    UnitOverview,
+    UnitStatus,
 )
 from xlbridge.batch.workbook_checks import (
     FileResult,
@@ -458,15 +463,12 @@ def _prepare_export(batch: Batch, step: ExportStep) -> PreparedExport:
             path.parent.mkdir(parents=True, exist_ok=True)
     if not batch.last_export(step):
         prepared.require_replaceable()
-    return _with_known_ids(batch, step, prepared)
+    return prepared.with_known_ids(partial(_known_ids, batch, step))
 
 
-def _with_known_ids(batch: Batch, step: ExportStep, prepared: PreparedExport) -> PreparedExport:
-    if not prepared.accepts_known_ids:
-        return prepared
+def _known_ids(batch: Batch, step: ExportStep, listing: str) -> tuple[int, ...]:
     client = batch.environments.client(step.profile)
-    settings = batch.environments.context(step.profile).settings
-    return prepared.with_known_ids(known_numbers(settings, prepared.listing.name, client))
+    return known_numbers(batch.environments.context(step.profile).settings, listing, client)
 
 
 def _refresh(
@@ -480,14 +482,11 @@ def _refresh(
     from xlbridge.export import open_refresh
 
     context = batch.environments.context(step.profile)
-    path = batch.plan.folder / step.output
-    with open_refresh(path, context.settings.limits) as book:
-        prepared = export_request(step).prepare_into(
-            path, partial(book.opener, wanted=step.sheet), lambda: context.catalogue
-        )
-        result = _with_known_ids(batch, step, prepared).run(client, registries=registries)
-        if not result.is_whole:
-            book.note_incomplete(result.listing)
+    with open_refresh(batch.plan.folder / step.output, context.settings.limits) as book:
+        prepared = book.prepare(export_request(step), step.sheet, lambda: context.catalogue)
+        numbered = prepared.with_known_ids(partial(_known_ids, batch, step))
+        result = numbered.run(client, registries=registries)
+        book.add_result(result)
         if book.losses and not step.accept_losses:
             raise UsageError(joined(book.losses), _HOW_TO_ACCEPT)
         book.save()

@@ -11,10 +11,6 @@ from typing import TYPE_CHECKING
 
 from xlbridge.batch.batch import (
     Batch,
-    RowCounts,
-    UnitOverview,
-    UnitStatus,
-    sent_status,
     workbook_overview,
 )
 from xlbridge.batch.ledger import FailureRecord
@@ -29,6 +25,12 @@ from xlbridge.batch.plan.steps import (
     file_digest,
     folder_contents,
     workbooks_of,
+)
+from xlbridge.batch.unit import (
+    RowCounts,
+    UnitOverview,
+    UnitStatus,
+    sent_status,
 )
 from xlbridge.errors import LocalFailure
 from xlbridge.i18n import Text, joined
@@ -404,7 +406,12 @@ def _processing_overview(batch: Batch, step: ProcessStep) -> UnitOverview:
     unknown = counts["unknown"] if job.state.is_final else 0
     waiting = counts["unknown"] - unknown
     rows = RowCounts(
-        counts["read"], counts["processed"], counts["already"], 0, unknown, unsent=waiting
+        read=counts["read"],
+        accepted=counts["processed"],
+        unchanged=counts["already"],
+        rejected=counts["rejected"],
+        unsent=waiting,
+        unknown=unknown,
     )
     return UnitOverview(step.source, sent_status((job,), rows), rows, (job,))
 

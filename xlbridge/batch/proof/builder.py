@@ -3,7 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from xlbridge import titles
-from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
+from xlbridge.batch.batch import Batch
 from xlbridge.batch.plan.steps import AnyStep, ExportStep, WorkbookStep, file_digest
 from xlbridge.batch.proof.content import proof_report
 from xlbridge.batch.proof.model import (
@@ -41,6 +41,10 @@ from xlbridge.batch.proof.read_back import (
     repeated_key_breaches,
 )
 from xlbridge.batch.status import StepOverview
+from xlbridge.batch.unit import (
+    UnitOverview,
+    UnitStatus,
+)
 from xlbridge.client import Client
 from xlbridge.client.registries import Registries
 from xlbridge.errors import XlbridgeError
@@ -58,13 +62,10 @@ from xlbridge.workbook import WorkbookMark
 
 def count_rows(file: FileProof, rows: Sequence[ReadBackRow]) -> ProofCounts:
     """Count the rows of a workbook by outcome and by read-back status."""
-    counts = Counter(row.outcome.value for row in file.rows if row.is_record)
-    if not file.jobs:
-        counts["unsent"] = file.file.rows_in_sheet
-    counts.update(row.status.value for row in rows if row.accepted)
-    counts["rejected"] += counts["not_written"]
-    counts["read"] = file.file.rows_in_sheet
-    return ProofCounts(**{field.name: counts[field.name] for field in fields(ProofCounts)})
+    read = file.file.rows_in_sheet
+    unsent = {} if file.jobs else {"unsent": read}
+    statuses = Counter(row.status.value for row in rows if row.accepted)
+    return ProofCounts.of(file.rows, read=read, **unsent, **statuses)
 
 
 def count_unread(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[UnreadRows]:

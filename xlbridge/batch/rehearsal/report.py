@@ -4,12 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from xlbridge import titles
-from xlbridge.batch.batch import RowCounts, UnitOverview, UnitStatus
 from xlbridge.batch.plan.steps import WorkbookStep
 from xlbridge.batch.proof.model import open_items, proof_json, verdict
 from xlbridge.batch.rehearsal.checks import RehearsalResult, RehearsalState, RowId, ViolationKind
 from xlbridge.batch.report import WAITS_FOR, row_count_texts
 from xlbridge.batch.status import StepOverview
+from xlbridge.batch.unit import (
+    RowCounts,
+    UnitOverview,
+    UnitStatus,
+)
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
