@@ -117,7 +117,7 @@ class RecordShape:
         return msgspec.defstruct(
             "TypedRecord",
             [(name, types.get(name, Any), None) for name in dict.fromkeys(self.names.values())],
-            namespace={"get": _get_field},
+            namespace={"get": lambda record, name, default=None: getattr(record, name, default)},
             forbid_unknown_fields=True,
             gc=False,
         )
@@ -172,10 +172,6 @@ class RecordShape:
             return None
         kept = {old: name for old, name in zip(fields, new, strict=True) if name is not None}
         return lambda row: {name: row[old] for old, name in kept.items()}
-
-
-def _get_field(record: Any, name: str, default: Any = None) -> Any:
-    return getattr(record, name, default)
 
 
 def _require_lists(records: Iterable[Record], name: str) -> None:
