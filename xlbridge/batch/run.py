@@ -23,6 +23,7 @@ from xlbridge.batch.plan.steps import (
     WorkbookStep,
     file_digest,
     relative_name,
+    sends_workbooks,
 )
 from xlbridge.batch.proof.builder import are_proofs_missing, require_proof_folder, write_proofs
 from xlbridge.batch.run_options import (
@@ -152,8 +153,9 @@ class BatchRun:
         Nothing is sent or exported; the checks are recorded.
         """
         self._batch.ledger.clear_failures(self._batch.id)
-        steps = [step for step in self._batch.plan.steps if isinstance(step, WorkbookStep)]
-        self.refused = self._check([step for step in steps if step.sending is not None])
+        self.refused = self._check(
+            [step for step in self._batch.plan.steps if sends_workbooks(step)]
+        )
         self._update_status()
         _, request = self._plan()
         shown = [
@@ -177,7 +179,7 @@ class BatchRun:
         pending = [
             (state, state.step, unit)
             for state in self._steps
-            if isinstance(state.step, WorkbookStep) and state.step.sending is not None
+            if sends_workbooks(state.step)
             for unit in state.units
             if unit.status not in _FINISHED and not unit.cannot_be_sent
             if (state.step.name, unit.name) not in self._failed
@@ -353,7 +355,7 @@ class BatchRun:
                 else _prepare_export(self._batch, step).run(client, registries=registries)
             )
             _record_export(self._batch, step, unit.sha256, result)
-        elif step.sending is not None and (unit.jobs or unit.status is UnitStatus.NEW):
+        elif sends_workbooks(step) and (unit.jobs or unit.status is UnitStatus.NEW):
             self.worked = True
             self._registries.clear()
             self._sender.send(self._batch.workbook(step, unit), unit)

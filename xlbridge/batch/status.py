@@ -24,6 +24,7 @@ from xlbridge.batch.plan.steps import (
     WorkbookStep,
     file_digest,
     folder_contents,
+    sends_workbooks,
     workbooks_of,
 )
 from xlbridge.batch.unit import (
@@ -116,7 +117,7 @@ def _dropped_steps(batch: Batch) -> Iterator[StepOverview]:
     Workbooks that were moved to another step are left out.
     """
     plan = batch.plan
-    sending = [s for s in plan.steps if isinstance(s, WorkbookStep) and s.sending is not None]
+    sending = [step for step in plan.steps if sends_workbooks(step)]
     sent = batch.ledger.sent_by_other_steps(batch.id, {step.name for step in sending})
     if not sent:
         return

@@ -88,9 +88,37 @@ class RowCounts:
         named = {field.name: counts[field.name] for field in fields(cls)}
         return cls(**named | {"read": read} | others)
 
+    @property
+    def by_outcome(self) -> dict[str, int]:
+        """Counts by outcome; their sum is ``read``."""
+        return {name: getattr(self, name) for name in _COUNT_TEXTS}
+
+    def to_json(self) -> dict[str, int]:
+        """Return the counts as JSON."""
+        return {"read": self.read, **self.by_outcome}
+
+    def texts(self, *, with_zeros: bool = False) -> list[Text]:
+        """Return the counts in words; that of undone rows only if there are any."""
+        return [
+            _COUNT_TEXTS[name].format(n=count)
+            for name, count in self.by_outcome.items()
+            if count or (with_zeros and name != "undone")
+        ]
+
     def __add__(self, other: Self) -> Self:
         names = (field.name for field in fields(self))
         return type(self)(**{name: getattr(self, name) + getattr(other, name) for name in names})
+
+
+_COUNT_TEXTS: Mapping[str, Text] = {
+    "accepted": Text(pt="{n} {n:aceita|aceitas}", en="{n} accepted"),
+    "unchanged": Text(pt="{n} sem alteração", en="{n} unchanged"),
+    "held": Text(pt="{n} aguardando você", en="{n} held"),
+    "rejected": Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected"),
+    "unknown": Text(pt="{n} em dúvida", en="{n} in doubt"),
+    "unsent": Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent"),
+    "undone": Text(pt="{n} {n:desfeita|desfeitas}", en="{n} undone"),
+}
 
 
 @dataclass(frozen=True, slots=True)

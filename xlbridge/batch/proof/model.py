@@ -126,9 +126,8 @@ class ProofCounts(RowCounts):
     def adds_up(self) -> bool:
         """True if every read row has an outcome, and every accepted row a read-back status."""
         read_back = self.same + self.differs + self.missing + self.doubled + self.unread
-        in_system = self.accepted + self.unchanged
-        others = self.held + self.rejected + self.undone + self.unsent + self.unknown
-        return self.read == in_system + others and in_system == read_back
+        is_whole = self.read == sum(self.by_outcome.values())
+        return is_whole and self.accepted + self.unchanged == read_back
 
 
 @dataclass(frozen=True, slots=True)
