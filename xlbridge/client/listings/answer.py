@@ -292,12 +292,12 @@ class ListingAnswer:
 
     @property
     def system_time(self) -> datetime | None:
-        """The system's own time when it answered, in its zone and naive; None if it tells none."""
+        """The system's own time when it answered, in its zone and naive; None if it has none."""
         try:
-            told = parsedate_to_datetime(self._reply.headers.get("Date", ""))
+            date = parsedate_to_datetime(self._reply.headers.get("Date", ""))
         except ValueError:
             return None
-        aware = told if told.tzinfo else told.replace(tzinfo=UTC)
+        aware = date if date.tzinfo else date.replace(tzinfo=UTC)
         return aware.astimezone(self._target.zone).replace(tzinfo=None)
 
     def pieces(self) -> Iterator[bytes]:

@@ -134,9 +134,9 @@ class DisplayedCells:
         """Report what the cells display instead of their values; ``formats`` are the significant
         ones."""
         # Some programs store the name of an error as the text of its cell.
-        told = set(self.problems.positions_of("cell-error").tolist())
+        reported = set(self.problems.positions_of("cell-error").tolist())
         for position, error in self._of_column(self.cells.raw.errors):
-            if position not in told:
+            if position not in reported:
                 self.problems.add(position, "cell-error", {"error": error})
         for position, _ in self._of_column(dict.fromkeys(self.cells.raw.without_result)):
             if not self.problems.failed[position]:
