@@ -28,7 +28,10 @@ class Instant(NamedTuple):
     @classmethod
     def now(cls) -> "Instant":
         """Return the present instant."""
-        return cls(datetime.now(), _boot_id(), _uptime())
+        # The seconds since the start of the computer, the time that it slept included.
+        boot_clock = getattr(time, "CLOCK_BOOTTIME", None)
+        uptime = time.monotonic() if boot_clock is None else time.clock_gettime(boot_clock)
+        return cls(datetime.now(), _boot_id(), uptime)
 
     def since(self, earlier: "Instant") -> timedelta:
         """Return the time that has certainly passed since an earlier instant.
@@ -53,10 +56,3 @@ def _boot_id() -> str:
     with suppress(OSError):
         return _BOOT_ID.read_text("ascii").strip()
     return ""
-
-
-def _uptime() -> float:
-    """Return the seconds since the start of the computer, the time that it slept included."""
-    if hasattr(time, "CLOCK_BOOTTIME"):
-        return time.clock_gettime(time.CLOCK_BOOTTIME)
-    return time.monotonic()

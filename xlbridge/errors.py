@@ -304,10 +304,6 @@ def is_local_failure(failure: BaseException) -> bool:
             or failure.errno in _LOCAL_FAILURES
             or _lacks_temporary_folder(failure)
         )
-    return _lacks_memory(failure)
-
-
-def _lacks_memory(failure: BaseException) -> bool:
     if isinstance(failure, MemoryError):
         return True
     named = isinstance(failure, RuntimeError | ImportError)

@@ -55,7 +55,9 @@ def override_language(language: Language) -> Iterator[None]:
 
 def language_from_environment(environment: Mapping[str, str]) -> Language:
     """Return the language set by ``XLBRIDGE_LANG``, else by the locale; English by default."""
-    name = environment.get("XLBRIDGE_LANG") or _locale_name(environment)
+    names = map(environment.get, ("XLBRIDGE_LANG", "LC_ALL", "LC_MESSAGES", "LANG"))
+    # Not ``getlocale``: it fails for a locale name that it does not know.
+    name = next(filter(None, names), None) or locale.setlocale(locale.LC_CTYPE)
     return "pt-BR" if name.lower().startswith(_PORTUGUESE) else "en"
 
 
@@ -65,14 +67,6 @@ def parse_language(name: str) -> Language | None:
     if re.fullmatch("pt(-[a-z]{2})?|portuguese|portugues|português", plain):
         return "pt-BR"
     return "en" if re.fullmatch("en(-[a-z]{2})?|english", plain) else None
-
-
-def _locale_name(environment: Mapping[str, str]) -> str:
-    for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
-        if environment.get(variable):
-            return environment[variable]
-    # Not ``getlocale``: it fails for a locale name that it does not know.
-    return locale.setlocale(locale.LC_CTYPE)
 
 
 @dataclass(frozen=True, slots=True)

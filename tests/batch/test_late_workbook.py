@@ -60,7 +60,7 @@ def test_a_late_workbook_with_the_same_keys_is_held(
         assert (again["rows"]["accepted"], again["rows"]["held"]) == (3, 3)
         assert not again["proofs"][0]["settled"]
     proof = load_workbook(again["proofs"][0]["workbook"])
-    assert "read 6 · accepted 3 · unchanged 0 · held 3 · rejected 0" in str([*proof.active.values])
+    assert "read 6 · 3 accepted · 0 unchanged · 3 held · 0 rejected" in str([*proof.active.values])
     assert "system 'Mensalidade 0'" in str([*proof["Rejected and held rows"].values])
     assert sorted(titles(client, "LATE")) == [f"Mensalidade {number}" for number in range(3)]
 

@@ -1,7 +1,4 @@
-from .batch import (
-    Batch as Batch,
-    UnitStatus as UnitStatus,
-)
+from .batch import Batch as Batch
 from .ledger import open_ledger as open_ledger
 from .month_totals import month_tables as month_tables
 from .report import (
@@ -21,3 +18,4 @@ from .run_options import (
     open_known_batch as open_known_batch,
 )
 from .status import is_settled as is_settled
+from .unit import UnitStatus as UnitStatus

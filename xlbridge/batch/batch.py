@@ -1,10 +1,8 @@
-"""An open batch: plan, ledger and environments, and the status of its workbooks and exports."""
+"""An open batch: plan, ledger and environments, and the status of its workbooks."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields, replace
-from enum import StrEnum
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
 
@@ -25,13 +23,20 @@ from xlbridge.batch.plan.steps import (
     WorkbookStep,
     files_of,
 )
+from xlbridge.batch.unit import (
+    RowCounts,
+    UnitOverview,
+    UnitStatus,
+    failed_check_status,
+    sent_status,
+)
 from xlbridge.client import Client
 from xlbridge.connection import connect
 from xlbridge.i18n import Text
 from xlbridge.profiles import Profile, choose_profile, read_profile_file, settings_for
 from xlbridge.settings import Settings
-from xlbridge.upload import Job, State, UploadContext, open_context
-from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
+from xlbridge.upload import State, UploadContext, open_context
+from xlbridge.upload.results import RowLedger, RowOutcome
 
 
 @dataclass(slots=True)
@@ -107,7 +112,7 @@ class Batch:
         is_current = check is not None and check.sha256 == book.sha256
         return check.batch_errors if check is not None and is_current else ()
 
-    def workbook(self, step: WorkbookStep, unit: "UnitOverview") -> WorkbookFile:
+    def workbook(self, step: WorkbookStep, unit: UnitOverview) -> WorkbookFile:
         """Return the workbook of a unit of a step."""
         return WorkbookFile(step, self.plan.folder / unit.name, unit.name, unit.sha256)
 
@@ -126,124 +131,6 @@ class Batch:
             and name(earlier.profile) == name(step.profile)
             for path in files_of(self.plan, earlier)
         }
-
-
-class UnitStatus(StrEnum):
-    """Status of a unit of a batch.
-
-    ``HELD``: cannot be sent as it is. ``FAILED``: the system did not answer. ``INCOMPLETE``: an
-    export that may lack records. ``EDITED``: an export whose file was changed afterwards.
-    """
-
-    NEW = "new"
-    CHANGED = "changed"
-    INVALID = "invalid"
-    REFUSED = "refused"
-    HELD = "held"
-    FAILED = "failed"
-    UNDER_WAY = "under_way"
-    PARTIAL = "partial"
-    IN_DOUBT = "in_doubt"
-    INCOMPLETE = "incomplete"
-    EDITED = "edited"
-    DONE = "done"
-
-    @property
-    def text(self) -> Text:
-        """The status in words for a person."""
-        return _STATUS_TEXTS[self]
-
-
-_STATUS_TEXTS: Mapping[UnitStatus, Text] = {
-    UnitStatus.NEW: Text(pt="a fazer", en="to do"),
-    UnitStatus.CHANGED: Text(pt="mudou", en="changed"),
-    UnitStatus.INVALID: Text(pt="com erros", en="has errors"),
-    UnitStatus.REFUSED: Text(pt="recusado", en="refused"),
-    UnitStatus.HELD: Text(pt="não enviado", en="not sent"),
-    UnitStatus.FAILED: Text(pt="falhou", en="failed"),
-    UnitStatus.UNDER_WAY: Text(pt="em andamento", en="under way"),
-    UnitStatus.PARTIAL: Text(pt="em parte", en="in part"),
-    UnitStatus.IN_DOUBT: Text(pt="em dúvida", en="in doubt"),
-    UnitStatus.INCOMPLETE: Text(pt="incompleto", en="incomplete"),
-    UnitStatus.EDITED: Text(pt="editado", en="edited"),
-    UnitStatus.DONE: Text(pt="concluído", en="done"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class RowCounts:
-    """Row counts by outcome; ``read`` is always the sum of the others.
-
-    ``unsent`` rows are only validated, or wait to be sent; ``held`` rows wait for a person's
-    decision; ``undone`` rows were accepted, and reversed since. Rows that are not records are not
-    counted.
-    """
-
-    read: int = 0
-    accepted: int = 0
-    unchanged: int = 0
-    held: int = 0
-    unknown: int = 0
-    unsent: int = 0
-    undone: int = 0
-
-    @property
-    def rejected(self) -> int:
-        """Number of rows that were rejected and not accepted later."""
-        in_system = self.accepted + self.unchanged
-        return self.read - in_system - self.held - self.unknown - self.unsent - self.undone
-
-    @property
-    def settled(self) -> bool:
-        """True if every row is in the system."""
-        return self.accepted + self.unchanged == self.read
-
-    @classmethod
-    def of(cls, rows: Iterable[RowChange]) -> "RowCounts":
-        """Return the counts of rows as they are now."""
-        counts = Counter(row.outcome.value for row in rows if row.is_record)
-        named = {field.name: counts[field.name] for field in fields(cls)}
-        return cls(**named | {"read": counts.total()})
-
-    def __add__(self, other: "RowCounts") -> "RowCounts":
-        names = (field.name for field in fields(self))
-        return RowCounts(**{name: getattr(self, name) + getattr(other, name) for name in names})
-
-
-@dataclass(frozen=True, slots=True)
-class UnitOverview:
-    """Status of one workbook or export; ``problem`` is what is wrong, if anything is.
-
-    ``jobs`` are all its jobs, oldest first. ``actions`` counts the planned actions of its rows,
-    None if they were not planned; ``held`` are the reasons why rows will be held. ``refused`` are
-    its rejected and held rows by the workbook in which they can be corrected.
-    """
-
-    name: str
-    status: UnitStatus
-    rows: RowCounts = RowCounts()
-    jobs: tuple[Job, ...] = ()
-    check: CheckRecord | None = None
-    problem: Text | None = None
-    sha256: str = ""
-    actions: Mapping[str, int] | None = None
-    held: tuple[Text | str, ...] = ()
-    refused: Mapping[str, RowCounts] = field(default_factory=dict)
-
-    @property
-    def needs_person(self) -> bool:
-        """True if a person has to correct something first."""
-        changed_since_sent = self.status is UnitStatus.CHANGED and bool(self.jobs)
-        return changed_since_sent or self.status in _FOR_A_PERSON
-
-    @property
-    def cannot_be_sent(self) -> bool:
-        """True if nothing was sent and nothing can be."""
-        return not self.jobs and self.status in _CANNOT_BE_SENT
-
-
-_CANNOT_BE_SENT = frozenset({UnitStatus.INVALID, UnitStatus.REFUSED, UnitStatus.HELD})
-_FOR_A_PERSON = _CANNOT_BE_SENT | {UnitStatus.PARTIAL, UnitStatus.EDITED}
 
 
 def workbook_overview(batch: Batch, workbook: WorkbookFile) -> UnitOverview:
@@ -276,7 +163,7 @@ def workbook_overview(batch: Batch, workbook: WorkbookFile) -> UnitOverview:
         file = by_id[change.job.whole].last("rejects_file") if change.is_refused else None
         if file is not None:
             held = int(change.outcome is RowOutcome.HELD)
-            refused[file] = refused.get(file, RowCounts()) + RowCounts(1, held=held)
+            refused[file] = refused.get(file, RowCounts()) + RowCounts(held=held, rejected=1 - held)
     return UnitOverview(
         workbook.name,
         status,
@@ -318,18 +205,3 @@ def _unsent_overview(
     return UnitOverview(
         workbook.name, status, rows, check=fresh, problem=problem, sha256=workbook.sha256
     )
-
-
-def failed_check_status(check: CheckRecord) -> UnitStatus:
-    """Return the status of a workbook whose checks failed."""
-    return UnitStatus.REFUSED if check.refused else UnitStatus.INVALID
-
-
-def sent_status(jobs: tuple[Job, ...], rows: RowCounts) -> UnitStatus:
-    """Return the status of a sent unit from its jobs and the outcomes of its rows."""
-    if any(not job.state.is_final for job in jobs):
-        doubtful = any(job.state is State.IN_DOUBT for job in jobs)
-        return UnitStatus.IN_DOUBT if doubtful else UnitStatus.UNDER_WAY
-    if rows.unknown:
-        return UnitStatus.IN_DOUBT
-    return UnitStatus.DONE if rows.settled else UnitStatus.PARTIAL

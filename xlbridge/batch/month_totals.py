@@ -6,8 +6,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from xlbridge import titles
-from xlbridge.batch.batch import Batch, UnitOverview
-from xlbridge.batch.plan.steps import WorkbookStep
+from xlbridge.batch.batch import Batch
+from xlbridge.batch.plan.steps import WorkbookStep, sends_workbooks
+from xlbridge.batch.unit import UnitOverview
 from xlbridge.errors import LocalFailure, UsageError
 from xlbridge.i18n import Text, untranslated
 from xlbridge.report_forms import Heading, Line, Table, Tone, Value
@@ -46,7 +47,7 @@ def month_tables(batch: Batch, steps: "Sequence[StepOverview]") -> list[Table]:
     details: list[Table] = []
     for state in steps:
         step = state.step
-        if not isinstance(step, WorkbookStep) or step.sending is None:
+        if not sends_workbooks(step):
             continue
         changes = dict(enumerate(_changes(batch, step, state.units)))
         numbers: defaultdict[str, list[int]] = defaultdict(list)

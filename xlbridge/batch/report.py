@@ -1,16 +1,27 @@
 """Report of a batch: its status as JSON and as text, its proofs, and what to do next."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlbridge import titles
-from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
-from xlbridge.batch.plan.steps import CompareStep, ExportStep, ProcessStep, WorkbookStep
+from xlbridge.batch.batch import Batch
+from xlbridge.batch.plan.steps import (
+    CompareStep,
+    ExportStep,
+    ProcessStep,
+    WorkbookStep,
+    sends_workbooks,
+)
 from xlbridge.batch.proof.model import proof_json, proof_line
 from xlbridge.batch.status import StepOverview
+from xlbridge.batch.unit import (
+    RowCounts,
+    UnitOverview,
+    UnitStatus,
+)
 from xlbridge.files import as_arguments, short_path
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone
@@ -168,19 +179,19 @@ def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
         "parameters": dict(batch.plan.parameters),
         "target": target(None).to_json(),
         "done": all(state.done for state in outcome.steps),
-        "rows": _rows_json(_total_rows(outcome.steps)),
+        "rows": _total_rows(outcome.steps).to_json(),
         "steps": [
             {
                 "step": state.step.name,
                 "kind": "validate"
-                if isinstance(state.step, WorkbookStep) and not state.step.sending
+                if isinstance(state.step, WorkbookStep) and not sends_workbooks(state.step)
                 else _KINDS[type(state.step)],
                 **({"target": target(state.step.profile).to_json()} if state.step.profile else {}),
                 "state": state.status.value,
                 "after": list(state.step.after),
                 "waits_for": list(state.waits_for),
                 "problem": None if state.problem is None else str(state.problem),
-                "rows": _rows_json(state.rows),
+                "rows": state.rows.to_json(),
                 "units": [_unit_json(unit) for unit in state.units],
             }
             for state in outcome.steps
@@ -195,7 +206,7 @@ def _content(batch: Batch, outcome: "BatchOutcome") -> Report:
     """Return the report of a batch as data; the last line of its first table are the totals."""
     steps = outcome.steps
     rows = _total_rows(steps)
-    counts = joined(row_count_texts(rows, with_zeros=True), " + ")
+    counts = joined(rows.texts(with_zeros=True), " + ")
     totals = Text(pt="Linhas: {read} = {counts}", en="Rows: {read} = {counts}")
     sums = totals.format(read=rows.read, counts=counts)
     total = Line((None, None, sums), tone=Tone.SUM, text=sums)
@@ -243,11 +254,7 @@ _ALL_ERRORS = Text(
 
 def _total_rows(steps: Sequence[StepOverview]) -> RowCounts:
     """Return the row counts of all steps that send."""
-    return sum((state.rows for state in steps if _sends(state)), RowCounts())
-
-
-def _sends(state: StepOverview) -> bool:
-    return isinstance(state.step, WorkbookStep) and state.step.sending is not None
+    return sum((state.rows for state in steps if sends_workbooks(state.step)), RowCounts())
 
 
 def _step_line(batch: Batch, state: StepOverview, width: int) -> Line:
@@ -305,7 +312,7 @@ def _detail(state: StepOverview) -> Text:
             rejected=rows.rejected,
             unknown=rows.unknown,
         )
-    if not _sends(state):
+    if not sends_workbooks(step):
         return Text(
             pt="{n} {n:arquivo conferido|arquivos conferidos}",
             en="{n} {n:workbook|workbooks} checked",
@@ -319,28 +326,7 @@ def _detail(state: StepOverview) -> Text:
     return Text(
         pt="{n} {n:arquivo|arquivos}, {read} {read:linha|linhas}: {counts}",
         en="{n} {n:workbook|workbooks}, {read} {read:row|rows}: {counts}",
-    ).format(n=workbooks, read=rows.read, counts=joined(row_count_texts(rows), ", "))
-
-
-def row_count_texts(rows: RowCounts, *, with_zeros: bool = False) -> list[Text]:
-    """Return the number of rows of each outcome in words; those undone only if there are any."""
-    counts = _rows_json(rows)
-    return [
-        text.format(n=counts[name])
-        for name, text in _ROW_COUNTS.items()
-        if counts[name] or (with_zeros and name != "undone")
-    ]
-
-
-_ROW_COUNTS = {
-    "accepted": Text(pt="{n} {n:aceita|aceitas}", en="{n} accepted"),
-    "unchanged": Text(pt="{n} sem alteração", en="{n} unchanged"),
-    "held": Text(pt="{n} aguardando você", en="{n} held"),
-    "rejected": Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected"),
-    "unknown": Text(pt="{n} em dúvida", en="{n} in doubt"),
-    "unsent": Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent"),
-    "undone": Text(pt="{n} {n:desfeita|desfeitas}", en="{n} undone"),
-}
+    ).format(n=workbooks, read=rows.read, counts=joined(rows.texts(), ", "))
 
 
 def _unit_lines(unit: UnitOverview) -> Iterator[Text]:
@@ -370,7 +356,7 @@ def _unit_json(unit: UnitOverview) -> dict[str, Any]:
         "name": unit.name,
         "state": unit.status.value,
         "sha256": unit.sha256,
-        "rows": _rows_json(unit.rows),
+        "rows": unit.rows.to_json(),
         "errors": unit.check.errors if unit.check else 0,
         "warnings": unit.check.warnings if unit.check else 0,
         "problem": None if unit.problem is None else str(unit.problem),
@@ -386,10 +372,6 @@ _KINDS = {
     ExportStep: "export",
     CompareStep: "compare",
 }
-
-
-def _rows_json(rows: RowCounts) -> dict[str, int]:
-    return {**asdict(rows), "rejected": rows.rejected}
 
 
 def _verdict(

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
+from xlbridge.batch.batch import Batch
 from xlbridge.batch.comparison import run_comparison
 from xlbridge.batch.ledger import ExportRecord, FailureRecord
 from xlbridge.batch.plan.steps import (
@@ -23,6 +23,7 @@ from xlbridge.batch.plan.steps import (
     WorkbookStep,
     file_digest,
     relative_name,
+    sends_workbooks,
 )
 from xlbridge.batch.proof.builder import are_proofs_missing, require_proof_folder, write_proofs
 from xlbridge.batch.run_options import (
@@ -45,6 +46,11 @@ from xlbridge.batch.status import (
     prepared_export,
     step_overview,
     workbook_overviews,
+)
+from xlbridge.batch.unit import (
+    RowCounts,
+    UnitOverview,
+    UnitStatus,
 )
 from xlbridge.batch.workbook_checks import (
     FileResult,
@@ -147,8 +153,9 @@ class BatchRun:
         Nothing is sent or exported; the checks are recorded.
         """
         self._batch.ledger.clear_failures(self._batch.id)
-        steps = [step for step in self._batch.plan.steps if isinstance(step, WorkbookStep)]
-        self.refused = self._check([step for step in steps if step.sending is not None])
+        self.refused = self._check(
+            [step for step in self._batch.plan.steps if sends_workbooks(step)]
+        )
         self._update_status()
         _, request = self._plan()
         shown = [
@@ -172,7 +179,7 @@ class BatchRun:
         pending = [
             (state, state.step, unit)
             for state in self._steps
-            if isinstance(state.step, WorkbookStep) and state.step.sending is not None
+            if sends_workbooks(state.step)
             for unit in state.units
             if unit.status not in _FINISHED and not unit.cannot_be_sent
             if (state.step.name, unit.name) not in self._failed
@@ -348,7 +355,7 @@ class BatchRun:
                 else _prepare_export(self._batch, step).run(client, registries=registries)
             )
             _record_export(self._batch, step, unit.sha256, result)
-        elif step.sending is not None and (unit.jobs or unit.status is UnitStatus.NEW):
+        elif sends_workbooks(step) and (unit.jobs or unit.status is UnitStatus.NEW):
             self.worked = True
             self._registries.clear()
             self._sender.send(self._batch.workbook(step, unit), unit)
@@ -458,15 +465,12 @@ def _prepare_export(batch: Batch, step: ExportStep) -> PreparedExport:
             path.parent.mkdir(parents=True, exist_ok=True)
     if not batch.last_export(step):
         prepared.require_replaceable()
-    return _with_known_ids(batch, step, prepared)
+    return prepared.with_known_ids(partial(_known_ids, batch, step))
 
 
-def _with_known_ids(batch: Batch, step: ExportStep, prepared: PreparedExport) -> PreparedExport:
-    if not prepared.accepts_known_ids:
-        return prepared
+def _known_ids(batch: Batch, step: ExportStep, listing: str) -> tuple[int, ...]:
     client = batch.environments.client(step.profile)
-    settings = batch.environments.context(step.profile).settings
-    return prepared.with_known_ids(known_numbers(settings, prepared.listing.name, client))
+    return known_numbers(batch.environments.context(step.profile).settings, listing, client)
 
 
 def _refresh(
@@ -480,14 +484,11 @@ def _refresh(
     from xlbridge.export import open_refresh
 
     context = batch.environments.context(step.profile)
-    path = batch.plan.folder / step.output
-    with open_refresh(path, context.settings.limits) as book:
-        prepared = export_request(step).prepare_into(
-            path, partial(book.opener, wanted=step.sheet), lambda: context.catalogue
-        )
-        result = _with_known_ids(batch, step, prepared).run(client, registries=registries)
-        if not result.is_whole:
-            book.note_incomplete(result.listing)
+    with open_refresh(batch.plan.folder / step.output, context.settings.limits) as book:
+        prepared = book.prepare(export_request(step), step.sheet, lambda: context.catalogue)
+        numbered = prepared.with_known_ids(partial(_known_ids, batch, step))
+        result = numbered.run(client, registries=registries)
+        book.add_result(result)
         if book.losses and not step.accept_losses:
             raise UsageError(joined(book.losses), _HOW_TO_ACCEPT)
         book.save()

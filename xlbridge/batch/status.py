@@ -11,10 +11,6 @@ from typing import TYPE_CHECKING
 
 from xlbridge.batch.batch import (
     Batch,
-    RowCounts,
-    UnitOverview,
-    UnitStatus,
-    sent_status,
     workbook_overview,
 )
 from xlbridge.batch.ledger import FailureRecord
@@ -28,7 +24,14 @@ from xlbridge.batch.plan.steps import (
     WorkbookStep,
     file_digest,
     folder_contents,
+    sends_workbooks,
     workbooks_of,
+)
+from xlbridge.batch.unit import (
+    RowCounts,
+    UnitOverview,
+    UnitStatus,
+    sent_status,
 )
 from xlbridge.errors import LocalFailure
 from xlbridge.i18n import Text, joined
@@ -114,7 +117,7 @@ def _dropped_steps(batch: Batch) -> Iterator[StepOverview]:
     Workbooks that were moved to another step are left out.
     """
     plan = batch.plan
-    sending = [s for s in plan.steps if isinstance(s, WorkbookStep) and s.sending is not None]
+    sending = [step for step in plan.steps if sends_workbooks(step)]
     sent = batch.ledger.sent_by_other_steps(batch.id, {step.name for step in sending})
     if not sent:
         return
@@ -404,7 +407,12 @@ def _processing_overview(batch: Batch, step: ProcessStep) -> UnitOverview:
     unknown = counts["unknown"] if job.state.is_final else 0
     waiting = counts["unknown"] - unknown
     rows = RowCounts(
-        counts["read"], counts["processed"], counts["already"], 0, unknown, unsent=waiting
+        read=counts["read"],
+        accepted=counts["processed"],
+        unchanged=counts["already"],
+        rejected=counts["rejected"],
+        unsent=waiting,
+        unknown=unknown,
     )
     return UnitOverview(step.source, sent_status((job,), rows), rows, (job,))
 

@@ -225,7 +225,7 @@ def command(**options: Any) -> ExitCode:
         connect(settings, print_message) as client,
         show_progress(export.listing.title) as activity,
     ):
-        export = _with_known_ids(export, settings, client)
+        export = export.with_known_ids(partial(_known_ids, settings, client))
         chain = None
         if arguments.continues_chain:
             chain = export.chain(settings.exports, client, arguments.chain)
@@ -245,13 +245,11 @@ def command(**options: Any) -> ExitCode:
     return _report(result, arguments.output)
 
 
-def _with_known_ids(export: PreparedExport, settings: Settings, client: Client) -> PreparedExport:
-    if not export.accepts_known_ids:
-        return export
+def _known_ids(settings: Settings, client: Client, listing: str) -> tuple[int, ...]:
     # Slow to import, and few listings need the journal.
     from xlbridge.upload import known_numbers
 
-    return export.with_known_ids(known_numbers(settings, export.listing.name, client))
+    return known_numbers(settings, listing, client)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,18 +286,8 @@ class ExportArguments:
 _OTHER_FILE = Text(pt="{path} não é desta exportação.", en="{path} does not belong to this export.")
 
 
-def _prepare(
-    arguments: ExportArguments,
-    settings: Settings,
-    refresh: Callable[[ExportRequest], PreparedExport] | None = None,
-) -> PreparedExport:
-    """Return the requested export, by ``refresh`` into a workbook of the analyst's.
-
-    Raises ``UsageError`` for invalid arguments.
-    """
-    if arguments.scheduler is not None and arguments.attachments is not None:
-        raise UsageError(_DOWNLOADS_ON_CLUSTER)
-    request = ExportRequest(
+def _request(arguments: ExportArguments) -> ExportRequest:
+    return ExportRequest(
         listing=find_listing(arguments.listing).name,
         filters=Filters.parse(arguments.filter_texts),
         flat=arguments.flat,
@@ -310,8 +298,12 @@ def _prepare(
         at_once=arguments.at_once,
         known_ids=(),
     )
-    if refresh is not None:
-        return refresh(request)
+
+
+def _prepare(arguments: ExportArguments, settings: Settings) -> PreparedExport:
+    """Return the requested export to a file. Raises ``UsageError`` for invalid arguments."""
+    if arguments.scheduler is not None and arguments.attachments is not None:
+        raise UsageError(_DOWNLOADS_ON_CLUSTER)
     output = OutputFile(
         arguments.output,
         arguments.form,
@@ -319,7 +311,7 @@ def _prepare(
         arguments.headers,
         codes_only=arguments.codes_only,
     )
-    export = request.prepare(output, partial(load_catalogue, settings.schemas))
+    export = _request(arguments).prepare(output, partial(load_catalogue, settings.schemas))
     if arguments.continues_chain:
         export.require_chainable()
     require_distinct([*export.files, arguments.manifest])
@@ -484,29 +476,28 @@ def _refresh(
     catalogue = partial(load_catalogue, settings.schemas)
     arguments = [ExportArguments(listing=name, **{**options, "output": into}) for name in names]
     with open_refresh(into, settings.limits) as book:
-        opener = partial(book.opener, wanted=wanted)
-        exports = [
-            _prepare(one, settings, lambda request: request.prepare_into(into, opener, catalogue))
-            for one in arguments
-        ]
+        exports = [book.prepare(_request(one), wanted, catalogue) for one in arguments]
         results = []
         with connect(settings, print_message) as client:
             registries = Registries(client)
             for one, export in zip(arguments, exports, strict=True):
                 with show_progress(export.listing.title) as activity:
-                    numbered = _with_known_ids(export, settings, client)
+                    numbered = export.with_known_ids(partial(_known_ids, settings, client))
                     result = _export_locally(client, one, numbered, settings, activity, registries)
                 results.append(result)
-                if not result.is_whole:
-                    book.note_incomplete(result.listing)
+                book.add_result(result)
         for result in results:
             report = replace(result.report(into), verdict=None)
             _print_lines(report)
             if options["manifest"]:
                 result.write_manifest(options["manifest"])
         _print_lines(book.report())
-        if book.losses and not is_agreed and not _is_loss_accepted():
-            return ExitCode.DATA_ERRORS
+        if book.losses and not is_agreed:
+            if not sys.stdin.isatty():
+                raise UsageError(_NOTHING_WRITTEN, _HOW_TO_AGREE)
+            answer = ask(_WRITE, default="", show_default=False)
+            if answer.strip().casefold() not in YES:
+                return ExitCode.DATA_ERRORS
         is_saved = book.save()
     done = _SAVED if is_saved else _UNCHANGED
     print_result(str(done.format(file=into, n=sum(result.records for result in results))))
@@ -529,13 +520,6 @@ def _require_fitting_options(
 def _print_lines(report: Report) -> None:
     for line in ReportForms.of_report(lambda: report).lines():
         print_message(line)
-
-
-def _is_loss_accepted() -> bool:
-    """Ask whether what was named may be lost. Raises ``UsageError`` without a terminal."""
-    if not sys.stdin.isatty():
-        raise UsageError(_NOTHING_WRITTEN, _HOW_TO_AGREE)
-    return ask(_WRITE, default="", show_default=False).strip().casefold() in YES
 
 
 _NO_OUTPUT = Text(

@@ -274,8 +274,8 @@ def classify_reply(
             outcome = Rejected(reply.status_code, (ErrorDetail("", redactor.redact(message)),))
     if isinstance(outcome, Rejected) and not outcome.details:
         message = _undocumented_refusal(reply)
-        told = (ErrorDetail("", redactor.redact(message)),) if message else ()
-        return Rejected(outcome.status, told)
+        details = (ErrorDetail("", redactor.redact(message)),) if message else ()
+        return Rejected(outcome.status, details)
     if outcome is not None:
         return outcome
     claims = envelope is not None and (not envelope.success or envelope.contradicts_itself)

@@ -111,23 +111,17 @@ def build_call(
     ``quirks`` decide the spelling of the body's fields, and the end of a window of update times.
     """
     values = {name: quote(str(path[name]), safe="") for name in operation.path_parameters}
+    sent = _dump(body) if isinstance(body, WireModel) else body
+    model = type(body) if isinstance(body, WireModel) else operation.body
+    if sent is not None and model is not None and quirks.spellings:
+        sent = with_spellings(model, sent, quirks.spellings)
     return Call(
         method=operation.method,
         path=operation.path.format(**values),
         query={} if query is None else _query_of(query, quirks),
-        body=_body_of(operation, body, quirks),
+        body=sent,
         file=file,
     )
-
-
-def _body_of(
-    operation: Operation, body: WireModel | Mapping[str, object] | None, quirks: Quirks
-) -> Mapping[str, object] | None:
-    sent = _dump(body) if isinstance(body, WireModel) else body
-    model = type(body) if isinstance(body, WireModel) else operation.body
-    if sent is None or model is None or not quirks.spellings:
-        return sent
-    return with_spellings(model, sent, quirks.spellings)
 
 
 _WINDOW_END = "dataSuperior"

@@ -35,7 +35,7 @@ from xlbridge.export.listing_model import Listing
 from xlbridge.export.part_reader import LineSpec
 from xlbridge.export.part_store import Part, PartStore, ResumeStore, temporary_folder
 from xlbridge.export.result import SHOWN_KEYS, ExportResult
-from xlbridge.export.sheets import RecordNames, Sheet, total_tables
+from xlbridge.export.sheets import RecordNames, total_tables
 from xlbridge.files import make_private_folder, replace_atomically, require_new
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
@@ -49,9 +49,8 @@ if TYPE_CHECKING:
 LoadCatalogue = Callable[[], Catalogue]
 """Loads the resources, which only an export in the layout of an import sheet needs."""
 
-OpenerOfSheets = Callable[[Listing, Sequence[Sheet]], tuple[OpenOutput, Collection[str]]]
-"""Returns what opens a file that exists for the sheets of a listing, and the registries whose
-names it has."""
+ReadKnownIds = Callable[[str], tuple[int, ...]]
+"""Returns the numbers of a listing's records that are known from elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +82,7 @@ class ExportRequest:
         """
         file_format = output_format(output.path, output.format)
         has_titles = file_format in WORKBOOK_FORMATS and output.headers != "names"
-        layout = _checked_layout(self, load_catalogue, named=has_titles and not output.codes_only)
+        layout = self.layout(load_catalogue, named=has_titles and not output.codes_only)
         return PreparedExport(
             request=self,
             output=output,
@@ -97,46 +96,26 @@ class ExportRequest:
             registries=layout.registries(),
         )
 
-    def prepare_into(
-        self, path: Path, opener: OpenerOfSheets, load_catalogue: LoadCatalogue
-    ) -> "PreparedExport":
-        """Check the request before the first call; its rows go into the file that exists at
-        ``path``, which ``opener`` opens for the sheets of a listing.
+    def layout(self, load_catalogue: LoadCatalogue, *, named: bool = False) -> Layout:
+        """Return the layout, with names beside codes if ``named``.
 
-        Raises ``UsageError`` as ``prepare`` does, and what ``opener`` raises.
+        Raises ``UsageError`` for an invalid listing, filter or layout.
         """
-        layout = _checked_layout(self, load_catalogue, named=True)
-        open_output, registries = opener(layout.listing, layout.sheets)
-        return PreparedExport(
-            request=self,
-            output=OutputFile(path),
-            filters=self.filters,
-            layout=layout,
-            format="into",
-            files=[path],
-            open_output=open_output,
-            registries=registries,
+        listing = find_listing(self.listing)
+        listing.check(self.filters, self.known_ids)
+        template = None
+        if self.as_template is not None:
+            catalogue, name = load_catalogue(), self.as_template
+            template = catalogue.named(name) if name else resource_of(listing, catalogue.values())
+        return Layout(
+            listing=listing,
+            flat=self.flat,
+            in_detail=self.in_detail,
+            keep_unknown=self.keep_unknown,
+            template=template,
+            settled=self.settled,
+            named=named and template is None,
         )
-
-
-def _checked_layout(
-    request: ExportRequest, load_catalogue: LoadCatalogue, *, named: bool = False
-) -> Layout:
-    listing = find_listing(request.listing)
-    listing.check(request.filters, request.known_ids)
-    template = None
-    if request.as_template is not None:
-        catalogue, name = load_catalogue(), request.as_template
-        template = catalogue.named(name) if name else resource_of(listing, catalogue.values())
-    return Layout(
-        listing=listing,
-        flat=request.flat,
-        in_detail=request.in_detail,
-        keep_unknown=request.keep_unknown,
-        template=template,
-        settled=request.settled,
-        named=named and template is None,
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,14 +180,11 @@ class PreparedExport:
         """Return the export starting where the last complete run of a chain ended."""
         return replace(self, filters=chain.narrowed(self.filters))
 
-    @property
-    def accepts_known_ids(self) -> bool:
-        """True if records known from elsewhere are part of the export."""
-        return self.listing.accepts_known_ids(self.request.filters)
-
-    def with_known_ids(self, known_ids: tuple[int, ...]) -> "PreparedExport":
-        """Return the same export with the numbers of records known from elsewhere."""
-        return replace(self, request=replace(self.request, known_ids=known_ids))
+    def with_known_ids(self, read: ReadKnownIds) -> "PreparedExport":
+        """Return the same export, with the numbers that ``read`` returns if they are part of it."""
+        if not self.listing.accepts_known_ids(self.request.filters):
+            return self
+        return replace(self, request=replace(self.request, known_ids=read(self.listing.name)))
 
     def resume_store(self, folder: Path, target: Target, *, fresh: bool) -> ResumeStore:
         """Return the store of this request's windows, for the next run after a failure.
@@ -469,7 +445,7 @@ def export_frames(
     from xlbridge.export.formats.frames import FrameOutput
 
     output = FrameOutput()
-    layout = _checked_layout(request, load_catalogue)
+    layout = request.layout(load_catalogue)
     with temporary_folder() as folder:
         prepared = PreparedExport(
             request=request,

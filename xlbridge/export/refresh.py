@@ -8,7 +8,7 @@ stays as it is.
 import json
 import logging
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.errors import UsageError
+from xlbridge.export.export import ExportRequest, LoadCatalogue, PreparedExport
+from xlbridge.export.formats.all_formats import OutputFile
 from xlbridge.export.formats.base import (
     CELLS_AS_JSON,
     LineFormat,
-    OpenOutput,
     OutputWriter,
     Table,
     TextTooLong,
@@ -29,6 +30,7 @@ from xlbridge.export.formats.base import (
 )
 from xlbridge.export.formats.xlsx_rows import CellStyle, number_rows, row_format
 from xlbridge.export.listing_model import Listing
+from xlbridge.export.result import ExportResult
 from xlbridge.export.sheets import Cell, ExportColumn, Sheet
 from xlbridge.files import replace_atomically, report_write_errors
 from xlbridge.i18n import LANGUAGES, Text, override_language
@@ -80,15 +82,17 @@ class WorkbookRefresh:
         self._used: dict[tuple[str, int, int], str] = {}
         self._checked: dict[FoundTable, RefreshedTable] = {}
 
-    def opener(
-        self, listing: Listing, sheets: Sequence[Sheet], wanted: str | None
-    ) -> tuple[OpenOutput, Collection[str]]:
-        """Return what opens the workbook for the rows of a listing, and the registries whose names
-        it has.
+    def prepare(
+        self, request: ExportRequest, wanted: str | None, load_catalogue: LoadCatalogue
+    ) -> PreparedExport:
+        """Check a request, whose rows replace those of a listing, before the first call.
 
         ``wanted`` is the name of the sheet or table, None to find it by its header. Raises
-        ``UsageError`` if there is none, or several, or its rows cannot be replaced.
+        ``UsageError`` if there is none, or several, or its rows cannot be replaced, and for an
+        invalid request.
         """
+        layout = request.layout(load_catalogue, named=True)
+        listing, sheets = layout.listing, layout.sheets
         places = self._places(listing, sheets, wanted)
         for place in places:
             area = place.found.part, place.found.header_row, place.found.left
@@ -119,13 +123,21 @@ class WorkbookRefresh:
         def opened(_path: Path, _sheets: Sequence[Sheet]) -> Iterator[OutputWriter]:
             yield _Refreshing(self, partial(self._places, listing, sheets, wanted))
 
-        registries = {
-            registry
-            for place in places
-            for index in place.columns.values()
-            if (registry := place.sheet.columns[index].registry)
-        }
-        return opened, registries
+        return PreparedExport(
+            request=request,
+            output=OutputFile(self.path),
+            filters=request.filters,
+            layout=layout,
+            format="into",
+            files=[self.path],
+            open_output=opened,
+            registries={
+                registry
+                for place in places
+                for index in place.columns.values()
+                if (registry := place.sheet.columns[index].registry)
+            },
+        )
 
     def replace_rows(self, place: _Place, table: Table) -> None:
         """Replace the rows of a place by those of a listing's sheet."""
@@ -154,9 +166,10 @@ class WorkbookRefresh:
     def _table(self, place: _Place) -> RefreshedTable:
         return RefreshedTable(self._package, place.found, place.columns, place.keys)
 
-    def note_incomplete(self, listing: str) -> None:
-        """Name an incomplete listing among what is lost: its missing records leave the workbook."""
-        self.losses[_INCOMPLETE.format(listing=listing)] = None
+    def add_result(self, result: ExportResult) -> None:
+        """Name a listing that lacks records among what is lost: they leave the workbook."""
+        if not result.is_whole:
+            self.losses[_INCOMPLETE.format(listing=result.listing)] = None
 
     def report(self) -> Report:
         """Return what is replaced, what cannot be kept, and what else deserves a look."""

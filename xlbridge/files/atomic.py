@@ -166,13 +166,12 @@ def _remove_leftovers(folder: Path, prefix: str) -> None:
     pattern = re.compile(rf"\.{re.escape(prefix)}\.[0-9a-f]{{8}}\.tmp")
     with suppress(OSError):
         for path in folder.iterdir():
-            if pattern.fullmatch(path.name) and _is_unlocked(path):
+            if pattern.fullmatch(path.name) is None:
+                continue
+            with path.open("rb") as file:
+                is_abandoned = _try_lock(file)
+            if is_abandoned:
                 path.unlink()
-
-
-def _is_unlocked(path: Path) -> bool:
-    with path.open("rb") as file:
-        return _try_lock(file)
 
 
 def _try_lock(file: BinaryIO) -> bool:

@@ -123,7 +123,9 @@ class Report:
         frame = self._sheet.frame.copy()
         for column in self._sheet.resource.columns if self._sheet.resource else ():
             if column.kind is Kind.MONEY and column.name in frame:
-                frame[column.name] = _decimal_amounts(frame[column.name])
+                amounts = frame[column.name].astype(object)
+                values = [None if pd.isna(one) else _decimal_amount(one) for one in amounts]
+                frame[column.name] = pd.Series(values, index=frame.index, dtype=object)
         frame.index = self._frame_index()
         return frame
 
@@ -370,17 +372,8 @@ _MAX_ROUNDING_ERROR = 1e-4
 """Largest error of binary arithmetic in an amount."""
 
 
-def _decimal_amounts(amounts: pd.Series) -> pd.Series:
-    """Return amounts (``Float64``) as ``Decimal``, missing ones as None.
-
-    An amount with more than two decimal places keeps them, and has a finding.
-    """
-    numbers = amounts.astype(object).where(amounts.notna(), None)
-    values = [number if number is None else _decimal_amount(number) for number in numbers]
-    return pd.Series(values, index=amounts.index, dtype=object)
-
-
 def _decimal_amount(amount: float) -> Decimal:
+    """Return an amount; more than two decimal places are kept, and have a finding."""
     tolerance = min(_MAX_ROUNDING_ERROR, 1e-9 * max(1.0, abs(amount)))
     in_cents = abs(amount - round(amount, _CENTS)) <= tolerance
     return Decimal(f"{amount:.{_CENTS}f}" if in_cents else repr(amount))

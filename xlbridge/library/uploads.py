@@ -41,6 +41,7 @@ from xlbridge.upload.processing import (
     process_plan_json,
 )
 from xlbridge.upload.results import (
+    ROW_COUNTS,
     RowOutcome,
     ensure_evidence,
     job_document,
@@ -213,10 +214,7 @@ def upload_report(
 
 
 def _counts_of_unsent(rows: int) -> dict[str, int]:
-    zeros = dict.fromkeys(
-        ("accepted", "created", "updated", "unchanged", "held", "undone", "unknown"), 0
-    )
-    return {"read": rows, "rejected": rows, **zeros}
+    return {**dict.fromkeys(ROW_COUNTS, 0), "read": rows, "rejected": rows}
 
 
 def _invalid_outcome(report: Report, mode: str) -> UploadOutcome:
@@ -265,7 +263,7 @@ _JOB_COLUMNS = ["job", "created_at", "state", "mode", "resource", "file", "profi
 def list_jobs(settings: Settings) -> pd.DataFrame:
     """List the jobs of the journal; see ``Connection.jobs``."""
     with open_context(settings, creates=False) as context:
-        names = list(_counts_of_unsent(0))
+        names = list(ROW_COUNTS)
         jobs = context.journal.jobs()
         rows = [
             (

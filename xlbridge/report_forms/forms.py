@@ -105,10 +105,6 @@ def _json(report: ReportForms) -> Iterator[str]:
     return iter([json.dumps(report.document(), ensure_ascii=False, default=str)])
 
 
-def _html(report: ReportForms) -> Iterator[str]:
-    return iter([report.page()])
-
-
 @dataclass(frozen=True, slots=True)
 class PrintableForm:
     """A textual form of reports: its help in options, and a function that renders it in pieces.
@@ -126,7 +122,7 @@ PRINTABLE_FORMS: Mapping[str, PrintableForm] = {
     "json": PrintableForm(Text(pt="JSON para programas", en="JSON for programs"), _json),
     "html": PrintableForm(
         Text(pt="uma página para o navegador", en="a page for the browser"),
-        _html,
+        lambda report: iter([report.page()]),
         universal=False,
     ),
 }

@@ -38,17 +38,13 @@ def shown_text(value: Any, kind: Kind | None = None) -> str:
         return str(value).upper()
     is_number = isinstance(value, float | int) and not isinstance(value, bool)
     if is_number and kind is Kind.MONEY:
-        return _money_text(Decimal(display(value)))
+        amount = Decimal(display(value))
+        if amount == round(amount, 2):
+            return str(grouped_number(amount))
+        return str(localized_number(f"{amount:f}"))
     if isinstance(value, float):
         return str(localized_number(display(value)))
     return display(value)
-
-
-def _money_text(amount: Decimal) -> str:
-    """Return an amount as the page's language writes it, 1.234,56; all its decimals are shown."""
-    if amount == round(amount, 2):
-        return str(grouped_number(amount))
-    return str(localized_number(f"{amount:f}"))
 
 
 def is_computed(cells: SheetCells, position: CellPosition) -> bool:

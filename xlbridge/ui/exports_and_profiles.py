@@ -192,9 +192,9 @@ class ExportAndProfileRequests:
             output = OutputFile(path, csv_dialect=dialect)
             export = request.prepare(output, lambda: self._workspace.catalogue)
             with remote.connected() as (_, client):
-                if export.accepts_known_ids:
-                    known = known_numbers(remote.settings, request.listing, client)
-                    export = export.with_known_ids(known)
+                export = export.with_known_ids(
+                    lambda name: known_numbers(remote.settings, name, client)
+                )
                 result = export.run(client, on_progress=on_progress)
             self._exported[request.listing] = _one_file(path, export.files)
             totals = export.listing.totals

@@ -122,18 +122,21 @@ class FindingsView:
         last = int(np.searchsorted(self._rows, row, "right"))
         for finding in self.sheet.findings[first:last]:
             position = self._position(finding)
-            if position is not None:
-                yield position[1], self._mark(finding)
-
-    def _mark(self, finding: Finding) -> dict[str, Any]:
-        is_error = finding.kind.severity is Severity.ERROR
-        return {
-            "severity": "error" if is_error else "warning",
-            "code": finding.kind.code,
-            "message": self._in_titles(finding.message),
-            "hint": self._in_titles(_hint(finding)),
-            "corrected": None if finding.corrected is None else value_text(finding.corrected),
-        }
+            if position is None:
+                continue
+            is_error = finding.kind.severity is Severity.ERROR
+            yield (
+                position[1],
+                {
+                    "severity": "error" if is_error else "warning",
+                    "code": finding.kind.code,
+                    "message": self._in_titles(finding.message),
+                    "hint": self._in_titles(_hint(finding)),
+                    "corrected": None
+                    if finding.corrected is None
+                    else value_text(finding.corrected),
+                },
+            )
 
     def _position(self, finding: Finding) -> CellPosition | None:
         if finding.row is None or finding.column is None:

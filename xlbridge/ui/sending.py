@@ -111,13 +111,18 @@ class SheetUploads:
         with editor.lock:
             if editor.version == version:
                 editor.remarks.plan(shown, columns, sent.record_columns)
+        totals = ControlTotals.of_sheet(sent)
+        records = [row for row in planned.plan.rows if row.reason is not RowReason.NO_RECORD]
+        labels = ((row.row, action_text(row.action)) for row in records)
+        writes = totals.by_column([row.row for row in records if row.action.writes])
+        by_action = totals.by_label(titles.PLAN, labels, pictured=False)
         return {
             "counts": planned.plan.counts,
             "token": planned.plan.token,
             "table": table_json(reason_table(shown, columns, place="page", titled=True)),
             "groups": _groups(sheet, shown),
             "unread": _unread_text(sheet, planned),
-            "totals": _plan_totals(sent, planned),
+            "totals": list(map(table_json, (by_action, *writes))),
             "writes": len(planned.plan.positions),
             "retry_of": rows.job.id if isinstance(rows, CorrectedRows) else None,
             "target": client.target.to_json(),
@@ -426,16 +431,6 @@ def _unread_text(sheet: ValidatedSheet, planned: PlannedSheet) -> str:
         if resource is not None and all(name in resource.by_name for name in lookup.key)
     ]
     return f"{text} {_TO_LOOK_UP.format(keys=joined(keys, OR))}" if keys else text
-
-
-def _plan_totals(sheet: ValidatedSheet, planned: PlannedSheet) -> list[dict[str, Any]]:
-    """Return the totals of a plan by action, and those of the rows to send by their columns."""
-    totals = ControlTotals.of_sheet(sheet)
-    records = [row for row in planned.plan.rows if row.reason is not RowReason.NO_RECORD]
-    labels = ((row.row, action_text(row.action)) for row in records)
-    sent = [row.row for row in records if row.action.writes]
-    by_action = totals.by_label(titles.PLAN, labels, pictured=False)
-    return list(map(table_json, (by_action, *totals.by_column(sent))))
 
 
 _LISTING_ORDER = (

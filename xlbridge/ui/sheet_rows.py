@@ -64,7 +64,13 @@ class SheetRows:
             return range(rows.start, last + 2) if isinstance(rows, range) else [*rows, last + 1]
         if renew or key not in self._views:
             rows = self._all_rows if name == ALL else self._rows_of(name)
-            self._views[key] = self._arranged(rows)
+            layout = self.editor.layout
+            for column, kept in layout.filters.items():
+                rows = self.texts(column).keeps(kept, rows)
+            if layout.sort is not None:
+                texts = self.texts(layout.sort.column)
+                rows = texts.sorted(rows, descending=layout.sort.descending)
+            self._views[key] = rows
         edits, rows = self.editor.edits, self._views[key]
         if edits.deleted or edits.last_row > edits.height:
             return [row for row in rows if row not in edits.deleted and row <= edits.last_row]
@@ -77,16 +83,6 @@ class SheetRows:
     @property
     def _all_rows(self) -> Sequence[int]:
         return self.editor.edits.shown_rows(self._header + 1)
-
-    def _arranged(self, rows: Sequence[int]) -> Sequence[int]:
-        """Return rows filtered and sorted by the layout."""
-        layout = self.editor.layout
-        for column, kept in layout.filters.items():
-            rows = self.texts(column).keeps(kept, rows)
-        if layout.sort is not None:
-            texts = self.texts(layout.sort.column)
-            rows = texts.sorted(rows, descending=layout.sort.descending)
-        return rows
 
     def _rows_of(self, name: str) -> list[int]:
         editor = self.editor

@@ -72,19 +72,14 @@ def report_non_records(
     for position, columns in struck.items():
         for name in columns if position not in marks.found else ():
             typed.problems[name].add(position, "cell-struck")
-    _report_partly_struck(typed, marks.found)
-    return {typed.rows[position]: code for position, (code, _) in sorted(marks.found.items())}
-
-
-def _report_partly_struck(typed: TypedRows, found: Collection[int]) -> None:
-    """Report the texts of records of which a part is struck through."""
-    struck = typed.cells.raw.partly_struck_texts
-    for name, index in typed.header.source_columns().items() if struck else ():
-        column = typed.cells.first_column + index
-        rows = [row for row, other in struck if other == column]
+    # The texts of records of which a part is struck through.
+    partly = typed.cells.raw.partly_struck_texts
+    for name, index in typed.header.source_columns().items() if partly else ():
+        rows = [row for row, other in partly if other == typed.cells.first_column + index]
         for position in map(int, np.flatnonzero(np.isin(typed.rows, rows))):
-            if position not in found:
+            if position not in marks.found:
                 typed.problems[name].add(position, "text-struck-in-part")
+    return {typed.rows[position]: code for position, (code, _) in sorted(marks.found.items())}
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,14 @@ class SheetFindings(Sequence[Finding]):
     def __iter__(self) -> Iterator[Finding]:
         yield from self.layout
         for begin in range(0, len(self._owners), _CHUNK):
-            yield from self._of_cells(slice(begin, begin + _CHUNK))
+            indexes = slice(begin, begin + _CHUNK)
+            owners, positions = self._owners[indexes], self._positions[indexes]
+            by_owner = {
+                owner: self.columns[owner].findings(positions[owners == owner])
+                for owner in np.unique(owners).tolist()
+            }
+            for owner in owners.tolist():
+                yield next(by_owner[owner])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, list | SheetFindings):
@@ -167,15 +174,6 @@ class SheetFindings(Sequence[Finding]):
         """Return the findings of cells at the given indexes among them, after ``layout``."""
         owners, positions = self._owners[indexes], self._positions[indexes]
         return SheetFindings(layout, self.columns, owners, positions)
-
-    def _of_cells(self, indexes: slice) -> Iterator[Finding]:
-        owners, positions = self._owners[indexes], self._positions[indexes]
-        by_owner = {
-            owner: self.columns[owner].findings(positions[owners == owner])
-            for owner in np.unique(owners).tolist()
-        }
-        for owner in owners.tolist():
-            yield next(by_owner[owner])
 
 
 def sheet_findings(

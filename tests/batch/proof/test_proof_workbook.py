@@ -39,8 +39,7 @@ def test_the_cover_lists_open_items(tmp_path: Path, month: Proof) -> None:
     assert facts["Proven at"] == "02/11/2026 08:30:00"
     assert facts["Parameter month"] == "2026-10"
     assert facts["Rows"] == (
-        "read 12 · accepted 8 · unchanged 0 · held 0 · rejected 1 · undone 0 · not sent 1 · "
-        "in doubt 2"
+        "read 12 · 8 accepted · 0 unchanged · 0 held · 1 rejected · 2 in doubt · 1 not sent"
     )
     assert book.sheetnames == [
         "Proof",

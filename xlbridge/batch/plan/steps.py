@@ -9,7 +9,7 @@ from functools import cache
 from graphlib import TopologicalSorter
 from itertools import chain, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeGuard
 
 from msgspec import Meta, Struct
 
@@ -269,6 +269,11 @@ class ProcessStep(Step, frozen=True, kw_only=True, rename={"listing": "process"}
 
 
 AnyStep = WorkbookStep | ExportStep | CompareStep | ProcessStep
+
+
+def sends_workbooks(step: AnyStep) -> TypeGuard[WorkbookStep]:
+    """Return whether a step sends workbooks, instead of only validating them or anything else."""
+    return isinstance(step, WorkbookStep) and step.sending is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from xlbridge import titles
-from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
-from xlbridge.batch.plan.steps import AnyStep, ExportStep, WorkbookStep, file_digest
+from xlbridge.batch.batch import Batch
+from xlbridge.batch.plan.steps import AnyStep, ExportStep, file_digest, sends_workbooks
 from xlbridge.batch.proof.content import proof_report
 from xlbridge.batch.proof.model import (
     CellDifference,
@@ -41,11 +41,15 @@ from xlbridge.batch.proof.read_back import (
     repeated_key_breaches,
 )
 from xlbridge.batch.status import StepOverview
+from xlbridge.batch.unit import (
+    UnitOverview,
+    UnitStatus,
+)
 from xlbridge.client import Client
 from xlbridge.client.registries import Registries
 from xlbridge.errors import XlbridgeError
 from xlbridge.files import report_write_errors
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined
 from xlbridge.record_rows import row_text
 from xlbridge.resources import Catalogue, Column, Kind, Resource
 from xlbridge.resources.names import coded_title
@@ -58,13 +62,10 @@ from xlbridge.workbook import WorkbookMark
 
 def count_rows(file: FileProof, rows: Sequence[ReadBackRow]) -> ProofCounts:
     """Count the rows of a workbook by outcome and by read-back status."""
-    counts = Counter(row.outcome.value for row in file.rows if row.is_record)
-    if not file.jobs:
-        counts["unsent"] = file.file.rows_in_sheet
-    counts.update(row.status.value for row in rows if row.accepted)
-    counts["rejected"] += counts["not_written"]
-    counts["read"] = file.file.rows_in_sheet
-    return ProofCounts(**{field.name: counts[field.name] for field in fields(ProofCounts)})
+    read = file.file.rows_in_sheet
+    unsent = {} if file.jobs else {"unsent": read}
+    statuses = Counter(row.status.value for row in rows if row.accepted)
+    return ProofCounts.of(file.rows, read=read, **unsent, **statuses)
 
 
 def count_unread(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[UnreadRows]:
@@ -312,7 +313,7 @@ def write_proofs(
             {
                 state.step.name: [_step_file(batch, unit) for unit in state.units]
                 for state in own_steps
-                if isinstance(state.step, WorkbookStep) and _is_proven(state.step)
+                if sends_workbooks(state.step)
             },
             [
                 _proof_export(batch, state)
@@ -393,9 +394,7 @@ def _proof_paths(target: Path) -> tuple[Path, Path]:
 
 
 def _is_proven(step: AnyStep) -> bool:
-    return isinstance(step, ExportStep) or (
-        isinstance(step, WorkbookStep) and step.sending is not None
-    )
+    return isinstance(step, ExportStep) or sends_workbooks(step)
 
 
 def _step_file(batch: Batch, unit: UnitOverview) -> StepFile:
@@ -435,11 +434,7 @@ def _proof_export(batch: Batch, state: StepOverview) -> ProofExport:
 
 
 _DOES_NOT_ADD_UP = Text(
-    pt="{file}: lidas {read}, mas aceitas {accepted}, sem alteração {unchanged}, "
-    "aguardando você {held}, rejeitadas {rejected}, desfeitas {undone}, "
-    "não enviadas {unsent}, em dúvida {unknown}",
-    en="{file}: read {read}, but accepted {accepted}, unchanged {unchanged}, held {held}, "
-    "rejected {rejected}, undone {undone}, not sent {unsent}, in doubt {unknown}",
+    pt="{file}: lidas {read}, mas {counts}", en="{file}: read {read}, but {counts}"
 )
 
 _READ_BACK = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNCHANGED, RowOutcome.UNKNOWN})
@@ -501,8 +496,9 @@ def build_proof(
     breaches += dict.fromkeys(filter(None, lost))
     for file in proven:
         if not file.counts.adds_up:
-            counts = asdict(file.counts)
-            breaches.append(_DOES_NOT_ADD_UP.format(file=file.file.path.name, **counts))
+            counts = joined(file.counts.texts(with_zeros=True), ", ")
+            name, read_rows = file.file.path.name, file.counts.read
+            breaches.append(_DOES_NOT_ADD_UP.format(file=name, read=read_rows, counts=counts))
     registries = Registries(client)
     accepted = [(r, [row for row in rows if row.accepted]) for r, rows in by_resource]
     address = urlsplit(client.target.base_url)

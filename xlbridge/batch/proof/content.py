@@ -1,7 +1,7 @@
 """Report of a proof: its facts, row counts, control totals and rows."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, astuple
+from dataclasses import asdict, astuple, fields
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -24,7 +24,8 @@ from xlbridge.batch.proof.source_tables import (
     job_table,
     source_table,
 )
-from xlbridge.i18n import Text, untranslated
+from xlbridge.batch.unit import RowCounts
+from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.record_rows import row_text
 from xlbridge.report_forms import (
     Grade,
@@ -201,22 +202,19 @@ _WHOLE_BATCH = Text(pt="Total do lote", en="The whole batch")
 _STEPS_SHEET = Text(pt="Etapas", en="Steps")
 _RESOURCE = Heading(titles.RESOURCE, 22)
 
+_WITHOUT_ERROR = Text(pt="Destas, sem rejeição própria", en="Of these, not rejected themselves")
 _STEP_HEADINGS = (
     Heading(Text(pt="Etapa e arquivo", en="Step and workbook"), 28),
     _RESOURCE,
     Heading(Text(pt="Lidas", en="Read"), 12),
-    Heading(RowOutcome.ACCEPTED.count_title, 12),
-    Heading(RowOutcome.UNCHANGED.count_title, 12),
-    Heading(RowOutcome.HELD.count_title, 12, alarming=True),
-    Heading(RowOutcome.REJECTED.count_title, 12, alarming=True),
-    Heading(
-        Text(pt="Destas, sem rejeição própria", en="Of these, not rejected themselves"),
-        12,
-        alarming=True,
+    *(
+        Heading(
+            _WITHOUT_ERROR if outcome is RowOutcome.NOT_WRITTEN else outcome.count_title,
+            12,
+            alarming=outcome not in (RowOutcome.ACCEPTED, RowOutcome.UNCHANGED),
+        )
+        for outcome in map(RowOutcome, (field.name for field in fields(RowCounts)[1:]))
     ),
-    Heading(RowOutcome.UNDONE.count_title, 12, alarming=True),
-    Heading(RowOutcome.UNSENT.count_title, 12, alarming=True),
-    Heading(RowOutcome.UNKNOWN.count_title, 12, alarming=True),
     Heading(Text(pt="Lidas de volta: iguais", en="Read back: the same"), 12),
     Heading(Text(pt="Com diferença", en="Different"), 12, alarming=True),
     Heading(Text(pt="Ausentes", en="Missing"), 12, alarming=True),
@@ -373,12 +371,7 @@ def _total_tables(proof: Proof) -> Iterator[Table]:
         )
 
 
-_ROW_COUNTS = Text(
-    pt="lidas {read} · aceitas {accepted} · sem alteração {unchanged} · aguardando você {held} · "
-    "rejeitadas {rejected} · desfeitas {undone} · não enviadas {unsent} · em dúvida {unknown}",
-    en="read {read} · accepted {accepted} · unchanged {unchanged} · held {held} · "
-    "rejected {rejected} · undone {undone} · not sent {unsent} · in doubt {unknown}",
-)
+_ROW_COUNTS = Text(pt="lidas {read} · {counts}", en="read {read} · {counts}")
 _READ_BACK_COUNTS = Text(
     pt="iguais {same} · com diferença {differs} · ausentes {missing} · mais de uma vez {doubled} · "
     "sem leitura possível {unread}",
@@ -491,7 +484,8 @@ _SIGNING = (
 def _facts(proof: Proof) -> Iterator[tuple[Text, Text | str]]:
     """Yield the facts of a proof: counts, environment, time, plan and parameters."""
     counts = {name: grouped_number(count) for name, count in asdict(proof.counts).items()}
-    yield titles.ROWS, _ROW_COUNTS.format(**counts)
+    by_outcome = joined(proof.counts.texts(with_zeros=True), " · ")
+    yield titles.ROWS, _ROW_COUNTS.format(read=proof.counts.read, counts=by_outcome)
     yield Text(pt="Lidas de volta", en="Read back"), _READ_BACK_COUNTS.format(**counts)
     yield titles.ENVIRONMENT, proof.profile
     yield Text(pt="Conferido em", en="Proven at"), f"{proof.at:%d/%m/%Y %H:%M:%S}"

@@ -1,7 +1,7 @@
 """Model of the closing proof, which its workbook and its page show, and its verdict."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from xlbridge.batch.unit import RowCounts
 from xlbridge.files import short_path
 from xlbridge.i18n import Text, untranslated
 from xlbridge.report_forms import Line, Tone, grouped_number
@@ -107,33 +108,14 @@ class OpenReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ProofCounts:
-    """Row counts: read, by outcome, and the accepted ones by read-back status.
+class ProofCounts(RowCounts):
+    """Row counts of a proof: accepted and unchanged rows are also counted by read-back status."""
 
-    ``unchanged`` rows were in the system already, ``held`` rows were not sent by the plan.
-    ``rejected`` rows were sent and not written; of these ``not_written`` have no error of their
-    own. ``undone`` rows were accepted and reversed since; ``unsent`` rows were never sent. Accepted
-    and unchanged rows have a read-back status.
-    """
-
-    read: int = 0
-    accepted: int = 0
-    unchanged: int = 0
-    held: int = 0
-    rejected: int = 0
-    not_written: int = 0
-    undone: int = 0
-    unsent: int = 0
-    unknown: int = 0
     same: int = 0
     differs: int = 0
     missing: int = 0
     doubled: int = 0
     unread: int = 0
-
-    def __add__(self, other: "ProofCounts") -> "ProofCounts":
-        names = (field.name for field in fields(self))
-        return ProofCounts(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
     @property
     def found(self) -> int:
@@ -144,9 +126,8 @@ class ProofCounts:
     def adds_up(self) -> bool:
         """True if every read row has an outcome, and every accepted row a read-back status."""
         read_back = self.same + self.differs + self.missing + self.doubled + self.unread
-        in_system = self.accepted + self.unchanged
-        others = self.held + self.rejected + self.undone + self.unsent + self.unknown
-        return self.read == in_system + others and in_system == read_back
+        is_whole = self.read == sum(self.by_outcome.values())
+        return is_whole and self.accepted + self.unchanged == read_back
 
 
 @dataclass(frozen=True, slots=True)

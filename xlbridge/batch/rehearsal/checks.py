@@ -39,7 +39,7 @@ class ViolationKind(StrEnum):
 
     TWICE = "twice"
     LOST = "lost"
-    WRONGLY_REFUSED = "told_wrong"
+    WRONGLY_REFUSED = "wrongly_refused"
     NO_VERDICT = "no_verdict"
 
 

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from xlbridge.batch.batch import Batch, UnitStatus
+from xlbridge.batch.batch import Batch
 from xlbridge.batch.plan.steps import (
     BatchPlan,
     CompareStep,
@@ -32,6 +32,7 @@ from xlbridge.batch.plan.steps import (
 from xlbridge.batch.rehearsal.checks import RehearsalResult, TrialResult, check_trial, read_tables
 from xlbridge.batch.run import prove_batch, run_batch
 from xlbridge.batch.run_options import BatchRunOptions, open_batch
+from xlbridge.batch.unit import UnitStatus
 from xlbridge.batch.workbook_checks import validate_workbook
 from xlbridge.connection import quirks_for
 from xlbridge.errors import ApiError, ConfigError, TransportError, UsageError, os_error_reason

@@ -4,12 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from xlbridge import titles
-from xlbridge.batch.batch import RowCounts, UnitOverview, UnitStatus
-from xlbridge.batch.plan.steps import WorkbookStep
+from xlbridge.batch.plan.steps import WorkbookStep, sends_workbooks
 from xlbridge.batch.proof.model import open_items, proof_json, verdict
 from xlbridge.batch.rehearsal.checks import RehearsalResult, RehearsalState, RowId, ViolationKind
-from xlbridge.batch.report import WAITS_FOR, row_count_texts
+from xlbridge.batch.report import WAITS_FOR
 from xlbridge.batch.status import StepOverview
+from xlbridge.batch.unit import (
+    RowCounts,
+    UnitOverview,
+    UnitStatus,
+)
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
@@ -92,7 +96,9 @@ _NO_FAULTS = Text(
     en="! No faults were requested: only the case without faults was rehearsed. "
     "With faults: --faults cut-after@0.05,error-before@0.1",
 )
-_COUNTS = ("read", "accepted", "rejected", "unknown", "unsent", "unchanged", "held")
+_OUTCOMES = [name for name in RowCounts().by_outcome if name != RowOutcome.UNDONE]
+"""Outcomes of rows in a rehearsal, which undoes nothing."""
+
 _TABLE_COUNTS = ("table", "before", "after", "expected", "derived")
 
 
@@ -141,13 +147,13 @@ def _verdict(result: RehearsalResult) -> Text:
 def _workbooks(result: RehearsalResult) -> Iterator[tuple[StepOverview, UnitOverview]]:
     """Yield the workbooks of the steps that send."""
     for state in result.trial.outcome.steps:
-        if isinstance(state.step, WorkbookStep) and state.step.sending is not None:
+        if sends_workbooks(state.step):
             yield from ((state, unit) for unit in state.units)
 
 
 def _counts(rows: RowCounts) -> dict[str, int]:
     """Return row counts by JSON key."""
-    return {name: getattr(rows, name) for name in _COUNTS}
+    return {name: getattr(rows, name) for name in ("read", *_OUTCOMES)}
 
 
 def _errors(unit: UnitOverview) -> Sequence[Text]:
@@ -264,7 +270,7 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
 
 def _workbook_line(state: StepOverview, unit: UnitOverview) -> Line:
     counts, errors = _counts(unit.rows), _errors(unit)
-    terms = row_count_texts(unit.rows)
+    terms = unit.rows.texts()
     text = Text(
         pt="{mark} {step} · {name}: {read} {read:linha|linhas} = {terms}{why}",
         en="{mark} {step} · {name}: {read} {read:row|rows} = {terms}{why}",
@@ -317,12 +323,7 @@ _WORKBOOK_TITLES = (
     titles.STEP,
     titles.WORKBOOK,
     titles.ROWS,
-    RowOutcome.ACCEPTED.count_title,
-    RowOutcome.REJECTED.count_title,
-    RowOutcome.UNKNOWN.count_title,
-    RowOutcome.UNSENT.count_title,
-    RowOutcome.UNCHANGED.count_title,
-    RowOutcome.HELD.count_title,
+    *(RowOutcome(name).count_title for name in _OUTCOMES),
     titles.REASON,
 )
 _ROW_TITLES = (titles.STEP, titles.WORKBOOK, titles.ROW, titles.DETAILS)

@@ -117,7 +117,7 @@ class RecordShape:
         return msgspec.defstruct(
             "TypedRecord",
             [(name, types.get(name, Any), None) for name in dict.fromkeys(self.names.values())],
-            namespace={"get": _get_field},
+            namespace={"get": lambda record, name, default=None: getattr(record, name, default)},
             forbid_unknown_fields=True,
             gc=False,
         )
@@ -172,10 +172,6 @@ class RecordShape:
             return None
         kept = {old: name for old, name in zip(fields, new, strict=True) if name is not None}
         return lambda row: {name: row[old] for old, name in kept.items()}
-
-
-def _get_field(record: Any, name: str, default: Any = None) -> Any:
-    return getattr(record, name, default)
 
 
 def _require_lists(records: Iterable[Record], name: str) -> None:
@@ -296,12 +292,12 @@ class ListingAnswer:
 
     @property
     def system_time(self) -> datetime | None:
-        """The system's own time when it answered, in its zone and naive; None if it tells none."""
+        """The system's own time when it answered, in its zone and naive; None if it has none."""
         try:
-            told = parsedate_to_datetime(self._reply.headers.get("Date", ""))
+            date = parsedate_to_datetime(self._reply.headers.get("Date", ""))
         except ValueError:
             return None
-        aware = told if told.tzinfo else told.replace(tzinfo=UTC)
+        aware = date if date.tzinfo else date.replace(tzinfo=UTC)
         return aware.astimezone(self._target.zone).replace(tzinfo=None)
 
     def pieces(self) -> Iterator[bytes]:

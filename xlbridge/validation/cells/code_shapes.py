@@ -150,19 +150,12 @@ def check_code_shapes(
     shapes = _Shapes.of(codes, shape_numbers, known.numbers)
     common = CommonShape.of(codes, shapes, has_numbers=len(numbers) > 0)
     if common is not None:
-        odd = _odd_texts(codes, common, shapes)
+        # The shapes that may once have been the common one.
+        others = [shapes.numbers[shape] for shape in shapes.counts.index if common.may_be(shape)]
+        at_odds = np.flatnonzero(np.isin(shapes.of_texts, others)).tolist()
+        odd = [(position, codes.values[index]) for position, index in codes.cells_with(at_odds)]
         odd += [(int(at), text) for at in numbers if (text := display(cells[at]))]
         _report_losses(common, odd, len(found.positions) + len(numbers), problems)
-
-
-def _odd_texts(
-    codes: ColumnValues, common: "CommonShape", shapes: "_Shapes"
-) -> list[tuple[int, str]]:
-    """Return the position and text of the cells of a shape that may once have been the common
-    one."""
-    others = [shapes.numbers[shape] for shape in shapes.counts.index if common.may_be(shape)]
-    odd = np.flatnonzero(np.isin(shapes.of_texts, others)).tolist()
-    return [(position, codes.values[index]) for position, index in codes.cells_with(odd)]
 
 
 def _report_losses(

@@ -134,9 +134,9 @@ class DisplayedCells:
         """Report what the cells display instead of their values; ``formats`` are the significant
         ones."""
         # Some programs store the name of an error as the text of its cell.
-        told = set(self.problems.positions_of("cell-error").tolist())
+        reported = set(self.problems.positions_of("cell-error").tolist())
         for position, error in self._of_column(self.cells.raw.errors):
-            if position not in told:
+            if position not in reported:
                 self.problems.add(position, "cell-error", {"error": error})
         for position, _ in self._of_column(dict.fromkeys(self.cells.raw.without_result)):
             if not self.problems.failed[position]:
@@ -185,7 +185,9 @@ class DisplayedCells:
                 stored = display(dt.date(value.year, value.month, value.day))
                 if not parts:
                     self.problems.add(position, "date-not-shown", {"stored": stored})
-                elif parts != DATE_PARTS and not self._is_month(value, parts):
+                elif parts != DATE_PARTS and not (
+                    self.column.month and value.day == 1 and parts == _MONTH
+                ):
                     in_part = {"shown": _DATE_PARTS[parts], "stored": stored}
                     self.problems.add(position, "date-shown-in-part", in_part)
             elif isinstance(value, str):
@@ -205,10 +207,6 @@ class DisplayedCells:
                     )
             elif isinstance(value, float):
                 self._check_number(position, value, form)
-
-    def _is_month(self, day: dt.date, parts: frozenset[str]) -> bool:
-        """Return whether a date stands for its month, and is shown as one."""
-        return self.column.month and day.day == 1 and parts == _MONTH
 
     def _check_number(self, position: int, value: float, form: str) -> None:
         """Report a number that is shown as another one, with words, or in another currency."""

@@ -188,11 +188,6 @@ def _phrases(column: str) -> tuple[tuple[Words, bool], ...]:
     return (*usual, *((mapping_words(name), False) for name in names.possible))
 
 
-def _preference(position: int) -> float:
-    """Return what is subtracted for the position of a column's name: the first ones are better."""
-    return 0.002 * min(position, 5)
-
-
 @cache
 def words_of_names() -> Words:
     """Return all words of the names of columns."""
@@ -264,8 +259,9 @@ class NameMatcher:
         words = mapping_words(header)
         if column.kind in {Kind.MONEY, Kind.NUMBER} and words & _vocabulary().other_units:
             return None
+        # The first names of a column are better.
         found = [
-            replace(fit, score=fit.score - _preference(position)) if usual else fit
+            replace(fit, score=fit.score - 0.002 * min(position, 5)) if usual else fit
             for position, (phrase, usual) in enumerate(_phrases(column.name))
             if (fit := _fit(words, phrase, usual)) and not _other_words(words - phrase, column)
         ]

@@ -7,7 +7,7 @@ those of titles are titles of their own.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -91,18 +91,15 @@ class ListProposer:
             header: [display(value).strip() for value in column.values(self._rows)]
             for header, column in self._cells.items()
         }
-        self._groups = list(self._grouped())
-
-    def _grouped(self) -> Iterator[_Groups]:
-        """Yield the groups by each header that may be the number of a document; a bare number
-        only counts without others."""
+        self._groups: list[_Groups] = []
+        # A bare number may only be that of a document without others.
         numbers = [one for one in self._columns if document_words(one)]
         bare = [one for one in self._columns if mapping_words(one) == {"numero"}]
         for header in numbers or bare:
             texts = self._texts[header]
             has_numbers = all(any(map(str.isdigit, text)) for text in texts if text)
             if has_numbers and any(texts[:1]) and not self._columns[header].are_dates:
-                yield self._groups_by(header)
+                self._groups.append(self._groups_by(header))
 
     def _groups_by(self, header: str) -> _Groups:
         """Return the groups of the rows with the same text in a column, or none below it."""

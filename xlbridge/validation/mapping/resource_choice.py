@@ -81,7 +81,9 @@ def choose_proposal(
     above = (
         [value for value in cells.row(position - 1) if isinstance(value, str)] if position else []
     )
-    sides = _sides([*proposals[0].header, *above])
+    sides = {side for text in (*proposals[0].header, *above) if (side := side_of(text))}
+    if len(sides) > 1:
+        sides = set()
     ranked, is_clear = _ranked(counting or proposals, titled, sides)
     best = ranked[0]
     months = [header for header in best.header if mapping_words(header) & _MONTHS]
@@ -207,12 +209,6 @@ def _certain(proposal: MappingProposal) -> set[str]:
         if one.confidence is Confidence.HIGH
         for text in one.sources
     }
-
-
-def _sides(header: Iterable[str]) -> set[str]:
-    """Return the party that the headers name, nothing if they name both."""
-    found = {side for text in header if (side := side_of(text))}
-    return found if len(found) == 1 else set()
 
 
 def _share(best: MappingProposal, other: MappingProposal) -> float:

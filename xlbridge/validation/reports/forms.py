@@ -94,7 +94,11 @@ def report_lines(report: Report) -> Iterator[str]:
         if item.read_as is not None:
             yield f"    {item.read_as}"
         if item.accepted:
-            yield f"    {_ACCEPTED.format(listed=_accepted_text(item.accepted))}"
+            listed = [
+                f"{code}:{column} ({cells})" if column else f"{code} ({cells})"
+                for (code, column), cells in item.accepted.items()
+            ]
+            yield f"    {_ACCEPTED.format(listed=list_first(listed, _MAX_CELLS))}"
         if item.fixes:
             yield from fixes_text(item.fixes)
         for group in by_rule(item.findings).values():
@@ -113,14 +117,6 @@ _ACCEPTED = Text(
     pt="Aceitos como certos (--accept none volta a relatar): {listed}",
     en="Accepted as right (--accept none reports them again): {listed}",
 )
-
-
-def _accepted_text(accepted: Mapping[tuple[str, str | None], int]) -> Text:
-    listed = [
-        f"{code}:{column} ({cells})" if column else f"{code} ({cells})"
-        for (code, column), cells in accepted.items()
-    ]
-    return list_first(listed, _MAX_CELLS)
 
 
 def _group(group: Sequence[Finding], limit: int) -> Iterator[str]:

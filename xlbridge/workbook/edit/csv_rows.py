@@ -63,7 +63,13 @@ def edit_csv(
             cells = cells + [""] * (max(by_row[row]) + 1 - len(cells))
             for column, value in by_row[row].items():
                 cells[column] = _text(value, column, records, reading)
-                _require_encodable(cells[column], codec, (row, column))
+                try:
+                    cells[column].encode(codec)
+                except UnicodeEncodeError:
+                    name, cell = CSV_ENCODINGS[codec[: len("utf-16")]], cell_address(row, column)
+                    raise UsageError(
+                        _NOT_ENCODED.format(cell=cell, text=cells[column], encoding=name)
+                    ) from None
             if row > len(records):
                 width = max((len(other) for _, other in records), default=0)
                 cells = cells + [""] * (width - len(cells))
@@ -127,13 +133,3 @@ def _text(
                 break
     number = f"{value:f}"
     return number if style == "en" else number.replace(".", ",")
-
-
-def _require_encodable(text: str, codec: str, position: CellPosition) -> None:
-    try:
-        text.encode(codec)
-    except UnicodeEncodeError:
-        name = CSV_ENCODINGS[codec[: len("utf-16")]]
-        raise UsageError(
-            _NOT_ENCODED.format(cell=cell_address(*position), text=text, encoding=name)
-        ) from None

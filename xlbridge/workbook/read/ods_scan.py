@@ -387,8 +387,12 @@ class _SheetBuilder:
             layout.merged.append((rows.start, columns.start, *corner))
         is_value = _VALUE_TYPE in attributes and _FORMULA not in attributes
         is_value &= attributes.get(_CALC_TYPE) != _ERROR_TYPE
-        has_value = _has_value(attributes)
         kind = attributes.get(_VALUE_TYPE)
+        # It has a type, and the value that this requires.
+        needed = _TYPED_VALUES.get(kind or _VOID)
+        has_value = kind not in (None, _VOID) and (
+            needed is None or _name(f"office:{needed}") in attributes
+        )
         text = "" if is_value and has_value and kind != "string" else _text_of(cell)
         if not (text or _VALUE_TYPE in attributes or _FORMULA in attributes):
             return
@@ -521,13 +525,6 @@ _MARKS: Mapping[str, str] = {"s": "\0", "tab": "\1", "line-break": "\2"}
 """Marks of elements of white space, which is not collapsed."""
 _MARKED_SPACE = str.maketrans("\0\1\2", " \t\n")
 _NO_TEXT = frozenset({"ruby-text", "note"})
-
-
-def _has_value(cell: Mapping[str, str]) -> bool:
-    """Return whether a cell has a type, and the value that it requires."""
-    kind = cell.get(_VALUE_TYPE, _VOID)
-    needed = _TYPED_VALUES.get(kind)
-    return kind != _VOID and (needed is None or _name(f"office:{needed}") in cell)
 
 
 def _parsed_text(cell: _Element) -> str | None:

@@ -1,11 +1,12 @@
 """Parts of a workbook that follow a table whose number of rows changes.
 
 Formulas, names, charts, formats, checks, filters and pivot tables keep their bytes, but for the
-addresses in them.
+addresses in them. Stored results that the change makes stale are removed.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from html import unescape
 from xml.sax.saxutils import escape
 
@@ -19,7 +20,6 @@ from xlbridge.workbook.edit.refresh.references import (
     range_text,
     replace_references,
 )
-from xlbridge.workbook.edit.refresh.stale_results import forget_stale_results
 from xlbridge.workbook.edit.xml_elements import without_comments
 
 _FORMULA = re.compile(
@@ -122,7 +122,7 @@ def follow(package: EditablePackage, found: FoundTable, change: RowChange) -> No
                 new = _moved_part(new, related[part], change)
         if new != content:
             package.write(part, new)
-    forget_stale_results(package, sheets.by_name(), found.sheet, found.table, names)
+    _forget_stale_results(package, sheets.by_name(), found.sheet, found.table, names)
 
 
 def _may_refer(content: bytes, change: RowChange) -> bool:
@@ -214,3 +214,93 @@ def _changed(escaped: bytes, moved: Callable[[str], str]) -> bytes:
     text = unescape(escaped.decode())
     new = moved(text)
     return escaped if new == text else escape(new, {'"': "&quot;"}).encode()
+
+
+_FORMULA_CELL = re.compile(
+    rb"(?P<start><(?:[\w.-]+:)?c\b[^>]*>)\s*"
+    rb"(?P<formula><(?P<tag>(?:[\w.-]+:)?f)\b(?P<attributes>[^>]*?)"
+    rb"(?:/>|>(?P<text>[^<]*)</(?P=tag)\s*>))"
+    rb"\s*(?P<result><(?:[\w.-]+:)?v>[^<]+</(?:[\w.-]+:)?v>)?"
+)
+_SHARED_GROUP = re.compile(rb"""\bsi=["'](\d+)""")
+_CELL_TYPE = re.compile(rb"""\st=["'][^"']*["']""")
+_REFERS_ANYWHERE = re.compile(r"\b(?:INDIRECT|OFFSET)\(", re.IGNORECASE)
+
+
+def _forget_stale_results(
+    package: EditablePackage,
+    sheets: Mapping[str, str],
+    changed: str,
+    table: str,
+    names: Mapping[str, str],
+) -> None:
+    """Remove the results of formulas that depend on a changed sheet, also by way of others.
+
+    Excel calculates them anew on opening. Programs that trust stored results, LibreOffice among
+    them, would show the old ones; a formula without a result is calculated.
+
+    ``sheets`` are the parts by the sheets' names, ``table`` is the name of the changed table, and
+    ``names`` are the formulas of the defined names.
+    """
+    stale = {changed.casefold()}
+    words = {table.casefold()} if table else set[str]()
+    formulas = {
+        name: list(_formulas(package.read(part)))
+        for name, part in sheets.items()
+        if b"sheetData" in package.read(part)
+    }
+    while True:
+        known = len(stale) + len(words)
+        words |= {
+            name.casefold() for name, text in names.items() if _depends(text, "", stale, words)
+        }
+        stale |= {
+            name.casefold()
+            for name, found in formulas.items()
+            if any(_depends(text, name, stale, words) for text in found)
+        }
+        if len(stale) + len(words) == known:
+            break
+    for name in formulas:
+        if name.casefold() in stale:
+            content = package.read(sheets[name])
+            depends = partial(_depends, own=name, sheets=stale, words=words)
+            new = _without_results(content, depends)
+            if new != content:
+                package.write(sheets[name], new)
+
+
+def _formulas(content: bytes) -> Iterator[str]:
+    texts = (found["text"] for found in _FORMULA_CELL.finditer(content))
+    yield from dict.fromkeys(unescape(text.decode()) for text in texts if text)
+
+
+def _depends(formula: str, own: str, sheets: set[str], words: set[str]) -> bool:
+    """Return whether a formula of the sheet ``own`` refers to sheets, or to names or tables."""
+    if _REFERS_ANYWHERE.search(formula):
+        return True
+    depends = False
+
+    def look(reference: Reference) -> None:
+        nonlocal depends
+        name = reference.sheet_name
+        depends = depends or ":" in name or (name or own).casefold() in sheets
+
+    replace_references(formula, look)
+    return depends or any(word in formula.casefold() for word in words)
+
+
+def _without_results(content: bytes, depends: Callable[[str], bool]) -> bytes:
+    shared: dict[bytes, bool] = {}
+
+    def without(found: re.Match[bytes]) -> bytes:
+        group = _SHARED_GROUP.search(found["attributes"])
+        text = unescape((found["text"] or b"").decode())
+        is_stale = depends(text) if text else bool(group and shared.get(group[1], True))
+        if group and text:
+            shared[group[1]] = is_stale
+        if not is_stale or found["result"] is None:
+            return found[0]
+        return _CELL_TYPE.sub(b"", found["start"]) + found["formula"]
+
+    return _FORMULA_CELL.sub(without, content)
