@@ -16,10 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import compress, count, filterfalse
-from operator import ne
+from operator import itemgetter, ne
 
 import numpy as np
-import pandas as pd
 
 from xlbridge.resources import Column, Kind
 from xlbridge.resources.checks import DOCUMENTS, bare_document
@@ -99,7 +98,7 @@ def _odd_texts(
 ) -> list[tuple[int, str]]:
     """Return the position and text of the cells of a shape that may once have been the common
     one."""
-    others = [shapes.numbers[shape] for shape in shapes.counts.index if common.may_be(shape)]
+    others = [shapes.numbers[shape] for shape in shapes.counts if common.may_be(shape)]
     odd = np.flatnonzero(np.isin(shapes.of_texts, others)).tolist()
     return [(position, codes.values[index]) for position, index in codes.cells_with(odd)]
 
@@ -168,7 +167,7 @@ class _Shapes:
 
     numbers: Mapping[str, int]
     of_texts: Positions
-    counts: pd.Series
+    counts: Mapping[str, int]
 
     @classmethod
     def of(cls, codes: ColumnValues) -> "_Shapes":
@@ -180,9 +179,9 @@ class _Shapes:
             found = _JOINT.join(codes.values[begin:end]).translate(_SHAPE).split(_JOINT)
             of_texts[begin:end] = list(map(numbers.__getitem__, found))
         cell_counts = np.bincount(codes.indexes, minlength=len(of_texts))
-        counts = pd.Series(np.bincount(of_texts, weights=cell_counts), index=list(numbers))
-        filled = counts[(counts > 0) & (counts.index != "")]
-        return cls(numbers, of_texts, filled.sort_values(ascending=False, kind="stable"))
+        counts = np.bincount(of_texts, weights=cell_counts).astype(int).tolist()
+        filled = [it for it in zip(numbers, counts, strict=False) if it[0] and it[1]]
+        return cls(numbers, of_texts, dict(sorted(filled, key=itemgetter(1), reverse=True)))
 
 
 class Loss(Enum):
@@ -207,12 +206,11 @@ class CommonShape:
     def of(cls, codes: ColumnValues, shapes: _Shapes, *, has_numbers: bool) -> "CommonShape | None":
         """Return the shape of most texts, None if there is none or all cells have it."""
         counts = shapes.counts
-        if not len(counts) or (len(counts) == 1 and not has_numbers):
+        if not counts or (len(counts) == 1 and not has_numbers):
             return None
-        most = int(counts.iloc[0])
-        if most < _FEW or 2 * most <= counts.sum():
+        shape, most = next(iter(counts.items()))
+        if most < _FEW or 2 * most <= sum(counts.values()):
             return None
-        shape = str(counts.index[0])
         has_shape = shapes.of_texts == shapes.numbers[shape]
         texts = list(compress(codes.values, has_shape.tolist()))
         cells = np.bincount(codes.indexes, minlength=len(codes.values))[has_shape]
