@@ -19,7 +19,6 @@ from forked import Zygote, shared_zygote
 from hypothesis import HealthCheck, settings
 from sandboxes import sandbox_process
 
-from xlbridge.client import session
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.sandbox import RunningSandbox
 
@@ -53,7 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     work_in_memory()
-    session.PROOF_COST = forked.MINIMAL_COST
+    forked.save_time()
     databases.choose(config.getoption("--db"))
     if config.getoption("--strict-sandbox"):
         sandboxes.make_all_strict()

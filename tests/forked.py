@@ -14,6 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
+from xlbridge.client import session, transport
+
 Begun = Callable[["Running"], None]
 
 XLBRIDGE = "xlbridge.cli.main"
@@ -21,10 +23,17 @@ XLBRIDGE = "xlbridge.cli.main"
 GC_THRESHOLD = (20_000, 20, 20)
 """Thresholds of the garbage collector in the suite's processes."""
 
-MINIMAL_COST = (2, 1, 1)
-"""Minimal cost of the proof of a stored token, which is slow on purpose in production."""
+USUAL_PAUSE = transport.FIRST_PAUSE
+SHORT_PAUSE = 0.01
+"""First pause before a request is repeated, in production and in the suite's processes."""
 
 _at_end = ExitStack()
+
+
+def save_time() -> None:
+    """Reduce the cost and the pauses of this process that are long on purpose in production."""
+    session.PROOF_COST = (2, 1, 1)
+    transport.FIRST_PAUSE = SHORT_PAUSE
 
 
 @dataclass

@@ -22,10 +22,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from forked import GC_THRESHOLD, MINIMAL_COST
+from forked import GC_THRESHOLD, save_time
 
 import xlbridge
-from xlbridge.client import session
 from xlbridge.report_forms import PRINTABLE_FORMS
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import SeedKind, ServeOptions, serve
@@ -111,7 +110,7 @@ def warm_up() -> None:
         importlib.import_module(name)
     for model in (WireModel, *models_below(WireModel)):
         model.model_rebuild()
-    session.PROOF_COST = MINIMAL_COST
+    save_time()
     catalogue = load_catalogue()
     # Not through commands: click caches their texts in the language of the first run.
     for sample in ("cliente", "contasreceber-com-erros"):

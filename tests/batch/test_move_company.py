@@ -40,7 +40,7 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
 
 @pytest.fixture
 def demo(tmp_path: Path) -> Iterator[RunningSandbox]:
-    with sandbox_process(tmp_path / "demo", [], clean_environment(tmp_path)) as running:
+    with sandbox_process(tmp_path / "demo", [], clean_environment(tmp_path), few=True) as running:
         yield running
 
 

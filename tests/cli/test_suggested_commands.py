@@ -50,7 +50,7 @@ def suggested(text: str) -> str:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="runs sh")
-@pytest.mark.parametrize("name", every(3, NAMES))
+@pytest.mark.parametrize("name", every(6, NAMES))
 def test_next_steps_with_any_file_name_work_as_printed(
     xlbridge: Xlbridge, tmp_path: Path, name: str
 ) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from forked import USUAL_PAUSE
+
 from xlbridge.client import Client, RetryPolicy, Target
 
 EMAIL = "integration@example.com"
@@ -116,6 +118,8 @@ def open_client(
     base_url: str, pauses: list[float], *, trust_429: bool = False, **options: Any
 ) -> Client:
     """Open a client that records pauses instead of waiting."""
-    policy = RetryPolicy(sleep=pauses.append, clock=lambda: sum(pauses), random=lambda: 1.0)
+    policy = RetryPolicy(
+        first=USUAL_PAUSE, sleep=pauses.append, clock=lambda: sum(pauses), random=lambda: 1.0
+    )
     target = Target("test", base_url, EMAIL, PASSWORD, trust_429=trust_429)
     return Client(target, retry_policy=policy, **options)

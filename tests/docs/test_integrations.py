@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -82,13 +83,14 @@ def test_a_killed_load_is_finished_by_its_next_run(place: Path) -> None:
     rows = pd.DataFrame({"nomeComercial": names, "seuCodigo": codes})
     rows.to_csv(place / "clientes.csv", index=False)
     home = place.parent / "load"
-    faults = ["--seed", "empty", "--faults", "slow-queue=8"]
+    faults = ["--seed", "empty", "--faults", "slow-queue=3"]
     with sandbox_process(place.parent / "system", faults, ignore_run_options=True) as running:
         environment = without_coverage(clean_environment(home, **credentials(running)))
         command = [sys.executable, "page.py", "clientes.csv"]
         with subprocess.Popen(command, cwd=place, env=environment) as killed:
             while "processing" not in job_states(place, environment):
                 assert killed.poll() is None
+                time.sleep(0.05)
             killed.send_signal(signal.SIGKILL)
         again = subprocess.check_output(command, cwd=place, env=environment, text=True)
         assert "'accepted': 30" in again

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from exporting import export
 from fake_system import Query, Reply, replying_server
+from forked import USUAL_PAUSE
 from reading import read_calamine
 from sampling import across
 
@@ -99,7 +100,7 @@ def pauses() -> list[float]:
 
 @pytest.fixture
 def client(address: str, pauses: list[float]) -> Iterator[Client]:
-    policy = RetryPolicy(sleep=pauses.append, random=lambda: 1.0)
+    policy = RetryPolicy(first=USUAL_PAUSE, sleep=pauses.append, random=lambda: 1.0)
     target = Target("t", address, "a@example.com", "unused")
     with Client(target, retry_policy=policy) as opened:
         yield opened

@@ -23,7 +23,12 @@ def contact_names(system: httpx.Client, client_code: int) -> list[str]:
     return names
 
 
-_years = itertools.count(datetime.now().year + 1)  # the demo company has planned this year
+# The demo company has planned this year, and later tests correct the month to February.
+_months = (
+    {"ano": year, "mes": month}
+    for year in itertools.count(datetime.now().year + 1)
+    for month in range(3, 13)
+)
 
 
 def keyed_row(resource: str) -> dict[str, Any]:
@@ -44,7 +49,7 @@ def keyed_row(resource: str) -> dict[str, Any]:
             "codigoDoCentroDeCusto": number,
             "descricaoDoCentroDeCusto": f"Centro {number}",
         },
-        "planejamento": {"ano": next(_years)},
+        "planejamento": next(_months),
         "enderecamento-de-produto": {},
     }
     return {**GOOD.get(resource, {}), **keys[resource]}

@@ -25,7 +25,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox
     """Sandbox of the demo company, whose registries the rows refer to."""
     folder = tmp_path_factory.mktemp("near-keys")
     options = ["--seed", "demo", *database_options(folder)]
-    with sandbox_process(folder, options, clean_environment(folder)) as running:
+    with sandbox_process(folder, options, clean_environment(folder), few=True) as running:
         yield running
 
 

@@ -136,8 +136,9 @@ def start(tmp_path: Path, xlbridge: Xlbridge) -> Iterator[Start]:
             if quirks is not None:
                 file = quirks if isinstance(quirks, Path) else folder / "quirks.yaml"
                 options += ["--quirks", str(file)]
+            own = clean_environment(folder)
             running = stack.enter_context(
-                sandbox_process(folder, options, clean_environment(folder), ignore_run_options=True)
+                sandbox_process(folder, options, own, ignore_run_options=True, few=seed == "demo")
             )
             environment = credentials(running, XLBRIDGE_SETTLE="0")
             tenant = Tenant(xlbridge, folder, environment)

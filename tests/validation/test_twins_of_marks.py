@@ -8,6 +8,7 @@ import pytest
 from environment import Xlbridge
 from marked_twins import ROWS, TEXT_COLUMN, WRITERS, Pieces
 from openpyxl.cell.rich_text import TextBlock
+from sampling import across
 from xls_writer import PLAIN, STRUCK, Rich, write_xls
 
 from xlbridge.resources import Catalogue
@@ -49,8 +50,9 @@ def test_twins_say_the_same(name: str, kind: str, tmp_path: Path, catalogue: Cat
     assert set(sheet.frame["historico"]) == {"".join(text for text, _ in pieces)}
 
 
-@pytest.mark.parametrize("kind", [kind for kind in WRITERS if kind != ".xlsx"])
-@pytest.mark.parametrize("name", SHEETS)
+@pytest.mark.parametrize(
+    ("name", "kind"), across(list(SHEETS), [kind for kind in WRITERS if kind != ".xlsx"])
+)
 def test_copies_as_xlsx_say_the_same(
     name: str, kind: str, tmp_path: Path, catalogue: Catalogue
 ) -> None:

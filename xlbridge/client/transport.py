@@ -340,6 +340,10 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
+FIRST_PAUSE = 0.5
+"""Longest pause before the second try of a request, in seconds; later ones grow from it."""
+
+
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """Number of tries of a request, and pauses between them. Source: the spec, Errors (5xx).
@@ -350,7 +354,7 @@ class RetryPolicy:
     ``Retry-After`` is honoured; one that exceeds ``total`` ends the retries.
     """
 
-    first: float = 0.5
+    first: float = field(default_factory=lambda: FIRST_PAUSE)
     longest: float = 20.0
     tries: int = 6
     total: float = 120.0

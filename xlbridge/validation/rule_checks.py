@@ -149,6 +149,8 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
             yield _CellRule(column.name, rule.finding.code, failing, details)
     for declared in resource.row_checks:
         row_rule, statistics = ROW_RULES[declared.name], declared.statistics
+        if not typed.absent.isdisjoint(row_rule.columns_needed(statistics)):
+            continue
         correct, describe = row_rule.correct, row_rule.row_details
         yield _CellRule(
             statistics["column"],

@@ -63,6 +63,7 @@ def _condition(statistics: Statistics) -> Text:
         "values": Values,
     },
     tests_unknown=True,
+    needed=("column",),
 )
 def valid_when(
     frame: "pd.DataFrame", *, column: str, check: str, other: str, values: Sequence[Any]
@@ -117,6 +118,7 @@ def required_when(
     statistics={"column": Name, "other": Name},
     details=lambda s: {"other": s["other"]},
     dtypes=DATE_DTYPES,
+    needed=("column", "other"),
 )
 def not_before(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series":
     """Accept dates in ``column`` that are not before the date in ``other``."""
@@ -139,6 +141,7 @@ def not_before(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series"
     statistics={"column": Name, "other": Name},
     details=lambda s: {"other": s["other"]},
     dtypes=NUMBER_DTYPES,
+    needed=("column", "other"),
 )
 def not_above(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series":
     """Accept numbers in ``column`` that are not above the number in ``other``."""
@@ -165,6 +168,7 @@ def not_above(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series":
     statistics={"column": Name, "columns": ColumnNames, "other": Name},
     details=lambda s: {"columns": ", ".join(s["columns"]), "other": s["other"]},
     dtypes=NUMBER_DTYPES,
+    needed=("column", "other"),
 )
 def sum_not_above(
     frame: "pd.DataFrame", *, column: str, columns: Sequence[str], other: str
@@ -270,6 +274,7 @@ def no_repeats(values: "pd.Series") -> "pd.Series":
         pt="linhas sem repetição de: {columns}", en="rows with no repeated: {columns}"
     ).format(columns=", ".join(s["columns"])),
     statistics={"column": Name, "columns": ColumnNames},
+    needed=("columns",),
 )
 def no_repeated_rows(frame: "pd.DataFrame", *, column: str, columns: Sequence[str]) -> "pd.Series":
     """Refuse rows with the same values in ``columns``, except those with a missing value."""
@@ -297,6 +302,7 @@ def no_repeated_rows(frame: "pd.DataFrame", *, column: str, columns: Sequence[st
         en="rows with no repeated: {columns} (blank counts, too)",
     ).format(columns=", ".join(s["columns"])),
     statistics={"column": Name, "columns": ColumnNames},
+    needed=("column",),
 )
 def no_equal_rows(frame: "pd.DataFrame", *, column: str, columns: Sequence[str]) -> "pd.Series":
     """Refuse rows with the same values in ``columns``, or the same missing ones, except rows

@@ -89,7 +89,8 @@ class RowRule:
     placeholders for each row, if they differ. Both get the rows that break the rule.
 
     ``tests_unknown``: rows with an error in ``other`` are not skipped but tested as if ``other``
-    had the first of ``values``, so that all errors of a row are found at once.
+    had the first of ``values``, so that all errors of a row are found at once. ``needed``:
+    statistics that name columns; rows without a value in one of them keep the rule.
     """
 
     name: str
@@ -102,6 +103,7 @@ class RowRule:
     correct: "Callable[..., pd.Series] | None" = None
     row_details: Callable[..., list[Mapping[str, object]]] | None = None
     tests_unknown: bool = False
+    needed: tuple[str, ...] = ()
 
     def finding_of(self, statistics: Statistics) -> "FindingKind":
         """Return the finding of rows that break the rule."""
@@ -111,6 +113,11 @@ class RowRule:
         """Return the columns that the rule reads, except that of its findings."""
         other = (statistics["other"],) if "other" in statistics else ()
         return (*statistics.get("columns", ()), *other)
+
+    def columns_needed(self, statistics: Statistics) -> set[str]:
+        """Return the columns without which no row breaks the rule."""
+        named = [statistics[name] for name in self.needed]
+        return {column for it in named for column in ([it] if isinstance(it, str) else it)}
 
 
 declared_rules: dict[str, Rule] = {}
@@ -243,6 +250,7 @@ def row_check(
     correct: "Callable[..., pd.Series] | None" = None,
     row_details: Callable[..., list[Mapping[str, object]]] | None = None,
     tests_unknown: bool = False,
+    needed: tuple[str, ...] = (),
 ) -> Callable[[_RowTest], _RowTest]:
     """Declare a rule whose function tests a frame; see ``RowRule`` for the arguments.
 
@@ -263,6 +271,7 @@ def row_check(
             correct,
             row_details,
             tests_unknown,
+            needed,
         )
         _add(rule, declared_row_rules)
         return row_test

@@ -173,6 +173,7 @@ def _amount_details(
     ).format(column=s["column"], columns=", ".join(s["columns"])),
     statistics={"column": Name, "columns": ColumnNames},
     row_details=_amount_details,
+    needed=("column",),
 )
 def slip_amount(frame: "pd.DataFrame", *, column: str, columns: Sequence[str]) -> "pd.Series":
     """Accept slips in ``column`` with the amount of one of ``columns``, or without one."""
@@ -218,6 +219,7 @@ def _date_details(frame: "pd.DataFrame", *, column: str, other: str) -> list[Map
     ).format(column=s["column"], other=s["other"]),
     statistics={"column": Name, "other": Name},
     row_details=_date_details,
+    needed=("column", "other"),
 )
 def slip_due_date(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series":
     """Accept slips in ``column`` that are due on the day of ``other``, or have no due date."""

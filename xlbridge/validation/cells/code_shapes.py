@@ -16,11 +16,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import compress, count
-from operator import eq
+from operator import eq, itemgetter
 from string import ascii_letters, digits
 
 import numpy as np
-import pandas as pd
 
 from xlbridge.resources import Column, Kind
 from xlbridge.resources.checks import DOCUMENTS, bare_document
@@ -151,7 +150,7 @@ def check_code_shapes(
     common = CommonShape.of(codes, shapes, has_numbers=len(numbers) > 0)
     if common is not None:
         # The shapes that may once have been the common one.
-        others = [shapes.numbers[shape] for shape in shapes.counts.index if common.may_be(shape)]
+        others = [shapes.numbers[shape] for shape in shapes.counts if common.may_be(shape)]
         at_odds = np.flatnonzero(np.isin(shapes.of_texts, others)).tolist()
         odd = [(position, codes.values[index]) for position, index in codes.cells_with(at_odds)]
         odd += [(int(at), text) for at in numbers if (text := display(cells[at]))]
@@ -201,16 +200,16 @@ class _Shapes:
 
     numbers: Mapping[str, int]
     of_texts: Positions
-    counts: pd.Series
+    counts: Mapping[str, int]
 
     @classmethod
     def of(cls, codes: ColumnValues, of_texts: Positions, numbers: Mapping[str, int]) -> "_Shapes":
         """Count the shapes of a column's texts; those of other texts are among ``numbers``."""
         cell_counts = np.bincount(codes.indexes, minlength=len(of_texts))
         found = np.bincount(of_texts, weights=cell_counts, minlength=len(numbers))
-        counts = pd.Series(found, index=list(numbers))
-        filled = counts[(counts > 0) & (counts.index != "")]
-        return cls(numbers, of_texts, filled.sort_values(ascending=False, kind="stable"))
+        counts = zip(numbers, found.astype(int).tolist(), strict=True)
+        filled = [(shape, number) for shape, number in counts if shape and number]
+        return cls(numbers, of_texts, dict(sorted(filled, key=itemgetter(1), reverse=True)))
 
 
 class Loss(Enum):
@@ -235,12 +234,11 @@ class CommonShape:
     def of(cls, codes: ColumnValues, shapes: _Shapes, *, has_numbers: bool) -> "CommonShape | None":
         """Return the shape of most texts, None if there is none or all cells have it."""
         counts = shapes.counts
-        if not len(counts) or (len(counts) == 1 and not has_numbers):
+        if not counts or (len(counts) == 1 and not has_numbers):
             return None
-        most = int(counts.iloc[0])
-        if most < _FEW or 2 * most <= counts.sum():
+        shape, most = next(iter(counts.items()))
+        if most < _FEW or 2 * most <= sum(counts.values()):
             return None
-        shape = str(counts.index[0])
         has_shape = shapes.of_texts == shapes.numbers[shape]
         texts = list(compress(codes.values, has_shape.tolist()))
         cells = np.bincount(codes.indexes, minlength=len(codes.values))[has_shape]

@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -176,7 +177,13 @@ def _distance_within(word: str, expected: str, limit: int) -> int:
 def header_key(header: object) -> str:
     """Return the text of a header cell for comparisons: normalized, without invisible characters,
     empty if it is not a text."""
-    return normalize_header(strip_invisible(header)[0]) if isinstance(header, str) else ""
+    return _text_key(header) if isinstance(header, str) else ""
+
+
+@lru_cache(maxsize=1_000)
+def _text_key(text: str) -> str:
+    # Cached, as the first rows are compared with the columns of each resource.
+    return normalize_header(strip_invisible(text)[0])
 
 
 def header_digest(header: Iterable[str]) -> str:

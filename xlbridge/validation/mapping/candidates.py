@@ -206,7 +206,7 @@ def links_of(
     matcher: NameMatcher, resource: Resource, foreign: ForeignColumn
 ) -> Iterator[Candidate]:
     """Yield the columns of codes whose records the values identify by documents or names."""
-    words, kinds = mapping_words(foreign.header), foreign.document_kinds()
+    words, kinds = mapping_words(foreign.header), foreign.document_kinds
     has_documents = any(column.kind in DOCUMENTS for column in resource.columns)
     for column in resource.columns:
         if column.references is None:
@@ -240,7 +240,7 @@ def links_of(
 def are_names_of_records(column: Column, foreign: ForeignColumn) -> bool:
     """Return whether the values name records of the registry of a column: all are names, or codes
     with letters that the company gives, which records of some registries have besides their own."""
-    if column.references in _WITH_OWN_CODES and not foreign.document_kinds():
+    if column.references in _WITH_OWN_CODES and not foreign.document_kinds:
         has_letters = all(map(_LETTER.search, foreign.words))
         return has_letters and foreign.are_texts()
     return names_records(column, foreign) and all(map(is_name, foreign.words))
@@ -286,7 +286,7 @@ def body_of(column: Column, foreign: ForeignColumn) -> Mapping[str, Any]:
     if column.references is None or has_codes(column, foreign):
         return body
     registry = REFERENCES[column.references].resource or column.references
-    if are_names_of_records(column, foreign) or (registry in _PARTIES and foreign.document_kinds()):
+    if are_names_of_records(column, foreign) or (registry in _PARTIES and foreign.document_kinds):
         return {"from": foreign.header, "link": registry}
     return body
 
@@ -295,13 +295,13 @@ def has_codes(column: Column, foreign: ForeignColumn) -> bool:
     """Return whether the values are codes of records rather than their names or documents."""
     if column.kind is Kind.INTEGER:
         return (fit(column, foreign) or 0) >= MIN_FIT
-    return not foreign.document_kinds() and not any(map(is_name, foreign.words))
+    return not foreign.document_kinds and not any(map(is_name, foreign.words))
 
 
 def _is_identified_by_values(column: Column, foreign: ForeignColumn) -> bool:
     """Return whether the values alone identify a column, whatever the header."""
     if column.kind in DOCUMENTS:
-        return foreign.document_kinds() == {column.kind}
+        return foreign.document_kinds == {column.kind}
     return "email" in column.checks and foreign.are_emails() and not is_other(foreign.header)
 
 

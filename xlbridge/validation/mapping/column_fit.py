@@ -93,12 +93,12 @@ class ForeignColumn:
     declared: NumberStyle | None = None
     group: str = ""
 
-    @property
+    @cached_property
     def values(self) -> list[object]:
         """Values of the sampled cells."""
         return all_values(self.cells)
 
-    @property
+    @cached_property
     def texts(self) -> list[str]:
         """The distinct values of the sampled cells as texts, in their order."""
         return _distinct_texts(self.values)
@@ -108,16 +108,22 @@ class ForeignColumn:
         """The distinct values of all cells as texts, in their order."""
         return _distinct_texts(all_values(self.all_cells))
 
-    def document_kinds(self) -> set[str]:
-        """Return the kinds of documents if nearly all values are documents, else nothing.
+    @cached_property
+    def fits(self) -> dict[int, tuple[Column, float | None]]:
+        """Columns with their fits, by their ids, as ``fit`` computes them."""
+        return {}
+
+    @cached_property
+    def document_kinds(self) -> frozenset[str]:
+        """The kinds of documents if nearly all values are documents, else none.
 
         Most check digits must be valid: telephone numbers have the length of a CPF.
         """
         known = list(filter(None, map(document_kind, self.values)))
         valid = sum(bool(valid_kinds(bare_text(value))) for value in self.values)
         if len(known) < _MOSTLY * len(self.cells.kinds) or 2 * valid < len(known):
-            return set()
-        return set(known)
+            return frozenset()
+        return frozenset(known)
 
     @cached_property
     def is_counter(self) -> bool:
@@ -263,8 +269,14 @@ def foreign_column(
 def fit(column: Column, foreign: ForeignColumn) -> float | None:
     """Return the share of the values that a column accepts unchanged, None if there are none.
 
-    For a text column, words count more than numbers and dates.
+    For a text column, words count more than numbers and dates. It is computed once.
     """
+    if id(column) not in foreign.fits:
+        foreign.fits[id(column)] = (column, _fit(column, foreign))
+    return foreign.fits[id(column)][1]
+
+
+def _fit(column: Column, foreign: ForeignColumn) -> float | None:
     size = len(foreign.cells.kinds)
     if not size:
         return None
@@ -278,7 +290,7 @@ def fit(column: Column, foreign: ForeignColumn) -> float | None:
         return 0.0
     if column.name in _NUMBERED and (
         not any(map(_DIGIT.search, foreign.texts))
-        or foreign.document_kinds()
+        or foreign.document_kinds
         or any(isinstance(value, float) and value % 1 for value in foreign.values)
     ):
         return 0.0

@@ -93,6 +93,7 @@ def _synonyms(column: str) -> _Synonyms:
     return _vocabulary().columns.get(column, _Synonyms())
 
 
+@cache
 def mapping_words(header: str) -> Words:
     """Return the words of a header without abbreviations."""
     spaced = _TABLE.sub("", header).replace("_", " ").replace("/", " ").replace("-mail", "mail")

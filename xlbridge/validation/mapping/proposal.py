@@ -150,7 +150,7 @@ class _Choice(dict[str, ProposedColumn]):
         if len(by_kind) < len(DOCUMENTS) or all({kind} in named for kind in by_kind):
             return
         for foreign in columns:
-            kinds, words = foreign.document_kinds(), mapping_words(foreign.header)
+            kinds, words = foreign.document_kinds, mapping_words(foreign.header)
             if not kinds or (len(kinds) == 1 and not {"cnpj", "cpf"} <= words):
                 continue
             is_named = bool(words & _DOCUMENT_WORDS) and words <= _DOCUMENT_WORDS | _OF_PARTY
@@ -414,7 +414,7 @@ def _reused_body(
             body["values"] = {**mapped.values, **listed}
             if TO_FILL_IN in listed.values():
                 return body, Confidence.MEDIUM
-        elif not foreign.document_kinds():
+        elif not foreign.document_kinds:
             return None, Confidence.LOW
         return body, Confidence.HIGH
     if len(sources) > 1 or mapped.when is not None or mapped.suffix:
@@ -438,7 +438,7 @@ def _reused_body(
 
 def column_body(column: Column, foreign: ForeignColumn) -> Mapping[str, Any]:
     """Return the body of a column whose source header was chosen by a person."""
-    if column.kind in DOCUMENTS and len(foreign.document_kinds()) > 1:
+    if column.kind in DOCUMENTS and len(foreign.document_kinds) > 1:
         return {"from": foreign.header, "when": column.kind.value}
     return body_of(column, foreign)
 

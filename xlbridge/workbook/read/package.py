@@ -13,7 +13,6 @@ from io import BytesIO
 from typing import NamedTuple
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
-from xml.sax.saxutils import quoteattr
 
 from xlbridge.workbook.address import CellRange
 from xlbridge.workbook.formats.number_formats import format_code, significant_styles
@@ -183,13 +182,13 @@ def _relations_part(
     relations: Mapping[str, _Relation], names: Mapping[str, str], folder: str = ""
 ) -> bytes:
     """Return the part of the relations of a part in ``folder`` to others of the given names."""
-    elements = "".join(
-        f"<Relationship Id={quoteattr(identity)} Type={quoteattr(one.type)} "
-        f'Target="{names[one.part].removeprefix(folder)}"/>'
-        for identity, one in relations.items()
-        if one.part in names
-    )
-    return f'<Relationships xmlns="{_PACKAGE_RELATIONS}">{elements}</Relationships>'.encode()
+    root = ET.Element("Relationships", xmlns=_PACKAGE_RELATIONS)
+    for identity, one in relations.items():
+        if one.part in names:
+            target = names[one.part].removeprefix(folder)
+            ET.SubElement(root, "Relationship", Id=identity, Type=one.type, Target=target)
+    content: bytes = ET.tostring(root)
+    return content
 
 
 class Package:
