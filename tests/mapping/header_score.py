@@ -35,6 +35,7 @@ HALVES = {
         "layouts_known",
         "layouts_known_later",
         "layouts_known_latest",
+        "layouts_known_further",
     ),
     "set aside": ("headers_set_aside", "layouts_set_aside", "layouts_set_aside_later"),
     "adversarial": ("layouts_adversarial",),
