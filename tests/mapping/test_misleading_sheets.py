@@ -1,6 +1,6 @@
 """Headers and values that mislead are never proposed with high confidence."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 from header_score import HALVES, Grade, Layout, layouts, proposals, scores
@@ -11,6 +11,9 @@ from xlbridge.resources import Catalogue
 SAMPLE = 97
 PARTS = 12
 """Parts of the complete set, each of which runs some minutes."""
+
+_SIDES = {"Débito (R$)": (100.5, 9.0, 30.0), "Crédito (R$)": ("", "", "")}
+"""Columns of a statement without anything that came in."""
 
 
 @pytest.mark.parametrize(
@@ -66,3 +69,36 @@ def test_what_belongs_to_somebody_else_is_doubtful(
     )
     (found,) = (one for one in scores(proposals([layout], catalogue)) if one.header == header)
     assert not found.sure
+
+
+@pytest.mark.parametrize(
+    ("resource", "header", "values", "beside"),
+    [
+        ("contasreceber", "ID do cliente", ("C-1", "C-2", "C-3"), {}),
+        ("contasreceber", "Valor na Categoria 1", (10.5, 20.5, 30.5), {}),
+        ("contaspagar", "Valor por km", (1.2, 1.2, 1.3), {}),
+        ("contaspagar", "Fatura de", ("10/2026", "10/2026", "10/2026"), {}),
+        ("contaspagar", "Mês de referência", ("09/2026", "10/2026", "10/2026"), {}),
+        ("contasreceber", "Número da conta", (88001, 88002, 88003), {}),
+        ("contaspagar", "Conta", ("2.01.001", "2.01.002", "2.01.002"), {}),
+        ("contasreceber", "Número", (10, 20, 35), {"CEP": ("01310-100", "13010-000", "11010-000")}),
+        ("contasreceber", "Complemento", ("sala 2", "casa", "ap 1"), {"Bairro": ("A", "B", "C")}),
+        ("contaspagar", "Saldo (R$)", (99.5, 90.5, 60.5), _SIDES),
+        ("entrada", "Item", ("0001", "0002", "0001"), {}),
+        ("produto", "Custo médio", (40.1, 70.5, 3.2), {}),
+        ("cliente", "CPF do sócio", ("529.982.247-25", "111.444.777-35", "123.456.789-09"), {}),
+    ],
+)
+def test_what_is_rather_another_thing_is_not_proposed(
+    catalogue: Catalogue,
+    resource: str,
+    header: str,
+    values: Sequence[object],
+    beside: Mapping[str, Sequence[object]],
+) -> None:
+    columns = {"Fantasia": ("Padaria", "Mercado", "Loja"), header: values, **beside}
+    nothing = dict.fromkeys(columns, frozenset[str]())
+    rows = list(zip(*columns.values(), strict=True))
+    layout = Layout(header, resource, list(columns), rows, nothing, nothing)
+    (found,) = (one for one in scores(proposals([layout], catalogue)) if one.header == header)
+    assert found.proposed == set()

@@ -341,9 +341,11 @@ def propose(
     # So does an amount outrank its balance.
     said = {one.name for one in candidates if one.says_amount and not is_balance(one.header)}
     candidates = [one for one in candidates if one.name not in said or not is_balance(one.header)]
-    if any(mapping_words(one.header) & _ADDRESS_WORDS for one in columns):
-        # Of the address, unless the resource has one itself.
-        candidates = [one for one in candidates if not _is_of_address(one)]
+    # Parts of an address, unless the resource has one itself.
+    parts = _parts_of_address(columns)
+    candidates = [
+        one for one in candidates if one.name not in _NOT_OF_ADDRESSES or one.header not in parts
+    ]
     if base is not None:
         old = set(map(header_key, base.header))
         choice.doubt_rivals([one for one in candidates if header_key(one.header) not in old])
@@ -353,7 +355,7 @@ def propose(
     else:
         new = [one for one in open_columns if header_key(one.header) not in old]
         choice.replace_gone(base, resource, new)
-    choice.join_parts(resource, open_columns)
+    choice.join_parts(resource, [one for one in open_columns if one.header not in parts])
     choice.fill_values(columns, remembered)
     choice.take_side(resource, columns)
     choice.take_due_day(resource, columns)
@@ -376,11 +378,12 @@ def propose(
     return MappingProposal(resource, sheet, header, ordered, ignore, base=base, rows=rows)
 
 
-def _is_of_address(candidate: Candidate) -> bool:
-    """Return whether a header beside those of an address means a part of it: the number of a house
+def _parts_of_address(columns: Sequence[ForeignColumn]) -> Set[str]:
+    """Return the headers beside those of an address that mean a part of it: the number of a house
     rather than of a document."""
-    words = mapping_words(candidate.header)
-    return candidate.name in _NOT_OF_ADDRESSES and words <= _OF_ADDRESSES
+    words = {one.header: mapping_words(one.header) for one in columns}
+    has_address = any(found & _ADDRESS_WORDS for found in words.values())
+    return {header for header, found in words.items() if has_address and found <= _OF_ADDRESSES}
 
 
 def _is_unnamed_amount(foreign: ForeignColumn) -> bool:
