@@ -102,3 +102,16 @@ def test_what_is_rather_another_thing_is_not_proposed(
     layout = Layout(header, resource, list(columns), rows, nothing, nothing)
     (found,) = (one for one in scores(proposals([layout], catalogue)) if one.header == header)
     assert found.proposed == set()
+
+
+@pytest.mark.parametrize("values", [("", "", ""), (1, 2, 3)])
+def test_beside_an_empty_column_of_its_name_another_one_is_doubtful(
+    catalogue: Catalogue, values: Sequence[object]
+) -> None:
+    columns = {"Nº Documento": values, "Nota Fiscal": ("99001", "99005", "99007")}
+    nothing = dict.fromkeys([*columns, "Cliente"], frozenset[str]())
+    rows = list(zip(*columns.values(), ("Padaria", "Mercado", "Loja"), strict=True))
+    layout = Layout("documents", "contasreceber", list(nothing), rows, nothing, nothing)
+    (found,) = (s for s in scores(proposals([layout], catalogue)) if s.header == "Nota Fiscal")
+    assert found.proposed == {"numeroDoDocumento"}
+    assert not found.sure

@@ -83,7 +83,8 @@ class Candidate:
 
     def rivals(self, others: Sequence["Candidate"]) -> list[str]:
         """Return the headers and columns that may be meant instead: those with close scores, other
-        amounts or dates unless their cells are the same, and empty columns with its name."""
+        amounts or dates unless their cells are the same, and columns with its name that are empty
+        or count."""
         best: dict[str, float] = {}
         for one in others:
             best[one.header] = max(best.get(one.header, 0), one.score)
@@ -99,8 +100,9 @@ class Candidate:
                 and one.score >= best[one.header]
                 and one.foreign.values != self.foreign.values
             )
-            is_empty = one.name == self.name and one.is_called and not one.foreign.cells.kinds
-            if distance < _CLOSE or is_other_amount or is_empty:
+            says_nothing = not one.foreign.cells.kinds or one.foreign.is_counter
+            is_called = one.name == self.name and one.is_called and says_nothing
+            if distance < _CLOSE or is_other_amount or is_called:
                 found[one.header if one.name == self.name else one.name] = None
         return list(found)
 
