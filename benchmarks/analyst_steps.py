@@ -60,6 +60,8 @@ _RESOURCE_NAMES = {
     "Nº Doc": "numeroDoDocumento",
 }
 _FIRST_ROW, _BAD_DATE, _INACTIVE = 4, 8, 11
+_PATIENCE = 180_000
+"""Milliseconds that the page may take, as other programs may use the computer."""
 _ROWS = 12
 
 
@@ -316,6 +318,7 @@ def main() -> None:
                 page_home.mkdir()
                 with running_page(page_home) as (link, _):
                     tab = browser.new_page()
+                    tab.set_default_timeout(_PATIENCE)
                     tab.goto(link)
                     actions = send_on_page(tab, Path(folder), export, "1")
                     tab.close()

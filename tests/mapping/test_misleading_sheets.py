@@ -1,6 +1,6 @@
 """Headers and values that mislead are never proposed with high confidence."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 from header_score import HALVES, Grade, Layout, layouts, proposals, scores
@@ -11,6 +11,9 @@ from xlbridge.resources import Catalogue
 SAMPLE = 97
 PARTS = 12
 """Parts of the complete set, each of which runs some minutes."""
+
+_SIDES = {"Débito (R$)": (100.5, 9.0, 30.0), "Crédito (R$)": ("", "", "")}
+"""Columns of a statement without anything that came in."""
 
 
 @pytest.mark.parametrize(
@@ -65,4 +68,50 @@ def test_what_belongs_to_somebody_else_is_doubtful(
         header, "cliente", list(columns), rows, columns, dict.fromkeys(columns, nothing)
     )
     (found,) = (one for one in scores(proposals([layout], catalogue)) if one.header == header)
+    assert not found.sure
+
+
+@pytest.mark.parametrize(
+    ("resource", "header", "values", "beside"),
+    [
+        ("contasreceber", "ID do cliente", ("C-1", "C-2", "C-3"), {}),
+        ("contasreceber", "Valor na Categoria 1", (10.5, 20.5, 30.5), {}),
+        ("contaspagar", "Valor por km", (1.2, 1.2, 1.3), {}),
+        ("contaspagar", "Fatura de", ("10/2026", "10/2026", "10/2026"), {}),
+        ("contaspagar", "Mês de referência", ("09/2026", "10/2026", "10/2026"), {}),
+        ("contasreceber", "Número da conta", (88001, 88002, 88003), {}),
+        ("contaspagar", "Conta", ("2.01.001", "2.01.002", "2.01.002"), {}),
+        ("contasreceber", "Número", (10, 20, 35), {"CEP": ("01310-100", "13010-000", "11010-000")}),
+        ("contasreceber", "Complemento", ("sala 2", "casa", "ap 1"), {"Bairro": ("A", "B", "C")}),
+        ("contaspagar", "Saldo (R$)", (99.5, 90.5, 60.5), _SIDES),
+        ("entrada", "Item", ("0001", "0002", "0001"), {}),
+        ("produto", "Custo médio", (40.1, 70.5, 3.2), {}),
+        ("cliente", "CPF do sócio", ("529.982.247-25", "111.444.777-35", "123.456.789-09"), {}),
+    ],
+)
+def test_what_is_rather_another_thing_is_not_proposed(
+    catalogue: Catalogue,
+    resource: str,
+    header: str,
+    values: Sequence[object],
+    beside: Mapping[str, Sequence[object]],
+) -> None:
+    columns = {"Fantasia": ("Padaria", "Mercado", "Loja"), header: values, **beside}
+    nothing = dict.fromkeys(columns, frozenset[str]())
+    rows = list(zip(*columns.values(), strict=True))
+    layout = Layout(header, resource, list(columns), rows, nothing, nothing)
+    (found,) = (one for one in scores(proposals([layout], catalogue)) if one.header == header)
+    assert found.proposed == set()
+
+
+@pytest.mark.parametrize("values", [("", "", ""), (1, 2, 3)])
+def test_beside_an_empty_column_of_its_name_another_one_is_doubtful(
+    catalogue: Catalogue, values: Sequence[object]
+) -> None:
+    columns = {"Nº Documento": values, "Nota Fiscal": ("99001", "99005", "99007")}
+    nothing = dict.fromkeys([*columns, "Cliente"], frozenset[str]())
+    rows = list(zip(*columns.values(), ("Padaria", "Mercado", "Loja"), strict=True))
+    layout = Layout("documents", "contasreceber", list(nothing), rows, nothing, nothing)
+    (found,) = (s for s in scores(proposals([layout], catalogue)) if s.header == "Nota Fiscal")
+    assert found.proposed == {"numeroDoDocumento"}
     assert not found.sure

@@ -204,9 +204,21 @@ def test_resource_is_detected_by_its_distinguishing_columns(
             ["Credor", "Produto", "Peso líquido", "Valor total", "Vencimento"],
             ["A", "B", 9, 8, _DAY],
         ),
+        (
+            ["Matrícula", "Aluno", "CPF", "Plano", "Turma", "Vence dia", "Mensalidade", "Pago?"],
+            [1001, "Ana", "529.982.247-25", "Anual", "A", 10, 250.5, "Não"],
+        ),
+        (
+            ["Estab.", "Doc.", "Série", "Item", "Cód. produto", "Quantidade", "C. custo"],
+            [1, 4501, 1, "Aço", 2001, 10, "01.001"],
+        ),
+        (
+            ["Cliente", "Pessoa", "Ramal", "Celular", "E-mail do contato"],
+            ["Padaria", "Rita", 11, "(11) 99888-1100", "rita@estrela.com.br"],
+        ),
     ],
 )
-def test_headers_that_fit_records_of_any_kind_are_asked_about(
+def test_headers_that_fit_records_of_several_kinds_are_asked_about(
     tmp_path: Path, xlbridge: Xlbridge, header: list[str], row: list[object]
 ) -> None:
     write_rows(tmp_path / "a.xlsx", header, [row, row])

@@ -12,6 +12,7 @@ from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.resources.references import REFERENCES
 from xlbridge.validation.mapping.column_fit import (
     ACCOUNTS,
+    NUMBERED,
     ForeignColumn,
     can_list_values,
     fit,
@@ -23,6 +24,7 @@ from xlbridge.validation.mapping.header_names import (
     NameFit,
     NameMatcher,
     columns_called,
+    is_of_other_person,
     is_other,
     is_unknown_amount,
     known_values,
@@ -61,6 +63,8 @@ class Candidate:
     score: float
     reason: Text
     body: Mapping[str, Any]
+    is_called: bool = False
+    """True if the header is a certain name of the column, whatever its values."""
 
     @property
     def header(self) -> str:
@@ -78,8 +82,9 @@ class Candidate:
         return self.column.kind in _MONEY and says_amount(self.header)
 
     def rivals(self, others: Sequence["Candidate"]) -> list[str]:
-        """Return the headers and columns that may be meant instead: those with close scores, and
-        other amounts or dates unless their cells are the same."""
+        """Return the headers and columns that may be meant instead: those with close scores, other
+        amounts or dates unless their cells are the same, and columns with its name that are empty
+        or count."""
         best: dict[str, float] = {}
         for one in others:
             best[one.header] = max(best.get(one.header, 0), one.score)
@@ -95,7 +100,9 @@ class Candidate:
                 and one.score >= best[one.header]
                 and one.foreign.values != self.foreign.values
             )
-            if distance < _CLOSE or is_other_amount:
+            says_nothing = not one.foreign.cells.kinds or one.foreign.is_counter
+            is_called = one.name == self.name and one.is_called and says_nothing
+            if distance < _CLOSE or is_other_amount or is_called:
                 found[one.header if one.name == self.name else one.name] = None
         return list(found)
 
@@ -124,8 +131,11 @@ def candidates_of(
                 continue
             if column.kind in _MONEY and not is_certain:
                 continue
+            # What counts again from 1 is the number of a row rather than a product.
+            if column.references == "produto" and len(foreign.texts) < len(foreign.values):
+                continue
             score = min(score, HIGH - 0.01)
-        if words <= _GENERIC:
+        if words <= _GENERIC or (column.name in NUMBERED and foreign.are_months):
             score = min(score, HIGH - 0.01)
         if not _may_be(column, resource, foreign, name_fit):
             continue
@@ -137,7 +147,8 @@ def candidates_of(
             reason = _NOT_CODES
         if reason is not None:
             reason = reason.format(reason=name_fit.reason)
-            yield Candidate(foreign, column, score, reason, body)
+            is_called = name_fit.score >= HIGH
+            yield Candidate(foreign, column, score, reason, body, is_called)
 
 
 def unnamed_amounts(
@@ -301,7 +312,8 @@ def has_codes(column: Column, foreign: ForeignColumn) -> bool:
 def _is_identified_by_values(column: Column, foreign: ForeignColumn) -> bool:
     """Return whether the values alone identify a column, whatever the header."""
     if column.kind in DOCUMENTS:
-        return foreign.document_kinds == {column.kind}
+        of_other = is_of_other_person(foreign.header)
+        return foreign.document_kinds == {column.kind} and not of_other
     return "email" in column.checks and foreign.are_emails() and not is_other(foreign.header)
 
 

@@ -66,9 +66,11 @@ _DATE = re.compile(
 _PT_CENTS = re.compile(r"\d,\d{2}\s*$")
 _EN_CENTS = re.compile(r"\d\.\d{2}\s*$")
 _AMOUNT = re.compile(r"[(+−-]?\s*(R\$)?\s*[(+−-]?\s*\d[\d.,]*\s*[)−-]?\s*[CD]?")
+_OF_CHART = re.compile(r"\d+(\.\d+){2,}")
+"""Codes of a chart of accounts."""
 _BANK_DIGITS, _MANY_ACCOUNTS, _BRANCH_DIGITS = 3, 30, 6
 ACCOUNTS = frozenset({"codigoDaContaCorrente"})
-_NUMBERED = frozenset({"numeroDoDocumento", "documento"})
+NUMBERED = frozenset({"numeroDoDocumento", "documento"})
 
 
 _LARGE_REGISTRIES = frozenset({"cliente", "fornecedor", "produto"})
@@ -141,7 +143,7 @@ class ForeignColumn:
     def may_be_branches(self) -> bool:
         """True unless each row has another value, or one is too long for the code of a branch."""
         texts = self.texts
-        are_all_different = len(texts) > _MIN_RECORD_CELLS and len(texts) == len(self.cells.kinds)
+        are_all_different = _MIN_RECORD_CELLS < len(texts) == len(self.cells.kinds)
         are_long = any(text.isdecimal() and len(text) > _BRANCH_DIGITS for text in texts)
         return not are_all_different and not are_long
 
@@ -163,8 +165,14 @@ class ForeignColumn:
 
     @cached_property
     def may_be_accounts(self) -> bool:
-        """True unless all values are words, and none is the name of a bank or an account."""
-        return not all(map(is_name, self.words)) or any(map(names_account, self.words))
+        """True unless all values are words, and none is the name of a bank or an account; each
+        row has another number, as those of other companies; or all are those of a chart."""
+        texts = self.texts
+        if all(map(is_name, self.words)):
+            return any(map(names_account, self.words))
+        are_all_different = _MIN_RECORD_CELLS < len(texts) == len(self.cells.kinds)
+        are_others = are_all_different and not any(map(_LETTER.search, texts))
+        return not are_others and not all(map(_OF_CHART.fullmatch, texts))
 
     @cached_property
     def are_dates(self) -> bool:
@@ -288,10 +296,11 @@ def _fit(column: Column, foreign: ForeignColumn) -> float | None:
         return 0.0
     if foreign.are_flags and (column.kind is Kind.CODE or column.references is not None):
         return 0.0
-    if column.name in _NUMBERED and (
+    if column.name in NUMBERED and (
         not any(map(_DIGIT.search, foreign.texts))
         or foreign.document_kinds
         or any(isinstance(value, float) and value % 1 for value in foreign.values)
+        or (foreign.are_months and len(foreign.texts) < len(foreign.values))
     ):
         return 0.0
     # Ambiguous values may fit the column either way.

@@ -7,7 +7,7 @@ A header fits by the column's own names, its names in other programs, or earlier
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
 import msgspec
@@ -50,8 +50,10 @@ class _Vocabulary:
     sides: Mapping[str, Words]
     other_things: Words
     other_units: Words
+    other_persons: Words
     taxes: Words
     goods: Words
+    rates: Words
     banks: frozenset[int]
     row_words: Mapping[str, Words]
     documents: Mapping[str, Words]
@@ -93,7 +95,7 @@ def _synonyms(column: str) -> _Synonyms:
     return _vocabulary().columns.get(column, _Synonyms())
 
 
-@cache
+@lru_cache(maxsize=4096)
 def mapping_words(header: str) -> Words:
     """Return the words of a header without abbreviations."""
     spaced = _TABLE.sub("", header).replace("_", " ").replace("/", " ").replace("-mail", "mail")
@@ -146,9 +148,15 @@ def is_unknown_amount(header: str) -> bool:
     known, words = _vocabulary(), mapping_words(header)
     if words >= _COST_CENTRE:
         words -= _COST_CENTRE
-    return not words.isdisjoint(known.amounts) and words.isdisjoint(
-        known.other_things | known.other_units | known.goods
-    )
+    others = known.other_things | known.other_units | known.goods | known.rates
+    return not words.isdisjoint(known.amounts) and words.isdisjoint(others) and not _is_part(words)
+
+
+def _is_part(words: Words) -> bool:
+    """Return whether the words are those of the part of an amount that one category or cost centre
+    has, or several of them in columns: "valor na categoria 1"."""
+    rest = frozenset(w for w in words - _vocabulary().fillers if not w.isdecimal())
+    return any(rest == phrase for name in _SPLIT_AMOUNTS for phrase, _ in _phrases(name))
 
 
 def document_words(header: str) -> Words:
@@ -170,7 +178,13 @@ def is_due_date(header: str) -> bool:
 
 def is_other(header: str) -> bool:
     """Return whether a header has a word that makes its other words another thing."""
-    return not mapping_words(header).isdisjoint(_vocabulary().other_things)
+    known = _vocabulary()
+    return not mapping_words(header).isdisjoint(known.other_things | known.other_persons)
+
+
+def is_of_other_person(header: str) -> bool:
+    """Return whether a header says that it belongs to somebody else: "CPF do sócio"."""
+    return not mapping_words(header).isdisjoint(_vocabulary().other_persons)
 
 
 def side_of(text: str) -> str | None:
@@ -228,8 +242,15 @@ _OF_CONTACTS = frozenset({"telefone", "celular", "phone", "whatsapp", "email"})
 _NUMBERS = frozenset({"numero", "number"})
 _DOCUMENTS = frozenset({"numeroDoDocumento", "documento"})
 _BARE_KIND = frozenset({"tipo"})
-_OF_THE_COMPANY = frozenset({"codigoDaContaCorrente", "codigoDaFilial"})
-_OTHER_OWNERS = frozenset({"cliente", "fornecedor", "banco"})
+_NOT_OF_A_PARTY = frozenset({"codigoDaContaCorrente", "codigoDaFilial", "idws"})
+_OTHER_OWNERS = frozenset({"cliente", "fornecedor", "banco", "contato"})
+_SPLIT_AMOUNTS = ("codigoDoItemDeLancamento", "codigoDoCentroDeCusto")
+"""Columns among whose codes an amount may be split: "valor na categoria" is a part of it."""
+_ALTERNATIVES = re.compile(r"\s*[/|]\s*|\s+ou\s+")
+
+
+_ALSO = 0.88
+"""Fit of a header with two names of a column: "Fornecedor/Credor"."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -246,6 +267,7 @@ class NameMatcher:
 
     def __init__(self, resource: Resource, earlier: Mapping[str, str]) -> None:
         self._names = resource.headers
+        self._has_quantities = "quantidade" in resource.by_name
         # Cached, as each header is compared with every column.
         self._match = cache(HeaderMatcher(resource, resource.by_name).match)
         self._earlier = earlier
@@ -260,12 +282,20 @@ class NameMatcher:
         words = mapping_words(header)
         if column.kind in {Kind.MONEY, Kind.NUMBER} and words & _vocabulary().other_units:
             return None
+        # The price in a registry is not what the product costs.
+        if column.name == "valorUnitario" and "custo" in words and not self._has_quantities:
+            return None
         # The first names of a column are better.
         found = [
             replace(fit, score=fit.score - 0.002 * min(position, 5)) if usual else fit
             for position, (phrase, usual) in enumerate(_phrases(column.name))
             if (fit := _fit(words, phrase, usual)) and not _other_words(words - phrase, column)
         ]
+        parts = _ALTERNATIVES.split(header)
+        alike = [self.fit(part, column) for part in parts] if len(parts) > 1 else []
+        named = [fit for fit in alike if fit is not None and fit.reason in {_USUAL, _POSSIBLE}]
+        if alike and len(named) == len(parts):
+            found.append(min(max(named), NameFit(_ALSO, _USUAL)))
         match = self._match(header)
         if match is not None and match.column == column.name:
             if match.is_certain:
@@ -322,7 +352,7 @@ def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
     usual = usual and (bool(words & fillers) or not phrase & known.codes)
     if specific == expected:
         # "Código do credor" says that it has the code which people know.
-        possible = 0.72 if words & known.codes else 0.66
+        possible = 0.72 if words & known.codes - _NUMBERS else 0.66
         return NameFit(0.88, _USUAL) if usual else NameFit(possible, _POSSIBLE)
     # A possible name with other words is another thing.
     if usual and expected < specific:
@@ -334,7 +364,8 @@ def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
 def _other_words(additional: Words, column: Column) -> Words:
     """Return the words besides a column's name that make a header's meaning another one: the cost
     price is not the price, the total of a boleto is not its number."""
-    known, others = _vocabulary(), _vocabulary().other_things | _vocabulary().taxes
+    known = _vocabulary()
+    others = known.other_things | known.other_persons | known.taxes
     if column.kind not in {Kind.MONEY, Kind.NUMBER}:
         others |= known.other_amounts
     if "telephone" in column.checks:
@@ -344,8 +375,8 @@ def _other_words(additional: Words, column: Column) -> Words:
     # The amount of a tax is not its rate.
     if column.name.casefold().startswith("aliquota"):
         others |= known.amounts
-    # "Conta do cliente" and "filial do banco" belong to somebody else.
-    if column.name in _OF_THE_COMPANY:
+    # "Conta do cliente", "filial do banco" and "ID do cliente" belong to somebody else.
+    if column.name in _NOT_OF_A_PARTY:
         others |= _OTHER_OWNERS
     return additional & others
 
@@ -355,9 +386,12 @@ def _is_other_thing(words: Words, column: Column) -> bool:
     known = _vocabulary()
     names = {phrase for phrase, _ in _phrases(column.name)}
     own_words = set().union(*names)
-    if (words & known.other_things) - own_words:
+    if (words & (known.other_things | known.other_persons)) - own_words:
         return True
     if column.kind in {Kind.MONEY, Kind.NUMBER}:
+        # "Valor por hora" is a rate, "valor na categoria" a part.
+        if (words & known.rates) - own_words or (words not in names and _is_part(words)):
+            return True
         # "Conta" is an account, not its amount; "documento" is a document, not its amount.
         if words in _names_without_amounts() - names:
             return True

@@ -406,8 +406,11 @@ _KEY_NEEDED = Text(
     en="columns lacks the {key}, from a column: rows with the same one are one record.",
 )
 _ONLY_RECORDS = Text(
-    pt="com {name}, os registros de cada linha, não valem outras listas.",
-    en="no other lists are valid with {name}, the records of each row.",
+    pt="com {name}, os registros de cada linha, não valem outras listas: o valor de cada parcela "
+    "em cada rateio seria inventado. Use uma linha por parcela e centro de custo, com os valores.",
+    en="no other lists are valid with {name}, the records of each row: the amount of each "
+    "instalment in each share would be invented. Use a row for each instalment and cost centre, "
+    "with amounts.",
 )
 _ONLY_OF_KEY = Text(
     pt="down só vale na {key}, com lists.", en="down is only valid in the {key}, with lists."

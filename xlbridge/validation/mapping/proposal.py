@@ -30,6 +30,7 @@ from xlbridge.validation.mapping.candidates import (
     unnamed_amounts,
 )
 from xlbridge.validation.mapping.column_fit import (
+    NUMBERED,
     ForeignColumn,
     fit,
     listed_values,
@@ -60,11 +61,17 @@ from xlbridge.validation.mapping.title_rows import amounts_of_party, due_day, se
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc", "documento"})
 _OF_PARTY = frozenset({"numero", "cliente", "fornecedor", "empresa", "pessoa"})
 _DUE = "dataDeVencimento"
+_WEAK = 0.5
+"""Score below which one of several candidates is rather the wrong one."""
 _PARTY_SIGNS = {"codigoDoCliente": "positive", "codigoDoFornecedor": "negative"}
 """Sign of the amounts of receivables and payables in one column, by the column of the party."""
 _HISTORY_WORDS = frozenset({"tipo", "especie", "referencia", "parcela", "complemento"})
 _KIND_WORDS = frozenset({"tipo", "especie", "parcela"})
 """Words of a history that do not describe an entry by themselves."""
+_ADDRESS_WORDS = frozenset({"endereco", "logradouro", "rua", "bairro", "cep"})
+_OF_ADDRESSES = frozenset({"numero", "complemento"})
+_NOT_OF_ADDRESSES = NUMBERED | {"historico"}
+_MONTH_WORDS = frozenset({"mes", "periodo"})
 
 
 class _Choice(dict[str, ProposedColumn]):
@@ -169,6 +176,10 @@ class _Choice(dict[str, ProposedColumn]):
         free = [one for one in candidates if one.name not in self and one.header not in used]
         while free and (best := max(free, key=lambda one: one.score)).score >= MIN_SCORE:
             rivals = best.rivals(free)
+            if rivals and best.score < _WEAK:
+                # Which of several names it is can only be said by a person.
+                free = [one for one in free if one.name != best.name]
+                continue
             confidence = Confidence.MEDIUM if best.score >= MEDIUM else Confidence.LOW
             reason = best.reason
             if rivals:
@@ -195,7 +206,10 @@ class _Choice(dict[str, ProposedColumn]):
         parts = [
             f.header
             for f in free
-            if f.header in headers and f.are_texts() and mapping_words(f.header) & _HISTORY_WORDS
+            if f.header in headers
+            and f.are_texts()
+            and mapping_words(f.header) & _HISTORY_WORDS
+            and not mapping_words(f.header) & _MONTH_WORDS
         ]
         if any(mapping_words(header) & _HISTORY_WORDS - _KIND_WORDS for header in parts):
             body = {"join": parts, "with": " "} if len(parts) > 1 else {"from": parts[0]}
@@ -247,7 +261,8 @@ class _Choice(dict[str, ProposedColumn]):
         for other in [one.name for one in self.values() if not headers.isdisjoint(one.sources)]:
             del self[other]
         body = {**fit_and_body(resource.by_name[name], sides[0])[1], "sign": "any"}
-        self.add(name, body, Confidence.MEDIUM, _ONE_SIDE.format(other=sides[1].header))
+        confidence = Confidence.MEDIUM if sides[0].amounts else Confidence.LOW
+        self.add(name, body, confidence, _ONE_SIDE.format(other=sides[1].header))
 
     def take_due_day(self, resource: Resource, columns: Sequence[ForeignColumn]) -> None:
         """Take the due dates of titles from the day of a month; which month it is is asked for
@@ -326,6 +341,11 @@ def propose(
     # So does an amount outrank its balance.
     said = {one.name for one in candidates if one.says_amount and not is_balance(one.header)}
     candidates = [one for one in candidates if one.name not in said or not is_balance(one.header)]
+    # Parts of an address, unless the resource has one itself.
+    parts = _parts_of_address(columns)
+    candidates = [
+        one for one in candidates if one.name not in _NOT_OF_ADDRESSES or one.header not in parts
+    ]
     if base is not None:
         old = set(map(header_key, base.header))
         choice.doubt_rivals([one for one in candidates if header_key(one.header) not in old])
@@ -335,7 +355,7 @@ def propose(
     else:
         new = [one for one in open_columns if header_key(one.header) not in old]
         choice.replace_gone(base, resource, new)
-    choice.join_parts(resource, open_columns)
+    choice.join_parts(resource, [one for one in open_columns if one.header not in parts])
     choice.fill_values(columns, remembered)
     choice.take_side(resource, columns)
     choice.take_due_day(resource, columns)
@@ -356,6 +376,14 @@ def propose(
                 ignore[foreign.header] = _IGNORED_BEFORE
     ignore |= dict.fromkeys(repeated, _REPEATED)
     return MappingProposal(resource, sheet, header, ordered, ignore, base=base, rows=rows)
+
+
+def _parts_of_address(columns: Sequence[ForeignColumn]) -> Set[str]:
+    """Return the headers beside those of an address that mean a part of it: the number of a house
+    rather than of a document."""
+    words = {one.header: mapping_words(one.header) for one in columns}
+    has_address = any(found & _ADDRESS_WORDS for found in words.values())
+    return {header for header, found in words.items() if has_address and found <= _OF_ADDRESSES}
 
 
 def _is_unnamed_amount(foreign: ForeignColumn) -> bool:

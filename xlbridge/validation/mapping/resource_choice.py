@@ -39,6 +39,8 @@ _SIDE_WEIGHT = 1.0
 _BASE_WEIGHT = 4.0
 """Weight of the header of a sheet that is known."""
 _MOSTLY_SAME = 0.6
+_FEW, _LITTLE = 0.4, 2.0
+"""Share of the headers, and weight: a resource with no more than these may be the wrong one."""
 _AMOUNT_PENALTY = 2.0
 """Evidence of a column of amounts or due dates against a resource without any, such as clients."""
 _STEM = 6
@@ -49,6 +51,20 @@ _OF_ANY_RECORD = frozenset(
 """Words of headers that records of any kind have."""
 _COUNTED = frozenset({"quantidade", "contagem"})
 """Columns of quantities: a resource without one cannot fit a sheet with quantities."""
+
+
+_CONTACT, _MANY_CONTACTS = "clientecontato", 2
+_CONTACT_WORDS = frozenset({"contato", "cargo", "ramal"})
+_MOVES = frozenset({"entrada", "saida"})
+_MOVE_WORDS = _MOVES | {
+    "recebimento",
+    "recebida",
+    "baixa",
+    "baixada",
+    "retirada",
+    "consumo",
+    "destino",
+}
 
 
 def choose_proposal(
@@ -166,11 +182,17 @@ def _ranked(
     is_sided = best.resource.name in titled or _party(best.resource) in sides
     is_named = best.base is not None or best.resource.name in titled
     used = [mapping_words(text) for text in best.used_headers]
-    if not is_named and all(words <= _OF_ANY_RECORD for words in used):
+    is_poor = best.weight < _LITTLE and len(used) <= _FEW * len(best.header)
+    if not is_named and (is_poor or all(words <= _OF_ANY_RECORD for words in used)):
         return ranked, False
+    contacts = sum(bool(mapping_words(text) & _CONTACT_WORDS) for text in best.header)
     for other in ranked[1:]:
         if best.base is not None and other.base is None:
             continue
+        # A client with a contact, or a contact of a client.
+        is_contact = other.resource.name == _CONTACT and _is_registry(best.resource)
+        if is_contact and not is_named and contacts >= _MANY_CONTACTS and other.used_headers:
+            return ranked, False
         # Nothing but the party tells receivables from payables, or registries of clients from those
         # of suppliers, unless a column is certainly that of one of them.
         parties = {_party(best.resource), _party(other.resource)}
@@ -180,13 +202,22 @@ def _ranked(
         )
         if parties == _PARTIES and not is_sided and are_alike:
             return ranked, False
+        moves = {best.resource.name, other.resource.name}
+        if moves == _MOVES and not is_named and are_alike and not _tells_move(best):
+            return ranked, False
         others = evidence[other.resource.name]
         is_same = others == bonus and _sources(other) == _sources(best)
         if best.weight + bonus - other.weight - others < _CLOSE:
             return ranked, False
         uses_all = not is_named and others == bonus and other.used_headers >= best.used_headers
         is_near = best.weight - other.weight < _MUCH
-        if (is_same or (uses_all and is_near)) and other.weight > -math.inf:
+        # Each uses usual names of columns that the other one lacks.
+        is_torn = (
+            not is_named
+            and len(other.used_headers) >= len(best.used_headers)
+            and not other.used_headers.isdisjoint(best.foreign_names)
+        )
+        if (is_same or (uses_all and is_near) or is_torn) and other.weight > -math.inf:
             return ranked, False
     return ranked, True
 
@@ -199,6 +230,11 @@ def _party(resource: Resource) -> str | None:
 
 def _is_registry(resource: Resource) -> bool:
     return resource.name in _REGISTRIES
+
+
+def _tells_move(proposal: MappingProposal) -> bool:
+    """Return whether a header tells stock that comes in from stock that goes out."""
+    return any(mapping_words(text) & _MOVE_WORDS for text in proposal.header)
 
 
 def _certain(proposal: MappingProposal) -> set[str]:

@@ -43,14 +43,16 @@ def selected_rows(foreign: ForeignColumn, party: str) -> Mapping[str, bool | str
 
 def amounts_of_party(columns: Sequence[ForeignColumn], party: str) -> Sequence[ForeignColumn]:
     """Return the column with the amounts of the party, then the one with the others, if a sheet has
-    one for what comes in and one for what goes out, of which each row fills one; else nothing."""
+    one for what comes in and one for what goes out, of which each row fills one, and one may be
+    empty; else nothing."""
     found: list[ForeignColumn] = []
     for side in _SIDES[party]:
         words = frozenset(word for text in words_of_rows(side) for word in mapping_words(text))
         named = []
         for one in columns:
             bare = {word.removesuffix("s") for word in mapping_words(one.header)}
-            if one.amounts and bare & words and bare <= words | _AMOUNT_WORDS:
+            is_amount_or_empty = one.amounts or not one.cells.kinds
+            if is_amount_or_empty and bare & words and bare <= words | _AMOUNT_WORDS:
                 named.append(one)
         found += named if len(named) == 1 else []
     share = sum(one.amounts for one in found)
