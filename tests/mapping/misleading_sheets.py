@@ -64,7 +64,8 @@ def _substitutes(layout: Layout, header: str) -> dict[str, frozenset[str]]:
         if _words(name) & _TELEPHONES:
             extra |= {"telefone"} & layout.expected[header]
         if layout.expected[name] & {"cpf", "cnpj"}:
-            extra |= {"natureza"} & layout.expected[header]
+            of_document = layout.expected[header] & {"natureza", "cpf", "cnpj"}
+            extra |= {"natureza"} if of_document else set()
         found[name] = frozenset(extra)
     return found | {header: _NOTHING}
 

@@ -184,7 +184,7 @@ def test_an_upload_is_resumed_after_its_journal_failed(
 ) -> None:
     settings = {**credentials(sandbox), "XLBRIDGE_SETTLE": "0"}
     path = make_clients(new_cnpj())
-    xlbridge("jobs", **settings)
+    Journal(home / "journal.db").close()
     with closing(sqlite3.connect(home / "journal.db")) as journal:
         journal.execute(
             f"CREATE TRIGGER broken BEFORE INSERT ON events WHEN NEW.state = '{state}' "

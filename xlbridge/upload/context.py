@@ -158,7 +158,8 @@ def open_context(settings: Settings, *, creates: bool = True) -> Iterator[Upload
     """
     arguments, path = choose_profile(settings).arguments, settings.journal
     with ExitStack() as stack:
-        if not (creates or path.exists() or JournalMarker(path).is_expected):
+        is_missing = not (path.exists() or JournalMarker(path).is_expected)
+        if is_missing and not creates and not settings.home.is_file():
             folder = TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True)
             path = Path(stack.enter_context(folder), path.name)
         journal = stack.enter_context(closing(Journal(path, profile_arguments=arguments)))
