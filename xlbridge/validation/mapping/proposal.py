@@ -61,8 +61,6 @@ from xlbridge.validation.mapping.title_rows import amounts_of_party, due_day, se
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc", "documento"})
 _OF_PARTY = frozenset({"numero", "cliente", "fornecedor", "empresa", "pessoa"})
 _DUE = "dataDeVencimento"
-_WEAK = 0.5
-"""Score below which one of several candidates is rather the wrong one."""
 _PARTY_SIGNS = {"codigoDoCliente": "positive", "codigoDoFornecedor": "negative"}
 """Sign of the amounts of receivables and payables in one column, by the column of the party."""
 _HISTORY_WORDS = frozenset({"tipo", "especie", "referencia", "parcela", "complemento"})
@@ -176,7 +174,7 @@ class _Choice(dict[str, ProposedColumn]):
         free = [one for one in candidates if one.name not in self and one.header not in used]
         while free and (best := max(free, key=lambda one: one.score)).score >= MIN_SCORE:
             rivals = best.rivals(free)
-            if rivals and best.score < _WEAK:
+            if rivals and best.score < MEDIUM:
                 # Which of several names it is can only be said by a person.
                 free = [one for one in free if one.name != best.name]
                 continue
