@@ -127,6 +127,8 @@ def test_the_command_accepts_only_the_confirmation_of_its_rows(
     wrong = xlbridge("upload", path, "--confirm", "1:00000000", **environment)
     assert wrong.returncode == 2
     assert not registered(client, document)
+    listed = xlbridge("jobs", **environment).stdout
+    assert (" prepared " in listed, "In doubt" in listed) == (True, False), listed
     token = wrong.stderr.split("confirmation of this upload is ")[1].split(".")[0]
     right = xlbridge("upload", path, "--confirm", token, "--format", "json", **environment)
     assert (right.returncode, json.loads(right.stdout)["state"]) == (0, "done")

@@ -484,6 +484,9 @@ def jobs_table(
         if job.spec.mode is Mode.PROCESS:
             # Its report counts records that the plan skips as rejected.
             own["rejected"], own["held"] = own["rejected"] + own["held"], 0
+        if not job.state.has_sent:
+            # Nothing of it can have been written.
+            own["unknown"] = 0
     counted = [*_COUNTED, *(o for o in _SELDOM_COUNTED if any(own[o] for own in counts))]
     return Table(
         sheet=titles.UPLOADS,
