@@ -211,7 +211,9 @@ def test_frames_hold_what_the_command_writes(
     forks: Zygote,
     tmp_path: Path,
 ) -> None:
-    exported = erp.export("pedidos", branch=1, start=date(2026, 1, 1))
+    told: list[str] = []
+    exported = erp.export("pedidos", branch=1, start=date(2026, 1, 1), on_progress=told.append)
+    assert f"{exported.records} records" in told[-1]
     assert exported.complete
     assert exported.manifest["records"] == exported.records == len(exported.frames["pedidos"])
     assert {name: len(frame) for name, frame in exported.frames.items()} == exported.manifest[

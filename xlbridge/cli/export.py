@@ -41,7 +41,7 @@ from xlbridge.export import (
     find_listing,
 )
 from xlbridge.files import require_distinct
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.parallel import ExportTask, cluster_executor, export_all
 from xlbridge.progress import WorkProgress
 from xlbridge.report_forms import Report, ReportForms
@@ -399,37 +399,13 @@ def _progress_callback(title: Text, activity: WorkProgress) -> Callable[[ExportP
         if current != phase:
             started_at = now
         shown_at, phase = now, current
-        left: Text | str = ""
-        if progress.records_left is not None:
-            left = _RECORDS_LEFT.format(n=progress.records_left)
-        elif progress.windows_left is not None:
-            left = _WINDOWS_LEFT.format(n=progress.windows_left)
-        activity.show(
-            (_KEYS_PROGRESS if progress.is_of_keys else _RECORDS_PROGRESS).format(
-                title=title,
-                n=progress.records,
-                rate=round(progress.records / max(now - started_at, _UPDATE_SECONDS)),
-                left=left,
-            )
-        )
+        rate = round(progress.records / max(now - started_at, _UPDATE_SECONDS))
+        activity.show(_PROGRESS.format(title=title, progress=progress.text, rate=rate))
 
     return show
 
 
-_RECORDS_PROGRESS = Text(
-    pt="{title}: {n} {n:registro|registros}, {rate}/s{left}",
-    en="{title}: {n} {n:record|records}, {rate}/s{left}",
-)
-_KEYS_PROGRESS = Text(
-    pt="{title}: lendo primeiro as chaves: {n}, {rate}/s{left}",
-    en="{title}: reading keys first: {n}, {rate}/s{left}",
-)
-
-
-_RECORDS_LEFT = Text(pt=", {n:falta|faltam} {n} a consultar", en=", {n} left to read")
-_WINDOWS_LEFT = Text(
-    pt=", {n:falta|faltam} {n} {n:período|períodos}", en=", {n} {n:window|windows} left"
-)
+_PROGRESS = untranslated("{title}: {progress}, {rate}/s")
 
 
 def _report(result: ExportResult, output: Path) -> ExitCode:

@@ -35,7 +35,7 @@ from xlbridge.export.listing_model import (
 )
 from xlbridge.export.part_reader import LineSpec, PartReader
 from xlbridge.export.part_store import Part, PartStore, temporary_folder
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -54,6 +54,23 @@ class ExportProgress:
     records_left: int | None = None
     is_of_keys: bool = False
 
+    @property
+    def text(self) -> Text:
+        """What was fetched so far, and what is left."""
+        texts = [(_FETCHED_KEYS if self.is_of_keys else _FETCHED).format(n=self.records)]
+        if self.records_left is not None:
+            texts.append(_RECORDS_LEFT.format(n=self.records_left))
+        elif self.windows_left is not None:
+            texts.append(_WINDOWS_LEFT.format(n=self.windows_left))
+        return joined(texts, ", ")
+
+
+_FETCHED = Text(pt="{n} {n:registro|registros}", en="{n} {n:record|records}")
+_FETCHED_KEYS = Text(pt="lendo primeiro as chaves: {n}", en="reading keys first: {n}")
+_RECORDS_LEFT = Text(pt="{n:falta|faltam} {n} a consultar", en="{n} left to read")
+_WINDOWS_LEFT = Text(
+    pt="{n:falta|faltam} {n} {n:período|períodos}", en="{n} {n:window|windows} left"
+)
 
 OnProgress = Callable[[ExportProgress], None]
 

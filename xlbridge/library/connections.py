@@ -19,7 +19,6 @@ from xlbridge.client import Client
 from xlbridge.connection import connect as connect_client
 from xlbridge.errors import UsageError, require_choice
 from xlbridge.export import (
-    ExportProgress,
     ExportRequest,
     Filter,
     Filters,
@@ -437,7 +436,7 @@ class Connection:
         with_files: bool = False,
         keep_unknown: bool = False,
         at_once: int = 2,
-        on_progress: Callable[[ExportProgress], None] = lambda _progress: None,
+        on_progress: Callable[[str], None] = lambda _step: None,
     ) -> ExportedFrames:
         """Export a listing to DataFrames, as ``xlbridge export`` does to files.
 
@@ -449,7 +448,8 @@ class Connection:
         returns the columns of a resource's import sheet, ready for ``validate``, with settled
         titles only if ``settled``; ``with_files`` reads each record by its key, with its attached
         files; ``keep_unknown`` keeps fields that the spec does not document, as JSON in the column
-        ``outrosCampos``. ``at_once`` is the number of concurrent calls.
+        ``outrosCampos``. ``at_once`` is the number of concurrent calls; ``on_progress`` receives a
+        message whenever records have arrived.
 
         Raises ``UsageError`` for an invalid listing, filter or layout, before the first call;
         ``TransportError``, ``AuthenticationFailed`` or ``RemoteRejected`` if the system does not
@@ -478,7 +478,9 @@ class Connection:
         )
         load = partial(load_catalogue, self._settings.schemas)
         with _parameter_names():
-            result, frames = export_frames(self._client, request, load, on_progress=on_progress)
+            result, frames = export_frames(
+                self._client, request, load, on_progress=lambda step: on_progress(str(step.text))
+            )
         return ExportedFrames(
             listing=result.listing,
             records=result.records,

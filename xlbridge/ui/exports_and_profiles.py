@@ -23,7 +23,7 @@ from xlbridge.export import (
     OutputFile,
     find_listing,
 )
-from xlbridge.i18n import Text, count_text, joined
+from xlbridge.i18n import Text, joined
 from xlbridge.profiles import (
     EMBEDDED_NAME,
     PasswordSource,
@@ -63,11 +63,6 @@ _ACCEPTED = Text(
 _NOT_IN_FILE = Text(
     pt="{name} não é um perfil salvo; só perfis salvos podem ser marcados.",
     en="{name} is not a stored profile; only those can be marked.",
-)
-_READING = Text(pt="Lendo os registros…", en="Reading the records…")
-_FETCHED = Text(
-    pt="{n} {n:registro|registros}, {windows} {windows:período|períodos}",
-    en="{n} {n:record|records}, {windows} {windows:window|windows}",
 )
 
 
@@ -182,8 +177,7 @@ class ExportAndProfileRequests:
             progress = remote.progress(on_change)
 
             def on_progress(done: ExportProgress) -> None:
-                counts = {"n": count_text(done.records), "windows": count_text(done.windows)}
-                progress(_FETCHED.format(**counts) if done.records or done.windows else _READING)
+                progress(done.text)
                 if done.records_left is not None:
                     remote.count(done.records, done.records + done.records_left)
                 elif done.windows_left is not None:
