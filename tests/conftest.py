@@ -19,6 +19,7 @@ from forked import Zygote, shared_zygote
 from hypothesis import HealthCheck, settings
 from sandboxes import sandbox_process
 
+from xlbridge.i18n import set_language
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.sandbox import RunningSandbox
 
@@ -115,6 +116,12 @@ def check_exercised_operations(request: pytest.FixtureRequest) -> Iterator[None]
     forget_answers()
     yield
     assert [name for name in names if not was_carried_out(name)] == []
+
+
+@pytest.fixture(autouse=True)
+def english() -> None:
+    """Begin every test in English: a command that runs in its process leaves its own language."""
+    set_language("en")
 
 
 @pytest.fixture(scope="session", autouse=True)
