@@ -13,13 +13,14 @@ import statistics
 import sys
 import tempfile
 from datetime import date, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from shutil import copyfile
 from threading import Thread
 
 import xlsxwriter
 from export import Cost, cost_of
+from replay import JsonHandler
 
 _TITLES = (
     "codigoDoExercicio", "codigoDaFilial", "numeroDaTransacao", "sequenciaDaTransacao",
@@ -88,28 +89,18 @@ def write_book(path: Path, count: int) -> None:
         sums.insert_chart("D2", chart)
 
 
-class _Titles(BaseHTTPRequestHandler):
+class _Titles(JsonHandler):
     """Handler that answers with the recorded titles, and to a login with a token."""
 
     content = b""
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - called so by the server
         known = "contasreceber" in self.path
-        self._answer(self.content if known else b'{"success":true,"data":{"codigoDaEmpresa":1}}')
+        self.answer(self.content if known else b'{"success":true,"data":{"codigoDaEmpresa":1}}')
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - called so by the server
         self.rfile.read(int(self.headers["Content-Length"]))
-        self._answer(b'{"authenticated":true,"accessToken":"x"}')
-
-    def _answer(self, content: bytes) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_arguments: object) -> None:
-        pass
+        self.answer(b'{"authenticated":true,"accessToken":"x"}')
 
 
 def main() -> None:

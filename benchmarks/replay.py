@@ -8,6 +8,23 @@ from pathlib import Path
 import httpx
 
 
+class JsonHandler(BaseHTTPRequestHandler):
+    """Handler of requests whose answers are JSON; it logs nothing."""
+
+    protocol_version = "HTTP/1.1"
+
+    def answer(self, content: bytes) -> None:
+        """Answer the request with JSON."""
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_arguments: object) -> None:
+        pass
+
+
 class Recorder:
     """Forwards calls to a system, stores the answers as files, and replays them."""
 
@@ -17,25 +34,13 @@ class Recorder:
         self.recorded: dict[str, Path] = {}
         recorder = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Handler(JsonHandler):
             def do_GET(self) -> None:
-                self._answer(recorder.answer(self.path, dict(self.headers)))
+                self.answer(recorder.answer(self.path, dict(self.headers)))
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                self._answer(httpx.post(recorder.base_url + self.path, content=body).content)
-
-            def _answer(self, content: bytes) -> None:
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_arguments: object) -> None:
-                pass
+                self.answer(httpx.post(recorder.base_url + self.path, content=body).content)
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True

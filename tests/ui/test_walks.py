@@ -130,6 +130,13 @@ class Walk:
             self.tab.keyboard.press("Shift+Tab" if wanted.evaluate(_IS_BEFORE) else "Tab")
         raise AssertionError(f"{wanted} is not reached by keyboard")
 
+    def send_seen(self, state: str) -> None:
+        """See the plan, confirm it, and see its outcome, which must have a state."""
+        self.at('[data-testid="send"]:visible').wait_for()
+        self.see("plan")
+        assert self.send() == state
+        self.see("outcome")
+
     def send(self) -> str:
         """Confirm the plan that is shown; return the state of the outcome."""
         self.press('[data-testid="send"]:visible')
@@ -156,10 +163,7 @@ def walk_foreign_receivables(walk: Walk, folder: Path) -> None:
     walk.at("#known-send:visible").wait_for()
     walk.see("known")
     walk.press("#known-send")
-    walk.at('[data-testid="send"]:visible').wait_for()
-    walk.see("plan")
-    assert walk.send() == "done"
-    walk.see("outcome")
+    walk.send_seen("done")
 
 
 def walk_own_template(walk: Walk, folder: Path) -> None:
@@ -203,10 +207,7 @@ def walk_own_template(walk: Walk, folder: Path) -> None:
     walk.see("menu")
     walk.tab.keyboard.press("Escape")
     walk.press("#to-send")
-    walk.at('[data-testid="send"]:visible').wait_for()
-    walk.see("plan")
-    assert walk.send() == "done"
-    walk.see("outcome")
+    walk.send_seen("done")
 
 
 def walk_orders(walk: Walk, folder: Path) -> None:
@@ -229,10 +230,7 @@ def walk_orders(walk: Walk, folder: Path) -> None:
     walk.write_cell("2")
     walk.at("#counts").get_by_text(": 0").first.wait_for()
     walk.press("#to-send")
-    walk.at('[data-testid="send"]:visible').wait_for()
-    walk.see("plan")
-    assert walk.send() == "partial"
-    walk.see("outcome")
+    walk.send_seen("partial")
     walk.press(walk.named("to_refused"))
     walk.at("#grid .refused").first.wait_for()
     walk.see("refused")
