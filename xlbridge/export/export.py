@@ -50,7 +50,7 @@ LoadCatalogue = Callable[[], Catalogue]
 """Loads the resources, which only an export in the layout of an import sheet needs."""
 
 ReadKnownIds = Callable[[str], tuple[int, ...]]
-"""Returns the numbers of a listing's records that are known from elsewhere."""
+"""Function that returns the numbers of a listing's records that are known from elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,7 +56,7 @@ class ExportProgress:
 
     @property
     def text(self) -> Text:
-        """What was fetched so far, and what is left."""
+        """Numbers of what was fetched and of what is left, in words."""
         texts = [(_FETCHED_KEYS if self.is_of_keys else _FETCHED).format(n=self.records)]
         if self.records_left is not None:
             texts.append(_RECORDS_LEFT.format(n=self.records_left))

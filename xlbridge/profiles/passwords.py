@@ -99,7 +99,7 @@ def store_password(
 _MAKES_PRIVATE_FOLDERS = sys.version_info >= (
     (3, 11, 10) if sys.version_info < (3, 12) else (3, 12, 4)
 )
-"""Whether folders of mode 0700 are their owner's and the administrators' on Windows, too."""
+"""True if a folder of mode 0700 is its owner's and the administrators' on Windows, too."""
 
 
 def delete_password(home: Path, profile: Profile) -> None:

@@ -40,7 +40,7 @@ class SortOrder:
 
 @dataclass(frozen=True, slots=True)
 class SheetLayout:
-    """How a sheet is shown: order and filters of its rows; columns that are hidden, widths in
+    """Layout of a shown sheet: order and filters of its rows; columns that are hidden, widths in
     pixels, and how many of the first columns stay in view. Columns count from zero."""
 
     sort: SortOrder | None = None

@@ -188,7 +188,7 @@ class SheetEditor:
         self._sheet = ""
         self._edits = WorkbookEdits(self.sheet_cells)
         self.layouts: dict[str, SheetLayout] = {}
-        """How the rows and columns of each sheet are shown."""
+        """Layout of the rows and columns of each sheet."""
         self.renewals = 0
         """Number of changes after which other rows may belong to a view."""
         self.remarks = RowRemarks()
@@ -255,7 +255,7 @@ class SheetEditor:
 
     @property
     def layout(self) -> SheetLayout:
-        """How the rows and columns of the shown sheet are shown."""
+        """Layout of the rows and columns of the shown sheet."""
         return self.layouts.get(self._shown, SheetLayout())
 
     @layout.setter

@@ -58,7 +58,7 @@ Place = Literal["terminal", "page"]
 
 @dataclass(frozen=True, slots=True)
 class _Remedy:
-    """What to do about a row: by an option of the terminal, and by what the page shows."""
+    """Remedy for a row: by an option of the terminal, and by what the page shows."""
 
     terminal: Text
     page: Text
@@ -106,7 +106,7 @@ class RowReason(StrEnum):
 
     @property
     def remedy(self) -> Text | None:
-        """What to do about the row on the command line, None if nothing is offered."""
+        """Remedy for the row on the command line, None if nothing is offered."""
         found = _REMEDIES.get(self)
         if found is None:
             return None
