@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -181,10 +182,8 @@ class SheetUploads:
             "left": len(plan.left),
             "reasons": [str(remark).strip() for remark in plan.remarks()],
             "restored": [
-                _restored_text(
-                    row.row, row.task.record, row.task.expected, row.task.wanted, columns
-                )
-                for row in plan.rows[:_SHOWN_UNDONE]
+                _restored_text(row.row, task.record, task.expected, task.wanted, columns)
+                for row, task in islice(zip(plan.rows, plan.tasks, strict=True), _SHOWN_UNDONE)
             ],
             "more": max(len(plan.rows) - _SHOWN_UNDONE, 0),
             "token": plan.token,
@@ -266,7 +265,7 @@ class SheetUploads:
         kind = find_kind(listing)
         with self._remote.connected() as (context, client):
             plan = plan_processing(context, client, kind, explicit_numbers(kind, numbers))
-            report = process_plan_report(listing, client.target, plan.records, plan.token, 0)
+            report = process_plan_report(listing, client.target, plan.rows, plan.token, 0)
             return process_plan_json(plan) | {
                 "table": table_json(report.tables[0]),
                 "warnings": [str(warning).strip() for warning in report.remarks],

@@ -46,7 +46,7 @@ from xlbridge.upload.journal_database import (
 )
 from xlbridge.upload.lookup.row_table import batched, json_text, json_texts, value_of_json
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot, StoredSnapshots
-from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, RowPlan, StoredAction
+from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, RowPlan, StoredRow
 from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.requests import Request, State, StoredRequests, request_key
 from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome, Verdict
@@ -274,8 +274,7 @@ class Journal:
         newest, rows = self._newest_plan
         if newest == job.id:
             return rows
-        with gc_paused():
-            return [PlannedRow.of_journal(*action) for action in self.actions_of(job)]
+        return self.actions_of(job)
 
     def sent_plan_of(self, job: Job) -> list[PlannedRow]:
         """Return the planned rows that a job or a part sends, in order."""
@@ -292,16 +291,17 @@ class Journal:
             if write.state is WriteState.APPLIED and write.record
         }
 
-    def actions_of(self, job: Job) -> list[StoredAction]:
-        """Return the stored plan of a job, in the sheet's order."""
+    def actions_of(self, job: Job) -> list[PlannedRow]:
+        """Return the stored plan of a job, also of a task, in order."""
         found = self._db.execute(
             "SELECT row, action, reason, detail FROM row_actions WHERE job = ? ORDER BY position",
             (job.id,),
         )
-        return [
-            StoredAction(row, action, reason, value_of_json(detail))
-            for row, action, reason, detail in found.fetchall()
-        ]
+        with gc_paused():
+            return [
+                PlannedRow.of_journal(row, action, reason, value_of_json(detail))
+                for row, action, reason, detail in found.fetchall()
+            ]
 
     def refresh_plan(self, job: Job, plan: JobPlan, note: Mapping[str, Any] = _NO_NOTE) -> Job:
         """Record that a prepared job was planned again, with the same result; ``note`` replaces the
@@ -504,11 +504,11 @@ class Journal:
         )  # fmt: skip
         return first_job if new.undo_of is None else job_id
 
-    def _add_actions(self, job_id: str, actions: Iterable[StoredAction]) -> list[PlannedChange]:
+    def _add_actions(self, job_id: str, actions: Iterable[StoredRow]) -> list[PlannedChange]:
         """Store the plan of a job; return its changes."""
         planned: list[PlannedChange] = []
         for piece in batched(enumerate(actions)):
-            details = json_texts([action.detail for _, action in piece])
+            details = json_texts([detail for _, (*_, detail) in piece])
             rows = [(at, row, action, reason) for at, (row, action, reason, _) in piece]
             stored = ((job_id, *row, detail) for row, detail in zip(rows, details, strict=True))
             self._db.executemany("INSERT INTO row_actions VALUES (?, ?, ?, ?, ?, ?)", stored)

@@ -27,7 +27,6 @@ from xlbridge.upload.results.undo_report import undo_plan_report
 if TYPE_CHECKING:
     from xlbridge.client import Target
     from xlbridge.upload.context import UploadContext
-    from xlbridge.upload.processing.planned_record import PlannedRecord
 
 _SHOWN_ROWS = 5
 """Rows that the plan names for each reason."""
@@ -38,14 +37,13 @@ class ConsentRequest:
     """Request for consent to the first write of an upload.
 
     ``job`` is the parent if the sheet is sent in parts. ``target`` is the remote system,
-    ``planned`` the plan of all rows of the sheet, ``columns`` those of its resource; a processing
-    has ``records`` instead of rows, an undo the report of its ``undo_plan``.
+    ``planned`` the plan of all rows of the sheet, or of the records to process; ``columns`` are
+    those of its resource. An undo has the report of its ``undo_plan`` instead.
     """
 
     job: Job
     target: "Target"
     planned: Sequence[PlannedRow]
-    records: Sequence["PlannedRecord"] = ()
     columns: Mapping[str, Column] = field(default_factory=dict)
     undo_plan: Report | None = None
 
@@ -55,13 +53,10 @@ class ConsentRequest:
         journal = context.journal
         if job.undo_of is not None:
             return cls(job, target, (), undo_plan=undo_plan_report(journal, job, target.label))
-        if job.spec.mode is not Mode.PROCESS:
-            columns = context.catalogue.named(job.spec.resource).by_path
-            return cls(job, target, journal.plan_of(job), columns=columns)
-        # Imported here, since it loads operations that other commands do not need.
-        from xlbridge.upload.processing.planned_record import planned_records
-
-        return cls(job, target, (), planned_records(journal, job))
+        if job.spec.mode is Mode.PROCESS:
+            return cls(job, target, journal.actions_of(job))
+        columns = context.catalogue.named(job.spec.resource).by_path
+        return cls(job, target, journal.plan_of(job), columns)
 
     @property
     def token(self) -> str:
@@ -80,10 +75,11 @@ class ConsentRequest:
         if self.undo_plan is not None:
             return self.undo_plan
         if spec.mode is Mode.PROCESS:
-            from xlbridge.upload.processing.planned_record import process_plan_report
+            # Imported here, since it loads operations that other commands do not need.
+            from xlbridge.upload.processing.report import process_plan_report
 
             hidden = job.last("hidden")
-            return process_plan_report(spec.resource, self.target, self.records, self.token, hidden)
+            return process_plan_report(spec.resource, self.target, self.planned, self.token, hidden)
         not_created = [row for row in self.planned if not row.is_created]
         faulty = sum(row.reason is RowReason.ERRORS for row in not_created)
         remark = _FAULTY.format(good=job.last("writes") or 0, faulty=faulty)

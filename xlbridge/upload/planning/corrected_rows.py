@@ -20,7 +20,7 @@ from xlbridge.upload.job import Job
 from xlbridge.upload.payload import frame_with_lists, row_digests, sheet_digest
 from xlbridge.upload.planning.corrected_keys import sent_with_other_key
 from xlbridge.upload.planning.plan_builder import SheetSource
-from xlbridge.upload.planning.planned_row import RowPlan, SetAside
+from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.row_ledger import RowLedger
 from xlbridge.upload.results.verdict import RowOutcome, reasons_by_row
@@ -42,7 +42,7 @@ class CorrectedRows:
     job: Job
     sheet: ValidatedSheet
     origins: Mapping[int, int]
-    set_aside: Mapping[int, SetAside]
+    set_aside: Mapping[int, PlannedRow]
 
     def require_changes(self, context: UploadContext, plan: RowPlan) -> None:
         """Raise ``NotRetriable`` if a plan of corrected rows makes no progress.
@@ -121,7 +121,7 @@ def corrected_rows(
         raise NotRetriable(_NO_ROW_OF_JOB.format(file=sheet.file, job=job.id), _CORRECT_WHICH)
     origins = matcher.complete(by_number=not stated)
     rejected = _rejection_messages(context.journal.changes, attempts)
-    aside: dict[int, SetAside] = {}
+    aside: dict[int, PlannedRow] = {}
     settled = 0
     for at, (number, digest) in enumerate(zip(numbers, claims.digests, strict=True)):
         changes = ledger.changes.get(origins[number], ())
@@ -141,10 +141,12 @@ def corrected_rows(
         if sent_digest == digest:
             settled += 1
         elif digest in rejected:
-            aside[at] = SetAside(RowReason.REJECTED, rejected[digest])
+            aside[at] = PlannedRow(number, RowAction.HELD, RowReason.REJECTED, why=rejected[digest])
         elif sent_keys is not None and stated and sent_keys.isdisjoint(claims.keys[at]):
             # It is certainly the same row, but its new key does not find the record.
-            aside[at] = sent_with_other_key(resource, key_columns, may_be_there[-1].job.whole)
+            aside[at] = sent_with_other_key(
+                number, resource, key_columns, may_be_there[-1].job.whole
+            )
     if len(aside) + settled == len(numbers):
         raise NotRetriable(_NOTHING_CORRECTED.format(file=sheet.file), _HOW_TO_RETRY)
     return CorrectedRows(job, sheet, origins, aside)

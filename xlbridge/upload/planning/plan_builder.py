@@ -17,7 +17,7 @@ import pandas as pd
 from xlbridge.client import Client
 from xlbridge.clock import Instant
 from xlbridge.garbage_collection import gc_paused
-from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.i18n import Text, joined
 from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, Patience, RowClaims
@@ -40,9 +40,9 @@ from xlbridge.upload.payload import (
     write_pending_payload,
 )
 from xlbridge.upload.planning.corrected_keys import SentSheet, rows_with_corrected_keys
-from xlbridge.upload.planning.planned_row import CellContent, PlannedRow, RowPlan, SetAside
+from xlbridge.upload.planning.planned_row import CellContent, PlannedRow, RowPlan
 from xlbridge.upload.planning.row_actions import SheetRows, plan_rows, prepare_lookup
-from xlbridge.upload.planning.row_reasons import RowReason
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.verdict import ItemAddresses, item_column
 from xlbridge.validation import ValidatedSheet
 
@@ -69,7 +69,7 @@ class SheetSource:
     numbers: pd.DataFrame = field(repr=False)
     rows: Sequence[int] = field(repr=False)
     columns: Mapping[str, int] = field(default_factory=dict)
-    set_aside: Mapping[int, SetAside] = field(default_factory=dict)
+    set_aside: Mapping[int, PlannedRow] = field(default_factory=dict)
     items: Mapping[str, ItemAddresses] = field(default_factory=dict)
 
     @classmethod
@@ -117,7 +117,7 @@ class SheetSource:
             rows,
             spec.columns,
             {
-                at: SetAside(row.reason, row.why or untranslated("–"), row.raw_cells)
+                at: row
                 for at, row in enumerate(planned)
                 if row.reason is not None and row.reason.is_of_sheet
             },
@@ -157,7 +157,7 @@ def may_be_sent(sheet: ValidatedSheet, *, good_rows: bool) -> bool:
     return all(f.row in part.non_records for part in sheets for f in part.error_findings())
 
 
-def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, SetAside]:
+def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, PlannedRow]:
     """Return the rows that have errors or are not records, by position.
 
     Cells that could not be parsed keep their content, for the rejects workbook.
@@ -174,10 +174,12 @@ def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, SetAside]:
         if row not in found:
             continue
         findings, items = found[row], item_errors.get(at, ())
-        aside[at] = SetAside(
+        aside[at] = PlannedRow(
+            row,
+            RowAction.HELD,
             RowReason.NO_RECORD if row in sheet.non_records else RowReason.ERRORS,
-            _join_messages([*findings, *(item.finding for item in items)]),
-            {
+            why=_join_messages([*findings, *(item.finding for item in items)]),
+            raw_cells={
                 **_raw_cells(sheet, at, findings),
                 **{
                     item.column: _content(item.finding)
@@ -268,9 +270,10 @@ class PlannedSheet:
     def claims_of(self, positions: Sequence[int]) -> RowClaims:
         """Return the claims of the rows at the given positions."""
         if len(positions) == len(self.plan.rows):
-            return RowClaims(self.plan.digests, self.plan.keys)
+            return RowClaims(self.plan.digests, [row.keys for row in self.plan.rows])
         return RowClaims(
-            [self.plan.digests[at] for at in positions], [self.plan.keys[at] for at in positions]
+            [self.plan.digests[at] for at in positions],
+            [self.plan.rows[at].keys for at in positions],
         )
 
     @property

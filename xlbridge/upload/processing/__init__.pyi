@@ -1,12 +1,9 @@
 from .plan import (
     InvalidNumbers as InvalidNumbers,
+    ProcessPlan as ProcessPlan,
     create_processing as create_processing,
     numbers_in_sheet as numbers_in_sheet,
     plan_processing as plan_processing,
-)
-from .planned_record import (
-    ProcessPlan as ProcessPlan,
-    process_plan_report as process_plan_report,
 )
 from .process_kinds import (
     KINDS as KINDS,
@@ -18,5 +15,6 @@ from .process_kinds import (
 from .report import (
     process_counts as process_counts,
     process_plan_json as process_plan_json,
+    process_plan_report as process_plan_report,
     processed_records as processed_records,
 )
