@@ -25,6 +25,7 @@ from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues, TypedRows
+from xlbridge.upload.lookup.snapshot import Matching
 from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 
@@ -170,20 +171,16 @@ def _match(
     by_content: defaultdict[_Content, list[int]] = defaultdict(list)
     for content, index in _contents(matcher, sheet, sent, range(len(earlier))):
         by_content[content].append(index)
-    candidates: defaultdict[int, list[tuple[bool, int, str]]] = defaultdict(list)
+    candidates: defaultdict[int, dict[int, str]] = defaultdict(dict)
     for content, at in _contents(matcher, sheet, rows, new):
         for index in by_content.get(content, ()):
-            has_moved = earlier[index].row != sheet.rows[at]
-            candidates[at].append((has_moved, index, content[1]))
-    matched: dict[int, tuple[int, str]] = {}
-    taken: set[int] = set()
-    for stays in (True, False):
-        for at, found in candidates.items():
-            free = (one for one in found if one[1] not in taken and not (stays and one[0]))
-            if at not in matched and (best := next(free, None)) is not None:
-                matched[at] = best[1:]
-                taken.add(best[1])
-    return dict(sorted(matched.items()))
+            candidates[at].setdefault(index, content[1])
+    matching = Matching(range(len(earlier)))
+    for at, found in candidates.items():
+        matching.give(at, (index for index in found if earlier[index].row == sheet.rows[at]))
+    for at, found in candidates.items():
+        matching.give(at, found)
+    return {at: (index, candidates[at][index]) for at, index in sorted(matching.matched.items())}
 
 
 _Content = tuple[int, str, tuple[str | None, ...]]
