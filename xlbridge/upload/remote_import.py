@@ -9,6 +9,7 @@ from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, 
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Mode
+from xlbridge.upload.claims import read_until
 from xlbridge.upload.executor import (
     INTERRUPTED,
     WriteRequest,
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 
-_FIRST_POLL, _POLL_GROWTH, _MAX_POLL = 0.1, 1.25, 5.0
-"""Seconds between polls of a log, growing in proportion to the time elapsed."""
+_POLL_GROWTH = 1.25
+"""Growth of the pauses between polls of a log, which are in proportion to the time elapsed."""
 
 _LEAST_PENDING_SECONDS = 30.0
 """Seconds that a file may wait in a queue that runs by itself, if the settle time is shorter."""
@@ -158,34 +159,43 @@ def _poll(context: "RunContext", job: Job) -> "Step":
     """
     if not context.options.wait:
         return job, False
-    needs_start = context.needs_start(job)
-    wait, unknown = _FIRST_POLL, 0.0
-    began = context.journal.now()
+    starts_now = not job.was_started and context.needs_start(job)
     progress = LogProgress(context.options, job)
-    while True:
-        log = _read_log(context, job)
+    known_at = 0.0
+
+    def is_last(log: ImportLog | Text, waited: float) -> bool:
+        nonlocal known_at
         if isinstance(log, Text):
-            return context.doubt(job, log)
+            return True
         state = context.quirks.state_of(log)
-        complete = state is None and accounts_for_every_row(job.spec, log)
-        if complete or state is ImportState.FINISHED:
-            return _finish(context, job, log)
-        if state is ImportState.FAILED:
-            return _fail(context, job, log)
-        unknown = unknown + wait if state is None else 0.0
-        if unknown > context.settle_seconds:
+        is_complete = state is None and accounts_for_every_row(job.spec, log)
+        if is_complete or state in {ImportState.FINISHED, ImportState.FAILED}:
+            return True
+        if state is not None:
+            known_at = waited
+        elif waited - known_at >= context.settle_seconds:
             raise _unknown_status(job, log)
         if state is ImportState.PENDING and not job.was_started:
-            if needs_start:
-                # It was staged when its queue was taken for one that runs by itself.
-                return _start(context, job)
-            waited = context.journal.now().uptime - began.uptime
+            if starts_now:
+                return True
             if waited > max(context.settle_seconds, _LEAST_PENDING_SECONDS):
                 raise _never_started(job, log)
         progress.report(log, state)
-        _LOGGER.debug("job %s: log %s is %s; ask again after %.1f s", job.id, log, state, wait)
-        context.options.sleep(wait)
-        wait = min(wait * _POLL_GROWTH, _MAX_POLL)
+        _LOGGER.debug("job %s: log %s is %s", job.id, log, state)
+        return False
+
+    log = read_until(
+        lambda: _read_log(context, job), is_last, context.options.sleep, growth=_POLL_GROWTH
+    )
+    if isinstance(log, Text):
+        return context.doubt(job, log)
+    match context.quirks.state_of(log):
+        case ImportState.FAILED:
+            return _fail(context, job, log)
+        case ImportState.PENDING:
+            # It was staged when its queue was taken for one that runs by itself.
+            return _start(context, job)
+    return _finish(context, job, log)
 
 
 def _never_started(job: Job, log: ImportLog) -> InDoubt:
