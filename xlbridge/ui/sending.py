@@ -13,7 +13,7 @@ from xlbridge.i18n import OR, Text, count_text, joined
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.record_rows import row_text
 from xlbridge.report_forms import Report, ReportForms, group_by_reason
-from xlbridge.resources import Column, Mode
+from xlbridge.resources import Column
 from xlbridge.ui.answers import ErrorsInGrid, table_json
 from xlbridge.ui.environment import OnChange, PageConnection
 from xlbridge.ui.row_remarks import planned_view, refusals
@@ -81,8 +81,6 @@ _UNCONFIRMED = Text(
 _HOW_TO_CONFIRM = Text(
     pt="Abra a planilha, veja o plano e envie.", en="Open the workbook, see the plan and send."
 )
-_RECORD_MODES = frozenset({Mode.PROCESS, Mode.UNDO})
-"""Modes of jobs that consist of tasks on records, without rows of a sheet to send."""
 
 
 class SheetUploads:
@@ -305,7 +303,7 @@ class SheetUploads:
     def _finish(self, context: UploadContext, job: Job) -> None:
         report, outcome = _titled_report(context, job), job_document(context.journal, job)
         outcome["headline"] = str(report.verdict)
-        if job.spec.mode in _RECORD_MODES:
+        if job.is_task:
             report, outcome["rejected"] = replace(report, verdict=None), []
         else:
             # The page has the rejected rows and the next steps itself.
@@ -444,7 +442,7 @@ _LISTING_ORDER = (
 
 def _lines(context: UploadContext, job: Job) -> list[str]:
     report = _titled_report(context, job)
-    if job.spec.mode in _RECORD_MODES:
+    if job.is_task:
         return [line.strip() for line in _text(report)]
     # The page has buttons for the next step, unless that is to wait.
     steps = report.next_steps if job.state is State.IN_DOUBT else []
@@ -529,7 +527,7 @@ def _is_reversible(context: UploadContext, job: Job, rows: Mapping[str, int]) ->
 
 
 def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
-    is_upload = job.spec.mode not in _RECORD_MODES
+    is_upload = not job.is_task
     has_ended = job.state.is_final and job.state is not State.NEEDS_PERSON
     listed = job_json(context.journal, job, with_rows=False)
     return listed | {

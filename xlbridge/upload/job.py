@@ -17,7 +17,7 @@ from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, active_language, untranslated
 from xlbridge.record_rows import number_in_row, sheet_row
-from xlbridge.resources import Mode
+from xlbridge.resources import CHANNELS, Channel, Mode
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.planning.planned_row import plan_token
 from xlbridge.upload.requests import Request, State, merge_reasons
@@ -49,16 +49,6 @@ EVENTS_LOST = Text(
 
 NO_POSITION = -1
 """Position of a column that comes from a mapping's constants or a child sheet, not from a cell."""
-
-
-_MODES: Mapping[Mode, Text] = {
-    Mode.DIRECT: Text(pt="direto", en="direct"),
-    Mode.PREVIEW: Text(pt="prévia", en="preview"),
-    Mode.QUEUE: Text(pt="fila", en="queue"),
-    Mode.RECORDS: Text(pt="registros", en="records"),
-    Mode.UNDO: Text(pt="desfazer", en="undo"),
-    Mode.PROCESS: Text(pt="processar", en="process"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +84,9 @@ class JobSpec:
         return ClaimScope(self.system, self.resource)
 
     @property
-    def mode_name(self) -> Text:
-        """Displayed name of the mode."""
-        return _MODES[self.mode]
+    def channel(self) -> Channel:
+        """Channel of the job's mode."""
+        return CHANNELS[self.mode]
 
     def cell(self, row: int, column: str) -> str | None:
         """Return the address of a column's cell in the analyst's sheet, None if it has none."""
@@ -303,7 +293,7 @@ class Job:
 
     def require_upload(self) -> None:
         """Raise ``UsageError`` if the job processes records instead of sending rows."""
-        if self.spec.mode is Mode.PROCESS:
+        if self.spec.channel.of_listing:
             raise UsageError(
                 Text(
                     pt="{job} é um processamento, não um envio de linhas.",
@@ -403,7 +393,7 @@ class Job:
     @property
     def is_task(self) -> bool:
         """True for an undo or a processing, which changes records instead of sending rows."""
-        return self.spec.mode in {Mode.UNDO, Mode.PROCESS}
+        return self.spec.channel.is_task
 
     @property
     def undo_of(self) -> str | None:

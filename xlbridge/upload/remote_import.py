@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
 from xlbridge.i18n import Text, untranslated
-from xlbridge.resources import Mode
 from xlbridge.upload.claims import read_until
 from xlbridge.upload.executor import (
     INTERRUPTED,
@@ -77,7 +76,7 @@ _ORPHAN = "the file of attempt {attempt} may be staged and was not started"
 
 def _send_rows(context: "RunContext", job: Job) -> "Step":
     """Send a job's rows in its mode. Raises ``TransportError`` if nothing was applied."""
-    return _stage(context, job) if job.spec.mode is Mode.QUEUE else _send_direct(context, job)
+    return _stage(context, job) if job.spec.channel.is_queued else _send_direct(context, job)
 
 
 def _doubt_interrupted(context: "RunContext", job: Job) -> "Step":
@@ -448,9 +447,9 @@ def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:
 
 def preview_is_done(context: "RunContext", job: Job) -> bool:
     """Return whether the preview is done or not wanted."""
-    if job.spec.mode.is_by_record:
+    if job.spec.channel.by_record:
         return True
-    wanted = context.options.preview or job.spec.mode is Mode.PREVIEW
+    wanted = context.options.preview or not job.spec.channel.writes
     return not wanted or job.requests[0].preview_done
 
 
@@ -476,7 +475,7 @@ def preview(context: "RunContext", job: Job) -> "Step":
         case Executed(data) if data.count not in (None, len(job.spec.rows)):
             reason = asdict(ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.spec.rows)))
             return context.end(job, State.ABANDONED, reason=reason, previewed=data.count), False
-        case Executed(data) if job.spec.mode is Mode.PREVIEW:
+        case Executed(data) if not job.spec.channel.writes:
             return context.end(job, State.PREVIEWED, previewed=data.count), False
         case Executed(data):
             # Columns with an open spelling of which the preview shows values.

@@ -12,7 +12,7 @@ import pandas as pd
 from xlbridge.client import Client, Declined, Doubtful, NotExecuted, Outcome, UploadFile
 from xlbridge.errors import TransportError, UsageError
 from xlbridge.i18n import Text, count_text
-from xlbridge.resources import Mode, Resource
+from xlbridge.resources import Resource
 from xlbridge.upload.claims import Patience
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec
@@ -187,7 +187,7 @@ class RunContext:
 
         The rows that were sent are loaded only if needed.
         """
-        if job.spec.mode is Mode.PROCESS:
+        if job.spec.channel.of_listing:
             return verdict
         resource, rejections = self.resource(job), verdict.rejections
         candidates = [_candidate_columns(resource, job.spec, row.column) for row in rejections]

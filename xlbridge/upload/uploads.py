@@ -25,7 +25,7 @@ from xlbridge.errors import (
 from xlbridge.files import as_arguments, short_path
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, count_text
-from xlbridge.resources import Catalogue, Mode, Resource
+from xlbridge.resources import CHANNELS, Catalogue, Mode, Resource
 from xlbridge.upload.claims import ClaimScope, Patience, repeat_while_outdated
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, JobSpec, file_hash
@@ -315,8 +315,7 @@ class Uploads:
 
         if not job.state.is_final:
             job.require_system(self._client.identity, self._client.target.profile)
-        has_rows = job.spec.mode not in {Mode.UNDO, Mode.PROCESS}
-        if job.state.is_unsent and job.parent is None and has_rows:
+        if job.state.is_unsent and job.parent is None and not job.is_task:
             _require_planned_file(job)
             job = self._with_current_plan(job, options)
         context = RunContext(self._context, self._client, options, self._frames)
@@ -407,7 +406,7 @@ class Uploads:
         positions, rows = planned.plan.positions, planned.plan.rows
         change = planned.source.resource.change
         # Records are changed and deleted one by one, unless imports can do that.
-        one_by_one = mode is not Mode.RECORDS and change is not None and not change.by_import
+        one_by_one = not CHANNELS[mode].by_record and change is not None and not change.by_import
         by_record = [at for at in positions if one_by_one and rows[at].action.is_of_record]
         in_mode = sorted({*positions}.difference(by_record))
         size = chunk_rows or len(in_mode) or 1
@@ -416,7 +415,7 @@ class Uploads:
             groups.append((Mode.RECORDS if by_record else mode, by_record))
         requests = [self._request(planned, *group) for group in groups]
         spec = requests[0].spec
-        if mode is Mode.PREVIEW:
+        if not CHANNELS[mode].writes:
             spec = replace(spec, mode=mode)
         if len(requests) > 1:
             sent = tuple(planned.source.rows[at] for at in positions)

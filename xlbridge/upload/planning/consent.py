@@ -18,7 +18,7 @@ from xlbridge.report_forms import (
     group_by_reason,
     list_first,
 )
-from xlbridge.resources import Column, Mode
+from xlbridge.resources import Column
 from xlbridge.upload.job import Job
 from xlbridge.upload.planning.planned_row import PlannedRow, token_line
 from xlbridge.upload.planning.row_reasons import Place, RowAction, RowReason, action_counts
@@ -53,7 +53,7 @@ class ConsentRequest:
         journal = context.journal
         if job.undo_of is not None:
             return cls(job, target, (), undo_plan=undo_plan_report(journal, job, target.label))
-        if job.spec.mode is Mode.PROCESS:
+        if job.spec.channel.of_listing:
             return cls(job, target, journal.actions_of(job))
         columns = context.catalogue.named(job.spec.resource).by_path
         return cls(job, target, journal.plan_of(job), columns)
@@ -74,7 +74,7 @@ class ConsentRequest:
         job, spec, place = self.job, self.job.spec, self.target.label
         if self.undo_plan is not None:
             return self.undo_plan
-        if spec.mode is Mode.PROCESS:
+        if spec.channel.of_listing:
             # Imported here, since it loads operations that other commands do not need.
             from xlbridge.upload.processing.report import process_plan_report
 
@@ -88,7 +88,7 @@ class ConsentRequest:
                 rows=len(self.planned),
                 resource=spec.resource,
                 place=place,
-                mode=spec.mode_name,
+                mode=spec.channel.name,
                 parts=_PARTS.format(n=job.parts) if job.parts else "",
             ),
             facts=[*_facts(job), *titles.quirks_facts(self.target.to_json())],
