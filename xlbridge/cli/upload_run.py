@@ -354,7 +354,7 @@ def run_upload(
     except KeyboardInterrupt:
         print_message(_HOW_TO_RESUME.format(job=job.arguments()))
         raise
-    if not job.spec.rows and job.undo_of is None:
+    if not job.spec.rows and job.spec.undo_of is None:
         # Nothing needed consent, so the plan was not shown. The report of an undo includes it.
         request = ConsentRequest.of(context, job, client.target)
         for line in request.lines(all_rows=arguments.list_rows):

@@ -139,7 +139,7 @@ class SheetUploads:
                 rows = _rows_to_send(uploads, sheet, upload_options, editor)
 
                 def show(job: Job) -> None:
-                    if job.retry_of is None:
+                    if job.spec.retry_of is None:
                         with editor.lock:
                             editor.job = job.id
                             self._workspace.save_edits(editor)
@@ -166,7 +166,7 @@ class SheetUploads:
             job = Uploads(context, client).run(job, upload_options)
             self._finish(context, job)
             editor = self._workspace.editor if self._workspace.is_open else None
-            if editor is not None and editor.job in {job.id, job.retry_of}:
+            if editor is not None and editor.job in {job.id, job.spec.retry_of}:
                 self._show_refusals(job, editor, editor.validated, is_whole=False)
 
     def plan_undo(self, job_id: str) -> dict[str, Any]:

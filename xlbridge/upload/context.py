@@ -39,7 +39,7 @@ def known_numbers(settings: Settings, listing: str, client: "Client") -> tuple[i
         for job in journal.requests_in(client.identity):
             if listing == _LOGS:
                 found.add(str(job.log_id or ""))
-            if job.spec.resource == listing and job.undo_of is None:
+            if job.spec.resource == listing and job.spec.undo_of is None:
                 writes = journal.writes.iterate(job.id)
                 found |= {write.record for write in writes if write.state is WriteState.APPLIED}
     return tuple(sorted(int(number) for number in found if number.isdecimal()))

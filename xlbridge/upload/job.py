@@ -396,16 +396,6 @@ class Job:
         return self.spec.channel.is_task
 
     @property
-    def undo_of(self) -> str | None:
-        """Id of the job that this one reverses, None for an upload."""
-        return self.spec.undo_of
-
-    @property
-    def retry_of(self) -> str | None:
-        """Id of the job whose rows this one sends again, None for a first upload."""
-        return self.spec.retry_of
-
-    @property
     def file_hash(self) -> str | None:
         """Hash of the analyst's file when it was planned, None if unknown."""
         stored: str | None = self.last("file_hash")

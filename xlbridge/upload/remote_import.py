@@ -172,12 +172,12 @@ def _poll(context: "RunContext", job: Job) -> "Step":
             return True
         if state is not None:
             known_at = waited
-        elif waited - known_at >= context.settle_seconds:
+        elif waited - known_at >= context.patience.seconds:
             raise _unknown_status(job, log)
         if state is ImportState.PENDING and not job.was_started:
             if starts_now:
                 return True
-            if waited > max(context.settle_seconds, _LEAST_PENDING_SECONDS):
+            if waited > max(context.patience.seconds, _LEAST_PENDING_SECONDS):
                 raise _never_started(job, log)
         progress.report(log, state)
         _LOGGER.debug("job %s: log %s is %s", job.id, log, state)

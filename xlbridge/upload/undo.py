@@ -97,7 +97,7 @@ def plan_undo(context: UploadContext, client: Client, job: Job, patience: Patien
     # With its retries, and theirs.
     attempts = [job]
     for attempt in ledger.attempts:
-        if attempt.retry_of in {one.id for one in attempts}:
+        if attempt.spec.retry_of in {one.id for one in attempts}:
             attempts.append(attempt)
     _require_reversible(job, attempts, ledger)
     planned = list(_plan_rows(context, client, job, attempts, ledger, patience))
@@ -146,8 +146,8 @@ def _require_reversible(job: Job, attempts: Sequence[Job], ledger: RowLedger) ->
                 en="{job} is a processing: it is final, and the interface cannot reverse it.",
             ).format(job=job.id)
         )
-    if job.undo_of is not None or job.parent is not None:
-        whole = job.undo_of or job.parent
+    if job.spec.undo_of is not None or job.parent is not None:
+        whole = job.spec.undo_of or job.parent
         raise UsageError(
             Text(
                 pt="{job} não é um envio inteiro; desfaça o envio {whole}.",

@@ -26,7 +26,7 @@ from xlbridge.files import as_arguments, short_path
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, count_text
 from xlbridge.resources import CHANNELS, Catalogue, Mode, Resource
-from xlbridge.upload.claims import ClaimScope, Patience, repeat_while_outdated
+from xlbridge.upload.claims import ClaimScope, Patience, RowClaims, repeat_while_outdated
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, JobSpec, file_hash
 from xlbridge.upload.journal import NewRequest
@@ -318,7 +318,9 @@ class Uploads:
         if job.state.is_unsent and job.parent is None and not job.is_task:
             _require_planned_file(job)
             job = self._with_current_plan(job, options)
-        context = RunContext(self._context, self._client, options, self._frames)
+        context = RunContext(
+            self._context, self._client, options, self._patience(options), self._frames
+        )
         try:
             with job_lock(self._context.settings.home, job.whole):
                 job = self._context.journal.job(job.id)
@@ -382,7 +384,7 @@ class Uploads:
         journal = self._context.journal
         parts = journal.parts_of(job)
         sizes = [len(part.spec.rows) for part in parts if part.spec.mode is job.import_mode]
-        origin = _Origin(job.retry_of, journal.changes.origins(job.id))
+        origin = _Origin(job.spec.retry_of, journal.changes.origins(job.id))
         current = self._record(planned, job.import_mode, max(sizes, default=None), kept, origin)
         # The old job is abandoned even if the new one sends none of its rows.
         for one in [*([journal.job(job.id)] if parts else ()), *journal.requests_of(job)]:
@@ -454,7 +456,11 @@ class Uploads:
             columns=source.columns,
             system=self._client.identity,
         )
-        claims, before = planned.claims_of(positions), planned.before_of(positions)
+        plan = planned.plan
+        claims = RowClaims(
+            [plan.digests[at] for at in positions], [plan.rows[at].keys for at in positions]
+        )
+        before = [planned.snapshot[at] for at in positions]
         return NewRequest(spec, claims, before, source.items)
 
     def _payload_of(self, planned: PlannedSheet, positions: Sequence[int]) -> str:
@@ -539,7 +545,9 @@ def _require_planned_file(job: Job) -> None:
     if job.file_hash is None or not file.is_file() or file_hash(file) == job.file_hash:
         return
     command = (
-        "xlbridge upload {file}" if job.retry_of is None else "xlbridge retry {job} --file {file}"
+        "xlbridge upload {file}"
+        if job.spec.retry_of is None
+        else "xlbridge retry {job} --file {file}"
     )
     raise UsageError(
         Text(
@@ -551,7 +559,7 @@ def _require_planned_file(job: Job) -> None:
             en="To see the plan of the file as it is now, and confirm: {command}",
         ).format(
             command=command.format(
-                file=as_arguments(file), job=job.arguments(job.retry_of or job.id)
+                file=as_arguments(file), job=job.arguments(job.spec.retry_of or job.id)
             )
         ),
     )

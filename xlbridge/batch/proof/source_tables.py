@@ -127,8 +127,8 @@ def _job_line(ledger: RowLedger, job: Job) -> Line:
     notes = []
     if job.parent is not None:
         notes.append(_PART.format(n=job.requests[0].number, job=job.parent))
-    if job.retry_of is not None:
-        notes.append(_RETRY.format(job=job.retry_of))
+    if job.spec.retry_of is not None:
+        notes.append(_RETRY.format(job=job.spec.retry_of))
     if (reason := UploadOptions.of_job(job).again) is not None:
         notes.append(_AGAIN.format(reason=reason))
     if (resolved := job.last("resolved")) is not None:

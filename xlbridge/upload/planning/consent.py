@@ -51,7 +51,7 @@ class ConsentRequest:
     def of(cls, context: "UploadContext", job: Job, target: "Target") -> Self:
         """Return the request for a job, with its stored plan."""
         journal = context.journal
-        if job.undo_of is not None:
+        if job.spec.undo_of is not None:
             return cls(job, target, (), undo_plan=undo_plan_report(journal, job, target.label))
         if job.spec.channel.of_listing:
             return cls(job, target, journal.actions_of(job))

@@ -124,16 +124,12 @@ class SheetSource:
             job.items,
         )
 
-    def sheet_rows(self) -> SheetRows:
-        """Return the rows for the planner."""
-        return SheetRows(self.rows, self._values(), self.set_aside)
-
     def claims(self) -> RowClaims:
         """Return the digests of the rows and of their keys."""
         digests = row_digests(self.resource, self.frame)
-        return RowClaims(digests, business_keys(self.resource, self._values()))
+        return RowClaims(digests, business_keys(self.resource, self.values()))
 
-    def _values(self) -> RowTable:
+    def values(self) -> RowTable:
         """Return the rows with only the columns that the sheet has."""
         present = [name for name in self.frame if name in self.columns]
         numbers = () if self.numbers.empty else (self.numbers,)
@@ -267,24 +263,6 @@ class PlannedSheet:
         """Return whether the keys of the rows must be read again before anything is written."""
         return now.uptime - self.at.uptime > MAX_PLAN_SECONDS
 
-    def claims_of(self, positions: Sequence[int]) -> RowClaims:
-        """Return the claims of the rows at the given positions."""
-        if len(positions) == len(self.plan.rows):
-            return RowClaims(self.plan.digests, [row.keys for row in self.plan.rows])
-        return RowClaims(
-            [self.plan.digests[at] for at in positions],
-            [self.plan.rows[at].keys for at in positions],
-        )
-
-    @property
-    def before(self) -> Snapshot:
-        """Remote records of the rows that are sent, as read for the plan."""
-        return self.before_of(self.plan.positions)
-
-    def before_of(self, positions: Sequence[int]) -> Snapshot:
-        """Return the remote records of the rows at the given positions, as read for the plan."""
-        return [self.snapshot[at] for at in positions]
-
 
 def plan_source(
     context: UploadContext,
@@ -308,7 +286,8 @@ def plan_source(
     resource = source.resource
     scope = ClaimScope(client.identity, resource.name)
     with gc_paused(), ThreadPoolExecutor(1) as meanwhile:
-        rows, at = source.sheet_rows(), context.journal.now()
+        rows = SheetRows(source.rows, source.values(), source.set_aside)
+        at = context.journal.now()
         own = context.own_writes(scope, patience)
         look_up = prepare_lookup(client, resource, rows, options, on_count)
         claiming = meanwhile.submit(_find_claims, context, scope, source, job)
@@ -327,7 +306,10 @@ def plan_source(
                 found = next(readings)
                 return found, plan_rows(resource, rows, claims, found, everywhere, options, own)
 
-            found, plan = patience.read_until(plan_reading, lambda read: not read[1].late)
+            found, plan = patience.read_until(
+                plan_reading,
+                lambda read: all(row.reason is not RowReason.SHOWN_LATE for row in read[1].rows),
+            )
             seeks_corrected = options.look_up and options.again is None and not options.delete
             if job is None and seeks_corrected:
                 sheet = SentSheet(
@@ -399,7 +381,8 @@ def plan_still_holds(context: UploadContext, client: Client, job: Job, patience:
         decisions = map(_decision, context.journal.sent_plan_of(job))
         if list(map(_decision, planned.plan.rows)) != list(decisions):
             return False
-        context.journal.snapshots.store(job.id, Moment.BEFORE, planned.before)
+        before = [planned.snapshot[at] for at in planned.plan.positions]
+        context.journal.snapshots.store(job.id, Moment.BEFORE, before)
         return True
     if planned.plan.digest != job.last("plan_digest"):
         return False

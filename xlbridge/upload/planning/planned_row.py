@@ -316,21 +316,11 @@ class RowPlan(JobPlan):
         }
 
     @property
-    def late(self) -> bool:
-        """True if a row's records do not show yet what was just written."""
-        return any(row.reason is RowReason.SHOWN_LATE for row in self.rows)
-
-    @property
     def note(self) -> dict[str, Any]:
         """Details of the event that records the plan."""
         note = {**super().note, "plan": self.counts, "not_records": self.not_records}
         why = self.unread_reason
         return note if why is None else {**note, "unread": asdict(why)}
-
-    @property
-    def writes(self) -> int:
-        """Number of rows that are sent."""
-        return len(self.positions)
 
     @cached_property
     def positions(self) -> list[int]:

@@ -129,7 +129,7 @@ class RecordProcessor(RecordChannel):
         A queued file is awaited until it is done, other accepted records for the settle time.
         """
         number, accepted = _number(write), bool(write.detail.get("accepted"))
-        longest = min(MAX_SETTLE_WAIT.total_seconds(), self._context.settle_seconds)
+        longest = min(MAX_SETTLE_WAIT.total_seconds(), self._context.patience.seconds)
 
         def is_last(state: RecordState, waited: float) -> bool:
             is_awaited = state.status is RecordStatus.RUNNING or (

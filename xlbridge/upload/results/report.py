@@ -214,7 +214,7 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
         "part_of": job.parent,
         "settled": None if settled is None else {"rows": settled.rows, "by": settled.by},
         "undone": None if undone is None else {"rows": undone.rows, "by": undone.by},
-        "undo_of": job.undo_of,
+        "undo_of": job.spec.undo_of,
     }
 
 

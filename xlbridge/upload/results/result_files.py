@@ -251,7 +251,7 @@ def job_report(
         from xlbridge.upload.processing.report import process_report
 
         return process_report(journal, job)
-    if job.undo_of is not None:
+    if job.spec.undo_of is not None:
         return undo_report(journal, job)
     return upload_report(journal, job, show_column)
 
@@ -262,4 +262,4 @@ def job_document(journal: Journal, job: Job) -> dict[str, Any]:
         from xlbridge.upload.processing.report import process_json
 
         return process_json(journal, job)
-    return job_json(journal, job) if job.undo_of is None else undo_json(journal, job)
+    return job_json(journal, job) if job.spec.undo_of is None else undo_json(journal, job)

@@ -92,7 +92,9 @@ def undo_plan_report(journal: Journal, job: Job, place: str) -> Report:
     left = _left_rows(journal, job)
     return replace(
         left_report(left, RowLedger.of(journal, job).undone_before(job)),
-        title=title.format(job=job.undo_of, place=place, rows=len(job.spec.rows), left=len(left)),
+        title=title.format(
+            job=job.spec.undo_of, place=place, rows=len(job.spec.rows), left=len(left)
+        ),
         next_steps=[token_line(job.token)],
     )
 
@@ -111,7 +113,7 @@ def undo_counts(journal: Journal, job: Job) -> dict[str, int]:
 def undo_json(journal: Journal, job: Job) -> dict[str, Any]:
     """Return an undo as JSON. See the product brief, ``undo JOB``."""
     return _json(
-        job.undo_of,
+        job.spec.undo_of,
         job.spec.resource,
         undo_counts(journal, job),
         _left_rows(journal, job),
@@ -155,7 +157,9 @@ def undo_report(journal: Journal, job: Job) -> Report:
     if headline is _DONE and not counts["undone"]:
         headline = _headline_without_rows(counts["read"], undone_before)
     texts = {name: count_text(count) for name, count in counts.items()}
-    verdict = headline.format(**texts, undo_of=job.undo_of, job=job.arguments(), reason=job.reason)
+    verdict = headline.format(
+        **texts, undo_of=job.spec.undo_of, job=job.arguments(), reason=job.reason
+    )
     grade = Grade.WARNING if counts["unknown"] else Grade.GOOD
     if counts["left"] or job.state is State.ABANDONED:
         grade = Grade.ERROR
