@@ -34,7 +34,6 @@ from xlbridge.upload.results.remote_verdict import (
     verdict_of_rejection,
 )
 from xlbridge.upload.results.verdict import RowOutcome, Verdict, has_two_spellings
-from xlbridge.wire import Operation
 from xlbridge.wire.imports import (
     IMPORT_LOG,
     IMPORT_PROCESS,
@@ -392,7 +391,7 @@ def _stage(context: "RunContext", job: Job) -> "Step":
     else:
         # As final as a direct import. Its records appear later, so that reading back proves nothing
         # before the settle time is over.
-        queue = _queue_of(context, job)
+        queue = context.resource(job).paths.queue
         job, outcome = _send(
             context, job, State.STAGING, lambda sent: context.upload(sent, queue), None
         )
@@ -417,7 +416,7 @@ def _stage_inert(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
 
     Each attempt is recorded first, as is each file that may be orphaned.
     """
-    queue, current = _queue_of(context, job), job
+    queue, current = context.resource(job).paths.queue, job
     last: Outcome | None = None
 
     def attempt() -> Outcome:
@@ -431,13 +430,6 @@ def _stage_inert(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
     # An answer that reports success, with an id that cannot be read, is a doubt: the file may run.
     outcome = context.repeat_while(attempt, lambda doubt: not doubt.executed)
     return current, outcome
-
-
-def _queue_of(context: "RunContext", job: Job) -> Operation:
-    queue = context.resource(job).paths.queue
-    if queue is None:
-        raise AssertionError(f"{job.spec.resource} has no queue")
-    return queue
 
 
 def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:

@@ -401,9 +401,9 @@ class ImportPaths(Struct, frozen=True, rename={"direct_name": "direct", "queue_n
         return operation_named(self.direct_name or "")
 
     @property
-    def queue(self) -> "Operation | None":
-        """The operation that queues a sheet, if there is one."""
-        return None if self.queue_name is None else operation_named(self.queue_name)
+    def queue(self) -> "Operation":
+        """The operation that queues a sheet. Raises ``KeyError`` if there is none."""
+        return operation_named(self.queue_name or "")
 
     @property
     def modes(self) -> tuple[Mode, ...]:
