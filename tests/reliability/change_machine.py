@@ -229,7 +229,7 @@ class ChangeMachine(StateMachine):
             with quick_client(self.system, PATIENCE) as client:
                 planner = Uploads(context, client)
                 plan = planner.plan_undo(jobs[older % len(jobs)], sleep=self.system.sleep)
-                job = planner.create_undo(plan) if plan.rows else None
+                job = planner.create_undo(plan) if plan.writes else None
             if job is not None:
                 uploads.run(job, self.options)
 

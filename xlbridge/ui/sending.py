@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -176,14 +175,14 @@ class SheetUploads:
             plan = Uploads(context, client).plan_undo(job)
             columns = context.catalogue.named(job.spec.resource).by_name
         return {
-            "undo": len(plan.rows),
+            "undo": plan.writes,
             "left": len(plan.left),
             "reasons": [str(remark).strip() for remark in plan.remarks()],
             "restored": [
                 _restored_text(row.row, task.record, task.expected, task.wanted, columns)
-                for row, task in islice(zip(plan.rows, plan.tasks, strict=True), _SHOWN_UNDONE)
+                for row, _, task in plan.reversals[:_SHOWN_UNDONE]
             ],
-            "more": max(len(plan.rows) - _SHOWN_UNDONE, 0),
+            "more": max(plan.writes - _SHOWN_UNDONE, 0),
             "token": plan.token,
             "target": client.target.to_json(),
         }

@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from xlbridge.client import Client
@@ -43,38 +43,36 @@ from xlbridge.upload.results.undo_report import empty_undo_report, left_report
 from xlbridge.upload.row_changes import RecordTask, Values
 from xlbridge.upload.single_records.changes import PresentRecord
 
-_NO_VALUES: RowValues = MappingProxyType({})
 
-
-class _Reversal(NamedTuple):
-    """Row with the reason why it is not reversed, or with the task that reverses it and its values
-    as sent."""
+class Reversal(NamedTuple):
+    """Row that is reversed, with its values as sent, and the task that reverses it."""
 
     row: PlannedRow
-    values: RowValues = _NO_VALUES
-    task: RecordTask | None = None
+    values: RowValues
+    task: RecordTask
 
 
 @dataclass(frozen=True)
 class UndoPlan(JobPlan):
-    """Plan of the undo of a job: the rows to reverse, each with its ``tasks`` and its ``values`` as
-    sent, the rows ``left`` that cannot be reversed, and the number of rows that each earlier undo
-    has reversed."""
+    """Plan of the undo of a job: its rows, the ``reversals`` of those that can be reversed, and the
+    number of rows that each earlier undo has reversed."""
 
     job: Job
     rows: Sequence[PlannedRow]
-    values: Sequence[RowValues]
-    tasks: Sequence[RecordTask]
-    left: Sequence[PlannedRow]
+    reversals: Sequence[Reversal]
     undone_before: Mapping[str, int]
 
     @cached_property
     def digest(self) -> str:
         """Digest of rows, values and reasons."""
         left = [{"row": row.row, "reason": row.reason} for row in self.left]
-        tasks = zip(self.rows, self.tasks, strict=True)
-        plan = [[row.row, asdict(task)] for row, task in tasks], left
+        plan = [[one.row.row, asdict(one.task)] for one in self.reversals], left
         return hashlib.sha256(json.dumps(plan).encode()).hexdigest()
+
+    @property
+    def left(self) -> list[PlannedRow]:
+        """Rows that cannot be reversed, in order."""
+        return [row for row in self.rows if not row.action.writes]
 
     def to_journal(self) -> Iterator[StoredRow]:
         """Yield the rows that are left, as stored in the journal; the others have tasks there."""
@@ -101,16 +99,10 @@ def plan_undo(context: UploadContext, client: Client, job: Job, patience: Patien
             attempts.append(attempt)
     _require_reversible(job, attempts, ledger)
     planned = list(_plan_rows(context, client, job, attempts, ledger, patience))
-    reversed_rows = [(row, values, task) for row, values, task in planned if task is not None]
-    left = sorted((row for row, _, task in planned if task is None), key=lambda row: row.row)
-    return UndoPlan(
-        job,
-        [row for row, _, _ in reversed_rows],
-        [values for _, values, _ in reversed_rows],
-        [task for _, _, task in reversed_rows],
-        left,
-        ledger.undone_before(),
-    )
+    reversals = [one for one in planned if isinstance(one, Reversal)]
+    left = sorted((one for one in planned if isinstance(one, PlannedRow)), key=attrgetter("row"))
+    rows = [*(one.row for one in reversals), *left]
+    return UndoPlan(job, rows, reversals, ledger.undone_before())
 
 
 def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
@@ -120,7 +112,7 @@ def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
         if earlier.state.is_unsent:
             context.journal.record(earlier, State.ABANDONED)
     resource = context.catalogue.named(job.spec.resource)
-    frame = frame_of_rows(resource, plan.values)
+    frame = frame_of_rows(resource, [one.values for one in plan.reversals])
     spec = JobSpec(
         profile=client.target.profile,
         resource=job.spec.resource,
@@ -129,12 +121,12 @@ def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
         sheet=job.spec.sheet,
         digest=job.spec.digest,
         payload=store_payload(context, resource, frame),
-        rows=tuple(row.row for row in plan.rows),
+        rows=tuple(one.row.row for one in plan.reversals),
         columns=job.spec.columns,
         system=client.identity,
         undo_of=job.id,
     )
-    request = NewRequest(spec, tasks=plan.tasks)
+    request = NewRequest(spec, tasks=[one.task for one in plan.reversals])
     return context.create_job(spec, [request], plan, {"target": client.target.to_json()})
 
 
@@ -188,7 +180,7 @@ def _plan_rows(
     attempts: Sequence[Job],
     ledger: RowLedger,
     patience: Patience,
-) -> Iterator[_Reversal]:
+) -> Iterator[Reversal | PlannedRow]:
     """Plan the rows that a job, its parts and retries have written and that are not reversed.
 
     Raises ``RemoteRejected``, ``TransportError`` or ``AuthenticationFailed`` if the system cannot
@@ -218,7 +210,7 @@ def _plan_rows(
 
 def _plan_job(
     context: UploadContext, client: Client, job: Job, rows: Sequence[_SentRow], patience: Patience
-) -> Iterator[_Reversal]:
+) -> Iterator[Reversal | PlannedRow]:
     """Plan the rows that a job wrote: created, changed one by one, or replaced by an import.
 
     The interface does not bring back what a job has deleted.
@@ -244,13 +236,13 @@ _DELETED = Text(
 )
 
 
-def _left(sent: _SentRow, reason: RowReason, why: Text | None = None) -> _Reversal:
-    return _Reversal(PlannedRow(sent.row, RowAction.HELD, reason, why=why))
+def _left(sent: _SentRow, reason: RowReason, why: Text | None = None) -> PlannedRow:
+    return PlannedRow(sent.row, RowAction.HELD, reason, why=why)
 
 
-def _reversed(sent: _SentRow, task: RecordTask) -> _Reversal:
+def _reversed(sent: _SentRow, task: RecordTask) -> Reversal:
     action = RowAction.DELETE if task.wanted is None else RowAction.UPDATE
-    return _Reversal(PlannedRow(sent.row, action, record=task.record), sent.values, task)
+    return Reversal(PlannedRow(sent.row, action, record=task.record), sent.values, task)
 
 
 class _UndoPlanner:
@@ -272,7 +264,7 @@ class _UndoPlanner:
         self._patience = patience
         self._own = context.own_writes(job.spec.scope, patience)
 
-    def plan(self) -> Iterator[_Reversal]:
+    def plan(self) -> Iterator[Reversal | PlannedRow]:
         """Yield each row with its task, or the reason why it is not reversed."""
         raise NotImplementedError
 
@@ -290,7 +282,7 @@ class _UndoPlanner:
             return True
         return any(self._own.job_not_shown(one.code, one.values, self._blank) for one in found)
 
-    def _changed(self, sent: _SentRow, now: RowSnapshot | None) -> _Reversal:
+    def _changed(self, sent: _SentRow, now: RowSnapshot | None) -> PlannedRow:
         """Return a row whose record is not as the job has left it."""
         is_late = self._is_late(sent, now)
         return _left(sent, RowReason.SHOWN_LATE if is_late else RowReason.CHANGED)
@@ -308,7 +300,7 @@ class _UndoPlanner:
 class _CreatedRecords(_UndoPlanner):
     """Planner for rows that created a record, found among those that did not exist before."""
 
-    def plan(self) -> Iterator[_Reversal]:
+    def plan(self) -> Iterator[Reversal | PlannedRow]:
         change = self._resource.change
         if change is None or change.delete_name is None:
             yield from (_left(row, RowReason.NO_OPERATION) for row in self._rows)
@@ -360,7 +352,7 @@ class _CreatedRecords(_UndoPlanner):
 class _ChangedRecords(_UndoPlanner):
     """Planner for rows that changed a record: one by one, or by an import that replaced it."""
 
-    def plan(self) -> Iterator[_Reversal]:
+    def plan(self) -> Iterator[Reversal | PlannedRow]:
         change, one_by_one = self._resource.change, self._job.spec.channel.by_record
         reversals = self._reversals()
         read = self._read([query for query, _ in reversals])

@@ -40,9 +40,9 @@ _BY_HAND = Text(
 def _left_text(row: PlannedRow) -> Text:
     """Return why a row is not reversed, with what to do by hand; the system's message, if it has
     refused the reversal."""
-    if row.reason is None or row.reason is RowReason.SHOWN_LATE:
+    if row.reason is RowReason.SHOWN_LATE:
         return _NOT_SHOWN_YET
-    return row.why or _BY_HAND.format(reason=row.reason.text())
+    return row.why or _BY_HAND.format(reason=row.text)
 
 
 def _left_rows(journal: Journal, job: Job) -> list[PlannedRow]:
