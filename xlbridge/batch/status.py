@@ -134,7 +134,9 @@ def _dropped_steps(batch: Batch) -> Iterator[StepOverview]:
             for file in files
         )
         units = tuple(
-            unit for unit in overviews if any(not job.spec.channel.of_listing for job in unit.jobs)
+            unit
+            for unit in overviews
+            if any(not job.spec.mode.channel.of_listing for job in unit.jobs)
         )
         if units:
             done = all(unit.status is UnitStatus.DONE for unit in units)

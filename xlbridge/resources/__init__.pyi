@@ -11,11 +11,7 @@ from .column import (
     strip_accents as strip_accents,
 )
 from .kind import Kind as Kind
-from .remote.record_operations import (
-    CHANNELS as CHANNELS,
-    Channel as Channel,
-    Mode as Mode,
-)
+from .remote.record_operations import Mode as Mode
 from .resource import (
     KEY as KEY,
     Fingerprint as Fingerprint,

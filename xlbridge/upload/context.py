@@ -134,7 +134,7 @@ class UploadContext:
 
         ``origins`` are as in ``Journal.create``, which raises ``PlanOutdated``.
         """
-        if not spec.channel.writes:
+        if not spec.mode.channel.writes:
             return self.journal.create(spec, requests, plan, known, note, origins)
         claims = RowClaims.join(request.claims for request in requests)
         name = hashlib.sha256(spec.system.encode()).hexdigest()

@@ -17,7 +17,7 @@ from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, active_language, untranslated
 from xlbridge.record_rows import number_in_row, sheet_row
-from xlbridge.resources import CHANNELS, Channel, Mode
+from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.planning.planned_row import plan_token
 from xlbridge.upload.requests import Request, State, merge_reasons
@@ -82,11 +82,6 @@ class JobSpec:
     def scope(self) -> ClaimScope:
         """Scope in which the job's rows are claimed."""
         return ClaimScope(self.system, self.resource)
-
-    @property
-    def channel(self) -> Channel:
-        """Channel of the job's mode."""
-        return CHANNELS[self.mode]
 
     def cell(self, row: int, column: str) -> str | None:
         """Return the address of a column's cell in the analyst's sheet, None if it has none."""
@@ -293,7 +288,7 @@ class Job:
 
     def require_upload(self) -> None:
         """Raise ``UsageError`` if the job processes records instead of sending rows."""
-        if self.spec.channel.of_listing:
+        if self.spec.mode.channel.of_listing:
             raise UsageError(
                 Text(
                     pt="{job} é um processamento, não um envio de linhas.",
@@ -393,7 +388,7 @@ class Job:
     @property
     def is_task(self) -> bool:
         """True for an undo or a processing, which changes records instead of sending rows."""
-        return self.spec.channel.is_task
+        return self.spec.mode.channel.is_task
 
     @property
     def file_hash(self) -> str | None:

@@ -20,7 +20,7 @@ from xlbridge.errors import JournalError, UsageError
 from xlbridge.files import as_arguments
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
-from xlbridge.resources import CHANNELS, Mode
+from xlbridge.resources import Mode
 from xlbridge.upload.claims import (
     Claimants,
     ClaimedRows,
@@ -150,7 +150,7 @@ class Journal:
                 job_id = f"{self.now().at:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
                 found = self._db.execute("SELECT 1 FROM jobs WHERE id = ?", (job_id,))
                 exists = found.fetchone() is not None
-            if spec.channel.writes:
+            if spec.mode.channel.writes:
                 claims = RowClaims.join(request.claims for request in requests)
                 self.abandon_unsent(spec.scope, claims, known, job_id)
             sheet = self._insert(job_id, spec)
@@ -163,7 +163,7 @@ class Journal:
                 mode, payload, at = new.spec.mode, new.spec.payload, self.now().at
                 request = Request(request_id, number, mode, payload, State.PREPARED, at)
                 self.requests.add(job_id, request)
-                if spec.channel.writes:
+                if spec.mode.channel.writes:
                     self._claims.add(request_id, new.claims)
                 if any(new.before):
                     self.snapshots.store(request_id, Moment.BEFORE, new.before)
@@ -239,7 +239,7 @@ class Journal:
             if job is None or job.state.is_unsent:
                 continue
             own.jobs.add(job_id)
-            if job.spec.channel.by_record:
+            if job.spec.mode.channel.by_record:
                 for write in self.writes.iterate(job_id):
                     if write.state is WriteState.APPLIED and not write.task.creates:
                         task = write.task
@@ -282,7 +282,7 @@ class Journal:
 
     def assigned_codes(self, job: Job) -> dict[int, str]:
         """Return the codes of the records that a job has written one by one, by their rows."""
-        if not job.spec.channel.by_record:
+        if not job.spec.mode.channel.by_record:
             return {}
         return {
             job.spec.rows[write.position]: write.record
@@ -433,7 +433,7 @@ class Journal:
         """Return whether the outcome of every request sent for a job is known."""
         for part in self.requests_of(job):
             # Writes of single records are announced one by one.
-            by_record = part.spec.channel.by_record and part.state is State.SENDING
+            by_record = part.spec.mode.channel.by_record and part.state is State.SENDING
             if by_record and not any(write.state.is_open for write in self.writes.load(part.id)):
                 continue
             if not part.state.is_settled:
@@ -453,7 +453,7 @@ class Journal:
                 "WHERE jobs.mode IN (SELECT value FROM json_each(?))"
             )
             for job in self._jobs(query, _WRITING):
-                by_record = job.spec.channel.by_record
+                by_record = job.spec.mode.channel.by_record
                 if job.state in _MAY_GO_ON or (by_record and job.state is State.SENDING):
                     known = job.events[-1].detail if job.state is State.IN_DOUBT else {}
                     # If nothing of it is there, it was not sent.
@@ -550,9 +550,9 @@ _MAY_GO_ON = frozenset(
 )
 """States in which a further request may be sent, without a look at what became of an earlier."""
 
-_WRITING = json.dumps([mode for mode, channel in CHANNELS.items() if channel.writes])
+_WRITING = json.dumps([mode for mode in Mode if mode.channel.writes])
 _WRITING_ROWS = json.dumps(
-    [mode for mode, one in CHANNELS.items() if one.writes and not one.of_listing]
+    [mode for mode in Mode if mode.channel.writes and not mode.channel.of_listing]
 )
 _NOT_WRITTEN = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN})
 _FINISHED = frozenset({State.DONE, State.PARTIAL})

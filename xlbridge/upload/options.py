@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import CHANNELS, Mode, Resource
+from xlbridge.resources import Mode, Resource
 
 if TYPE_CHECKING:
     from xlbridge.upload.job import Job
@@ -236,9 +236,9 @@ class UploadOptions(PlanOptions):
             return ModeChoice(Mode.RECORDS, _LISTS_BY_RECORD)
         if self.mode == "auto":
             return next(
-                ModeChoice(mode, channel.auto_reason)
-                for mode, channel in CHANNELS.items()
-                if channel.auto_reason is not None and mode in resource.modes
+                ModeChoice(mode, reason)
+                for mode in Mode
+                if mode in resource.modes and (reason := mode.channel.auto_reason) is not None
             )
         mode = Mode(self.mode)
         if by_record:

@@ -75,7 +75,7 @@ _ORPHAN = "the file of attempt {attempt} may be staged and was not started"
 
 def _send_rows(context: "RunContext", job: Job) -> "Step":
     """Send a job's rows in its mode. Raises ``TransportError`` if nothing was applied."""
-    return _stage(context, job) if job.spec.channel.is_queued else _send_direct(context, job)
+    return _stage(context, job) if job.spec.mode.channel.is_queued else _send_direct(context, job)
 
 
 def _doubt_interrupted(context: "RunContext", job: Job) -> "Step":
@@ -439,9 +439,9 @@ def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:
 
 def preview_is_done(context: "RunContext", job: Job) -> bool:
     """Return whether the preview is done or not wanted."""
-    if job.spec.channel.by_record:
+    if job.spec.mode.channel.by_record:
         return True
-    wanted = context.options.preview or not job.spec.channel.writes
+    wanted = context.options.preview or not job.spec.mode.channel.writes
     return not wanted or job.requests[0].preview_done
 
 
@@ -467,7 +467,7 @@ def preview(context: "RunContext", job: Job) -> "Step":
         case Executed(data) if data.count not in (None, len(job.spec.rows)):
             reason = asdict(ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.spec.rows)))
             return context.end(job, State.ABANDONED, reason=reason, previewed=data.count), False
-        case Executed(data) if not job.spec.channel.writes:
+        case Executed(data) if not job.spec.mode.channel.writes:
             return context.end(job, State.PREVIEWED, previewed=data.count), False
         case Executed(data):
             # Columns with an open spelling of which the preview shows values.

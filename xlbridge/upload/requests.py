@@ -15,7 +15,7 @@ from xlbridge import titles
 from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text, joined
 from xlbridge.report_forms import group_by_reason, list_first
-from xlbridge.resources import CHANNELS, Mode
+from xlbridge.resources import Mode
 from xlbridge.upload.results.verdict import LostField
 
 
@@ -209,7 +209,7 @@ class StoredRequests:
         return {
             name
             for mode, taken in found.fetchall()
-            if CHANNELS[Mode(mode)].by_record is by_record
+            if Mode(mode).channel.by_record is by_record
             for name in json.loads(taken)
         }
 

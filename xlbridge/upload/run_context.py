@@ -172,7 +172,7 @@ class RunContext:
 
         The rows that were sent are loaded only if needed.
         """
-        if job.spec.channel.of_listing:
+        if job.spec.mode.channel.of_listing:
             return verdict
         resource, rejections = self.resource(job), verdict.rejections
         candidates = [_candidate_columns(resource, job.spec, row.column) for row in rejections]

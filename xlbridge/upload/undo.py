@@ -131,7 +131,7 @@ def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
 
 
 def _require_reversible(job: Job, attempts: Sequence[Job], ledger: RowLedger) -> None:
-    if job.spec.channel.of_listing:
+    if job.spec.mode.channel.of_listing:
         raise UsageError(
             Text(
                 pt="{job} é um processamento: é definitivo, e o sistema não o desfaz.",
@@ -353,7 +353,7 @@ class _ChangedRecords(_UndoPlanner):
     """Planner for rows that changed a record: one by one, or by an import that replaced it."""
 
     def plan(self) -> Iterator[Reversal | PlannedRow]:
-        change, one_by_one = self._resource.change, self._job.spec.channel.by_record
+        change, one_by_one = self._resource.change, self._job.spec.mode.channel.by_record
         reversals = self._reversals()
         read = self._read([query for query, _ in reversals])
         for sent, (_, task), now in zip(self._rows, reversals, read, strict=True):
@@ -380,7 +380,7 @@ class _ChangedRecords(_UndoPlanner):
         if it is not known what the record was."""
         job, journal = self._job, self._context.journal
         reversals: list[tuple[RowValues, RecordTask | None]] = []
-        if not job.spec.channel.by_record:
+        if not job.spec.mode.channel.by_record:
             planned = journal.sent_plan_of(job)
             for sent in self._rows:
                 row = planned[sent.position]

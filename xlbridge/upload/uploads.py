@@ -25,7 +25,7 @@ from xlbridge.errors import (
 from xlbridge.files import as_arguments, short_path
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, count_text
-from xlbridge.resources import CHANNELS, Catalogue, Mode, Resource
+from xlbridge.resources import Catalogue, Mode, Resource
 from xlbridge.upload.claims import ClaimScope, Patience, RowClaims, repeat_while_outdated
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, JobSpec, file_hash
@@ -408,7 +408,7 @@ class Uploads:
         positions, rows = planned.plan.positions, planned.plan.rows
         change = planned.source.resource.change
         # Records are changed and deleted one by one, unless imports can do that.
-        one_by_one = not CHANNELS[mode].by_record and change is not None and not change.by_import
+        one_by_one = not mode.channel.by_record and change is not None and not change.by_import
         by_record = [at for at in positions if one_by_one and rows[at].action.is_of_record]
         in_mode = sorted({*positions}.difference(by_record))
         size = chunk_rows or len(in_mode) or 1
@@ -417,7 +417,7 @@ class Uploads:
             groups.append((Mode.RECORDS if by_record else mode, by_record))
         requests = [self._request(planned, *group) for group in groups]
         spec = requests[0].spec
-        if not CHANNELS[mode].writes:
+        if not mode.channel.writes:
             spec = replace(spec, mode=mode)
         if len(requests) > 1:
             sent = tuple(planned.source.rows[at] for at in positions)

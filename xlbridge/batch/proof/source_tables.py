@@ -140,7 +140,7 @@ def _job_line(ledger: RowLedger, job: Job) -> Line:
             job.id,
             joined(notes) if notes else None,
             job.spec.resource,
-            job.spec.channel.name,
+            job.spec.mode.channel.name,
             job.state.text,
             f"{job.created_at:%d/%m/%Y %H:%M:%S}",
             None if log is None else str(log),

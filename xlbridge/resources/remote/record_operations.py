@@ -321,14 +321,19 @@ class RecordCreation(Struct, frozen=True, rename={"operation_name": "operation"}
 
 
 class Mode(StrEnum):
-    """Mode of an upload, which names its channel."""
+    """Mode of an upload, which names its channel; in ``auto``'s order of preference."""
 
+    QUEUE = "queue"
     DIRECT = "direct"
     PREVIEW = "preview"
-    QUEUE = "queue"
     RECORDS = "records"
     UNDO = "undo"
     PROCESS = "process"
+
+    @property
+    def channel(self) -> "Channel":
+        """Channel of the mode."""
+        return _CHANNELS[self]
 
 
 class Channel(NamedTuple):
@@ -349,7 +354,7 @@ class Channel(NamedTuple):
     writes: bool = True
 
 
-CHANNELS: Mapping[Mode, Channel] = {
+_CHANNELS: Mapping[Mode, Channel] = {
     Mode.QUEUE: Channel(
         Text(pt="fila", en="queue"),
         Text(
@@ -376,7 +381,6 @@ CHANNELS: Mapping[Mode, Channel] = {
         Text(pt="processar", en="process"), by_record=True, is_task=True, of_listing=True
     ),
 }
-"""Channel of each mode, in ``auto``'s order of preference."""
 
 
 _Import = operation_if(lambda operation: operation.upload)

@@ -143,7 +143,7 @@ def _lost_fields(context: UploadContext, client: Client) -> Iterator[tuple[str, 
             name = lost.column.rpartition(".")[2]
             if lost.stored is not None or not has_two_spellings(name):
                 continue
-            sent = _other(name) if job.spec.channel.by_record else name
+            sent = _other(name) if job.spec.mode.channel.by_record else name
             # Once the other one is declared, the lost field says no more.
             if declared.get(name, sent) == sent:
                 yield name, _other(sent)

@@ -53,7 +53,7 @@ class ConsentRequest:
         journal = context.journal
         if job.spec.undo_of is not None:
             return cls(job, target, (), undo_plan=undo_plan_report(journal, job, target.label))
-        if job.spec.channel.of_listing:
+        if job.spec.mode.channel.of_listing:
             return cls(job, target, journal.actions_of(job))
         columns = context.catalogue.named(job.spec.resource).by_path
         return cls(job, target, journal.plan_of(job), columns)
@@ -74,7 +74,7 @@ class ConsentRequest:
         job, spec, place = self.job, self.job.spec, self.target.label
         if self.undo_plan is not None:
             return self.undo_plan
-        if spec.channel.of_listing:
+        if spec.mode.channel.of_listing:
             # Imported here, since it loads operations that other commands do not need.
             from xlbridge.upload.processing.report import process_plan_report
 
@@ -88,7 +88,7 @@ class ConsentRequest:
                 rows=len(self.planned),
                 resource=spec.resource,
                 place=place,
-                mode=spec.channel.name,
+                mode=spec.mode.channel.name,
                 parts=_PARTS.format(n=job.parts) if job.parts else "",
             ),
             facts=[*_facts(job), *titles.quirks_facts(self.target.to_json())],

@@ -480,7 +480,7 @@ def jobs_table(
     """Return a table of jobs with the counts of their rows as they are now."""
     counts = [row_counts(journal, job) for job in jobs]
     for job, own in zip(jobs, counts, strict=True):
-        if job.spec.channel.of_listing:
+        if job.spec.mode.channel.of_listing:
             # Its report counts records that the plan skips as rejected.
             own["rejected"], own["held"] = own["rejected"] + own["held"], 0
         if not job.state.has_sent:
@@ -502,7 +502,7 @@ def jobs_table(
                     job.id if job.parent is None else f"  {job.id}",
                     f"{job.created_at:%d/%m/%Y %H:%M}",
                     state_text(journal, job),
-                    job.spec.channel.name,
+                    job.spec.mode.channel.name,
                     str(show_resource(job.spec.resource)),
                     own["read"],
                     *(own[outcome] for outcome in counted),

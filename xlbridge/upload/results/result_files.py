@@ -227,7 +227,7 @@ def _rejected_items(
 def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:
     from xlbridge.upload.payload import sent_rows
 
-    if job.spec.channel.of_listing:
+    if job.spec.mode.channel.of_listing:
         sent: Sequence[RowValues] = [
             {"id": write.task.record} for write in context.journal.writes.load(job.id)
         ]
@@ -246,7 +246,7 @@ def job_report(
 
     ``show_column`` names the columns of rejected rows.
     """
-    if job.spec.channel.of_listing:
+    if job.spec.mode.channel.of_listing:
         # The modules for processing are rarely needed, and slow to import.
         from xlbridge.upload.processing.report import process_report
 
@@ -258,7 +258,7 @@ def job_report(
 
 def job_document(journal: Journal, job: Job) -> dict[str, Any]:
     """Return the report of an upload, an undo or a processing as JSON."""
-    if job.spec.channel.of_listing:
+    if job.spec.mode.channel.of_listing:
         from xlbridge.upload.processing.report import process_json
 
         return process_json(journal, job)

@@ -146,7 +146,7 @@ class _RecordExecutor:
     def _open_channels(self) -> dict[bool, RecordChannel]:
         """Return the channels of the writes that create records, and of the others."""
         context, job, pause = self._context, self._job, self._pause
-        if job.spec.channel.of_listing:
+        if job.spec.mode.channel.of_listing:
             from xlbridge.upload.processing.sending import RecordProcessor
 
             return {False: RecordProcessor(context, job, pause, self._writes, self._at_once)}
