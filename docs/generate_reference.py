@@ -293,7 +293,9 @@ def _ways(resource: Resource) -> Lines:
             else _say("o arquivo é processado sozinho", "the file is processed by itself")
         )
         queue = (
-            f"{_route(paths.queue, resource)}; {then}" if paths.queue else _say("nenhuma", "none")
+            f"{_route(paths.queue, resource)}; {then}"
+            if paths.queue_name
+            else _say("nenhuma", "none")
         )
         yield f"- {_say('Fila', 'Queue')}: {queue}"
     if resource.create is not None:

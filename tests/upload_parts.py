@@ -67,7 +67,7 @@ def row_counts(**counts: int) -> dict[str, int]:
 
 def plan_counts(**counts: int) -> dict[str, int]:
     """Return the counts of a plan's actions, 0 by default."""
-    always = [action for action in RowAction if action is not RowAction.DELETE]
+    always = [action for action in RowAction if action not in {"delete", "process"}]
     return dict.fromkeys(map(str, always), 0) | counts
 
 

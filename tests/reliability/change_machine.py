@@ -223,13 +223,13 @@ class ChangeMachine(StateMachine):
         """The last or an earlier job of a home is undone."""
         home = self._pick(pick).home
         with self._context(home) as context:
-            jobs = [job for job in context.journal.jobs() if job.undo_of is None]
+            jobs = [job for job in context.journal.jobs() if job.spec.undo_of is None]
 
         def reverse(uploads: Uploads, context: UploadContext) -> None:
             with quick_client(self.system, PATIENCE) as client:
                 planner = Uploads(context, client)
                 plan = planner.plan_undo(jobs[older % len(jobs)], sleep=self.system.sleep)
-                job = planner.create_undo(plan) if plan.rows else None
+                job = planner.create_undo(plan) if plan.writes else None
             if job is not None:
                 uploads.run(job, self.options)
 
@@ -390,7 +390,7 @@ class ChangeMachine(StateMachine):
         with self._context(book.home) as context:
             jobs: Sequence[Job] = context.journal.jobs()
         own_jobs = (job for job in jobs if job.spec.file == str(book.path.resolve()))
-        return next((job for job in own_jobs if job.undo_of is None), None)
+        return next((job for job in own_jobs if job.spec.undo_of is None), None)
 
     @contextmanager
     def _context(self, home: int, crash: Crash = NO_CRASH) -> Iterator[UploadContext]:

@@ -76,7 +76,7 @@ class Oracle:
         """Return whether everything in doubt of a job was done; a person resolves the job."""
         name = home, job.id
         self._decided.add(name)
-        if job.spec.mode.is_by_record:
+        if job.spec.mode.channel.by_record:
             changed = {change.record for change in self._changes.get(name, ())}
             writes = context.journal.writes.load(job.id)
             unproven = [one for one in writes if one.state is WriteState.UNPROVEN]
@@ -99,7 +99,7 @@ class Oracle:
             self._check_changed(home, context, jobs, Change(number, before[number].text, None))
         self._records = after
         for job in jobs:
-            if job.spec.mode.is_by_record:
+            if job.spec.mode.channel.by_record:
                 self._check_writes(home, context, job)
             elif job.state.is_final and not job.parts and (home, job.id) not in self._decided:
                 self._check_verdict(home, context, job)
@@ -124,7 +124,7 @@ class Oracle:
         record: RecordText,
     ) -> None:
         """Check a new record: one job was to create it, had not yet, and nothing had its key."""
-        importing = [j for j in jobs if not (j.parts or j.spec.mode.is_by_record)]
+        importing = [j for j in jobs if not (j.parts or j.spec.mode.channel.by_record)]
         job = next((j for j in importing if record in _sent_texts(context, j)), None)
         assert job is not None, ("created by no job", record)
         name = home, job.id

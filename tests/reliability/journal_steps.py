@@ -68,7 +68,7 @@ def _steps(journal: Journal) -> Iterator[JournalStep]:
 
 
 def _mode(job: Job) -> Mode:
-    if job.spec.mode.is_by_record:
+    if job.spec.mode.channel.by_record:
         return "records"
     if job.spec.mode is not SentMode.QUEUE:
         return "direct"

@@ -39,7 +39,7 @@ def compare_ledgers(journal: Journal, catalogue: Catalogue) -> int:
     Return their number.
     """
     jobs = journal.jobs()
-    firsts = [job for job in jobs if job.retry_of is None]
+    firsts = [job for job in jobs if job.spec.retry_of is None]
     for first in firsts:
         if first.is_task:
             outcomes = journal.changes.outcomes(first.id)
@@ -77,14 +77,14 @@ class _Fold:
         self._journal, self._catalogue, self._jobs = journal, catalogue, jobs
         attempts = [first, *self._retries(first)]
         ids = {attempt.id for attempt in attempts}
-        undos = [job for job in jobs if job.undo_of in ids]
+        undos = [job for job in jobs if job.spec.undo_of in ids]
         self._changes: dict[int, list[Change]] = {}
         self._now: dict[int, Change] = {}
         self._reasons: dict[Change, RowReason | None] = {}
         by_claim: dict[tuple[str, int], tuple[int, Change]] = {}
         # Jobs are listed newest first, in the order in which they were recorded.
         for job in sorted([*attempts, *undos], key=jobs.index, reverse=True):
-            if job.undo_of is not None:
+            if job.spec.undo_of is not None:
                 for claim, outcome in self._reversals(job):
                     origin, written = by_claim[claim]
                     reversed_row: Change = (*written[:3], outcome, job.id)
@@ -92,7 +92,7 @@ class _Fold:
                     history[history.index(written)] = reversed_row
                     by_claim[claim] = origin, reversed_row
                     self._now[origin] = reversed_row
-            elif job.retry_of is None or _has_sent(job):
+            elif job.spec.retry_of is None or _has_sent(job):
                 for origin, change in self._changes_of(job):
                     self._changes.setdefault(origin, []).append(change)
                     if not change[2]:
@@ -107,7 +107,7 @@ class _Fold:
 
     def _retries(self, job: Job) -> Iterator[Job]:
         for retry in self._jobs:
-            if retry.retry_of == job.id:
+            if retry.spec.retry_of == job.id:
                 yield retry
                 yield from self._retries(retry)
 

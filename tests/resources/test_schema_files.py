@@ -37,7 +37,7 @@ def test_custom_file_joins_the_catalogue(tmp_path: Path) -> None:
     (tmp_path / "vendedor.yaml").write_text(GOOD, encoding="utf-8")
     resource = load_catalogue(tmp_path)["vendedor"]
     assert resource.columns[0].width == 4
-    assert (resource.paths.queue, resource.modes) == (None, (Mode.DIRECT, Mode.PREVIEW))
+    assert (resource.paths.queue_name, resource.modes) == (None, (Mode.DIRECT, Mode.PREVIEW))
     assert load_catalogue(tmp_path / "none").get("vendedor") is None
 
 

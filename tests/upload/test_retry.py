@@ -85,7 +85,7 @@ def test_uncorrected_rows_are_not_sent_again(
     assert (index, held.reason) == (0, RowReason.REJECTED)
     assert "já está cadastrado" in str(held.why)
     again = send_again(context, client, job, read_rejects(context, job))
-    assert (again.state, again.retry_of) == (State.DONE, job.id)
+    assert (again.state, again.spec.retry_of) == (State.DONE, job.id)
     assert job_json(context.journal, again)["rows"] == row_counts(read=2, accepted=1, held=1)
     assert registered(client, document)
     (left,) = read_rejects(context, again).rows

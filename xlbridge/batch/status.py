@@ -35,7 +35,6 @@ from xlbridge.batch.unit import (
 )
 from xlbridge.errors import LocalFailure
 from xlbridge.i18n import Text, joined
-from xlbridge.resources import Mode
 from xlbridge.upload import Job
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ def _dropped_steps(batch: Batch) -> Iterator[StepOverview]:
         units = tuple(
             unit
             for unit in overviews
-            if any(job.spec.mode is not Mode.PROCESS for job in unit.jobs)
+            if any(not job.spec.mode.channel.of_listing for job in unit.jobs)
         )
         if units:
             done = all(unit.status is UnitStatus.DONE for unit in units)

@@ -275,7 +275,7 @@ def undo_command(job_id: str, **options: Any) -> ExitCode:
             forbid_yes_in_production(client, arguments, Mode.UNDO)
             uploads = Uploads(context, client)
             plan = uploads.plan_undo(job)
-            if not plan.rows:
+            if not plan.writes:
                 print_report(plan.report(), arguments.form)
                 return ExitCode.DATA_ERRORS if plan.left else ExitCode.GOOD
             return run_upload(context, client, uploads.create_undo(plan), arguments)

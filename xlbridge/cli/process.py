@@ -145,7 +145,7 @@ def command(
                 plan = plan_processing(context, client, kind, numbers, again=again, at_once=at_once)
                 step = _next_step(context, plan, at_once=at_once, again=again)
                 report = process_plan_report(
-                    kind.name, client.target, plan.records, plan.token, plan.numbers.hidden
+                    kind.name, client.target, plan.rows, plan.token, plan.numbers.hidden
                 )
                 report = replace(report, next_steps=[*report.next_steps, step])
                 document = process_plan_json(plan) | {"target": client.target.to_json()}

@@ -192,7 +192,8 @@ def _send(
                     reason=choice.reason,
                 )
             )
-        return run_upload(context, client, uploads.create(rows, options), arguments)
+        job = uploads.create(rows, options)
+        return run_upload(context, client, job, arguments, uploads)
 
 
 _SUMMARY = Text(

@@ -46,6 +46,7 @@ from xlbridge.upload.results import job_document, job_report
 
 if TYPE_CHECKING:
     from xlbridge.client import Client, Target
+    from xlbridge.upload import Uploads
 
 consent_options = combine_options(
     [
@@ -320,8 +321,12 @@ def run_upload(
     client: "Client",
     job: Job,
     arguments: UploadArguments,
+    planned_by: "Uploads | None" = None,
 ) -> ExitCode:
-    """Run a job, showing plan and progress on stderr, and print its report."""
+    """Run a job, showing plan and progress on stderr, and print its report.
+
+    ``planned_by`` has the rows that it has just stored, which are then not read again.
+    """
     with heavy_imports():
         from xlbridge.upload import Uploads
 
@@ -342,7 +347,7 @@ def run_upload(
                 progress=display.show,
                 on_count=display.count,
             )
-            job = Uploads(context, client).run(job, with_display)
+            job = (planned_by or Uploads(context, client)).run(job, with_display)
     except XlbridgeError as error:
         if isinstance(error, LocalFailure | ApiError) or error.hint is None:
             print_message(_HOW_TO_RESUME.format(job=job.arguments()))
@@ -354,7 +359,7 @@ def run_upload(
     except KeyboardInterrupt:
         print_message(_HOW_TO_RESUME.format(job=job.arguments()))
         raise
-    if not job.spec.rows and job.undo_of is None:
+    if not job.spec.rows and job.spec.undo_of is None:
         # Nothing needed consent, so the plan was not shown. The report of an undo includes it.
         request = ConsentRequest.of(context, job, client.target)
         for line in request.lines(all_rows=arguments.list_rows):

@@ -348,7 +348,7 @@ def undo_job(
     with open_context(settings) as context:
         uploads, job = Uploads(context, client), context.journal.job(job_id)
         plan = uploads.plan_undo(job)
-        if plan.rows:
+        if plan.writes:
             return _outcome(context, uploads.run(uploads.create_undo(plan), options))
         return UploadOutcome(
             job=None,

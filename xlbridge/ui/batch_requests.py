@@ -412,7 +412,7 @@ def _consent_json(batch: Batch, request: BatchConsentRequest | ConsentRequest) -
     if isinstance(request, ConsentRequest):
         return {
             "token": request.token,
-            "writes": len(request.records),
+            "writes": len(request.planned),
             "remarks": [str(line).strip() for line in request.lines()],
             "targets": [request.target.to_json()],
             "table": None,

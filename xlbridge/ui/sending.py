@@ -12,7 +12,7 @@ from xlbridge.i18n import OR, Text, count_text, joined
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.record_rows import row_text
 from xlbridge.report_forms import Report, ReportForms, group_by_reason
-from xlbridge.resources import Column, Mode
+from xlbridge.resources import Column
 from xlbridge.ui.answers import ErrorsInGrid, table_json
 from xlbridge.ui.environment import OnChange, PageConnection
 from xlbridge.ui.row_remarks import planned_view, refusals
@@ -80,8 +80,6 @@ _UNCONFIRMED = Text(
 _HOW_TO_CONFIRM = Text(
     pt="Abra a planilha, veja o plano e envie.", en="Open the workbook, see the plan and send."
 )
-_RECORD_MODES = frozenset({Mode.PROCESS, Mode.UNDO})
-"""Modes of jobs that consist of tasks on records, without rows of a sheet to send."""
 
 
 class SheetUploads:
@@ -140,7 +138,7 @@ class SheetUploads:
                 rows = _rows_to_send(uploads, sheet, upload_options, editor)
 
                 def show(job: Job) -> None:
-                    if job.retry_of is None:
+                    if job.spec.retry_of is None:
                         with editor.lock:
                             editor.job = job.id
                             self._workspace.save_edits(editor)
@@ -167,7 +165,7 @@ class SheetUploads:
             job = Uploads(context, client).run(job, upload_options)
             self._finish(context, job)
             editor = self._workspace.editor if self._workspace.is_open else None
-            if editor is not None and editor.job in {job.id, job.retry_of}:
+            if editor is not None and editor.job in {job.id, job.spec.retry_of}:
                 self._show_refusals(job, editor, editor.validated, is_whole=False)
 
     def plan_undo(self, job_id: str) -> dict[str, Any]:
@@ -177,16 +175,14 @@ class SheetUploads:
             plan = Uploads(context, client).plan_undo(job)
             columns = context.catalogue.named(job.spec.resource).by_name
         return {
-            "undo": len(plan.rows),
+            "undo": plan.writes,
             "left": len(plan.left),
             "reasons": [str(remark).strip() for remark in plan.remarks()],
             "restored": [
-                _restored_text(
-                    row.row, row.task.record, row.task.expected, row.task.wanted, columns
-                )
-                for row in plan.rows[:_SHOWN_UNDONE]
+                _restored_text(row.row, task.record, task.expected, task.wanted, columns)
+                for row, _, task in plan.reversals[:_SHOWN_UNDONE]
             ],
-            "more": max(len(plan.rows) - _SHOWN_UNDONE, 0),
+            "more": max(plan.writes - _SHOWN_UNDONE, 0),
             "token": plan.token,
             "target": client.target.to_json(),
         }
@@ -266,7 +262,7 @@ class SheetUploads:
         kind = find_kind(listing)
         with self._remote.connected() as (context, client):
             plan = plan_processing(context, client, kind, explicit_numbers(kind, numbers))
-            report = process_plan_report(listing, client.target, plan.records, plan.token, 0)
+            report = process_plan_report(listing, client.target, plan.rows, plan.token, 0)
             return process_plan_json(plan) | {
                 "table": table_json(report.tables[0]),
                 "warnings": [str(warning).strip() for warning in report.remarks],
@@ -306,7 +302,7 @@ class SheetUploads:
     def _finish(self, context: UploadContext, job: Job) -> None:
         report, outcome = _titled_report(context, job), job_document(context.journal, job)
         outcome["headline"] = str(report.verdict)
-        if job.spec.mode in _RECORD_MODES:
+        if job.is_task:
             report, outcome["rejected"] = replace(report, verdict=None), []
         else:
             # The page has the rejected rows and the next steps itself.
@@ -445,7 +441,7 @@ _LISTING_ORDER = (
 
 def _lines(context: UploadContext, job: Job) -> list[str]:
     report = _titled_report(context, job)
-    if job.spec.mode in _RECORD_MODES:
+    if job.is_task:
         return [line.strip() for line in _text(report)]
     # The page has buttons for the next step, unless that is to wait.
     steps = report.next_steps if job.state is State.IN_DOUBT else []
@@ -530,7 +526,7 @@ def _is_reversible(context: UploadContext, job: Job, rows: Mapping[str, int]) ->
 
 
 def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
-    is_upload = job.spec.mode not in _RECORD_MODES
+    is_upload = not job.is_task
     has_ended = job.state.is_final and job.state is not State.NEEDS_PERSON
     listed = job_json(context.journal, job, with_rows=False)
     return listed | {

@@ -119,7 +119,7 @@ class PageApplication:
                 for name in sorted(self._workspace.catalogue)
             ],
             listings=listings_json(self._workspace.catalogue),
-            processes=[name for name, kind in KINDS.items() if not kind.within],
+            processes=[kind for kind in KINDS.values() if not kind.within],
             is_open=self._workspace.is_open,
             running=self._remote.followed_work,
             left_open="" if self._workspace.is_open else self._workspace.left_open,

@@ -429,16 +429,6 @@ _TEXTS: Mapping[str, Text] = {
     "run_batch": Text(pt="Conferir e continuar", en="Check and go on"),
     "proof_written": Text(pt="Prova de fechamento: {file}, {at}", en="Closing proof: {file}, {at}"),
     "proof": Text(pt="Baixar a prova de fechamento", en="Download the closing proof"),
-    "process_pedidos": Text(pt="Pedidos de venda", en="Sales orders"),
-    "process_nfe": Text(pt="Notas fiscais de produto", en="Product invoices"),
-    "process_nfse": Text(pt="Notas fiscais de serviço", en="Service invoices"),
-    "process_inventario": Text(pt="Inventários", en="Inventories"),
-    "process_inventario-validar": Text(
-        pt="Inventários a validar (encerra a contagem)",
-        en="Inventories to validate (ends the count)",
-    ),
-    "process_inventario-encerrar": Text(pt="Inventários a encerrar", en="Inventories to close"),
-    "process_importacao": Text(pt="Arquivos na fila de importação", en="Files in the import queue"),
     "process_kind": Text(pt="O que processar", en="What to process"),
     "process_numbers": Text(
         pt="Números dos registros (ex.: 1831, 1833)",

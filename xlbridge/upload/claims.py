@@ -212,6 +212,29 @@ _FIRST_PAUSE, _LAG_SECONDS = 0.5, 10.0
 _Read = TypeVar("_Read")
 
 
+def read_until(
+    read: Callable[[], _Read],
+    is_last: Callable[[_Read, float], bool],
+    sleep: Callable[[float], None],
+    *,
+    first_pause: float = 0.1,
+    growth: float = 2.0,
+    longest_pause: float = 5.0,
+) -> _Read:
+    """Read again, after ever longer pauses, until a reading is the last one; return that.
+
+    ``is_last`` decides on a reading and the seconds waited so far, and reports progress on those
+    that are not the last. ``sleep`` may raise to end the run.
+    """
+    found, pause, waited = read(), first_pause, 0.0
+    while not is_last(found, waited):
+        sleep(pause)
+        waited += pause
+        pause = min(pause * growth, longest_pause)
+        found = read()
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Patience:
     """Time in ``seconds`` for which readings may lag behind writes, and the function that waits.
@@ -224,12 +247,14 @@ class Patience:
 
     def read_until(self, read: Callable[[], _Read], shows: Callable[[_Read], bool]) -> _Read:
         """Return a reading that shows what was just written, or after a while the last one."""
-        found, pause, waited = read(), _FIRST_PAUSE, 0.0
-        while not shows(found) and waited < min(self.seconds, _LAG_SECONDS):
-            self.sleep(pause)
-            waited, pause = waited + pause, 2 * pause
-            found = read()
-        return found
+        longest = min(self.seconds, _LAG_SECONDS)
+        return read_until(
+            read,
+            lambda found, waited: shows(found) or waited >= longest,
+            self.sleep,
+            first_pause=_FIRST_PAUSE,
+            longest_pause=_LAG_SECONDS,
+        )
 
 
 class OwnWrites:

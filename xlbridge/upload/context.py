@@ -14,7 +14,7 @@ from xlbridge.errors import LocalFailure
 from xlbridge.files import file_lock
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
-from xlbridge.resources import Catalogue, Mode, load_catalogue
+from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, OwnWrites, Patience, RowClaims
 from xlbridge.upload.job import Job, JobSpec
@@ -39,7 +39,7 @@ def known_numbers(settings: Settings, listing: str, client: "Client") -> tuple[i
         for job in journal.requests_in(client.identity):
             if listing == _LOGS:
                 found.add(str(job.log_id or ""))
-            if job.spec.resource == listing and job.undo_of is None:
+            if job.spec.resource == listing and job.spec.undo_of is None:
                 writes = journal.writes.iterate(job.id)
                 found |= {write.record for write in writes if write.state is WriteState.APPLIED}
     return tuple(sorted(int(number) for number in found if number.isdecimal()))
@@ -134,7 +134,7 @@ class UploadContext:
 
         ``origins`` are as in ``Journal.create``, which raises ``PlanOutdated``.
         """
-        if spec.mode is Mode.PREVIEW:
+        if not spec.mode.channel.writes:
             return self.journal.create(spec, requests, plan, known, note, origins)
         claims = RowClaims.join(request.claims for request in requests)
         name = hashlib.sha256(spec.system.encode()).hexdigest()

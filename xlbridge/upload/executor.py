@@ -145,10 +145,10 @@ def await_settled(
     now = context.journal.now()
     if now.seems_before(job.events[-1].instant):
         job = context.journal.record(job, State.IN_DOUBT, **job.events[-1].detail)
-    left = job.settle_left(context.journal.now(), context.settle_seconds)
+    left = job.settle_left(context.journal.now(), context.patience.seconds)
     if not left or is_proven():
         return job, True
-    left = job.settle_left(context.journal.now(), context.settle_seconds) or timedelta()
+    left = job.settle_left(context.journal.now(), context.patience.seconds) or timedelta()
     if timedelta() < left <= MAX_SETTLE_WAIT:
         context.report_progress(
             job,
@@ -159,7 +159,7 @@ def await_settled(
         )
         _LOGGER.info("job %s: look in the system after %.1f s", job.id, left.total_seconds())
         context.options.sleep(left.total_seconds())
-        left = job.settle_left(context.journal.now(), context.settle_seconds) or timedelta()
+        left = job.settle_left(context.journal.now(), context.patience.seconds) or timedelta()
     return job, not left
 
 

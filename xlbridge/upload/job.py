@@ -51,16 +51,6 @@ NO_POSITION = -1
 """Position of a column that comes from a mapping's constants or a child sheet, not from a cell."""
 
 
-_MODES: Mapping[Mode, Text] = {
-    Mode.DIRECT: Text(pt="direto", en="direct"),
-    Mode.PREVIEW: Text(pt="prévia", en="preview"),
-    Mode.QUEUE: Text(pt="fila", en="queue"),
-    Mode.RECORDS: Text(pt="registros", en="records"),
-    Mode.UNDO: Text(pt="desfazer", en="undo"),
-    Mode.PROCESS: Text(pt="processar", en="process"),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class JobSpec:
     """Description of a job before it exists.
@@ -92,11 +82,6 @@ class JobSpec:
     def scope(self) -> ClaimScope:
         """Scope in which the job's rows are claimed."""
         return ClaimScope(self.system, self.resource)
-
-    @property
-    def mode_name(self) -> Text:
-        """Displayed name of the mode."""
-        return _MODES[self.mode]
 
     def cell(self, row: int, column: str) -> str | None:
         """Return the address of a column's cell in the analyst's sheet, None if it has none."""
@@ -303,7 +288,7 @@ class Job:
 
     def require_upload(self) -> None:
         """Raise ``UsageError`` if the job processes records instead of sending rows."""
-        if self.spec.mode is Mode.PROCESS:
+        if self.spec.mode.channel.of_listing:
             raise UsageError(
                 Text(
                     pt="{job} é um processamento, não um envio de linhas.",
@@ -403,17 +388,7 @@ class Job:
     @property
     def is_task(self) -> bool:
         """True for an undo or a processing, which changes records instead of sending rows."""
-        return self.spec.mode in {Mode.UNDO, Mode.PROCESS}
-
-    @property
-    def undo_of(self) -> str | None:
-        """Id of the job that this one reverses, None for an upload."""
-        return self.spec.undo_of
-
-    @property
-    def retry_of(self) -> str | None:
-        """Id of the job whose rows this one sends again, None for a first upload."""
-        return self.spec.retry_of
+        return self.spec.mode.channel.is_task
 
     @property
     def file_hash(self) -> str | None:

@@ -46,7 +46,7 @@ from xlbridge.upload.journal_database import (
 )
 from xlbridge.upload.lookup.row_table import batched, json_text, json_texts, value_of_json
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot, StoredSnapshots
-from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, RowPlan, StoredAction
+from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, RowPlan, StoredRow
 from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.requests import Request, State, StoredRequests, request_key
 from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome, Verdict
@@ -150,7 +150,7 @@ class Journal:
                 job_id = f"{self.now().at:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
                 found = self._db.execute("SELECT 1 FROM jobs WHERE id = ?", (job_id,))
                 exists = found.fetchone() is not None
-            if spec.mode is not Mode.PREVIEW:
+            if spec.mode.channel.writes:
                 claims = RowClaims.join(request.claims for request in requests)
                 self.abandon_unsent(spec.scope, claims, known, job_id)
             sheet = self._insert(job_id, spec)
@@ -163,7 +163,7 @@ class Journal:
                 mode, payload, at = new.spec.mode, new.spec.payload, self.now().at
                 request = Request(request_id, number, mode, payload, State.PREPARED, at)
                 self.requests.add(job_id, request)
-                if spec.mode is not Mode.PREVIEW:
+                if spec.mode.channel.writes:
                     self._claims.add(request_id, new.claims)
                 if any(new.before):
                     self.snapshots.store(request_id, Moment.BEFORE, new.before)
@@ -229,9 +229,9 @@ class Journal:
             "SELECT requests.id, at, boot, uptime, MAX(events.number) "
             "FROM requests JOIN jobs ON jobs.id = requests.job "
             "JOIN events ON events.job = requests.id "
-            "WHERE system = ? AND resource = ? AND jobs.mode NOT IN (?, ?) "
+            "WHERE system = ? AND resource = ? AND jobs.mode IN (SELECT value FROM json_each(?)) "
             "GROUP BY requests.id ORDER BY events.rowid",
-            (*scope, Mode.PREVIEW, Mode.PROCESS),
+            (*scope, _WRITING_ROWS),
         )
         for job_id, at, boot, uptime, _ in found.fetchall():
             passed = now.since(Instant(datetime.fromisoformat(at), boot, uptime))
@@ -239,7 +239,7 @@ class Journal:
             if job is None or job.state.is_unsent:
                 continue
             own.jobs.add(job_id)
-            if job.spec.mode.is_by_record:
+            if job.spec.mode.channel.by_record:
                 for write in self.writes.iterate(job_id):
                     if write.state is WriteState.APPLIED and not write.task.creates:
                         task = write.task
@@ -260,8 +260,7 @@ class Journal:
             "ORDER BY rowid DESC",
             *(*scope, str(file), sheet),
         )
-        others = {Mode.UNDO, Mode.PROCESS}
-        return [job for job in jobs if not job.state.is_unsent and job.spec.mode not in others]
+        return [job for job in jobs if not job.state.is_unsent and not job.is_task]
 
     def claimed_keys(self, job: Job) -> Mapping[int, Set[str]]:
         """Return the keys that a job claims, by the positions of its rows."""
@@ -274,8 +273,7 @@ class Journal:
         newest, rows = self._newest_plan
         if newest == job.id:
             return rows
-        with gc_paused():
-            return [PlannedRow.of_journal(*action) for action in self.actions_of(job)]
+        return self.actions_of(job)
 
     def sent_plan_of(self, job: Job) -> list[PlannedRow]:
         """Return the planned rows that a job or a part sends, in order."""
@@ -284,7 +282,7 @@ class Journal:
 
     def assigned_codes(self, job: Job) -> dict[int, str]:
         """Return the codes of the records that a job has written one by one, by their rows."""
-        if not job.spec.mode.is_by_record:
+        if not job.spec.mode.channel.by_record:
             return {}
         return {
             job.spec.rows[write.position]: write.record
@@ -292,16 +290,17 @@ class Journal:
             if write.state is WriteState.APPLIED and write.record
         }
 
-    def actions_of(self, job: Job) -> list[StoredAction]:
-        """Return the stored plan of a job, in the sheet's order."""
+    def actions_of(self, job: Job) -> list[PlannedRow]:
+        """Return the stored plan of a job, also of a task, in order."""
         found = self._db.execute(
             "SELECT row, action, reason, detail FROM row_actions WHERE job = ? ORDER BY position",
             (job.id,),
         )
-        return [
-            StoredAction(row, action, reason, value_of_json(detail))
-            for row, action, reason, detail in found.fetchall()
-        ]
+        with gc_paused():
+            return [
+                PlannedRow.of_journal(row, action, reason, value_of_json(detail))
+                for row, action, reason, detail in found.fetchall()
+            ]
 
     def refresh_plan(self, job: Job, plan: JobPlan, note: Mapping[str, Any] = _NO_NOTE) -> Job:
         """Record that a prepared job was planned again, with the same result; ``note`` replaces the
@@ -434,7 +433,7 @@ class Journal:
         """Return whether the outcome of every request sent for a job is known."""
         for part in self.requests_of(job):
             # Writes of single records are announced one by one.
-            by_record = part.spec.mode.is_by_record and part.state is State.SENDING
+            by_record = part.spec.mode.channel.by_record and part.state is State.SENDING
             if by_record and not any(write.state.is_open for write in self.writes.load(part.id)):
                 continue
             if not part.state.is_settled:
@@ -450,10 +449,11 @@ class Journal:
             if not self._count.has_lost_some:
                 return
             query = (
-                "SELECT requests.id FROM requests JOIN jobs ON jobs.id = job WHERE jobs.mode <> ?"
+                "SELECT requests.id FROM requests JOIN jobs ON jobs.id = job "
+                "WHERE jobs.mode IN (SELECT value FROM json_each(?))"
             )
-            for job in self._jobs(query, Mode.PREVIEW):
-                by_record = job.spec.mode.is_by_record
+            for job in self._jobs(query, _WRITING):
+                by_record = job.spec.mode.channel.by_record
                 if job.state in _MAY_GO_ON or (by_record and job.state is State.SENDING):
                     known = job.events[-1].detail if job.state is State.IN_DOUBT else {}
                     # If nothing of it is there, it was not sent.
@@ -504,11 +504,11 @@ class Journal:
         )  # fmt: skip
         return first_job if new.undo_of is None else job_id
 
-    def _add_actions(self, job_id: str, actions: Iterable[StoredAction]) -> list[PlannedChange]:
+    def _add_actions(self, job_id: str, actions: Iterable[StoredRow]) -> list[PlannedChange]:
         """Store the plan of a job; return its changes."""
         planned: list[PlannedChange] = []
         for piece in batched(enumerate(actions)):
-            details = json_texts([action.detail for _, action in piece])
+            details = json_texts([detail for _, (*_, detail) in piece])
             rows = [(at, row, action, reason) for at, (row, action, reason, _) in piece]
             stored = ((job_id, *row, detail) for row, detail in zip(rows, details, strict=True))
             self._db.executemany("INSERT INTO row_actions VALUES (?, ?, ?, ?, ?, ?)", stored)
@@ -550,6 +550,10 @@ _MAY_GO_ON = frozenset(
 )
 """States in which a further request may be sent, without a look at what became of an earlier."""
 
+_WRITING = json.dumps([mode for mode in Mode if mode.channel.writes])
+_WRITING_ROWS = json.dumps(
+    [mode for mode in Mode if mode.channel.writes and not mode.channel.of_listing]
+)
 _NOT_WRITTEN = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN})
 _FINISHED = frozenset({State.DONE, State.PARTIAL})
 _LEFT_OUT = frozenset({RowAction.UNCHANGED, RowAction.HELD})

@@ -270,7 +270,7 @@ _WHAT_NOW = Text(
 )
 
 
-LAYOUT = 7
+LAYOUT = 8
 """Number of the current layout, stored in the file's ``user_version``.
 
 Files of earlier development versions are refused: the parts of their sheets are jobs.

@@ -68,7 +68,7 @@ def _record_resolution(journal: Journal, job: Job, seen: Resolution, reason: str
     who = f"{user}@{socket.gethostname()}"
     resolved = {"as": seen.value, "reason": reason, "by": who}
     rejections, known = journal.changes.rejections(job.id), None
-    if job.spec.mode.is_by_record and journal.writes.load(job.id):
+    if job.spec.mode.channel.by_record and journal.writes.load(job.id):
         # Imported here, as imports of whole files do not need these modules.
         from xlbridge.upload.single_records.executor import leave_unsent_records
 

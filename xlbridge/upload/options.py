@@ -2,7 +2,7 @@
 of the mode in which rows are sent."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -30,21 +30,6 @@ class ModeChoice:
     mode: Mode
     reason: Text
 
-
-_AUTO_MODES: Mapping[Mode, Text] = {
-    Mode.QUEUE: Text(
-        pt="fila: o resultado pode ser conferido pelo log",
-        en="queue: the outcome can be checked in the log",
-    ),
-    Mode.DIRECT: Text(
-        pt="direto: este recurso não tem fila", en="direct: this resource has no queue"
-    ),
-    Mode.RECORDS: Text(
-        pt="registro a registro: este recurso não tem importação",
-        en="record by record: this resource has no import",
-    ),
-}
-"""Modes in ``auto``'s order of preference, with the reason to choose them."""
 
 _LISTS_BY_RECORD = Text(
     pt="registro a registro: a importação não aceita listas",
@@ -250,8 +235,11 @@ class UploadOptions(PlanOptions):
         if by_record and self.mode in {"auto", Mode.RECORDS}:
             return ModeChoice(Mode.RECORDS, _LISTS_BY_RECORD)
         if self.mode == "auto":
-            mode = next(mode for mode in _AUTO_MODES if mode in resource.modes)
-            return ModeChoice(mode, _AUTO_MODES[mode])
+            return next(
+                ModeChoice(mode, reason)
+                for mode in Mode
+                if mode in resource.modes and (reason := mode.channel.auto_reason) is not None
+            )
         mode = Mode(self.mode)
         if by_record:
             raise UsageError(

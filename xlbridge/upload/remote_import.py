@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
 from xlbridge.i18n import Text, untranslated
-from xlbridge.resources import Mode
+from xlbridge.upload.claims import read_until
 from xlbridge.upload.executor import (
     INTERRUPTED,
     WriteRequest,
@@ -34,7 +34,6 @@ from xlbridge.upload.results.remote_verdict import (
     verdict_of_rejection,
 )
 from xlbridge.upload.results.verdict import RowOutcome, Verdict, has_two_spellings
-from xlbridge.wire import Operation
 from xlbridge.wire.imports import (
     IMPORT_LOG,
     IMPORT_PROCESS,
@@ -49,8 +48,8 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 
-_FIRST_POLL, _POLL_GROWTH, _MAX_POLL = 0.1, 1.25, 5.0
-"""Seconds between polls of a log, growing in proportion to the time elapsed."""
+_POLL_GROWTH = 1.25
+"""Growth of the pauses between polls of a log, which are in proportion to the time elapsed."""
 
 _LEAST_PENDING_SECONDS = 30.0
 """Seconds that a file may wait in a queue that runs by itself, if the settle time is shorter."""
@@ -76,7 +75,7 @@ _ORPHAN = "the file of attempt {attempt} may be staged and was not started"
 
 def _send_rows(context: "RunContext", job: Job) -> "Step":
     """Send a job's rows in its mode. Raises ``TransportError`` if nothing was applied."""
-    return _stage(context, job) if job.spec.mode is Mode.QUEUE else _send_direct(context, job)
+    return _stage(context, job) if job.spec.mode.channel.is_queued else _send_direct(context, job)
 
 
 def _doubt_interrupted(context: "RunContext", job: Job) -> "Step":
@@ -158,34 +157,43 @@ def _poll(context: "RunContext", job: Job) -> "Step":
     """
     if not context.options.wait:
         return job, False
-    needs_start = context.needs_start(job)
-    wait, unknown = _FIRST_POLL, 0.0
-    began = context.journal.now()
+    starts_now = not job.was_started and context.needs_start(job)
     progress = LogProgress(context.options, job)
-    while True:
-        log = _read_log(context, job)
+    known_at = 0.0
+
+    def is_last(log: ImportLog | Text, waited: float) -> bool:
+        nonlocal known_at
         if isinstance(log, Text):
-            return context.doubt(job, log)
+            return True
         state = context.quirks.state_of(log)
-        complete = state is None and accounts_for_every_row(job.spec, log)
-        if complete or state is ImportState.FINISHED:
-            return _finish(context, job, log)
-        if state is ImportState.FAILED:
-            return _fail(context, job, log)
-        unknown = unknown + wait if state is None else 0.0
-        if unknown > context.settle_seconds:
+        is_complete = state is None and accounts_for_every_row(job.spec, log)
+        if is_complete or state in {ImportState.FINISHED, ImportState.FAILED}:
+            return True
+        if state is not None:
+            known_at = waited
+        elif waited - known_at >= context.patience.seconds:
             raise _unknown_status(job, log)
         if state is ImportState.PENDING and not job.was_started:
-            if needs_start:
-                # It was staged when its queue was taken for one that runs by itself.
-                return _start(context, job)
-            waited = context.journal.now().uptime - began.uptime
-            if waited > max(context.settle_seconds, _LEAST_PENDING_SECONDS):
+            if starts_now:
+                return True
+            if waited > max(context.patience.seconds, _LEAST_PENDING_SECONDS):
                 raise _never_started(job, log)
         progress.report(log, state)
-        _LOGGER.debug("job %s: log %s is %s; ask again after %.1f s", job.id, log, state, wait)
-        context.options.sleep(wait)
-        wait = min(wait * _POLL_GROWTH, _MAX_POLL)
+        _LOGGER.debug("job %s: log %s is %s", job.id, log, state)
+        return False
+
+    log = read_until(
+        lambda: _read_log(context, job), is_last, context.options.sleep, growth=_POLL_GROWTH
+    )
+    if isinstance(log, Text):
+        return context.doubt(job, log)
+    match context.quirks.state_of(log):
+        case ImportState.FAILED:
+            return _fail(context, job, log)
+        case ImportState.PENDING:
+            # It was staged when its queue was taken for one that runs by itself.
+            return _start(context, job)
+    return _finish(context, job, log)
 
 
 def _never_started(job: Job, log: ImportLog) -> InDoubt:
@@ -383,7 +391,7 @@ def _stage(context: "RunContext", job: Job) -> "Step":
     else:
         # As final as a direct import. Its records appear later, so that reading back proves nothing
         # before the settle time is over.
-        queue = _queue_of(context, job)
+        queue = context.resource(job).paths.queue
         job, outcome = _send(
             context, job, State.STAGING, lambda sent: context.upload(sent, queue), None
         )
@@ -408,7 +416,7 @@ def _stage_inert(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
 
     Each attempt is recorded first, as is each file that may be orphaned.
     """
-    queue, current = _queue_of(context, job), job
+    queue, current = context.resource(job).paths.queue, job
     last: Outcome | None = None
 
     def attempt() -> Outcome:
@@ -424,13 +432,6 @@ def _stage_inert(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
     return current, outcome
 
 
-def _queue_of(context: "RunContext", job: Job) -> Operation:
-    queue = context.resource(job).paths.queue
-    if queue is None:
-        raise AssertionError(f"{job.spec.resource} has no queue")
-    return queue
-
-
 def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:
     orphan = _ORPHAN.format(attempt=job.requests[0].attempt)
     return context.journal.record(job, State.PREPARED, orphan=orphan, reason=asdict(reason))
@@ -438,9 +439,9 @@ def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:
 
 def preview_is_done(context: "RunContext", job: Job) -> bool:
     """Return whether the preview is done or not wanted."""
-    if job.spec.mode.is_by_record:
+    if job.spec.mode.channel.by_record:
         return True
-    wanted = context.options.preview or job.spec.mode is Mode.PREVIEW
+    wanted = context.options.preview or not job.spec.mode.channel.writes
     return not wanted or job.requests[0].preview_done
 
 
@@ -466,7 +467,7 @@ def preview(context: "RunContext", job: Job) -> "Step":
         case Executed(data) if data.count not in (None, len(job.spec.rows)):
             reason = asdict(ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.spec.rows)))
             return context.end(job, State.ABANDONED, reason=reason, previewed=data.count), False
-        case Executed(data) if job.spec.mode is Mode.PREVIEW:
+        case Executed(data) if not job.spec.mode.channel.writes:
             return context.end(job, State.PREVIEWED, previewed=data.count), False
         case Executed(data):
             # Columns with an open spelling of which the preview shows values.

@@ -209,7 +209,7 @@ class StoredRequests:
         return {
             name
             for mode, taken in found.fetchall()
-            if Mode(mode).is_by_record is by_record
+            if Mode(mode).channel.by_record is by_record
             for name in json.loads(taken)
         }
 

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -12,7 +11,7 @@ import pandas as pd
 from xlbridge.client import Client, Declined, Doubtful, NotExecuted, Outcome, UploadFile
 from xlbridge.errors import TransportError, UsageError
 from xlbridge.i18n import Text, count_text
-from xlbridge.resources import Mode, Resource
+from xlbridge.resources import Resource
 from xlbridge.upload.claims import Patience
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec
@@ -59,35 +58,21 @@ Step = tuple[Job, bool]
 class RunContext:
     """Connection, journal and options of one run, and the operations that all steps share.
 
-    ``frames`` are the rows of payloads that were stored just before, by their content hashes.
+    ``patience`` is the time in which a request may still arrive after its answer was lost, and for
+    which readings may lag behind writes. ``frames`` are the rows of payloads that were stored just
+    before, by their content hashes.
     """
 
     environment: UploadContext
     client: Client
     options: UploadOptions
+    patience: Patience
     frames: Mapping[str, pd.DataFrame]
 
     @property
     def journal(self) -> Journal:
         """Journal of the environment."""
         return self.environment.journal
-
-    @property
-    def home(self) -> Path:
-        """Folder of the environment, where jobs are locked."""
-        return self.environment.settings.home
-
-    @property
-    def settle_seconds(self) -> float:
-        """Seconds in which a request may still arrive after its answer was lost."""
-        return self.patience.seconds
-
-    @property
-    def patience(self) -> Patience:
-        """Time for which readings may lag behind writes."""
-        return self.environment.patience(
-            self.client, self.options.settle_seconds, self.options.sleep
-        )
 
     def await_declined(self, declined: Declined) -> None:
         """Wait until a declined request can no longer arrive.
@@ -96,7 +81,7 @@ class RunContext:
         profile may promise that it does not for 429.
         """
         if not declined.trusted:
-            seconds = min(self.settle_seconds, _DECLINED_SECONDS)
+            seconds = min(self.patience.seconds, _DECLINED_SECONDS)
             _LOGGER.info("request declined: wait %.1f s until it can no longer arrive", seconds)
             self.options.sleep(seconds)
 
@@ -187,7 +172,7 @@ class RunContext:
 
         The rows that were sent are loaded only if needed.
         """
-        if job.spec.mode is Mode.PROCESS:
+        if job.spec.mode.channel.of_listing:
             return verdict
         resource, rejections = self.resource(job), verdict.rejections
         candidates = [_candidate_columns(resource, job.spec, row.column) for row in rejections]
@@ -209,7 +194,7 @@ class RunContext:
             reason=asdict(reason),
             verdict=verdict,
             target=self.client.target.to_json(),
-            settle_seconds=self.settle_seconds,
+            settle_seconds=self.patience.seconds,
             **detail,
         ), True
 

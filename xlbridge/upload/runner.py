@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import Mode
 from xlbridge.upload import remote_import
 from xlbridge.upload.job import Job
 from xlbridge.upload.planning.plan_builder import PLAN_CHANGED
@@ -56,12 +55,12 @@ def _preview_and_ask(context: "RunContext", job: Job) -> None:
 
     If one is rejected, or consent is refused, none is sent.
     """
-    journal, is_preview = context.journal, job.spec.mode is Mode.PREVIEW
+    journal, is_preview = context.journal, not job.spec.mode.channel.writes
     for part in journal.requests_of(job):
         own = _context_of_part(context, part)
         if not part.spec.rows:
             own.end(part, State.PREVIEWED if is_preview else State.DONE)
-        elif is_preview and part.requests[0].mode is Mode.RECORDS and part.state.is_unsent:
+        elif is_preview and part.requests[0].mode.channel.by_record and part.state.is_unsent:
             # Changes of single records have no preview.
             own.end(part, State.PREVIEWED)
         else:
@@ -88,13 +87,13 @@ def _run_steps(context: "RunContext", job: Job) -> None:
     Each state has one step, which the job's channel declares: a file, or single records.
     """
     steps = remote_import.STEPS
-    if job.spec.mode.is_by_record:
+    if job.spec.mode.channel.by_record:
         # Imported here, as imports of whole files do not need these modules.
         from xlbridge.upload.single_records import executor
 
         steps = executor.STEPS
     # Changes of single records read each record just before its request.
-    creates = job.spec.mode is not Mode.RECORDS or context.journal.changes.creates(job.id)
+    creates = not job.spec.mode.channel.by_record or context.journal.changes.creates(job.id)
     proceed = True
     while proceed and not job.state.is_final:
         if job.state is State.COMPARING:

@@ -9,8 +9,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
@@ -34,55 +35,48 @@ from xlbridge.upload.lookup.snapshot import (
     Snapshot,
 )
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
-from xlbridge.upload.planning.planned_row import JobPlan, StoredAction
-from xlbridge.upload.planning.row_reasons import RowAction
+from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, StoredRow
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
-from xlbridge.upload.results.undo_report import (
-    LeftReason,
-    LeftRow,
-    empty_undo_report,
-    left_report,
-)
+from xlbridge.upload.results.undo_report import empty_undo_report, left_report
 from xlbridge.upload.row_changes import RecordTask, Values
 from xlbridge.upload.single_records.changes import PresentRecord
 
 
-@dataclass(frozen=True, slots=True)
-class RowToUndo:
-    """Row to reverse: its number in the sheet, its values as sent, and the task."""
+class Reversal(NamedTuple):
+    """Row that is reversed, with its values as sent, and the task that reverses it."""
 
-    row: int
+    row: PlannedRow
     values: RowValues
     task: RecordTask
 
 
 @dataclass(frozen=True)
 class UndoPlan(JobPlan):
-    """Plan of the undo of a job: rows to reverse, rows that cannot be reversed, and the number of
-    rows that each earlier undo has reversed."""
+    """Plan of the undo of a job: its rows, the ``reversals`` of those that can be reversed, and the
+    number of rows that each earlier undo has reversed."""
 
     job: Job
-    rows: Sequence[RowToUndo]
-    left: Sequence[LeftRow]
+    rows: Sequence[PlannedRow]
+    reversals: Sequence[Reversal]
     undone_before: Mapping[str, int]
 
     @cached_property
     def digest(self) -> str:
         """Digest of rows, values and reasons."""
         left = [{"row": row.row, "reason": row.reason} for row in self.left]
-        plan = [[row.row, asdict(row.task)] for row in self.rows], left
+        plan = [[one.row.row, asdict(one.task)] for one in self.reversals], left
         return hashlib.sha256(json.dumps(plan).encode()).hexdigest()
 
     @property
-    def writes(self) -> int:
-        """Number of rows that are reversed."""
-        return len(self.rows)
+    def left(self) -> list[PlannedRow]:
+        """Rows that cannot be reversed, in order."""
+        return [row for row in self.rows if not row.action.writes]
 
-    def to_journal(self) -> Iterator[StoredAction]:
-        """Yield the rows that are left, as stored in the journal."""
-        for row in self.left:
-            yield StoredAction(row.row, RowAction.HELD, row.reason, {})
+    def to_journal(self) -> Iterator[StoredRow]:
+        """Yield the rows that are left, as stored in the journal; the others have tasks there."""
+        return (row.to_journal() for row in self.left)
 
     def remarks(self) -> Iterable[Text | str]:
         """Return texts about the rows that cannot be reversed, by reason, and the earlier undos."""
@@ -101,14 +95,14 @@ def plan_undo(context: UploadContext, client: Client, job: Job, patience: Patien
     # With its retries, and theirs.
     attempts = [job]
     for attempt in ledger.attempts:
-        if attempt.retry_of in {one.id for one in attempts}:
+        if attempt.spec.retry_of in {one.id for one in attempts}:
             attempts.append(attempt)
     _require_reversible(job, attempts, ledger)
     planned = list(_plan_rows(context, client, job, attempts, ledger, patience))
-    rows = [row for row in planned if isinstance(row, RowToUndo)]
-    left = [row for row in planned if isinstance(row, LeftRow)]
-    left.sort(key=lambda row: row.row)
-    return UndoPlan(job, rows, left, ledger.undone_before())
+    reversals = [one for one in planned if isinstance(one, Reversal)]
+    left = sorted((one for one in planned if isinstance(one, PlannedRow)), key=attrgetter("row"))
+    rows = [*(one.row for one in reversals), *left]
+    return UndoPlan(job, rows, reversals, ledger.undone_before())
 
 
 def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
@@ -118,7 +112,7 @@ def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
         if earlier.state.is_unsent:
             context.journal.record(earlier, State.ABANDONED)
     resource = context.catalogue.named(job.spec.resource)
-    frame = frame_of_rows(resource, [row.values for row in plan.rows])
+    frame = frame_of_rows(resource, [one.values for one in plan.reversals])
     spec = JobSpec(
         profile=client.target.profile,
         resource=job.spec.resource,
@@ -127,25 +121,25 @@ def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
         sheet=job.spec.sheet,
         digest=job.spec.digest,
         payload=store_payload(context, resource, frame),
-        rows=tuple(row.row for row in plan.rows),
+        rows=tuple(one.row.row for one in plan.reversals),
         columns=job.spec.columns,
         system=client.identity,
         undo_of=job.id,
     )
-    request = NewRequest(spec, tasks=[row.task for row in plan.rows])
+    request = NewRequest(spec, tasks=[one.task for one in plan.reversals])
     return context.create_job(spec, [request], plan, {"target": client.target.to_json()})
 
 
 def _require_reversible(job: Job, attempts: Sequence[Job], ledger: RowLedger) -> None:
-    if job.spec.mode is Mode.PROCESS:
+    if job.spec.mode.channel.of_listing:
         raise UsageError(
             Text(
                 pt="{job} é um processamento: é definitivo, e o sistema não o desfaz.",
                 en="{job} is a processing: it is final, and the interface cannot reverse it.",
             ).format(job=job.id)
         )
-    if job.undo_of is not None or job.parent is not None:
-        whole = job.undo_of or job.parent
+    if job.spec.undo_of is not None or job.parent is not None:
+        whole = job.spec.undo_of or job.parent
         raise UsageError(
             Text(
                 pt="{job} não é um envio inteiro; desfaça o envio {whole}.",
@@ -186,7 +180,7 @@ def _plan_rows(
     attempts: Sequence[Job],
     ledger: RowLedger,
     patience: Patience,
-) -> Iterator[RowToUndo | LeftRow]:
+) -> Iterator[Reversal | PlannedRow]:
     """Plan the rows that a job, its parts and retries have written and that are not reversed.
 
     Raises ``RemoteRejected``, ``TransportError`` or ``AuthenticationFailed`` if the system cannot
@@ -216,7 +210,7 @@ def _plan_rows(
 
 def _plan_job(
     context: UploadContext, client: Client, job: Job, rows: Sequence[_SentRow], patience: Patience
-) -> Iterator[RowToUndo | LeftRow]:
+) -> Iterator[Reversal | PlannedRow]:
     """Plan the rows that a job wrote: created, changed one by one, or replaced by an import.
 
     The interface does not bring back what a job has deleted.
@@ -224,7 +218,7 @@ def _plan_job(
     if job.deletes:
         file = as_arguments(Path(job.spec.file))
         message = _DELETED.format(file=file)
-        yield from (LeftRow(row.row, LeftReason.NO_OPERATION, message) for row in rows)
+        yield from (_left(row, RowReason.NO_OPERATION, message) for row in rows)
         return
     updated = [row for row in rows if row.updates]
     created = [row for row in rows if not row.updates]
@@ -240,6 +234,15 @@ _DELETED = Text(
     en="the record was deleted, and the interface cannot bring it back; to create it as a new one, "
     "with another number: xlbridge upload {file}",
 )
+
+
+def _left(sent: _SentRow, reason: RowReason, why: Text | None = None) -> PlannedRow:
+    return PlannedRow(sent.row, RowAction.HELD, reason, why=why)
+
+
+def _reversed(sent: _SentRow, task: RecordTask) -> Reversal:
+    action = RowAction.DELETE if task.wanted is None else RowAction.UPDATE
+    return Reversal(PlannedRow(sent.row, action, record=task.record), sent.values, task)
 
 
 class _UndoPlanner:
@@ -261,7 +264,7 @@ class _UndoPlanner:
         self._patience = patience
         self._own = context.own_writes(job.spec.scope, patience)
 
-    def plan(self) -> Iterator[RowToUndo | LeftRow]:
+    def plan(self) -> Iterator[Reversal | PlannedRow]:
         """Yield each row with its task, or the reason why it is not reversed."""
         raise NotImplementedError
 
@@ -279,10 +282,10 @@ class _UndoPlanner:
             return True
         return any(self._own.job_not_shown(one.code, one.values, self._blank) for one in found)
 
-    def _left(self, sent: _SentRow, now: RowSnapshot | None) -> LeftRow:
+    def _changed(self, sent: _SentRow, now: RowSnapshot | None) -> PlannedRow:
         """Return a row whose record is not as the job has left it."""
         is_late = self._is_late(sent, now)
-        return LeftRow(sent.row, LeftReason.SHOWN_LATE if is_late else LeftReason.CHANGED)
+        return _left(sent, RowReason.SHOWN_LATE if is_late else RowReason.CHANGED)
 
     @cached_property
     def _blank(self) -> Values:
@@ -297,10 +300,10 @@ class _UndoPlanner:
 class _CreatedRecords(_UndoPlanner):
     """Planner for rows that created a record, found among those that did not exist before."""
 
-    def plan(self) -> Iterator[RowToUndo | LeftRow]:
+    def plan(self) -> Iterator[Reversal | PlannedRow]:
         change = self._resource.change
         if change is None or change.delete_name is None:
-            yield from (LeftRow(row.row, LeftReason.NO_OPERATION) for row in self._rows)
+            yield from (_left(row, RowReason.NO_OPERATION) for row in self._rows)
             return
         self._before, written = self._stored(Moment.BEFORE), self._stored(Moment.WRITTEN)
         new: dict[int, Sequence[FoundRecord]] = {}
@@ -324,16 +327,15 @@ class _CreatedRecords(_UndoPlanner):
         )
         for row, now in zip(self._rows, read, strict=True):
             if row.position not in new:
-                yield LeftRow(row.row, LeftReason.NOT_IDENTIFIED)
+                yield _left(row, RowReason.NOT_IDENTIFIED)
                 continue
             record = matching.record(row.position)
             if record is None or self._is_settled(record):
                 settled = any(map(self._is_settled, new[row.position]))
-                yield LeftRow(row.row, LeftReason.SETTLED) if settled else self._left(row, now)
+                yield _left(row, RowReason.SETTLED) if settled else self._changed(row, now)
                 continue
             claim = (self._job.id, row.position)
-            task = RecordTask(record.code, dict(record.values), None, {}, claim)
-            yield RowToUndo(row.row, row.values, task)
+            yield _reversed(row, RecordTask(record.code, dict(record.values), None, {}, claim))
 
     def _is_late(self, sent: _SentRow, now: RowSnapshot | None) -> bool:
         earlier = self._before[sent.position]
@@ -350,35 +352,35 @@ class _CreatedRecords(_UndoPlanner):
 class _ChangedRecords(_UndoPlanner):
     """Planner for rows that changed a record: one by one, or by an import that replaced it."""
 
-    def plan(self) -> Iterator[RowToUndo | LeftRow]:
-        change, one_by_one = self._resource.change, self._job.spec.mode is Mode.RECORDS
+    def plan(self) -> Iterator[Reversal | PlannedRow]:
+        change, one_by_one = self._resource.change, self._job.spec.mode.channel.by_record
         reversals = self._reversals()
         read = self._read([query for query, _ in reversals])
         for sent, (_, task), now in zip(self._rows, reversals, read, strict=True):
             if task is None:
-                yield LeftRow(sent.row, LeftReason.NOT_IDENTIFIED)
+                yield _left(sent, RowReason.NOT_IDENTIFIED)
                 continue
             found = [one for one in (now.found if now else ()) if one.code == task.record]
             if found and self._is_settled(found[0]):
-                yield LeftRow(sent.row, LeftReason.SETTLED)
+                yield _left(sent, RowReason.SETTLED)
             elif not found or not PresentRecord(found[0].values, None, self._blank).has(
                 task.expected
             ):
-                yield self._left(sent, now)
+                yield self._changed(sent, now)
             elif one_by_one and not (
                 change is not None
                 and all(change.can_empty(n) for n, v in (task.wanted or {}).items() if v is None)
             ):
-                yield LeftRow(sent.row, LeftReason.NO_OPERATION)
+                yield _left(sent, RowReason.NO_OPERATION)
             else:
-                yield RowToUndo(sent.row, sent.values, task)
+                yield _reversed(sent, task)
 
     def _reversals(self) -> list[tuple[RowValues, RecordTask | None]]:
         """Return for each row the values that find its record, and the task that restores it, None
         if it is not known what the record was."""
         job, journal = self._job, self._context.journal
         reversals: list[tuple[RowValues, RecordTask | None]] = []
-        if job.spec.mode is not Mode.RECORDS:
+        if not job.spec.mode.channel.by_record:
             planned = journal.sent_plan_of(job)
             for sent in self._rows:
                 row = planned[sent.position]

@@ -26,7 +26,7 @@ from xlbridge.files import as_arguments, short_path
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Catalogue, Mode, Resource
-from xlbridge.upload.claims import ClaimScope, Patience, repeat_while_outdated
+from xlbridge.upload.claims import ClaimScope, Patience, RowClaims, repeat_while_outdated
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, JobSpec, file_hash
 from xlbridge.upload.journal import NewRequest
@@ -315,11 +315,12 @@ class Uploads:
 
         if not job.state.is_final:
             job.require_system(self._client.identity, self._client.target.profile)
-        has_rows = job.spec.mode not in {Mode.UNDO, Mode.PROCESS}
-        if job.state.is_unsent and job.parent is None and has_rows:
+        if job.state.is_unsent and job.parent is None and not job.is_task:
             _require_planned_file(job)
             job = self._with_current_plan(job, options)
-        context = RunContext(self._context, self._client, options, self._frames)
+        context = RunContext(
+            self._context, self._client, options, self._patience(options), self._frames
+        )
         try:
             with job_lock(self._context.settings.home, job.whole):
                 job = self._context.journal.job(job.id)
@@ -383,7 +384,7 @@ class Uploads:
         journal = self._context.journal
         parts = journal.parts_of(job)
         sizes = [len(part.spec.rows) for part in parts if part.spec.mode is job.import_mode]
-        origin = _Origin(job.retry_of, journal.changes.origins(job.id))
+        origin = _Origin(job.spec.retry_of, journal.changes.origins(job.id))
         current = self._record(planned, job.import_mode, max(sizes, default=None), kept, origin)
         # The old job is abandoned even if the new one sends none of its rows.
         for one in [*([journal.job(job.id)] if parts else ()), *journal.requests_of(job)]:
@@ -407,7 +408,7 @@ class Uploads:
         positions, rows = planned.plan.positions, planned.plan.rows
         change = planned.source.resource.change
         # Records are changed and deleted one by one, unless imports can do that.
-        one_by_one = mode is not Mode.RECORDS and change is not None and not change.by_import
+        one_by_one = not mode.channel.by_record and change is not None and not change.by_import
         by_record = [at for at in positions if one_by_one and rows[at].action.is_of_record]
         in_mode = sorted({*positions}.difference(by_record))
         size = chunk_rows or len(in_mode) or 1
@@ -416,7 +417,7 @@ class Uploads:
             groups.append((Mode.RECORDS if by_record else mode, by_record))
         requests = [self._request(planned, *group) for group in groups]
         spec = requests[0].spec
-        if mode is Mode.PREVIEW:
+        if not mode.channel.writes:
             spec = replace(spec, mode=mode)
         if len(requests) > 1:
             sent = tuple(planned.source.rows[at] for at in positions)
@@ -455,7 +456,11 @@ class Uploads:
             columns=source.columns,
             system=self._client.identity,
         )
-        claims, before = planned.claims_of(positions), planned.before_of(positions)
+        plan = planned.plan
+        claims = RowClaims(
+            [plan.digests[at] for at in positions], [plan.rows[at].keys for at in positions]
+        )
+        before = [planned.snapshot[at] for at in positions]
         return NewRequest(spec, claims, before, source.items)
 
     def _payload_of(self, planned: PlannedSheet, positions: Sequence[int]) -> str:
@@ -540,7 +545,9 @@ def _require_planned_file(job: Job) -> None:
     if job.file_hash is None or not file.is_file() or file_hash(file) == job.file_hash:
         return
     command = (
-        "xlbridge upload {file}" if job.retry_of is None else "xlbridge retry {job} --file {file}"
+        "xlbridge upload {file}"
+        if job.spec.retry_of is None
+        else "xlbridge retry {job} --file {file}"
     )
     raise UsageError(
         Text(
@@ -552,7 +559,7 @@ def _require_planned_file(job: Job) -> None:
             en="To see the plan of the file as it is now, and confirm: {command}",
         ).format(
             command=command.format(
-                file=as_arguments(file), job=job.arguments(job.retry_of or job.id)
+                file=as_arguments(file), job=job.arguments(job.spec.retry_of or job.id)
             )
         ),
     )

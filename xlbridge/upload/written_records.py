@@ -77,7 +77,7 @@ def _comparison(context: "RunContext", job: Job, *, at_once: bool) -> dict[str, 
     if unseen and (
         unseen := unseen
         - context.journal.requests.taken_fields(
-            job.spec.system, by_record=job.spec.mode.is_by_record
+            job.spec.system, by_record=job.spec.mode.channel.by_record
         )
     ):
         detail["unseen_fields"] = sorted(unseen)
@@ -136,7 +136,7 @@ class _WrittenRows:
         codes: dict[int, str] = {}
         taken: set[str] = set()
         answers: dict[int, Mapping[str, Sequence[str | None]]] = {}
-        if job.spec.mode.is_by_record:
+        if job.spec.mode.channel.by_record:
             for write in journal.writes.iterate(job.id):
                 if write.position in accepted:
                     codes[write.position] = write.record
@@ -207,7 +207,7 @@ def _read_back(
     if resource.read_back is None or not context.options.look_up:
         return {}
     rows, journal = written.rows, context.journal
-    creates = not job.spec.mode.is_by_record or journal.changes.creates(job.id)
+    creates = not job.spec.mode.channel.by_record or journal.changes.creates(job.id)
     removable = resource.change is not None and resource.change.delete_name is not None
     is_stored = creates and removable and at_once
     positions = range(len(rows)) if is_stored else written.sample(written.accepted)

@@ -127,8 +127,8 @@ def _job_line(ledger: RowLedger, job: Job) -> Line:
     notes = []
     if job.parent is not None:
         notes.append(_PART.format(n=job.requests[0].number, job=job.parent))
-    if job.retry_of is not None:
-        notes.append(_RETRY.format(job=job.retry_of))
+    if job.spec.retry_of is not None:
+        notes.append(_RETRY.format(job=job.spec.retry_of))
     if (reason := UploadOptions.of_job(job).again) is not None:
         notes.append(_AGAIN.format(reason=reason))
     if (resolved := job.last("resolved")) is not None:
@@ -140,7 +140,7 @@ def _job_line(ledger: RowLedger, job: Job) -> Line:
             job.id,
             joined(notes) if notes else None,
             job.spec.resource,
-            job.spec.mode_name,
+            job.spec.mode.channel.name,
             job.state.text,
             f"{job.created_at:%d/%m/%Y %H:%M:%S}",
             None if log is None else str(log),

@@ -288,7 +288,7 @@ def _sent_by_table(
             table = tables[table_name_of(context.catalogue.named(job.spec.resource))]
             if job.id not in writes:
                 writes[job.id] = []
-                if job.spec.mode.is_by_record:
+                if job.spec.mode.channel.by_record:
                     for write in context.journal.writes.iterate(job.id):
                         table.created += write.task.creates and bool(write.withdrawn_record)
                         writes[job.id].append(write.task.creates)

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from xlbridge.i18n import Text
 from xlbridge.resources.models.declarations import NOT_IN_FILES, Name, Names, one_of
 from xlbridge.resources.names import fields_called
 
@@ -320,23 +321,66 @@ class RecordCreation(Struct, frozen=True, rename={"operation_name": "operation"}
 
 
 class Mode(StrEnum):
-    """Mode of an upload.
+    """Mode of an upload, which names its channel; in ``auto``'s order of preference."""
 
-    ``RECORDS`` creates and changes records one by one, without an import; ``UNDO`` reverses an
-    upload one by one; ``PROCESS`` moves records to their next state.
-    """
-
+    QUEUE = "queue"
     DIRECT = "direct"
     PREVIEW = "preview"
-    QUEUE = "queue"
     RECORDS = "records"
     UNDO = "undo"
     PROCESS = "process"
 
     @property
-    def is_by_record(self) -> bool:
-        """True if each record is written by a request of its own."""
-        return self in {Mode.RECORDS, Mode.UNDO, Mode.PROCESS}
+    def channel(self) -> "Channel":
+        """Channel of the mode."""
+        return _CHANNELS[self]
+
+
+class Channel(NamedTuple):
+    """Channel by which rows are written: its name, and why ``auto`` chooses it, if it may.
+
+    ``by_record``: each record is written by a request of its own and proven by reading it, instead
+    of a file with many rows; ``is_queued``: a file's log proves what became of it. ``is_task``: the
+    job changes records instead of sending the rows of a sheet; ``of_listing``: it is not the sheet
+    of a resource that names them. ``writes`` is False if nothing is written.
+    """
+
+    name: Text
+    auto_reason: Text | None = None
+    by_record: bool = False
+    is_queued: bool = False
+    is_task: bool = False
+    of_listing: bool = False
+    writes: bool = True
+
+
+_CHANNELS: Mapping[Mode, Channel] = {
+    Mode.QUEUE: Channel(
+        Text(pt="fila", en="queue"),
+        Text(
+            pt="fila: o resultado pode ser conferido pelo log",
+            en="queue: the outcome can be checked in the log",
+        ),
+        is_queued=True,
+    ),
+    Mode.DIRECT: Channel(
+        Text(pt="direto", en="direct"),
+        Text(pt="direto: este recurso não tem fila", en="direct: this resource has no queue"),
+    ),
+    Mode.PREVIEW: Channel(Text(pt="prévia", en="preview"), writes=False),
+    Mode.RECORDS: Channel(
+        Text(pt="registros", en="records"),
+        Text(
+            pt="registro a registro: este recurso não tem importação",
+            en="record by record: this resource has no import",
+        ),
+        by_record=True,
+    ),
+    Mode.UNDO: Channel(Text(pt="desfazer", en="undo"), by_record=True, is_task=True),
+    Mode.PROCESS: Channel(
+        Text(pt="processar", en="process"), by_record=True, is_task=True, of_listing=True
+    ),
+}
 
 
 _Import = operation_if(lambda operation: operation.upload)
@@ -361,9 +405,9 @@ class ImportPaths(Struct, frozen=True, rename={"direct_name": "direct", "queue_n
         return operation_named(self.direct_name or "")
 
     @property
-    def queue(self) -> "Operation | None":
-        """The operation that queues a sheet, if there is one."""
-        return None if self.queue_name is None else operation_named(self.queue_name)
+    def queue(self) -> "Operation":
+        """The operation that queues a sheet. Raises ``KeyError`` if there is none."""
+        return operation_named(self.queue_name or "")
 
     @property
     def modes(self) -> tuple[Mode, ...]:

@@ -23,7 +23,7 @@ from xlbridge.client import Client, Executed, Outcome, Rejected, UploadFile
 from xlbridge.client.listings import update_time
 from xlbridge.errors import ApiError
 from xlbridge.i18n import Text, joined
-from xlbridge.resources import Column, Kind, Mode, Resource
+from xlbridge.resources import Column, Kind, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.payload import frame_of_rows
@@ -143,7 +143,7 @@ def _lost_fields(context: UploadContext, client: Client) -> Iterator[tuple[str, 
             name = lost.column.rpartition(".")[2]
             if lost.stored is not None or not has_two_spellings(name):
                 continue
-            sent = _other(name) if job.spec.mode is Mode.RECORDS else name
+            sent = _other(name) if job.spec.mode.channel.by_record else name
             # Once the other one is declared, the lost field says no more.
             if declared.get(name, sent) == sent:
                 yield name, _other(sent)

@@ -1,18 +1,26 @@
 """Snapshots of the remote records of a sheet's rows, their storage, and their matching.
 
-``RecordMatching`` serves all who ask which record is a row's, one to one. Rows and records with the
-same key are one group. Rows get equal records first; which record is the next best, and which ones
-a row may not get, depends on the question that is asked.
+``Matching`` serves all who ask what is a row's, one to one: another row, or by ``RecordMatching`` a
+record. Rows and records with the same key are one group. Rows get equal records first; which record
+is the next best, and which ones a row may not get, depends on the question that is asked.
 """
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Hashable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from xlbridge.clock import Instant
 from xlbridge.files import LocalDatabase
@@ -128,11 +136,32 @@ Rank = Callable[[int, FoundRecord], int | None]
 """Rank of a record for the row at a position, lowest first; None if it cannot be the row's."""
 
 
-class RecordMatching:
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+class Matching(Generic[_Key]):
+    """Matching of rows with what may be theirs, one to one.
+
+    ``matched`` are the keys of what rows have got, ``free`` those of the others, in order.
+    """
+
+    def __init__(self, keys: Iterable[_Key]) -> None:
+        self.free = dict.fromkeys(keys)
+        self.matched: dict[int, _Key] = {}
+
+    def give(self, row: int, keys: Iterable[_Key]) -> None:
+        """Give a row that has nothing yet the first of the keys that is free."""
+        if row not in self.matched:
+            key = next((one for one in keys if one in self.free), None)
+            if key is not None:
+                self.matched[row] = key
+                del self.free[key]
+
+
+class RecordMatching(Matching[RecordKey]):
     """Matching of rows with the records that were found for them, by the rows' positions.
 
-    ``matched`` are the keys of the records that rows have got, ``free`` those of the others in
-    order; codes in ``taken`` belong to no row.
+    Codes in ``taken`` belong to no row.
     """
 
     def __init__(
@@ -143,9 +172,8 @@ class RecordMatching:
             for at, records in found.items()
         }
         known = dict.fromkeys(key for records in self._found.values() for key in records)
-        self.free = dict.fromkeys(key for key in known if key not in taken)
+        super().__init__(key for key in known if key not in taken)
         self.has_taken = len(self.free) < len(known)
-        self.matched: dict[int, RecordKey] = {}
 
     def match(self, rank: Rank, order: Iterable[int] | None = None) -> None:
         """Give each row without a record the free one of the lowest rank, by default in order."""
@@ -157,10 +185,7 @@ class RecordMatching:
                 for key, record in self._found[at].items()
                 if key in self.free and (value := rank(at, record)) is not None
             ]
-            if ranked:
-                _, best = min(ranked, key=itemgetter(0))
-                self.matched[at] = best
-                del self.free[best]
+            self.give(at, (key for _, key in sorted(ranked, key=itemgetter(0))))
 
     def match_last(self) -> None:
         """Match the only row with the only record left over, unless other records are taken."""

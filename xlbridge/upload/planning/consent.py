@@ -18,7 +18,7 @@ from xlbridge.report_forms import (
     group_by_reason,
     list_first,
 )
-from xlbridge.resources import Column, Mode
+from xlbridge.resources import Column
 from xlbridge.upload.job import Job
 from xlbridge.upload.planning.planned_row import PlannedRow, token_line
 from xlbridge.upload.planning.row_reasons import Place, RowAction, RowReason, action_counts
@@ -27,7 +27,6 @@ from xlbridge.upload.results.undo_report import undo_plan_report
 if TYPE_CHECKING:
     from xlbridge.client import Target
     from xlbridge.upload.context import UploadContext
-    from xlbridge.upload.processing.planned_record import PlannedRecord
 
 _SHOWN_ROWS = 5
 """Rows that the plan names for each reason."""
@@ -38,14 +37,13 @@ class ConsentRequest:
     """Request for consent to the first write of an upload.
 
     ``job`` is the parent if the sheet is sent in parts. ``target`` is the remote system,
-    ``planned`` the plan of all rows of the sheet, ``columns`` those of its resource; a processing
-    has ``records`` instead of rows, an undo the report of its ``undo_plan``.
+    ``planned`` the plan of all rows of the sheet, or of the records to process; ``columns`` are
+    those of its resource. An undo has the report of its ``undo_plan`` instead.
     """
 
     job: Job
     target: "Target"
     planned: Sequence[PlannedRow]
-    records: Sequence["PlannedRecord"] = ()
     columns: Mapping[str, Column] = field(default_factory=dict)
     undo_plan: Report | None = None
 
@@ -53,15 +51,12 @@ class ConsentRequest:
     def of(cls, context: "UploadContext", job: Job, target: "Target") -> Self:
         """Return the request for a job, with its stored plan."""
         journal = context.journal
-        if job.undo_of is not None:
+        if job.spec.undo_of is not None:
             return cls(job, target, (), undo_plan=undo_plan_report(journal, job, target.label))
-        if job.spec.mode is not Mode.PROCESS:
-            columns = context.catalogue.named(job.spec.resource).by_path
-            return cls(job, target, journal.plan_of(job), columns=columns)
-        # Imported here, since it loads operations that other commands do not need.
-        from xlbridge.upload.processing.planned_record import planned_records
-
-        return cls(job, target, (), planned_records(journal, job))
+        if job.spec.mode.channel.of_listing:
+            return cls(job, target, journal.actions_of(job))
+        columns = context.catalogue.named(job.spec.resource).by_path
+        return cls(job, target, journal.plan_of(job), columns)
 
     @property
     def token(self) -> str:
@@ -79,11 +74,12 @@ class ConsentRequest:
         job, spec, place = self.job, self.job.spec, self.target.label
         if self.undo_plan is not None:
             return self.undo_plan
-        if spec.mode is Mode.PROCESS:
-            from xlbridge.upload.processing.planned_record import process_plan_report
+        if spec.mode.channel.of_listing:
+            # Imported here, since it loads operations that other commands do not need.
+            from xlbridge.upload.processing.process_plan import process_plan_report
 
             hidden = job.last("hidden")
-            return process_plan_report(spec.resource, self.target, self.records, self.token, hidden)
+            return process_plan_report(spec.resource, self.target, self.planned, self.token, hidden)
         not_created = [row for row in self.planned if not row.is_created]
         faulty = sum(row.reason is RowReason.ERRORS for row in not_created)
         remark = _FAULTY.format(good=job.last("writes") or 0, faulty=faulty)
@@ -92,7 +88,7 @@ class ConsentRequest:
                 rows=len(self.planned),
                 resource=spec.resource,
                 place=place,
-                mode=spec.mode_name,
+                mode=spec.mode.channel.name,
                 parts=_PARTS.format(n=job.parts) if job.parts else "",
             ),
             facts=[*_facts(job), *titles.quirks_facts(self.target.to_json())],

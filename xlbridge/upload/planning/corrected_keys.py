@@ -25,7 +25,8 @@ from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues, TypedRows
-from xlbridge.upload.planning.planned_row import RowPlan, SetAside
+from xlbridge.upload.lookup.snapshot import Matching
+from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 
 _SENT_AS = Text(
@@ -68,13 +69,15 @@ class _EarlierRow:
 
 
 def sent_with_other_key(
+    number: int,
     resource: Resource,
     columns: Collection[str],
     job: str,
     row: int | None = None,
     record: str = "",
-) -> SetAside:
-    """Set aside a row that a job has sent with another key, which differs in ``columns``.
+) -> PlannedRow:
+    """Return a row, by its ``number``, that a job has sent with another key, which differs in
+    ``columns``.
 
     ``row`` is its number in the sheet that was sent, and ``record`` its record, if they are known.
     """
@@ -85,7 +88,8 @@ def sent_with_other_key(
     numbers = () if resource.read_back is None else resource.read_back.number_columns
     changes = change is not None and change.operation_name and change.covers("", columns)
     how = _BY_NUMBER if changes and numbers else _BY_HAND
-    return SetAside(RowReason.SENT_OTHERWISE, how.format(sent=sent, resource=resource.name))
+    why = how.format(sent=sent, resource=resource.name)
+    return PlannedRow(number, RowAction.HELD, RowReason.SENT_OTHERWISE, why=why)
 
 
 def rows_with_corrected_keys(
@@ -95,7 +99,7 @@ def rows_with_corrected_keys(
     sheet: SentSheet,
     rows: TypedRows,
     plan: RowPlan,
-) -> Mapping[int, SetAside]:
+) -> Mapping[int, PlannedRow]:
     """Return the rows whose records have the keys that the sheet was sent with before.
 
     Raises what ``Client.records`` raises.
@@ -108,7 +112,9 @@ def rows_with_corrected_keys(
     declared = resource.read_back
     if declared is None or declared.existing is ExistingPolicy.REPLACED or not new:
         return {}
-    earlier = list(_missing_rows(journal, sheet, frozenset(chain.from_iterable(plan.keys))))
+    earlier = list(
+        _missing_rows(journal, sheet, frozenset(chain.from_iterable(row.keys for row in plan.rows)))
+    )
     corrected = _match(RowMatcher(resource, declared), sheet, rows, new, earlier) if earlier else {}
     if not corrected:
         return {}
@@ -123,7 +129,9 @@ def rows_with_corrected_keys(
             if record.code not in used and resource.totals.amount not in record.differing
         ]
         if codes:
-            aside[at] = sent_with_other_key(resource, [column], row.job, row.row, ", ".join(codes))
+            aside[at] = sent_with_other_key(
+                sheet.rows[at], resource, [column], row.job, row.row, ", ".join(codes)
+            )
     return aside
 
 
@@ -163,20 +171,16 @@ def _match(
     by_content: defaultdict[_Content, list[int]] = defaultdict(list)
     for content, index in _contents(matcher, sheet, sent, range(len(earlier))):
         by_content[content].append(index)
-    candidates: defaultdict[int, list[tuple[bool, int, str]]] = defaultdict(list)
+    candidates: defaultdict[int, dict[int, str]] = defaultdict(dict)
     for content, at in _contents(matcher, sheet, rows, new):
         for index in by_content.get(content, ()):
-            has_moved = earlier[index].row != sheet.rows[at]
-            candidates[at].append((has_moved, index, content[1]))
-    matched: dict[int, tuple[int, str]] = {}
-    taken: set[int] = set()
-    for stays in (True, False):
-        for at, found in candidates.items():
-            free = (one for one in found if one[1] not in taken and not (stays and one[0]))
-            if at not in matched and (best := next(free, None)) is not None:
-                matched[at] = best[1:]
-                taken.add(best[1])
-    return dict(sorted(matched.items()))
+            candidates[at].setdefault(index, content[1])
+    matching = Matching(range(len(earlier)))
+    for at, found in candidates.items():
+        matching.give(at, (index for index in found if earlier[index].row == sheet.rows[at]))
+    for at, found in candidates.items():
+        matching.give(at, found)
+    return {at: (index, candidates[at][index]) for at, index in sorted(matching.matched.items())}
 
 
 _Content = tuple[int, str, tuple[str | None, ...]]

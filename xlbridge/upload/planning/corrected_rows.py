@@ -5,8 +5,9 @@ each row corresponds to, and the rows to leave out because they were rejected un
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -17,10 +18,11 @@ from xlbridge.record_rows import read_row_text
 from xlbridge.upload.claims import RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
+from xlbridge.upload.lookup.snapshot import Matching
 from xlbridge.upload.payload import frame_with_lists, row_digests, sheet_digest
 from xlbridge.upload.planning.corrected_keys import sent_with_other_key
 from xlbridge.upload.planning.plan_builder import SheetSource
-from xlbridge.upload.planning.planned_row import RowPlan, SetAside
+from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.row_ledger import RowLedger
 from xlbridge.upload.results.verdict import RowOutcome, reasons_by_row
@@ -42,7 +44,7 @@ class CorrectedRows:
     job: Job
     sheet: ValidatedSheet
     origins: Mapping[int, int]
-    set_aside: Mapping[int, SetAside]
+    set_aside: Mapping[int, PlannedRow]
 
     def require_changes(self, context: UploadContext, plan: RowPlan) -> None:
         """Raise ``NotRetriable`` if a plan of corrected rows makes no progress.
@@ -114,14 +116,24 @@ def corrected_rows(
     lookups = () if resource.read_back is None else resource.read_back.lookups
     key_columns = {column for lookup in lookups for column in lookup.key}
     attempts = {attempt.id: _SentSheet.of(context, attempt) for attempt in ledger.sent_attempts}
-    matcher = _OriginMatcher(list(attempts.values()), numbers, claims)
-    matcher.match_stated(stated)
-    matcher.match_contents()
-    if not matcher.origins and not in_place:
+    sent_numbers = [number for attempt in attempts.values() for number in attempt.origins]
+    matching = Matching(sent_numbers)
+    for row, origin in stated.items():
+        matching.give(row, [origin])
+    _match_contents(matching, numbers, claims, list(attempts.values()))
+    if not matching.matched and not in_place:
         raise NotRetriable(_NO_ROW_OF_JOB.format(file=sheet.file, job=job.id), _CORRECT_WHICH)
-    origins = matcher.complete(by_number=not stated)
+    first = next(iter(attempts.values())).positions
+    for row in () if stated else numbers:
+        matching.give(row, [row] if row in first else [])
+    origins, highest = matching.matched, max(sent_numbers, default=0)
+    for row in numbers:
+        if row not in origins:
+            # A new row.
+            highest = max(highest + 1, row)
+            origins[row] = highest
     rejected = _rejection_messages(context.journal.changes, attempts)
-    aside: dict[int, SetAside] = {}
+    aside: dict[int, PlannedRow] = {}
     settled = 0
     for at, (number, digest) in enumerate(zip(numbers, claims.digests, strict=True)):
         changes = ledger.changes.get(origins[number], ())
@@ -141,10 +153,12 @@ def corrected_rows(
         if sent_digest == digest:
             settled += 1
         elif digest in rejected:
-            aside[at] = SetAside(RowReason.REJECTED, rejected[digest])
+            aside[at] = PlannedRow(number, RowAction.HELD, RowReason.REJECTED, why=rejected[digest])
         elif sent_keys is not None and stated and sent_keys.isdisjoint(claims.keys[at]):
             # It is certainly the same row, but its new key does not find the record.
-            aside[at] = sent_with_other_key(resource, key_columns, may_be_there[-1].job.whole)
+            aside[at] = sent_with_other_key(
+                number, resource, key_columns, may_be_there[-1].job.whole
+            )
     if len(aside) + settled == len(numbers):
         raise NotRetriable(_NOTHING_CORRECTED.format(file=sheet.file), _HOW_TO_RETRY)
     return CorrectedRows(job, sheet, origins, aside)
@@ -216,69 +230,34 @@ def _with_job_columns(
     )
 
 
-class _OriginMatcher:
-    """Matcher of the rows of a sheet with those of a job and its retries, one to one, by their
-    numbers and claims.
+def _match_contents(
+    matching: Matching[int],
+    rows: Sequence[int],
+    claims: RowClaims,
+    attempts: "Sequence[_SentSheet]",
+) -> None:
+    """Match rows that have equal values with those of a job and its retries, then those with equal
+    keys.
 
     ``attempts`` are the first job and its retries, oldest first.
     """
-
-    def __init__(
-        self, attempts: "Sequence[_SentSheet]", rows: Sequence[int], claims: RowClaims
-    ) -> None:
-        self._first = attempts[0].positions.keys()
-        self._sent = [origin for attempt in attempts for origin in attempt.origins]
-        self._sent_claims = RowClaims(
-            [digest for attempt in attempts for digest in attempt.claims.digests],
-            [keys for attempt in attempts for keys in attempt.claims.keys],
-        )
-        self._rows, self._claims = rows, claims
-        self._unmatched = dict.fromkeys(self._sent)
-        self.origins: dict[int, int] = {}
-
-    def match_stated(self, origins: Mapping[int, int]) -> None:
-        """Match rows that state their number in the job's sheet."""
-        for row, origin in origins.items():
-            self._match(row, [origin])
-
-    def match_contents(self) -> None:
-        """Match rows with equal values, then those with equal keys."""
-        sent, claims = self._sent_claims, self._claims
-        self._match_by([[digest] for digest in sent.digests], claims.digests)
-        for index in range(max(map(len, claims.keys), default=0)):
-            keys = [keys[index] if index < len(keys) else "" for keys in claims.keys]
-            self._match_by(sent.keys, keys)
-
-    def complete(self, *, by_number: bool) -> dict[int, int]:
-        """Match the remaining rows by number if that is wanted; return the origins of all rows.
-
-        New rows get unused numbers.
-        """
-        for row in self._rows if by_number else ():
-            if row in self._first:
-                self._match(row, [row])
-        highest = max(self._sent, default=0)
-        for row in self._rows:
-            if row not in self.origins:
-                highest = max(highest + 1, row)
-                self.origins[row] = highest
-        return self.origins
-
-    def _match_by(self, sent: Sequence[Sequence[str]], rows: Sequence[str]) -> None:
-        by_value: defaultdict[str, list[int]] = defaultdict(list)
-        for number, values in zip(self._sent, sent, strict=True):
-            for value in values:
-                by_value[value].append(number)
-        for row, value in zip(self._rows, rows, strict=True):
+    digests: defaultdict[str, list[int]] = defaultdict(list)
+    by_key: defaultdict[str, list[int]] = defaultdict(list)
+    for attempt in attempts:
+        for number, digest, keys in zip(attempt.origins, *attempt.claims, strict=True):
+            digests[digest].append(number)
+            for key in keys:
+                by_key[key].append(number)
+    most = max(map(len, claims.keys), default=0)
+    keys_in_turn = (
+        [keys[at] if at < len(keys) else "" for keys in claims.keys] for at in range(most)
+    )
+    sought = chain([(digests, claims.digests)], ((by_key, keys) for keys in keys_in_turn))
+    for known, values in sought:
+        for row, value in zip(rows, values, strict=True):
             # Prefer the row that has not moved.
-            found = by_value.get(value, [])
-            self._match(row, [row, *found] if row in found else found)
-
-    def _match(self, row: int, origins: Iterable[int]) -> None:
-        origin = next((one for one in origins if one in self._unmatched), None)
-        if origin is not None and row not in self.origins:
-            del self._unmatched[origin]
-            self.origins[row] = origin
+            found = known.get(value, [])
+            matching.give(row, [row, *found] if row in found else found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ import pandas as pd
 from xlbridge.client import Client
 from xlbridge.clock import Instant
 from xlbridge.garbage_collection import gc_paused
-from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.i18n import Text, joined
 from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, Patience, RowClaims
@@ -40,9 +40,9 @@ from xlbridge.upload.payload import (
     write_pending_payload,
 )
 from xlbridge.upload.planning.corrected_keys import SentSheet, rows_with_corrected_keys
-from xlbridge.upload.planning.planned_row import CellContent, PlannedRow, RowPlan, SetAside
+from xlbridge.upload.planning.planned_row import CellContent, PlannedRow, RowPlan
 from xlbridge.upload.planning.row_actions import SheetRows, plan_rows, prepare_lookup
-from xlbridge.upload.planning.row_reasons import RowReason
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.verdict import ItemAddresses, item_column
 from xlbridge.validation import ValidatedSheet
 
@@ -69,7 +69,7 @@ class SheetSource:
     numbers: pd.DataFrame = field(repr=False)
     rows: Sequence[int] = field(repr=False)
     columns: Mapping[str, int] = field(default_factory=dict)
-    set_aside: Mapping[int, SetAside] = field(default_factory=dict)
+    set_aside: Mapping[int, PlannedRow] = field(default_factory=dict)
     items: Mapping[str, ItemAddresses] = field(default_factory=dict)
 
     @classmethod
@@ -117,23 +117,19 @@ class SheetSource:
             rows,
             spec.columns,
             {
-                at: SetAside(row.reason, row.why or untranslated("–"), row.raw_cells)
+                at: row
                 for at, row in enumerate(planned)
                 if row.reason is not None and row.reason.is_of_sheet
             },
             job.items,
         )
 
-    def sheet_rows(self) -> SheetRows:
-        """Return the rows for the planner."""
-        return SheetRows(self.rows, self._values(), self.set_aside)
-
     def claims(self) -> RowClaims:
         """Return the digests of the rows and of their keys."""
         digests = row_digests(self.resource, self.frame)
-        return RowClaims(digests, business_keys(self.resource, self._values()))
+        return RowClaims(digests, business_keys(self.resource, self.values()))
 
-    def _values(self) -> RowTable:
+    def values(self) -> RowTable:
         """Return the rows with only the columns that the sheet has."""
         present = [name for name in self.frame if name in self.columns]
         numbers = () if self.numbers.empty else (self.numbers,)
@@ -157,7 +153,7 @@ def may_be_sent(sheet: ValidatedSheet, *, good_rows: bool) -> bool:
     return all(f.row in part.non_records for part in sheets for f in part.error_findings())
 
 
-def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, SetAside]:
+def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, PlannedRow]:
     """Return the rows that have errors or are not records, by position.
 
     Cells that could not be parsed keep their content, for the rejects workbook.
@@ -174,10 +170,12 @@ def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, SetAside]:
         if row not in found:
             continue
         findings, items = found[row], item_errors.get(at, ())
-        aside[at] = SetAside(
+        aside[at] = PlannedRow(
+            row,
+            RowAction.HELD,
             RowReason.NO_RECORD if row in sheet.non_records else RowReason.ERRORS,
-            _join_messages([*findings, *(item.finding for item in items)]),
-            {
+            why=_join_messages([*findings, *(item.finding for item in items)]),
+            raw_cells={
                 **_raw_cells(sheet, at, findings),
                 **{
                     item.column: _content(item.finding)
@@ -265,23 +263,6 @@ class PlannedSheet:
         """Return whether the keys of the rows must be read again before anything is written."""
         return now.uptime - self.at.uptime > MAX_PLAN_SECONDS
 
-    def claims_of(self, positions: Sequence[int]) -> RowClaims:
-        """Return the claims of the rows at the given positions."""
-        if len(positions) == len(self.plan.rows):
-            return RowClaims(self.plan.digests, self.plan.keys)
-        return RowClaims(
-            [self.plan.digests[at] for at in positions], [self.plan.keys[at] for at in positions]
-        )
-
-    @property
-    def before(self) -> Snapshot:
-        """Remote records of the rows that are sent, as read for the plan."""
-        return self.before_of(self.plan.positions)
-
-    def before_of(self, positions: Sequence[int]) -> Snapshot:
-        """Return the remote records of the rows at the given positions, as read for the plan."""
-        return [self.snapshot[at] for at in positions]
-
 
 def plan_source(
     context: UploadContext,
@@ -305,7 +286,8 @@ def plan_source(
     resource = source.resource
     scope = ClaimScope(client.identity, resource.name)
     with gc_paused(), ThreadPoolExecutor(1) as meanwhile:
-        rows, at = source.sheet_rows(), context.journal.now()
+        rows = SheetRows(source.rows, source.values(), source.set_aside)
+        at = context.journal.now()
         own = context.own_writes(scope, patience)
         look_up = prepare_lookup(client, resource, rows, options, on_count)
         claiming = meanwhile.submit(_find_claims, context, scope, source, job)
@@ -324,7 +306,10 @@ def plan_source(
                 found = next(readings)
                 return found, plan_rows(resource, rows, claims, found, everywhere, options, own)
 
-            found, plan = patience.read_until(plan_reading, lambda read: not read[1].late)
+            found, plan = patience.read_until(
+                plan_reading,
+                lambda read: all(row.reason is not RowReason.SHOWN_LATE for row in read[1].rows),
+            )
             seeks_corrected = options.look_up and options.again is None and not options.delete
             if job is None and seeks_corrected:
                 sheet = SentSheet(
@@ -396,7 +381,8 @@ def plan_still_holds(context: UploadContext, client: Client, job: Job, patience:
         decisions = map(_decision, context.journal.sent_plan_of(job))
         if list(map(_decision, planned.plan.rows)) != list(decisions):
             return False
-        context.journal.snapshots.store(job.id, Moment.BEFORE, planned.before)
+        before = [planned.snapshot[at] for at in planned.plan.positions]
+        context.journal.snapshots.store(job.id, Moment.BEFORE, before)
         return True
     if planned.plan.digest != job.last("plan_digest"):
         return False

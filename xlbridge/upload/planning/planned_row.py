@@ -1,4 +1,4 @@
-"""Rows of a plan: the action, its reason, and the differences from the system's record.
+"""Rows of plans of uploads, undos and processings, as planned, stored and shown.
 
 See the product brief, Row actions.
 """
@@ -6,11 +6,10 @@ See the product brief, Row actions.
 import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from functools import cached_property, lru_cache
-from itertools import repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -37,13 +36,8 @@ def token_line(token: str) -> Text:
     return Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(token=token)
 
 
-class StoredAction(NamedTuple):
-    """Planned action on a row or record, as stored in the journal."""
-
-    row: int
-    action: str
-    reason: str | None
-    detail: Mapping[str, Any]
+StoredRow = tuple[int, str, str | None, Mapping[str, Any]]
+"""Row of a plan as stored in the journal: its number, action and reason, and all else."""
 
 
 class JobPlan(ABC):
@@ -52,19 +46,21 @@ class JobPlan(ABC):
     Consent to it names exactly this: the number of ``writes`` and the digest.
     """
 
+    rows: "Sequence[PlannedRow]"
+
     @property
     @abstractmethod
     def digest(self) -> str:
         """Digest of all that the plan writes."""
 
     @property
-    @abstractmethod
     def writes(self) -> int:
-        """Number of rows or records that are written."""
+        """Number of rows that are written."""
+        return sum(row.action.writes for row in self.rows)
 
-    @abstractmethod
-    def to_journal(self) -> Iterable[StoredAction]:
-        """Return the planned actions as stored in the journal."""
+    def to_journal(self) -> Iterator[StoredRow]:
+        """Yield the rows as stored in the journal."""
+        return (row.to_journal() for row in self.rows)
 
     @property
     def token(self) -> str:
@@ -160,21 +156,15 @@ CellContent = str | float
 """Content of an analyst's cell: a text or a number."""
 
 
-@dataclass(frozen=True, slots=True)
-class SetAside:
-    """Row that is not sent, whatever the system has; the fields are those of ``PlannedRow``."""
-
-    reason: RowReason
-    why: Text
-    raw_cells: Mapping[str, CellContent] = field(default_factory=dict)
-
-
 class PlannedRow(NamedTuple):
-    """Row of a sheet, by its Excel number, with its action and the reason.
+    """Row of a sheet, by its Excel number, or a record by its ordinal number, with its action and
+    the reason.
 
     ``record`` is the code of its record in the system; ``job`` another job that claims the row;
-    ``why`` completes the reason; ``number`` is the system's own number in the row; ``raw_cells``
-    are the contents of cells that could not be parsed.
+    ``why`` completes the reason, or is all that is said of the row; ``number`` is the system's own
+    number in the row; ``raw_cells`` are the contents of cells that could not be parsed, ``keys``
+    the digests of the row's business keys. A processing has read the record's ``status``, and the
+    values that the system has ``assigned``.
     """
 
     row: int
@@ -186,6 +176,9 @@ class PlannedRow(NamedTuple):
     differences: Mapping[str, Difference] = _NOTHING
     number: Mapping[str, Any] = _NOTHING
     raw_cells: Mapping[str, CellContent] = _NOTHING
+    keys: Sequence[str] = ()
+    status: str = ""
+    assigned: Mapping[str, Any] = _NOTHING
 
     @property
     def yours(self) -> dict[str, str | None]:
@@ -234,8 +227,8 @@ class PlannedRow(NamedTuple):
         text = self.text_at(place)
         return f"{text} ({differing})" if differing else str(text or "")
 
-    def to_journal(self, keys: Sequence[str] = ()) -> StoredAction:
-        """Return the row as stored in the journal, with the digests of its keys."""
+    def to_journal(self) -> StoredRow:
+        """Return the row as stored in the journal."""
         detail: dict[str, Any] = {}
         if self.record:
             detail["record"] = self.record
@@ -251,13 +244,17 @@ class PlannedRow(NamedTuple):
             }
         if self.number:
             detail["number"] = self.number
-        if keys:
-            detail["keys"] = keys
+        if self.keys:
+            detail["keys"] = self.keys
         if self.raw_cells:
             detail["raw_cells"] = self.raw_cells
+        if self.status:
+            detail["status"] = str(self.status)
+        if self.assigned:
+            detail["assigned"] = dict(self.assigned)
         # SQLite stores plain strings faster than members of enumerations.
         reason = None if self.reason is None else str(self.reason)
-        return StoredAction(self.row, str(self.action), reason, detail)
+        return self.row, str(self.action), reason, detail
 
     @classmethod
     def of_journal(
@@ -276,6 +273,9 @@ class PlannedRow(NamedTuple):
             differences={n: Difference(*pair) for n, pair in pairs.items()} if pairs else _NOTHING,
             number=detail.get("number", _NOTHING),
             raw_cells=detail.get("raw_cells", _NOTHING),
+            keys=tuple(detail.get("keys", ())),
+            status=detail.get("status", ""),
+            assigned=detail.get("assigned", _NOTHING),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -298,20 +298,12 @@ class PlannedRow(NamedTuple):
 class RowPlan(JobPlan):
     """Planned rows of a sheet, in order, with the ``digests`` of their values.
 
-    ``keys`` are the digests of each row's business keys. ``unread_reason`` says why some rows could
-    not be looked up.
+    ``unread_reason`` says why some rows could not be looked up.
     """
 
     rows: Sequence[PlannedRow]
     digests: Sequence[str]
     unread_reason: Text | None = None
-    keys: Sequence[Sequence[str]] = ()
-
-    def to_journal(self) -> Iterator[StoredAction]:
-        """Yield the rows as stored in the journal."""
-        keys = self.keys or repeat(())
-        for row, row_keys in zip(self.rows, keys, strict=bool(self.keys)):
-            yield row.to_journal(row_keys)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -320,13 +312,8 @@ class RowPlan(JobPlan):
         return {
             action.value: counts[action]
             for action in RowAction
-            if counts[action] or action is not RowAction.DELETE
+            if counts[action] or action not in {RowAction.DELETE, RowAction.PROCESS}
         }
-
-    @property
-    def late(self) -> bool:
-        """True if a row's records do not show yet what was just written."""
-        return any(row.reason is RowReason.SHOWN_LATE for row in self.rows)
 
     @property
     def note(self) -> dict[str, Any]:
@@ -334,11 +321,6 @@ class RowPlan(JobPlan):
         note = {**super().note, "plan": self.counts, "not_records": self.not_records}
         why = self.unread_reason
         return note if why is None else {**note, "unread": asdict(why)}
-
-    @property
-    def writes(self) -> int:
-        """Number of rows that are sent."""
-        return len(self.positions)
 
     @cached_property
     def positions(self) -> list[int]:

@@ -28,12 +28,7 @@ from xlbridge.upload.lookup.snapshot import (
     Snapshot,
 )
 from xlbridge.upload.options import CountCallback, PlanOptions
-from xlbridge.upload.planning.planned_row import (
-    Difference,
-    PlannedRow,
-    RowPlan,
-    SetAside,
-)
+from xlbridge.upload.planning.planned_row import Difference, PlannedRow, RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 
 _LOOKUP_REJECTED = Text(
@@ -61,7 +56,7 @@ class SheetRows:
 
     numbers: Sequence[int]
     values: TypedRows
-    set_aside: Mapping[int, SetAside]
+    set_aside: Mapping[int, PlannedRow]
 
 
 def prepare_lookup(
@@ -120,7 +115,7 @@ def plan_rows(
     """Decide the action of each row; ``claimed`` are the claims of other jobs, ``own`` the writes
     of this home that a reading may not show yet."""
     planner = _Planner(resource, rows, claims, found, claimed, options, own)
-    return RowPlan(list(planner.plan()), claims.digests, found.reason, claims.keys)
+    return RowPlan(list(planner.plan()), claims.digests, found.reason)
 
 
 class _Planner:
@@ -163,7 +158,9 @@ class _Planner:
         later = list(self._filled(self._resource.set_by_change).items())
         for at, row_number in enumerate(self._rows.numbers):
             number = {name: column[at] for name, column in numbers if column[at] is not None}
-            row = PlannedRow(row_number, RowAction.CREATE, number=number or _NOTHING)
+            row = PlannedRow(
+                row_number, RowAction.CREATE, number=number or _NOTHING, keys=self._keys[at]
+            )
             row = (self._decide_deletion if self._options.delete else self._decide)(at, row)
             # These columns can only be set by a change.
             unset = [name for name, column in later if column[at] is not None]
@@ -188,7 +185,7 @@ class _Planner:
             again and self._rows.set_aside[at].reason is RowReason.SENT_OTHERWISE
         ):
             aside = self._rows.set_aside[at]
-            return _held(row, aside.reason, why=aside.why)._replace(raw_cells=aside.raw_cells)
+            return aside._replace(row=row.row, number=row.number, keys=row.keys)
         if again:
             unread = at in self._unread and at not in self._lookup.near
             return row._replace(action=RowAction.UNREAD if unread else RowAction.CREATE)

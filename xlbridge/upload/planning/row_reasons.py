@@ -1,4 +1,4 @@
-"""Actions on the rows of a plan, and the reasons why a row is not created, with their texts.
+"""Actions on the rows of a plan, and the reasons why a row is not written, with their texts.
 
 See the product brief, Row actions.
 """
@@ -12,7 +12,7 @@ from xlbridge.i18n import Text
 
 
 class RowAction(StrEnum):
-    """Action on a row of a sheet."""
+    """Action on a row of a sheet, or on a record that is processed."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -20,6 +20,7 @@ class RowAction(StrEnum):
     HELD = "held"
     UNREAD = "unread"
     DELETE = "delete"
+    PROCESS = "process"
 
     @property
     def writes(self) -> bool:
@@ -69,7 +70,7 @@ class _Remedy:
 
 
 class RowReason(StrEnum):
-    """Reason why a row is not created, with a stable code."""
+    """Reason why a row is not created, processed or reversed, with a stable code."""
 
     SAME = "same"
     SENT_BEFORE = "sent-before"
@@ -92,10 +93,18 @@ class RowReason(StrEnum):
     SENT_OTHERWISE = "sent-otherwise"
     NOT_IN_SYSTEM = "not-in-system"
     NOT_DELETED = "not-deleted"
+    NOT_FOUND = "not-found"
+    CLOSED = "closed"
+    UNKNOWN = "unknown"
+    PROCESSED_BEFORE = "processed-before"
+    CHANGED = "changed"
+    SETTLED = "settled"
+    NO_OPERATION = "no-operation"
+    NOT_IDENTIFIED = "not-identified"
 
     def text(self, place: Place | None = "terminal") -> Text:
         """Return the explanation, with its remedy in a place."""
-        remedy, reason = _REMEDIES.get(self), _REASONS[self]
+        remedy, reason = _REMEDIES.get(self), _REASONS.get(self, _ONLY_WHY)
         if remedy is None or place is None:
             return reason
         return Text(reason.pt + remedy.at(place).pt, reason.en + remedy.at(place).en)
@@ -122,6 +131,7 @@ _SHEET_REASONS = frozenset(
     {RowReason.NO_RECORD, RowReason.ERRORS, RowReason.REJECTED, RowReason.SENT_OTHERWISE}
 )
 
+_ONLY_WHY = Text(pt="{why}", en="{why}")
 _REASONS: Mapping[RowReason, Text] = {
     RowReason.SAME: Text(
         pt="já está no sistema com os mesmos valores", en="in the system with the same values"
@@ -200,6 +210,21 @@ _REASONS: Mapping[RowReason, Text] = {
     ),
     RowReason.SENT_OTHERWISE: Text(
         pt="já foi enviada com outra chave ({why})", en="was sent with another key ({why})"
+    ),
+    RowReason.CHANGED: Text(
+        pt="o registro foi alterado ou removido depois do envio",
+        en="the record was changed or removed after the upload",
+    ),
+    RowReason.SETTLED: Text(
+        pt="o título já foi baixado, e a baixa teria de ser estornada antes",
+        en="the title is already settled, and the settlement would have to be reversed first",
+    ),
+    RowReason.NO_OPERATION: Text(
+        pt="o sistema não tem como desfazer isto", en="the interface cannot reverse this"
+    ),
+    RowReason.NOT_IDENTIFIED: Text(
+        pt="não se sabe qual é o registro desta linha",
+        en="the record of this row could not be identified",
     ),
 }
 

@@ -4,16 +4,16 @@ from .plan import (
     numbers_in_sheet as numbers_in_sheet,
     plan_processing as plan_processing,
 )
-from .planned_record import (
-    ProcessPlan as ProcessPlan,
-    process_plan_report as process_plan_report,
-)
 from .process_kinds import (
     KINDS as KINDS,
     ProcessKind as ProcessKind,
     RecordNumbers as RecordNumbers,
     explicit_numbers as explicit_numbers,
     find_kind as find_kind,
+)
+from .process_plan import (
+    ProcessPlan as ProcessPlan,
+    process_plan_report as process_plan_report,
 )
 from .report import (
     process_counts as process_counts,

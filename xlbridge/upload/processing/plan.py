@@ -17,12 +17,8 @@ from xlbridge.resources.names import number_headers
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims, repeat_while_outdated
 from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.journal import NewRequest
-from xlbridge.upload.processing.planned_record import (
-    PlannedRecord,
-    ProcessPlan,
-    RecordAction,
-    SkipReason,
-)
+from xlbridge.upload.planning.planned_row import PlannedRow
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.processing.process_kinds import (
     ProcessKind,
     RecordNumbers,
@@ -30,6 +26,7 @@ from xlbridge.upload.processing.process_kinds import (
     RecordStatus,
     StateReader,
 )
+from xlbridge.upload.processing.process_plan import ProcessPlan
 from xlbridge.upload.row_changes import RecordTask
 from xlbridge.workbook import WorkbookOrigin, cell_address
 from xlbridge.workbook.read import SheetCells, read_workbook
@@ -92,11 +89,11 @@ def plan_processing(
     staged = {job.log_id: job.id for job in uploads if job.log_id and not job.state.is_final}
     reader = StateReader(client, kind, numbers.places, at_once)
     states = reader.read(numbers.numbers)
-    records = [
+    rows = [
         _plan_record(kind, number, row, states[number], everywhere, staged, again=again)
         for number, row in zip(numbers.numbers, numbers.rows, strict=True)
     ]
-    return ProcessPlan(kind, numbers, records, known, elsewhere)
+    return ProcessPlan(kind, numbers, rows, known, elsewhere)
 
 
 def _plan_record(
@@ -108,38 +105,40 @@ def _plan_record(
     staged: Mapping[int, str],
     *,
     again: str | None,
-) -> PlannedRecord:
+) -> PlannedRow:
     digest = _digest(kind, number)
     before = claimed.accepted(digest) if again is None else []
     claimant = claimed.unfinished_job(digest, ()) or staged.get(number)
-    action, reason, remark = RecordAction.SKIP, None, state.remark
+    action, reason, why = RowAction.HELD, None, state.remark
     match state.status:
         case RecordStatus.DONE:
-            action = RecordAction.ALREADY
+            action = RowAction.UNCHANGED
         case _ if claimant is not None:
-            reason, remark = SkipReason.CLAIMED, _CLAIMED.format(job=claimant)
+            reason, why = RowReason.CLAIMED, _CLAIMED.format(job=claimant)
         case RecordStatus.MISSING:
-            reason, remark = SkipReason.NOT_FOUND, remark or _MISSING
+            reason, why = RowReason.NOT_FOUND, why or _MISSING
         case RecordStatus.CLOSED:
-            reason = SkipReason.CLOSED
+            reason = RowReason.CLOSED
         case RecordStatus.UNKNOWN if kind.is_queued:
-            reason = SkipReason.UNKNOWN
+            reason = RowReason.UNKNOWN
         case RecordStatus.UNKNOWN if before:
-            action, remark = RecordAction.ALREADY, _BY_JOB.format(job=before[0])
+            action, why = RowAction.UNCHANGED, _BY_JOB.format(job=before[0])
         case RecordStatus.OPEN if before:
-            reason = SkipReason.PROCESSED_BEFORE
-            remark = _PROCESSED_BEFORE.format(job=before[0])
+            reason = RowReason.PROCESSED_BEFORE
+            why = _PROCESSED_BEFORE.format(job=before[0])
         case _:
-            action = RecordAction.PROCESS
-    return PlannedRecord(number, row, action, state.status, reason, remark, state.assigned)
+            action = RowAction.PROCESS
+    return PlannedRow(
+        row, action, reason, str(number), why=why, status=state.status, assigned=state.assigned
+    )
 
 
-def _digest(kind: ProcessKind, number: int) -> str:
+def _digest(kind: ProcessKind, number: int | str) -> str:
     """Return the digest by which a job claims a record; no row of a sheet has the same."""
     return f"process/{kind.name}/{number}"
 
 
-def _claims(kind: ProcessKind, numbers: Iterable[int]) -> RowClaims:
+def _claims(kind: ProcessKind, numbers: Iterable[int | str]) -> RowClaims:
     digests = [_digest(kind, number) for number in numbers]
     return RowClaims(digests, [()] * len(digests))
 
@@ -172,6 +171,7 @@ def _record(
 ) -> Job:
     """Record the job of a plan, or the plan in the unsent job that already has it."""
     records, source = plan.to_process, plan.numbers
+    numbers = [row.record or "" for row in records]
     spec = JobSpec(
         profile=client.target.profile,
         resource=plan.kind.name,
@@ -180,19 +180,19 @@ def _record(
         sheet=source.sheet,
         digest=plan.digest,
         payload="",
-        rows=tuple(record.row for record in records),
+        rows=tuple(row.row for row in records),
         columns=source.columns,
         system=client.identity,
     )
     places, within = source.places, plan.kind.within
     tasks = [
-        RecordTask(str(record.number), {}, {}, {within: places[record.number]} if within else {})
-        for record in records
+        RecordTask(number, {}, {}, {within: places[int(number)]} if within else {})
+        for number in numbers
     ]
-    claims = _claims(plan.kind, (record.number for record in records))
+    claims = _claims(plan.kind, numbers)
     note = {**note, "target": client.target.to_json()}
     unsent = context.journal.find_unsent(spec, [len(spec.rows)])
-    if unsent is not None and context.journal.actions_of(unsent) == plan.to_journal():
+    if unsent is not None and context.journal.actions_of(unsent) == plan.rows:
         return context.journal.refresh_plan(unsent, plan, note)
     request = NewRequest(spec, claims, tasks=tasks)
     return context.create_job(spec, [request], plan, note, plan.known, plan.elsewhere)

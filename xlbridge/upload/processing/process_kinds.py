@@ -213,8 +213,9 @@ class ProcessKind:
     ``process`` has the record's number in its path; ``read`` too, or it lists all records.
     ``number`` is the field of that number, and the header of its column in sheets, which may also
     have one of ``other_headers``. ``status_of`` returns the status of a record and a remark;
-    ``assigned`` are the fields that the system fills. ``is_queued``: a request only starts
-    processing in the background. ``final`` warns of what cannot be undone.
+    ``assigned`` are the fields that the system fills. ``title`` says what is done to which
+    records, ``noun`` names one. ``is_queued``: a request only starts processing in the background.
+    ``final`` warns of what cannot be undone.
 
     Without ``number`` in its path, ``process`` has the ``body`` made from a record that was read.
     ``within`` is the column with the parameter of ``read`` instead of the number; of the records
@@ -227,6 +228,7 @@ class ProcessKind:
     number: str
     status_of: Callable[[Record, StateOfLog], tuple[RecordStatus, Text | None]]
     assigned: tuple[str, ...]
+    title: Text
     noun: Text
     final: Text
     is_queued: bool = False
@@ -271,6 +273,7 @@ KINDS: Mapping[str, ProcessKind] = {
             other_headers=("numeroPedido",),
             status_of=_order_status,
             assigned=("idNF", "dataDeProcessamento"),
+            title=Text(pt="Pedidos de venda", en="Sales orders"),
             noun=Text(pt="pedido", en="order"),
             final=Text(
                 pt="É definitivo: processar um pedido abre os títulos e gera a nota fiscal; a "
@@ -286,6 +289,7 @@ KINDS: Mapping[str, ProcessKind] = {
             number="idNF",
             status_of=_invoice_status,
             assigned=_INVOICE_NUMBERS,
+            title=Text(pt="Notas fiscais de produto", en="Product invoices"),
             noun=Text(pt="nota", en="invoice"),
             final=Text(
                 pt="É definitivo: a NF-e é emitida na SEFAZ; o cancelamento segue regras fiscais "
@@ -301,6 +305,7 @@ KINDS: Mapping[str, ProcessKind] = {
             number="idNF",
             status_of=_invoice_status,
             assigned=_INVOICE_NUMBERS,
+            title=Text(pt="Notas fiscais de serviço", en="Service invoices"),
             noun=Text(pt="nota", en="invoice"),
             final=Text(
                 pt="É definitivo: a NFS-e é emitida na prefeitura; o cancelamento segue regras "
@@ -316,6 +321,7 @@ KINDS: Mapping[str, ProcessKind] = {
             number="idInventario",
             status_of=_inventory_status,
             assigned=("idProcessamento", "logProcessamento", "situacaoDoInventario"),
+            title=Text(pt="Inventários", en="Inventories"),
             noun=Text(pt="inventário", en="inventory"),
             final=Text(
                 pt="É definitivo: processar um inventário ajusta os saldos às quantidades "
@@ -332,6 +338,10 @@ KINDS: Mapping[str, ProcessKind] = {
             number="idInventario",
             status_of=_validation_status,
             assigned=("situacaoDoInventario",),
+            title=Text(
+                pt="Inventários a validar (encerra a contagem)",
+                en="Inventories to validate (ends the count)",
+            ),
             noun=Text(pt="inventário", en="inventory"),
             final=Text(
                 pt="É definitivo: validar um inventário encerra a sua contagem; o sistema não a "
@@ -348,6 +358,7 @@ KINDS: Mapping[str, ProcessKind] = {
             number="idInventario",
             status_of=_closing_status,
             assigned=("situacaoDoInventario", "dataDeEncerramento"),
+            title=Text(pt="Inventários a encerrar", en="Inventories to close"),
             noun=Text(pt="inventário", en="inventory"),
             final=Text(
                 pt="É definitivo: um inventário encerrado não é mais contado nem processado; o que "
@@ -365,6 +376,7 @@ KINDS: Mapping[str, ProcessKind] = {
             other_headers=("numeroDaSaida",),
             status_of=_reversal_status,
             assigned=("quantidadeEstornada",),
+            title=Text(pt="Saídas de estoque a estornar", en="Stock outputs to reverse"),
             noun=Text(pt="saída", en="output"),
             final=Text(
                 pt="É definitivo: o estorno devolve ao estoque a quantidade inteira de cada saída; "
@@ -383,6 +395,7 @@ KINDS: Mapping[str, ProcessKind] = {
             number="id",
             status_of=_log_status,
             assigned=("totalDeRegistros", "registrosImportados", _REJECTED),
+            title=Text(pt="Arquivos na fila de importação", en="Files in the import queue"),
             noun=Text(pt="arquivo", en="file"),
             final=Text(
                 pt="É definitivo: as linhas dos arquivos são gravadas no sistema.",

@@ -7,17 +7,17 @@ from typing import Any
 
 from xlbridge import titles
 from xlbridge.i18n import Text, count_text, joined, untranslated
-from xlbridge.report_forms import Grade, Line, Report, Table
+from xlbridge.report_forms import (
+    Grade,
+    Line,
+    Report,
+    Table,
+)
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.processing.planned_record import (
-    ALREADY,
-    PlannedRecord,
-    ProcessPlan,
-    RecordAction,
-    planned_records,
-    record_table,
-)
+from xlbridge.upload.planning.planned_row import PlannedRow
+from xlbridge.upload.planning.row_reasons import RowAction
+from xlbridge.upload.processing.process_plan import ALREADY, ProcessPlan, record_table
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.report import decision_step, evidence_remarks
 from xlbridge.upload.results.verdict import RowOutcome
@@ -80,9 +80,9 @@ def processed_records(journal: Journal, job: Job) -> list[ProcessedRecord]:
     resolved = job.last("resolved")
     outcomes = journal.changes.outcomes(job.id)
     records = []
-    for planned in planned_records(journal, job):
+    for planned in journal.actions_of(job):
         record = _before_sending(planned, in_sheet=bool(job.spec.file))
-        write = writes.get(planned.number)
+        write = writes.get(record.number)
         if write is not None:
             outcome = _WRITTEN.get(outcomes[write.position], ProcessOutcome.REJECTED)
             if outcome is ProcessOutcome.PROCESSED and write.detail.get("already"):
@@ -99,25 +99,23 @@ def processed_records(journal: Journal, job: Job) -> list[ProcessedRecord]:
     return records
 
 
-def _before_sending(planned: PlannedRecord, *, in_sheet: bool) -> ProcessedRecord:
+def _before_sending(planned: PlannedRow, *, in_sheet: bool) -> ProcessedRecord:
     """Return a planned record; ``in_sheet`` if its row is in a sheet."""
     return ProcessedRecord(
-        planned.number,
+        int(planned.record or 0),
         planned.row if in_sheet else None,
         _OUTCOMES[planned.action],
         None if planned.reason is None else planned.reason.value,
-        None if planned.remark is None else str(planned.remark),
+        None if planned.why is None else str(planned.why),
         planned.assigned,
     )
 
 
 _OUTCOMES = {
-    RecordAction.PROCESS: ProcessOutcome.UNKNOWN,
-    RecordAction.ALREADY: ProcessOutcome.ALREADY,
-    RecordAction.SKIP: ProcessOutcome.REJECTED,
+    RowAction.PROCESS: ProcessOutcome.UNKNOWN,
+    RowAction.UNCHANGED: ProcessOutcome.ALREADY,
+    RowAction.HELD: ProcessOutcome.REJECTED,
 }
-
-
 _WRITTEN = {
     RowOutcome.ACCEPTED: ProcessOutcome.PROCESSED,
     RowOutcome.UNKNOWN: ProcessOutcome.UNKNOWN,
@@ -146,7 +144,7 @@ def _any_rejected(records: Iterable[ProcessedRecord]) -> bool:
 def process_plan_json(plan: ProcessPlan) -> dict[str, Any]:
     """Return the plan of a processing as JSON, with the fields of its report."""
     in_sheet = bool(plan.numbers.file)
-    records = [_before_sending(record, in_sheet=in_sheet) for record in plan.records]
+    records = [_before_sending(record, in_sheet=in_sheet) for record in plan.rows]
     return _json(plan.kind.name, records, plan.token, None)
 
 

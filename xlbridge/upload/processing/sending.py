@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.client import Declined, Doubtful, Executed, Outcome, Rejected
 from xlbridge.clock import Instant
 from xlbridge.i18n import Text, untranslated
+from xlbridge.upload.claims import read_until
 from xlbridge.upload.executor import MAX_SETTLE_WAIT, SharedPause, WriteRequest, send_once
 from xlbridge.upload.job import Job
 from xlbridge.upload.processing.process_kinds import (
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
 
 _FRESH_SECONDS = 60.0
 """Time before the listing of all records is read again. See the product brief, Row actions."""
-
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
-"""Seconds between two reads of a record that the system is processing."""
 
 _NOT_SHOWN = Text(
     pt="o sistema aceitou o pedido de processar, mas o registro ainda não aparece como processado",
@@ -130,27 +128,30 @@ class RecordProcessor(RecordChannel):
 
         A queued file is awaited until it is done, other accepted records for the settle time.
         """
-        number, pause, waited = _number(write), _FIRST_PAUSE, 0.0
-        state = states[number]
-        accepted = bool(write.detail.get("accepted"))
-        longest = min(MAX_SETTLE_WAIT.total_seconds(), self._context.settle_seconds)
-        while state.status is RecordStatus.RUNNING or (
-            accepted
-            and state.status is RecordStatus.OPEN
-            and (self._kind.is_queued or waited < longest)
-        ):
-            self._context.report_progress(
-                self._job,
-                Text(
-                    pt="{noun} {number}: o sistema está processando",
-                    en="{noun} {number}: the system is processing it",
-                ).format(noun=self._kind.noun, number=number),
+        number, accepted = _number(write), bool(write.detail.get("accepted"))
+        longest = min(MAX_SETTLE_WAIT.total_seconds(), self._context.patience.seconds)
+
+        def is_last(state: RecordState, waited: float) -> bool:
+            is_awaited = state.status is RecordStatus.RUNNING or (
+                accepted
+                and state.status is RecordStatus.OPEN
+                and (self._kind.is_queued or waited < longest)
             )
-            self._context.options.sleep(pause)
-            waited += pause
-            pause = min(2 * pause, _LONGEST_PAUSE)
-            state = self._reader.read([number])[number]
-        return state
+            if is_awaited:
+                self._context.report_progress(
+                    self._job,
+                    Text(
+                        pt="{noun} {number}: o sistema está processando",
+                        en="{noun} {number}: the system is processing it",
+                    ).format(noun=self._kind.noun, number=number),
+                )
+            return not is_awaited
+
+        return read_until(
+            lambda: states.pop(number, None) or self._read(write),
+            is_last,
+            self._context.options.sleep,
+        )
 
     def _process(self, write: RecordWrite, announce: Announce) -> WriteResult:
         """Process a record, unless it is already done or can no longer be processed.

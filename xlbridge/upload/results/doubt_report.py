@@ -6,7 +6,6 @@ from typing import Any
 from xlbridge import titles
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Value
-from xlbridge.resources import Mode
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, StoredSnapshot
 from xlbridge.upload.results.report import history_table
@@ -84,7 +83,7 @@ def doubt_report(
     """
     rows = zip(job.spec.rows, outcomes, strict=True)
     in_doubt = {row for row, outcome in rows if outcome is RowOutcome.UNKNOWN}
-    is_processing = job.spec.mode is Mode.PROCESS
+    is_processing = job.spec.mode.channel.of_listing
     title, question, meanwhile = (
         (_PROCESSING_IN_DOUBT, _PROCESSED_OR_NOT, _NOT_PROCESSED_AGAIN)
         if is_processing
@@ -111,7 +110,7 @@ def _steps(job: Job) -> Iterator[Text]:
     """Yield the steps for a person; an answer is a command."""
     resolve = f"xlbridge resolve {job.arguments()} --as"
     applied, not_applied = (f'{resolve} {seen} --reason "…"' for seen in ("applied", "not-applied"))
-    if job.spec.mode is Mode.PROCESS:
+    if job.spec.mode.channel.of_listing:
         yield _LOOK_AT_RECORDS.format(profile=job.spec.profile, listing=job.spec.resource)
         yield _ALL_PROCESSED.format(command=applied)
         yield _NONE_PROCESSED.format(command=not_applied)
@@ -132,7 +131,7 @@ def _facts(job: Job, in_doubt: int) -> Iterator[tuple[Text, Value]]:
     address = spec.profile if job.target is None else job.target["base_url"]
     yield titles.ENVIRONMENT, " ".join(dict.fromkeys((spec.profile, address)))
     yield titles.RESOURCE, spec.resource
-    yield titles.MODE, spec.mode_name
+    yield titles.MODE, spec.mode.channel.name
     yield titles.WORKBOOK, f"{spec.file} [{spec.sheet}]" if spec.file else None
     yield untranslated("Digest"), spec.digest
     yield untranslated("Log"), job.log_id and str(job.log_id)

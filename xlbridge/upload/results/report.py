@@ -10,7 +10,6 @@ from xlbridge.files import as_arguments, path_beside, short_path
 from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.record_rows import row_text, sheet_row
 from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, list_first
-from xlbridge.resources import Mode
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.requests import State
@@ -215,7 +214,7 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
         "part_of": job.parent,
         "settled": None if settled is None else {"rows": settled.rows, "by": settled.by},
         "undone": None if undone is None else {"rows": undone.rows, "by": undone.by},
-        "undo_of": job.undo_of,
+        "undo_of": job.spec.undo_of,
     }
 
 
@@ -481,7 +480,7 @@ def jobs_table(
     """Return a table of jobs with the counts of their rows as they are now."""
     counts = [row_counts(journal, job) for job in jobs]
     for job, own in zip(jobs, counts, strict=True):
-        if job.spec.mode is Mode.PROCESS:
+        if job.spec.mode.channel.of_listing:
             # Its report counts records that the plan skips as rejected.
             own["rejected"], own["held"] = own["rejected"] + own["held"], 0
         if not job.state.has_sent:
@@ -503,7 +502,7 @@ def jobs_table(
                     job.id if job.parent is None else f"  {job.id}",
                     f"{job.created_at:%d/%m/%Y %H:%M}",
                     state_text(journal, job),
-                    job.spec.mode_name,
+                    job.spec.mode.channel.name,
                     str(show_resource(job.spec.resource)),
                     own["read"],
                     *(own[outcome] for outcome in counted),

@@ -14,7 +14,7 @@ from xlbridge.report_forms import (
     Report,
     ReportForms,
 )
-from xlbridge.resources import Fingerprint, Mode
+from xlbridge.resources import Fingerprint
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, REJECTS_INFIX, Job, file_hash
 from xlbridge.upload.journal import Journal
@@ -66,7 +66,7 @@ def ensure_sheet_evidence(context: UploadContext, job: Job) -> Job:
 
 def _lacks_rejects(journal: Journal, job: Job) -> bool:
     """Return whether rows were rejected or held, and the rejects workbook is missing."""
-    if job.parent is not None or job.spec.mode in {Mode.UNDO, Mode.PROCESS}:
+    if job.parent is not None or job.is_task:
         return False
     rejected = job.state in {State.PARTIAL, State.REJECTED} or (
         job.state is State.NEEDS_PERSON and bool(messages_of(journal, job))
@@ -227,7 +227,7 @@ def _rejected_items(
 def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:
     from xlbridge.upload.payload import sent_rows
 
-    if job.spec.mode is Mode.PROCESS:
+    if job.spec.mode.channel.of_listing:
         sent: Sequence[RowValues] = [
             {"id": write.task.record} for write in context.journal.writes.load(job.id)
         ]
@@ -246,20 +246,20 @@ def job_report(
 
     ``show_column`` names the columns of rejected rows.
     """
-    if job.spec.mode is Mode.PROCESS:
+    if job.spec.mode.channel.of_listing:
         # The modules for processing are rarely needed, and slow to import.
         from xlbridge.upload.processing.report import process_report
 
         return process_report(journal, job)
-    if job.undo_of is not None:
+    if job.spec.undo_of is not None:
         return undo_report(journal, job)
     return upload_report(journal, job, show_column)
 
 
 def job_document(journal: Journal, job: Job) -> dict[str, Any]:
     """Return the report of an upload, an undo or a processing as JSON."""
-    if job.spec.mode is Mode.PROCESS:
+    if job.spec.mode.channel.of_listing:
         from xlbridge.upload.processing.report import process_json
 
         return process_json(journal, job)
-    return job_json(journal, job) if job.undo_of is None else undo_json(journal, job)
+    return job_json(journal, job) if job.spec.undo_of is None else undo_json(journal, job)

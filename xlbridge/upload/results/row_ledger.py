@@ -108,9 +108,9 @@ class RowLedger:
     def of(cls, journal: Journal, job: Job) -> "RowLedger":
         """Return the ledger of the sheet that an upload, a part, a retry or an undo belongs to."""
         jobs = {one.id: one for one in journal.jobs_of_sheet(job.first_job)}
-        attempts = [one for one in jobs.values() if one.undo_of is None]
-        undos = [one for one in jobs.values() if one.undo_of is not None]
-        sent = {one.id for one in attempts if one.retry_of is None or one.has_sent}
+        attempts = [one for one in jobs.values() if one.spec.undo_of is None]
+        undos = [one for one in jobs.values() if one.spec.undo_of is not None]
+        sent = {one.id for one in attempts if one.spec.retry_of is None or one.has_sent}
         requests = {whole.id: _by_request(journal, whole) for whole in attempts}
         own: dict[str, list[RowChange]] = {
             one.id: [] for of_job in requests.values() for one in of_job.values()
@@ -150,7 +150,7 @@ class RowLedger:
     @property
     def sent_attempts(self) -> list[Job]:
         """The first job, and the retries that have sent anything or were resolved by a person."""
-        return [job for job in self.attempts if job.retry_of is None or job.has_sent]
+        return [job for job in self.attempts if job.spec.retry_of is None or job.has_sent]
 
     def rows_of(self, job: Job) -> dict[int, RowChange]:
         """Return what a job and later jobs made of each row of its own sheet, by its number there.
@@ -326,7 +326,7 @@ def messages_of(journal: Journal, job: Job) -> list[RejectedRow]:
 
 def changed_ledger(journal: Journal, job: Job) -> RowLedger | None:
     """Return the ledger of a job whose rows other jobs may have changed, None for other jobs."""
-    if job.is_task or not (job.retry_of is not None or journal.has_later_jobs(job)):
+    if job.is_task or not (job.spec.retry_of is not None or journal.has_later_jobs(job)):
         return None
     return RowLedger.of(journal, job)
 

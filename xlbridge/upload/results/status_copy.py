@@ -345,7 +345,7 @@ class SheetCodes:
         """
         found: dict[str, set[str]] = {}
         files = [(file, file_hash(file)) for file in matching_files(Path(), str(link.file))]
-        own = [one for one in self._context.journal.jobs() if one.undo_of is None]
+        own = [one for one in self._context.journal.jobs() if one.spec.undo_of is None]
         here = [job for job in own if job.spec.system == self._client.identity]
         sent = [(file, sha, [job for job in here if job.file_hash == sha]) for file, sha in files]
         if not any(jobs for _, _, jobs in sent):

@@ -1,8 +1,7 @@
 """Report of an undo, and the rows that it leaves with their reasons."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from typing import Any
 
 from xlbridge import titles
@@ -20,86 +19,44 @@ from xlbridge.report_forms import (
 )
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.planning.planned_row import token_line
+from xlbridge.upload.planning.planned_row import PlannedRow, token_line
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowLedger, row_counts
 
 _SHOWN_ROWS = 10
 
 
-class LeftReason(StrEnum):
-    """Reason why a row is not reversed, with a stable code."""
-
-    CHANGED = "changed"
-    SETTLED = "settled"
-    NO_OPERATION = "no-operation"
-    NOT_IDENTIFIED = "not-identified"
-    SHOWN_LATE = "shown-late"
-
-
-_TEXTS: Mapping[LeftReason, Text] = {
-    LeftReason.CHANGED: Text(
-        pt="o registro foi alterado ou removido depois do envio",
-        en="the record was changed or removed after the upload",
-    ),
-    LeftReason.SETTLED: Text(
-        pt="o título já foi baixado, e a baixa teria de ser estornada antes",
-        en="the title is already settled, and the settlement would have to be reversed first",
-    ),
-    LeftReason.NO_OPERATION: Text(
-        pt="o sistema não tem como desfazer isto", en="the interface cannot reverse this"
-    ),
-    LeftReason.NOT_IDENTIFIED: Text(
-        pt="não se sabe qual é o registro desta linha",
-        en="the record of this row could not be identified",
-    ),
-    LeftReason.SHOWN_LATE: Text(
-        pt="o sistema ainda não mostra o que este envio gravou; desfaça-o de novo em alguns "
-        "minutos",
-        en="the system does not show yet what this upload has written; undo it again in a few "
-        "minutes",
-    ),
-}
+_NOT_SHOWN_YET = Text(
+    pt="o sistema ainda não mostra o que este envio gravou; desfaça-o de novo em alguns minutos",
+    en="the system does not show yet what this upload has written; undo it again in a few minutes",
+)
 _BY_HAND = Text(
     pt="{reason}; confira e desfaça manualmente no sistema",
     en="{reason}; check it in the system and reverse it by hand",
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LeftRow:
-    """Row that is not reversed, by its number in the sheet.
-
-    ``message`` is the system's, if it has refused the reversal.
-    """
-
-    row: int
-    reason: LeftReason
-    message: Text | None = None
-
-    @property
-    def text(self) -> Text:
-        """Explanation for the user, with what to do by hand."""
-        if self.reason is LeftReason.SHOWN_LATE:
-            return _TEXTS[self.reason]
-        return self.message or _BY_HAND.format(reason=_TEXTS[self.reason])
+def _left_text(row: PlannedRow) -> Text:
+    """Return why a row is not reversed, with what to do by hand; the system's message, if it has
+    refused the reversal."""
+    if row.reason is RowReason.SHOWN_LATE:
+        return _NOT_SHOWN_YET
+    return row.why or _BY_HAND.format(reason=row.text)
 
 
-def _left_rows(journal: Journal, job: Job) -> list[LeftRow]:
+def _left_rows(journal: Journal, job: Job) -> list[PlannedRow]:
     """Return the rows that an undo does not reverse."""
-    planned = [
-        LeftRow(action.row, LeftReason(action.reason or "")) for action in journal.actions_of(job)
-    ]
     refused = [
-        LeftRow(rejected.row or 0, LeftReason.CHANGED, rejected.message)
+        PlannedRow(rejected.row or 0, RowAction.HELD, RowReason.CHANGED, why=rejected.message)
         for rejected in journal.changes.rejections(job.id)
     ]
-    return sorted([*planned, *refused], key=lambda row: row.row)
+    return sorted([*journal.actions_of(job), *refused], key=lambda row: row.row)
 
 
-def left_report(left: Iterable[LeftRow], undone_before: Mapping[str, int]) -> Report:
+def left_report(left: Iterable[PlannedRow], undone_before: Mapping[str, int]) -> Report:
     """Return the report of the rows that an undo leaves, by reason, and of those undone before."""
-    groups = group_by_reason((row.text, row_text(row.row)) for row in left)
+    groups = group_by_reason((_left_text(row), row_text(row.row)) for row in left)
     sentences = [
         _LEFT.format(n=count_text(len(rows)), message=reason, rows=list_first(rows, _SHOWN_ROWS))
         for reason, rows in groups.items()
@@ -135,7 +92,9 @@ def undo_plan_report(journal: Journal, job: Job, place: str) -> Report:
     left = _left_rows(journal, job)
     return replace(
         left_report(left, RowLedger.of(journal, job).undone_before(job)),
-        title=title.format(job=job.undo_of, place=place, rows=len(job.spec.rows), left=len(left)),
+        title=title.format(
+            job=job.spec.undo_of, place=place, rows=len(job.spec.rows), left=len(left)
+        ),
         next_steps=[token_line(job.token)],
     )
 
@@ -154,7 +113,7 @@ def undo_counts(journal: Journal, job: Job) -> dict[str, int]:
 def undo_json(journal: Journal, job: Job) -> dict[str, Any]:
     """Return an undo as JSON. See the product brief, ``undo JOB``."""
     return _json(
-        job.undo_of,
+        job.spec.undo_of,
         job.spec.resource,
         undo_counts(journal, job),
         _left_rows(journal, job),
@@ -168,7 +127,7 @@ def _json(
     undo_of: str | None,
     resource: str,
     counts: Mapping[str, int],
-    left: Iterable[LeftRow],
+    left: Iterable[PlannedRow],
     token: str,
     job: Job | None,
     target: Mapping[str, Any] | None,
@@ -182,7 +141,7 @@ def _json(
         "resource": resource,
         "rows": dict(counts),
         "left": [
-            {"row": sheet_row(row.row), "reason": row.reason, "message": str(row.text)}
+            {"row": sheet_row(row.row), "reason": row.reason, "message": str(_left_text(row))}
             for row in left
         ],
         "confirm": token,
@@ -198,7 +157,9 @@ def undo_report(journal: Journal, job: Job) -> Report:
     if headline is _DONE and not counts["undone"]:
         headline = _headline_without_rows(counts["read"], undone_before)
     texts = {name: count_text(count) for name, count in counts.items()}
-    verdict = headline.format(**texts, undo_of=job.undo_of, job=job.arguments(), reason=job.reason)
+    verdict = headline.format(
+        **texts, undo_of=job.spec.undo_of, job=job.arguments(), reason=job.reason
+    )
     grade = Grade.WARNING if counts["unknown"] else Grade.GOOD
     if counts["left"] or job.state is State.ABANDONED:
         grade = Grade.ERROR
@@ -218,7 +179,7 @@ def _headline_without_rows(left: int, undone_before: Mapping[str, int]) -> Text:
 
 
 def empty_undo_report(
-    undo_of: Job, left_rows: Collection[LeftRow], undone_before: Mapping[str, int], token: str
+    undo_of: Job, left_rows: Collection[PlannedRow], undone_before: Mapping[str, int], token: str
 ) -> ReportForms:
     """Return the report of an undo with no rows to reverse, of which no job is recorded."""
     left = len(left_rows)

@@ -237,8 +237,8 @@ class RecordCreator(RecordChannel):
         # Most columns are empty.
         self._filled = [n for n in fields if any(one is not None for one in values_of(rows, n))]
         self._pause = pause
-        planned = context.journal.actions_of(context.journal.job(job.whole))
-        keys_by_row = {action.row: tuple(action.detail.get("keys", ())) for action in planned}
+        planned = context.journal.plan_of(context.journal.job(job.whole))
+        keys_by_row = {row.row: tuple(row.keys) for row in planned}
         # Digests of the business keys of the rows, in order.
         self._keys = [keys_by_row.get(row, ()) for row in job.spec.rows]
         self._by_key = _Baseline(context.resource(job), self._stored(Moment.BEFORE))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from xlbridge.client import NotExecuted
 from xlbridge.errors import ApiError, InDoubt
 from xlbridge.i18n import Text, untranslated
-from xlbridge.resources import Mode
 from xlbridge.upload.executor import (
     CHECK_AGAIN,
     INTERRUPTED,
@@ -147,7 +146,7 @@ class _RecordExecutor:
     def _open_channels(self) -> dict[bool, RecordChannel]:
         """Return the channels of the writes that create records, and of the others."""
         context, job, pause = self._context, self._job, self._pause
-        if job.spec.mode is Mode.PROCESS:
+        if job.spec.mode.channel.of_listing:
             from xlbridge.upload.processing.sending import RecordProcessor
 
             return {False: RecordProcessor(context, job, pause, self._writes, self._at_once)}
