@@ -4,7 +4,7 @@ A run holds the batch's lock, and ends with the findings page and the closing pr
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from datetime import datetime
@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 
 from xlbridge.batch.batch import Batch
-from xlbridge.batch.comparison import run_comparison
 from xlbridge.batch.ledger import ExportRecord, FailureRecord
 from xlbridge.batch.plan.steps import (
     AnyStep,
@@ -241,11 +240,19 @@ class BatchRun:
             self._options.progress(Text(pt="Conferindo", en="Checking"), len(books)) as progress,
             self._options.executor_for(files) as executor,
         ):
-            results = _validate_all(self._batch, books, executor)
+            results = self._kept(_validate_all(self._batch, books, executor))
             refused, unchecked = check_all(self._batch, results, progress.advance, under_way)
         for book, error in unchecked:
             self._note_failure(book.step, book.name, book.sha256, error)
         return refused
+
+    def _kept(
+        self, results: Iterable[tuple[WorkbookFile, FileResult]]
+    ) -> Iterator[tuple[WorkbookFile, FileResult]]:
+        """Yield results of checks; the sender keeps small ones, so that it need not read again."""
+        for book, result in results:
+            self._sender.keep(book, result)
+            yield book, result
 
     def _run_step(
         self,
@@ -340,6 +347,9 @@ class BatchRun:
     def _run_unit(self, step: AnyStep, unit: UnitOverview) -> None:
         if isinstance(step, CompareStep):
             self.worked = True
+            # Slow to import, with all formats of exports.
+            from xlbridge.batch.comparison import run_comparison
+
             run_comparison(self._batch, step, unit.sha256, self._options.upload.progress)
         elif isinstance(step, ProcessStep):
             self.worked = True

@@ -66,7 +66,8 @@ from xlbridge.validation import ValidatedSheet
 
 _RETRIABLE = frozenset({State.PARTIAL, State.REJECTED})
 _KEPT_ROWS = 50_000
-"""Rows of plans that are kept until they are sent; beyond that a workbook is planned again."""
+"""Rows of checked sheets that are kept until they are planned, and of plans until they are sent;
+beyond that a workbook is validated or planned again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +146,18 @@ class WorkbookSender:
         self._batch = batch
         self._options = options
         self._uploads_of: dict[str, Uploads] = {}
+        self._checked: dict[tuple[str, str, str], ValidatedSheet] = {}
         self._approved: dict[tuple[str, str], WorkbookPlan] = {}
         self._keep_plans = True
         self.show = options.progress
+
+    def keep(self, book: WorkbookFile, result: FileResult) -> None:
+        """Keep a checked workbook until it is planned, as long as those kept are small."""
+        if not isinstance(result, ValidatedSheet):
+            return
+        kept = (result, *self._checked.values())
+        if sum(len(sheet.rows) for one in kept for sheet in one.with_children) <= _KEPT_ROWS:
+            self._checked[book.step.name, book.name, book.sha256] = result
 
     def plan(
         self,
@@ -298,8 +308,10 @@ class WorkbookSender:
         return self._uploads(book).with_codes(result)
 
     def _validated(self, book: WorkbookFile, waits_for: Sequence[str]) -> ValidatedSheet:
-        """Validate a workbook again, so that what is planned is what was validated."""
-        result = validate_workbook(self._batch, book)
+        """Return a workbook as just checked, or validated again, so that what is planned is what
+        was validated."""
+        checked = self._checked.pop((book.step.name, book.name, book.sha256), None)
+        result = checked or validate_workbook(self._batch, book)
         try:
             result = self._prepared(book, result)
         except UsageError:
