@@ -223,7 +223,7 @@ def test_a_record_listed_twice_counts_once(catalogue: Catalogue) -> None:
     assert [(found.code, found.same) for found in reading.found] == [("7", True)]
 
 
-@pytest.mark.parametrize("listing", every(2, LISTINGS.values()), ids=list(LISTINGS))
+@pytest.mark.parametrize("listing", every(2, LISTINGS.values()), ids=lambda listing: listing.name)
 def test_an_exported_sheet_is_not_mistaken_for_another_resource(
     listing: Listing, tmp_path: Path
 ) -> None:
