@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-
 _only_samples: list[bool] = []
 
 
