@@ -11,15 +11,22 @@ TESTS_OF_report_forms := tests/report_forms tests/validation/reports
 TESTS_OF_validation := tests/validation tests/mapping
 TESTS_OF_wire := tests/wire tests/golden
 # What `make check` leaves out of a room: tests that repeat its main ways for other systems, keys, logs,
-# journals and clocks. They take longer than all others.
-LATER_OF_upload := answer_variants clocks corrected_files corrected_keys deletions growing_sheet \
-	inventory_counts journal_marker lookup_proofs lost_fields near_keys other_journals other_logs \
-	other_systems processar process_recovery quirks replica_lag targets title_splits unproven_answers
+# journals and clocks, and those of many sheets. They take longer than all others.
+LATER_OF_upload := $(addprefix upload/test_,answer_variants clocks corrected_files corrected_keys deletions \
+	growing_sheet inventory_counts journal_marker lookup_proofs lost_fields many_rows near_keys \
+	order_sheets other_journals other_logs other_systems process processar process_recovery quirks \
+	replica_lag split targets title_splits unproven_answers)
+LATER_OF_validation := $(addprefix mapping/test_,analyst_steps arriving_values header_rows instalments \
+	items_in_rows layouts linked_names mapped_samples misleading_sheets resource_choice revalidation)
 ROOM_TESTS = $(if $(ROOM),tests/test_floors.py $(or $(TESTS_OF_$(ROOM)),tests/$(ROOM)),tests)
 WITH_SANDBOX := tests/sandbox tests/upload tests/export tests/client/test_login_command.py \
 	tests/client/test_remote_commands.py
 SENDING := tests/client tests/upload tests/batch tests/library tests/export
-# A share of what sends, each way of it: a minute or two, where all of it takes as long as the suite.
+# A share of what uses a sandbox and of what sends, each way of it: a minute or two each, where all of it takes
+# as long as the suite.
+POSTGRES_SAMPLE := tests/sandbox tests/upload/test_modes.py tests/upload/test_updates.py \
+	tests/upload/test_reconcile.py tests/export/test_completeness.py tests/client/test_login_command.py \
+	tests/client/test_remote_commands.py
 STRICT_SAMPLE := tests/upload/test_modes.py tests/upload/test_updates.py tests/upload/test_undo.py \
 	tests/upload/test_split.py tests/upload/test_reconcile.py tests/library/test_connection.py \
 	tests/client/test_remote_commands.py tests/client/test_purchase_orders.py \
@@ -45,7 +52,7 @@ install = $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python $(1) ||) \
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo check test coverage test-programs test-postgres test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-slow fuzz reliability truth lint format bench schemas templates reference man requirements docs release-check app clean
+.PHONY: demo check test coverage test-programs test-postgres test-postgres-sample test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-slow fuzz reliability truth lint format bench schemas templates reference man requirements docs release-check app clean
 
 demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 	$(BIN)/python samples/demo.py
@@ -55,7 +62,7 @@ check: $(VENV)/.dev ## what to run after each edit: style, types and quick tests
 	$(BIN)/ruff check xlbridge/$(ROOM) $(ROOM_TESTS)
 	$(BIN)/mypy $(if $(ROOM),xlbridge/$(ROOM))
 	$(BIN)/python -m pytest -n 2 --dist worksteal --in-process $(ROOM_TESTS) \
-		$(LATER_OF_$(ROOM):%=--ignore tests/$(ROOM)/test_%.py) $(PYTEST_ARGS)
+		$(LATER_OF_$(ROOM):%=--ignore tests/%.py) $(PYTEST_ARGS)
 
 test: $(VENV)/.dev ## the fast suite
 	$(PYTEST) $(PYTEST_ARGS)
@@ -68,6 +75,9 @@ test-programs: $(VENV)/.dev ## what drives a browser, LibreOffice, PostgreSQL, s
 
 test-postgres: $(VENV)/.dev ## all that uses a sandbox once more, on a PostgreSQL server of its own
 	$(PYTEST) --db postgresql $(or $(PYTEST_ARGS),$(WITH_SANDBOX))
+
+test-postgres-sample: ## a share of test-postgres, for every change
+	$(MAKE) test-postgres PYTEST_ARGS='$(POSTGRES_SAMPLE)'
 
 test-strict: $(VENV)/.dev ## what sends to a sandbox once more, to the strict one
 	$(PYTEST) --strict-sandbox $(or $(PYTEST_ARGS),$(SENDING))

@@ -10,6 +10,7 @@ import databases
 import forked
 import in_process
 import pytest
+import sampling
 import sandboxes
 from browser import Page, browser_page
 from databases import database_options
@@ -61,6 +62,8 @@ def pytest_configure(config: pytest.Config) -> None:
         sandboxes.use_other_shapes()
     if config.getoption("--in-process"):
         in_process.exclude_processes()
+    if "not slow" in config.option.markexpr:
+        sampling.leave_out_slow()
     _restore_signals()
 
 
@@ -73,11 +76,13 @@ def _restore_signals() -> None:
             signal.signal(number, default)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect what the run's options exclude.
+    """Draw the sample of combined parameters, and deselect what the run's options exclude.
 
     On PostgreSQL tests that do not depend on the database, ``--in-process`` those with processes.
     """
+    sampling.sample_products(items)
     left: list[pytest.Item] = []
     if databases.is_postgresql():
         left += [item for item in items if item.get_closest_marker("one_database")]

@@ -11,7 +11,7 @@ import pytest
 from databases import TABLES
 from good_rows import MAKERS, make_rows, rows_of_child, split_titles
 from make_month import Month as SampleMonth, write_month
-from rehearsal_parts import Month
+from rehearsal_parts import Month, make_database
 from sheets import GOOD, write_workbook
 from upload_parts import new_cnpj
 
@@ -295,12 +295,14 @@ def test_the_sample_month_survives_faults(month: Month, seed: int) -> None:
 
 
 def test_a_row_that_was_refused_because_of_others_has_the_reason_that_its_upload_shows(
-    month: Month,
+    month: Month, tmp_path: Path
 ) -> None:
+    database = tmp_path / "prepared.db"
+    make_database(database, {**GOOD["contasreceber"], "historico": "before"})
     wrong = {"codigoDoItemDeLancamento": "9.99.999"}
     write_book(month, "contasreceber", [GOOD["contasreceber"] | more for more in ({}, wrong)])
     write_plan(month, {"contasreceber": upload_of("contasreceber", ", mode: direct")})
-    found = month.report(1, "--seed", "demo")
+    found = month.report(1, "--db", database)
     because_of_others, itself = (place["message"] for place in found["rejected"])
     assert because_of_others == "Not applied: the whole upload was rejected."
     assert "9.99.999" in itself

@@ -6,11 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from environment import Xlbridge
+from environment import Xlbridge, credentials
 from sampling import every
 from sheets import write_records
 
 from xlbridge.files import as_arguments
+from xlbridge.sandbox import RunningSandbox
 
 NAMES = [
     "x$(touch pwned).xlsx",
@@ -52,7 +53,7 @@ def suggested(text: str) -> str:
 @pytest.mark.skipif(os.name != "posix", reason="runs sh")
 @pytest.mark.parametrize("name", every(6, NAMES))
 def test_next_steps_with_any_file_name_work_as_printed(
-    xlbridge: Xlbridge, tmp_path: Path, name: str
+    xlbridge: Xlbridge, tmp_path: Path, empty_sandbox: RunningSandbox, name: str
 ) -> None:
     """The next step of each command leads to the one after it."""
     write_records(tmp_path / name, "cliente", [{"nomeComercial": "Ana", "cnpj": "1"}])
@@ -67,7 +68,8 @@ def test_next_steps_with_any_file_name_work_as_printed(
     write_records(tmp_path / name, "cliente", [{"nomeComercial": "Ana"}])
     good = xlbridge("validate", "--", name)
     assert words_in_shell(tmp_path, suggested(good.stdout))[0] == "upload"
-    sent = xlbridge(*words_in_shell(tmp_path, suggested(good.stdout)), "--mode", "preview", "--yes")
+    upload = words_in_shell(tmp_path, suggested(good.stdout))
+    sent = xlbridge(*upload, "--mode", "preview", "--yes", **credentials(empty_sandbox))
     assert sent.returncode == 0, sent.stderr
     assert not (tmp_path / "pwned").exists()
 

@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from environment import Xlbridge, clean_environment
+from environment import Xlbridge, clean_environment, credentials
 from scripted_server import EMAIL, PASSWORD, ScriptedServer, answer, ok
 from sheets import write_records
+
+from xlbridge.sandbox import RunningSandbox
 
 ESCAPES = "\x1b]0;owned\x07\x9b31m\u202egnp"
 """A title for the terminal, a bell, a colour by C1, and letters from right to left."""
@@ -29,11 +31,11 @@ def logged_in(server: ScriptedServer) -> dict[str, str]:
 
 
 def test_messages_about_files_have_no_control_characters(
-    xlbridge: Xlbridge, tmp_path: Path
+    xlbridge: Xlbridge, tmp_path: Path, empty_sandbox: RunningSandbox
 ) -> None:
     name = f"{ESCAPES}.xlsx"
     write_records(tmp_path / name, "cliente", [{"nomeComercial": "Ana"}])
-    environment = {"XLBRIDGE_PROFILE": "sandbox"}
+    environment = credentials(empty_sandbox)
     for arguments in (
         ["validate", name],
         ["validate", f"missing{name}"],

@@ -1,9 +1,11 @@
 """``whoami`` and ``doctor`` judge an environment alike, and say what to try."""
 
 import json
+from pathlib import Path
 
 import pytest
 from environment import Xlbridge
+from sandboxes import create_database
 from scripted_server import EMAIL, PASSWORD, ScriptedServer, Step, answer, ok, reset
 
 INFO = {"codigoDaEmpresa": 1, "nomeComercial": "Padaria São João", "email": EMAIL}
@@ -95,5 +97,6 @@ def test_they_agree_on_a_path_behind_the_address(
     assert not require_agreement(xlbridge, changed)
 
 
-def test_they_agree_on_the_embedded_sandbox(xlbridge: Xlbridge) -> None:
+def test_they_agree_on_the_embedded_sandbox(xlbridge: Xlbridge, home: Path) -> None:
+    create_database(home, [])
     assert require_agreement(xlbridge, {"XLBRIDGE_PROFILE": "sandbox"})

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from environment import ROOT, clean_environment, credentials, without_coverage
 from in_process import run_command
+from sampling import every
 from sandboxes import create_database, sandbox_process
 
 from xlbridge.client import Client, Target
@@ -61,7 +62,7 @@ def write_scripts(page: str, place: Path) -> None:
         (information / "entry_points.txt").write_text(declared)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != "orchestrators"])
+@pytest.mark.parametrize("page", every(2, [page for page in PAGES if page != "orchestrators"]))
 def test_the_script_of_a_page_prints_what_is_shown(page: str, place: Path) -> None:
     write_scripts(page, place)
     done = subprocess.run(
@@ -94,8 +95,6 @@ def test_a_killed_load_is_finished_by_its_next_run(place: Path) -> None:
             killed.send_signal(signal.SIGKILL)
         again = subprocess.check_output(command, cwd=place, env=environment, text=True)
         assert "'accepted': 30" in again
-        third = subprocess.check_output(command, cwd=place, env=environment, text=True)
-        assert "'unchanged': 30" in third
         target = Target("t", running.base_url, running.email, running.password)
         with Client(target) as client:
             listed = client.registry.clients.list()

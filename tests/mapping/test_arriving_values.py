@@ -16,7 +16,7 @@ import xlbridge as xb
 from xlbridge.resources import Catalogue, Column, Kind
 from xlbridge.validation.mapping import MappingProposal
 
-SAMPLE = 9
+SAMPLE = 17
 
 
 def definite_mapping(proposal: MappingProposal) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from misleading_sheets import misleading
 
 from xlbridge.resources import Catalogue
 
-SAMPLE = 97
+SAMPLE = 211
 PARTS = 12
 """Parts of the complete set, each of which runs some minutes."""
 

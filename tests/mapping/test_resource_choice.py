@@ -276,8 +276,8 @@ def test_a_sheet_that_fits_two_resources_is_asked_for(
 @pytest.mark.parametrize(
     ("half", "step"),
     [
-        ("known", 23),
-        ("adversarial", 9),
+        ("known", 47),
+        ("adversarial", 13),
         *(pytest.param(half, 1, marks=pytest.mark.slow) for half in ("known", "adversarial")),
     ],
 )

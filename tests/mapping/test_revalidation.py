@@ -80,7 +80,7 @@ def test_revalidation_after_edits_equals_first_validation(
         for n in range(6)
     ]
     path = write_records(tmp_path / "a.xlsx", "contasreceber", rows)
-    validate_edits(path, catalogue, seed=1, edits=30)
+    validate_edits(path, catalogue, seed=1, edits=12)
 
 
 def test_texts_typed_alone_equal_those_of_a_first_validation(
@@ -97,7 +97,7 @@ def test_texts_typed_alone_equal_those_of_a_first_validation(
         for n in range(80)
     ]
     path = write_records(tmp_path / "a.xlsx", "cliente", rows)
-    validate_edits(path, catalogue, seed=4, edits=40)
+    validate_edits(path, catalogue, seed=4, edits=16)
 
 
 def test_revalidation_of_child_sheets_equals_first_validation(

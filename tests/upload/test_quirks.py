@@ -195,7 +195,7 @@ def test_an_installation_with_quirks_gives_the_same_outcome(start: Start, quirks
 MONTH = Month(workbooks=8, rows=3, seed="quirks")
 
 
-@pytest.mark.parametrize("quirks", sampled(TENANTS, lambda _, file: file.name in SAMPLE))
+@pytest.mark.parametrize("quirks", sampled(TENANTS, lambda _, file: file.name == SAMPLE[1]))
 def test_the_month_of_the_samples_has_the_same_proof(start: Start, quirks: Path) -> None:
     tenant = start(quirks, "demo")
     write_month(tenant.folder / "month", MONTH)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from environment import Xlbridge, credentials
 from lossy_proxy import LossyProxy
+from sandboxes import create_database
 from sheets import write_records
 from upload_parts import MakeClients, new_cnpj
 
@@ -60,6 +61,7 @@ def test_each_outcome_names_its_system(
 def test_yes_writes_to_the_embedded_sandbox_only_by_its_name(
     xlbridge: Xlbridge, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    create_database(home, [])
     row = {"descricaoDaCategoriaDeCliente": "Ouro dos destinos"}
     file = write_records(tmp_path / "good.xlsx", "categoriacliente", [row])
     refused = xlbridge("upload", "good.xlsx", "--yes", "--format", "json")

@@ -213,9 +213,12 @@ EDITS = tuple(edits_of_exports(load_catalogue()))
 @pytest.mark.parametrize(
     "edit_",
     [
-        pytest.param(one, id=one.resource.name, marks=pytest.mark.exercises(one.operation.name))
-        for one in EDITS
-        if one.changes
+        pytest.param(
+            one,
+            id=one.resource.name,
+            marks=[pytest.mark.exercises(one.operation.name), *[pytest.mark.slow] * (place % 2)],
+        )
+        for place, one in enumerate(one for one in EDITS if one.changes)
     ],
 )
 def test_one_edited_cell_of_an_export_changes_one_record(
