@@ -4,7 +4,6 @@ Source: the spec, Receivable entry (Contas a Receber), Payable entry (Contas a P
 (caixabancos).
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -18,7 +17,6 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
-    Row,
     Table,
     and_,
     delete,
@@ -40,7 +38,13 @@ from xlbridge.sandbox.areas.registry.tables import (
     portfolios,
 )
 from xlbridge.sandbox.columns import derived_columns, metadata
-from xlbridge.sandbox.handler_registry import Call, handle_creation, handles, window_conditions
+from xlbridge.sandbox.handler_registry import (
+    Call,
+    handle_creation,
+    handles,
+    read_documents,
+    window_conditions,
+)
 from xlbridge.sandbox.problems import Problem, first_or_404, invalid, not_found, require_no_problems
 from xlbridge.wire import Attachment
 from xlbridge.wire.financial import (
@@ -445,51 +449,29 @@ def _settled_in_period(call: Call, titles: Table) -> Iterator[ColumnElement[bool
     yield from window_conditions(call, titles.c.dataDeBaixa)
 
 
-Key = tuple[int, ...]
 Condition = ColumnElement[bool]
-
-_ALLOCATION = tuple(Allocation.model_fields)
 
 
 def read_receivables(connection: Connection, *conditions: Condition) -> list[Receivable]:
     """Return the receivable titles that meet all conditions, ordered by key."""
-    titles = select(receivables).where(*conditions).order_by(*receivables.primary_key)
-    parts = _read_allocations(connection, receivables, receivable_allocations, conditions)
-    return [
-        Receivable.model_construct(**row._mapping, rateio=parts.get(_title_key(row), []))
-        for row in connection.execute(titles)
-    ]
+    key = receivables.primary_key
+    titles = select(receivables).where(*conditions).order_by(*key)
+    lists = {"rateio": (Allocation, [receivable_allocations.c[name] for name in OWNER_KEY])}
+    return read_documents(connection, Receivable, key, lists, titles)
 
 
 def read_payables(connection: Connection, *conditions: Condition) -> list[Payable]:
     """Return the payable titles that meet all conditions, ordered by key, without their files."""
+    key = payables.primary_key
     titles = (
         select(payables, abc_costs.c.name.label("DescricaoDoCustoABC"))
         .outerjoin(abc_costs, abc_costs.c.code == payables.c.CodigoDoCustoABC)
         .where(*conditions)
-        .order_by(*payables.primary_key)
+        .order_by(*key)
     )
-    parts = _read_allocations(connection, payables, payable_allocations, conditions)
-    return [
-        Payable.model_construct(**row._mapping, rateio=parts.get(_title_key(row), []))
-        for row in connection.execute(titles)
-    ]
+    lists = {"rateio": (Allocation, [payable_allocations.c[name] for name in OWNER_KEY])}
+    return read_documents(connection, Payable, key, lists, titles)
 
 
 def _key_condition(table: Table, names: Sequence[str], key: Sequence[int]) -> Condition:
     return and_(*(table.c[name] == value for name, value in zip(names, key, strict=True)))
-
-
-def _title_key(row: Row[Any]) -> Key:
-    return tuple(row._mapping[name] for name in TITLE_KEY)
-
-
-def _read_allocations(
-    connection: Connection, titles: Table, parts: Table, conditions: Sequence[Condition]
-) -> dict[Key, list[Allocation]]:
-    allocations = select(parts).join(titles).where(*conditions).order_by(*parts.primary_key)
-    grouped: defaultdict[Key, list[Allocation]] = defaultdict(list)
-    for row in connection.execute(allocations).mappings():
-        part = Allocation.model_construct(**{name: row[name] for name in _ALLOCATION})
-        grouped[tuple(row[name] for name in OWNER_KEY)].append(part)
-    return grouped

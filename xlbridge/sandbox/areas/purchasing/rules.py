@@ -86,7 +86,7 @@ purchase_orders = Table(
     *derived_columns(
         PurchaseOrder,
         keys=("numeroPedido",),
-        exclude=("itens", "valorTotal", "Arquivos", "ArquivosNotasFiscais"),
+        exclude=("itens", "Arquivos", "ArquivosNotasFiscais"),
     ),
 )
 purchase_order_items = Table(

@@ -188,10 +188,6 @@ _BATCH_SIZE = 1_000
 _SPLIT_EVERY = 20
 _MONTH = timedelta(days=30)
 _MAX_INSTALMENTS = 4
-_BATCH_SIZE = 1_000
-_SPLIT_EVERY = 20
-_MONTH = timedelta(days=30)
-_MAX_INSTALMENTS = 4
 _CANCELLED, _WITH_CARRIER, _WITH_PROJECT, _PAID = 0.08, 0.4, 0.1, 0.85
 _STILL_PENDING = timedelta(days=20)
 _PORTFOLIO_OF_ACCOUNT = {1: 1, 2: 2, 3: None}
@@ -354,7 +350,7 @@ def _header(random: Random, plan: OrderPlan, customer: Customer) -> dict[str, An
         "processado": plan.status == "processed",
         "cancelado": plan.status == "cancelled",
         "avisos": [] if customer.active else ["Cliente inativo."],
-        "updated": plan.ordered if plan.status == "pending" else plan.ended,
+        "ultimaAtualizacao": plan.ordered if plan.status == "pending" else plan.ended,
         "codigoDoCliente": customer.code,
         "nomeDoCliente": customer.name,
         "nomeDoClienteFmt": f"{customer.code} - {customer.name}",
