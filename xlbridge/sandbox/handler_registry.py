@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from threading import Event
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import Column, ColumnElement, Connection, Select, Table, and_, exists, select
 from sqlalchemy.sql.schema import PrimaryKeyConstraint as PrimaryKey
 
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox.options import Behaviour
-from xlbridge.sandbox.problems import Problem, not_found, require_no_problems
+from xlbridge.sandbox.problems import Problem, not_found
 from xlbridge.sandbox.storage import Storage
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import DAY_FORMAT, Attachment, Operation, WireModel
@@ -174,46 +174,6 @@ def handles(
         return handle
 
     return register
-
-
-Input = TypeVar("Input", bound=WireModel, contravariant=True)
-Record = TypeVar("Record", covariant=True)
-
-
-class Registration(Protocol[Input, Record]):
-    """Registration of new records of one kind, within one transaction."""
-
-    def problems(self, data: Input) -> list[Problem]:
-        """Return the problems of a new record, considering those accepted before it."""
-
-    def accept(self, data: Input) -> Record:
-        """Number a record without problems and keep it for ``write``."""
-
-    def write(self) -> None:
-        """Write all accepted records."""
-
-
-def register_one(registration: Registration[Input, Record], data: Input) -> Record:
-    """Register a single record. Raises ``RequestError`` (400) with all its problems."""
-    require_no_problems(registration.problems(data))
-    record = registration.accept(data)
-    registration.write()
-    return record
-
-
-MakeRegistration = Callable[[Connection, datetime], Registration[Any, Any]]
-"""Constructor of a registration, from a transaction and the time of the call."""
-
-
-def handle_creation(
-    operation: Operation,
-    make_registration: MakeRegistration,
-    source: Callable[..., Any] | None = None,
-) -> None:
-    """Register a handler that registers the request body as a new record."""
-    handles(operation, source=source or make_registration)(
-        lambda call: register_one(make_registration(call.connection, call.now), call.body)
-    )
 
 
 _MINUTE = timedelta(minutes=1)

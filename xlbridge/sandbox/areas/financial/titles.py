@@ -29,7 +29,12 @@ from sqlalchemy import (
 
 from xlbridge.resources.checks import is_boleto
 from xlbridge.sandbox.amounts import amount_problems
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers, RecordRegistration
+from xlbridge.sandbox.areas.registry.codes import (
+    CodeLookup,
+    Numbers,
+    RecordRegistration,
+    handle_creation,
+)
 from xlbridge.sandbox.areas.registry.tables import (
     abc_costs,
     accounts,
@@ -40,7 +45,6 @@ from xlbridge.sandbox.areas.registry.tables import (
 from xlbridge.sandbox.columns import derived_columns, metadata
 from xlbridge.sandbox.handler_registry import (
     Call,
-    handle_creation,
     handles,
     read_documents,
     window_conditions,
@@ -118,7 +122,7 @@ payable_files = Table(
 )
 
 
-class ReceivableRegistration(RecordRegistration):
+class ReceivableRegistration(RecordRegistration[Receivable]):
     """Registration of new receivable titles."""
 
     def __init__(
@@ -168,7 +172,7 @@ _RETAINED = tuple(name for name in _AMOUNTS if name.endswith("Retido"))
 _NOT_STORED = {"rateio", "Arquivos", "DescricaoDoCustoABC"}
 
 
-class PayableRegistration(RecordRegistration):
+class PayableRegistration(RecordRegistration[Payable]):
     """Registration of new payable titles."""
 
     def problems(self, data: PayableInput) -> list[Problem]:

@@ -24,7 +24,7 @@ from xlbridge.sandbox.areas.purchasing.rules import (
     purchase_requisitions,
     spending_limits,
 )
-from xlbridge.sandbox.areas.registry.codes import CodeLookup
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, handle_creation
 from xlbridge.sandbox.areas.registry.tables import (
     branches,
     collaborators,
@@ -37,10 +37,8 @@ from xlbridge.sandbox.handler_registry import (
     Call,
     Lists,
     Model,
-    handle_creation,
     handles,
     read_documents,
-    register_one,
 )
 from xlbridge.sandbox.problems import Problem, RequestError, first_or_404, require_no_problems
 from xlbridge.wire import Attachment
@@ -188,7 +186,7 @@ def _reject_order(problems: Sequence[Problem]) -> PurchaseOrderAnswer:
 def create_purchase_order(call: Call) -> PurchaseOrderAnswer:
     registration = PurchaseOrderRegistration(call.connection, call.now)
     try:
-        order = register_one(registration, call.body_as(PurchaseOrderInput))
+        order = registration.register(call.body_as(PurchaseOrderInput))
     except RequestError as error:
         return _reject_order(error.problems)
     created = PurchaseOrderCreated(

@@ -15,6 +15,7 @@ from xlbridge.sandbox.amounts import PRICE_PLACES, amount_problems
 from xlbridge.sandbox.areas.registry.codes import (
     CodeListRegistration,
     RecordRegistration,
+    handle_creation,
     select_entries,
 )
 from xlbridge.sandbox.areas.registry.tables import (
@@ -30,7 +31,7 @@ from xlbridge.sandbox.areas.registry.tables import (
     suppliers,
 )
 from xlbridge.sandbox.columns import labelled_columns, to_row
-from xlbridge.sandbox.handler_registry import Call, handle_creation, handles, window_conditions
+from xlbridge.sandbox.handler_registry import Call, handles, window_conditions
 from xlbridge.sandbox.problems import Problem, first_or_404, invalid, not_found, require_no_problems
 from xlbridge.wire import Operation, WireModel
 from xlbridge.wire.products import (
@@ -75,7 +76,7 @@ from xlbridge.wire.registry import (
 )
 
 
-class ClientRegistration(RecordRegistration):
+class ClientRegistration(RecordRegistration[Client]):
     """Registration of new clients."""
 
     def __init__(self, connection: Connection, now: datetime) -> None:
@@ -102,7 +103,7 @@ class ClientRegistration(RecordRegistration):
         return client
 
 
-class ContactRegistration(RecordRegistration):
+class ContactRegistration(RecordRegistration[Contact]):
     """Registration of new contacts."""
 
     def problems(self, data: ContactInput) -> list[Problem]:
@@ -121,7 +122,7 @@ class ContactRegistration(RecordRegistration):
         return contact
 
 
-class SupplierRegistration(RecordRegistration):
+class SupplierRegistration(RecordRegistration[Supplier]):
     """Registration of new suppliers."""
 
     def __init__(self, connection: Connection, now: datetime) -> None:
@@ -199,7 +200,7 @@ _WEIGHTS = ("Peso", "PesoBruto", "PesoLiquido")
 _WEIGHT_PLACES = 3
 
 
-class ProductRegistration(RecordRegistration):
+class ProductRegistration(RecordRegistration[Product]):
     """Registration of new products."""
 
     def problems(self, data: ProductInput) -> list[Problem]:

@@ -15,7 +15,12 @@ from sqlalchemy import Connection, Row, Table, select, update
 
 from xlbridge.resources.checks import access_key_digit
 from xlbridge.sandbox.amounts import amount_problems, item_total, rate_problems
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, RecordRegistration, next_number
+from xlbridge.sandbox.areas.registry.codes import (
+    CodeLookup,
+    RecordRegistration,
+    handle_creation,
+    next_number,
+)
 from xlbridge.sandbox.areas.registry.tables import invoice_models, issuers, products
 from xlbridge.sandbox.areas.sales.tables import (
     product_invoice_items,
@@ -26,7 +31,6 @@ from xlbridge.sandbox.areas.sales.tables import (
 from xlbridge.sandbox.handler_registry import (
     Call,
     equal_conditions,
-    handle_creation,
     handles,
     read_documents,
     window_conditions,
@@ -67,7 +71,7 @@ _ITEMS = "produtos"
 _ZERO = Decimal("0.00")
 
 
-class ProductInvoiceRegistration(RecordRegistration):
+class ProductInvoiceRegistration(RecordRegistration[ProductInvoice]):
     """Registration of new product invoices, pending emission.
 
     ``order`` is the sales order that they are generated from, if any; its products determine
@@ -237,7 +241,7 @@ _RATES = tuple(
 )
 
 
-class ServiceInvoiceRegistration(RecordRegistration):
+class ServiceInvoiceRegistration(RecordRegistration[ServiceInvoice]):
     """Registration of new service invoices, pending emission."""
 
     def problems(self, data: ServiceInvoiceInput) -> list[Problem]:
@@ -282,7 +286,7 @@ def change_service_invoice(
     )
 
 
-class ServiceForecastRegistration(RecordRegistration):
+class ServiceForecastRegistration(RecordRegistration[ServiceForecast]):
     """Registration of new service forecasts."""
 
     def problems(self, data: ServiceForecastInput) -> list[Problem]:

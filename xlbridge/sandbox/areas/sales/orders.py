@@ -34,7 +34,6 @@ from xlbridge.sandbox.handler_registry import (
     equal_conditions,
     handles,
     read_documents,
-    register_one,
     window_conditions,
 )
 from xlbridge.sandbox.problems import first_or_404, invalid, require_no_problems
@@ -197,7 +196,7 @@ def process_order(connection: Connection, number: int, now: datetime) -> None:
             | {name: getattr(order, name) for name in INVOICE_FIELDS}
             | {"produtos": items}
         )
-        id_nf = register_one(ProductInvoiceRegistration(connection, now, order), content).idNF
+        id_nf = ProductInvoiceRegistration(connection, now, order).register(content).idNF
     columns = sales_order_items.c
     connection.execute(
         update(sales_order_items)
