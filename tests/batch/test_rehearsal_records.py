@@ -256,7 +256,7 @@ def test_the_report_shows_why_rows_were_not_sent(month: Month) -> None:
     (held,) = [line for line in lines if line.startswith("  ✗ tipocliente")]
     assert held.endswith("1 workbook, 1 row: 1 held")
     place = lines.index("Held: 1")
-    assert lines[place + 1].startswith("  ../books/tipocliente.xlsx, row 2 (tipocliente): in the")
+    assert lines[place + 2].startswith("tipocliente  ../books/tipocliente.xlsx    2  in the")
 
 
 def write_sample(month: Month, workbooks: int, rows: int) -> int:

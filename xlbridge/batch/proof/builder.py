@@ -68,13 +68,6 @@ def count_rows(file: FileProof, rows: Sequence[ReadBackRow]) -> ProofCounts:
     return ProofCounts.of(file.rows, read=read, **unsent, **statuses)
 
 
-def count_unread(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[UnreadRows]:
-    """Count the accepted rows that cannot be read back, by reason."""
-    reasons: Counter[Text] = Counter(row.reason for row in rows if row.reason is not None)
-    for reason, count in reasons.items():
-        yield UnreadRows(resource.name, reason, count)
-
-
 def summarize_resource(resource: Resource, rows: Sequence[ReadBackRow]) -> ResourceSummary:
     """Sum up the accepted rows of a resource, as they were sent and as the system has them."""
     amount = resource.totals.amount
@@ -517,7 +510,12 @@ def build_proof(
         refused=tuple(
             refused for file in files for refused in refused_rows(file, context.catalogue)
         ),
-        unread=tuple(unread for r, rows in accepted for unread in count_unread(r, rows)),
+        unread=tuple(
+            UnreadRows(resource.name, reason, count)
+            for resource, rows in accepted
+            for reason, count in Counter(row.reason for row in rows).items()
+            if reason is not None
+        ),
         fields=tuple(_compared_fields(resource) for resource, _ in by_resource),
         breaches=tuple(breaches),
     )

@@ -214,7 +214,9 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
                 "workbook": unit.name,
                 "rows": unit.rows.to_json(),
                 "problem": None if unit.problem is None else str(unit.problem),
-                "errors": list(map(str, unit.check.first_findings if unit.check else ())),
+                "errors": list(
+                    map(str, unit.check.first_findings if unit.check and unit.check.errors else ())
+                ),
             }
             for state in trial.outcome.steps
             if sends_workbooks(state.step)
@@ -241,17 +243,6 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
     }
 
 
-_TABLE_LINE = Text(
-    pt="  tabela {table}: {before} antes, {after} depois; esperado: {expected} a mais",
-    en="  table {table}: {before} before, {after} after; expected: {expected} more",
-)
-_WITH_DERIVED = Text(
-    pt="{text}, {n} {n:criada|criadas} pelo processamento de outros registros",
-    en="{text}, {n} of them created by processing other records",
-)
-_OF_ROW = Text(
-    pt="  {workbook}, linha {row} ({step}): {text}", en="  {workbook}, row {row} ({step}): {text}"
-)
 _DIFFERS = Text(pt="sem falhas {calm}, aqui {now}", en="{calm} without faults, {now} here")
 _UNSENT = RowOutcome.UNSENT
 _TITLE = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
@@ -307,30 +298,17 @@ def _tables(result: RehearsalResult) -> Iterator[Table]:
         (_OPEN_ITEMS, [(None, item) for item in open_in_proofs]),
     ]
     for title, rows in lists:
-        lines = []
-        for row_id, reason in rows:
-            place = (None,) * len(RowId._fields) if row_id is None else row_id
-            text = untranslated("  {text}").format(text=reason)
-            if row_id is not None:
-                text = _OF_ROW.format(text=reason, **row_id._asdict())
-            lines.append(Line((*place, reason), Tone.OPEN, text))
-        if lines:
+        if rows:
+            nowhere = (None,) * len(RowId._fields)
+            lines = [Line((*(row_id or nowhere), reason), Tone.OPEN) for row_id, reason in rows]
             yield _table(title, _ROW_TITLES, lines, title=title, most=_MAX_SHOWN)
-    tables = []
-    for one in checks.tables:
-        values = (one.title, one.before, one.after, one.expected, one.derived)
-        text = _TABLE_LINE.format(
-            table=one.title, before=one.before, after=one.after, expected=one.expected
-        )
-        if one.derived:
-            text = _WITH_DERIVED.format(text=text, n=one.derived)
-        tables.append(Line(values, text=text))
-    yield _table(Text(pt="Linhas no banco", en="Rows in the database"), _TABLE_TITLES, tables)
+    counts = [
+        Line((one.title, one.before, one.after, one.expected, one.derived)) for one in checks.tables
+    ]
+    yield _table(Text(pt="Linhas no banco", en="Rows in the database"), _TABLE_TITLES, counts)
 
 
 def _table(sheet: Text, columns: Sequence[Text], lines: Sequence[Line], **options: Any) -> Table:
-    headings = tuple(
-        Heading(column, words=column in (titles.REASON, titles.DETAILS)) for column in columns
-    )
+    headings = tuple(Heading(column, words=column is titles.DETAILS) for column in columns)
     none = Text(pt="Nenhuma.", en="None.")
-    return Table(sheet=sheet, headings=headings, lines=lines, none=none, **options)
+    return Table(sheet=sheet, headings=headings, lines=lines, none=none, aligned=True, **options)

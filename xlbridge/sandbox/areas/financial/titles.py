@@ -285,11 +285,6 @@ def allocations_of(data: EntryInput) -> list[Allocation]:
     return [Allocation(**defaults | part.model_dump(exclude_none=True)) for part in data.rateio]
 
 
-def whole_allocation(title: EntryTerms, value: Decimal) -> Allocation:
-    """Return a title that is not split as a single part."""
-    return Allocation(**_entry_codes(title), valor=value)
-
-
 def allocation_rows(key: Sequence[object], parts: Sequence[Allocation]) -> Iterator[dict[str, Any]]:
     """Yield the parts of the title with this key as rows of their table."""
     owner = dict(zip(OWNER_KEY, key, strict=True))
@@ -417,7 +412,7 @@ def show_statement(call: Call) -> Statement:
             tipo=_INCOME if is_income else _EXPENSE,
             valor=value,
             saldo=balance,
-            rateio=title.rateio or [whole_allocation(title, value)],
+            rateio=title.rateio or [Allocation(**_entry_codes(title), valor=value)],
         )
         lines.append(line)
     income, expense = _total(lines, _INCOME), _total(lines, _EXPENSE)
