@@ -176,6 +176,20 @@ def handles(
     return register
 
 
+def handle_creation(
+    operation: Operation,
+    make_registration: Callable[[Connection, datetime], Any],
+    source: Callable[..., Any] | None = None,
+) -> None:
+    """Register a handler that registers the request body as a new record.
+
+    The registration is made from a transaction and the time of the call.
+    """
+    handles(operation, source=source or make_registration)(
+        lambda call: make_registration(call.connection, call.now).register(call.body)
+    )
+
+
 _MINUTE = timedelta(minutes=1)
 _DAY = timedelta(days=1)
 _LATEST = datetime(9999, 12, 30)  # a day after it can still be represented

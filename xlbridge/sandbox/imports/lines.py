@@ -20,7 +20,7 @@ from sqlalchemy import JSON, Column as TableColumn, Connection, Integer, Table, 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.resources import Catalogue, Column, Kind, Resource
 from xlbridge.sandbox.areas.financial.titles import PayableRegistration, ReceivableRegistration
-from xlbridge.sandbox.areas.registry.codes import MakeRegistration, RecordRegistration
+from xlbridge.sandbox.areas.registry.codes import RecordRegistration
 from xlbridge.sandbox.areas.registry.records import ClientRegistration
 from xlbridge.sandbox.areas.sales.invoices import ServiceInvoiceRegistration
 from xlbridge.sandbox.areas.stock.handlers import AddressingRegistration
@@ -250,7 +250,7 @@ class OwnRecordRegistration(RecordRegistration[dict[str, Any]]):
         return data
 
 
-IMPORTED_RESOURCES: Mapping[type[WireModel], MakeRegistration] = {
+IMPORTED_RESOURCES: Mapping[type[WireModel], type[RecordRegistration[Any]]] = {
     ClientInput: ClientRegistration,
     ReceivableInput: ReceivableRegistration,
     PayableInput: PayableRegistration,

@@ -29,12 +29,7 @@ from sqlalchemy import (
 
 from xlbridge.resources.checks import is_boleto
 from xlbridge.sandbox.amounts import amount_problems
-from xlbridge.sandbox.areas.registry.codes import (
-    CodeLookup,
-    Numbers,
-    RecordRegistration,
-    handle_creation,
-)
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers, RecordRegistration
 from xlbridge.sandbox.areas.registry.tables import (
     abc_costs,
     accounts,
@@ -45,6 +40,7 @@ from xlbridge.sandbox.areas.registry.tables import (
 from xlbridge.sandbox.columns import derived_columns, metadata
 from xlbridge.sandbox.handler_registry import (
     Call,
+    handle_creation,
     handles,
     read_documents,
     window_conditions,

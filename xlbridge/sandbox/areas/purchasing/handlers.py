@@ -24,7 +24,7 @@ from xlbridge.sandbox.areas.purchasing.rules import (
     purchase_requisitions,
     spending_limits,
 )
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, handle_creation
+from xlbridge.sandbox.areas.registry.codes import CodeLookup
 from xlbridge.sandbox.areas.registry.tables import (
     branches,
     collaborators,
@@ -37,6 +37,7 @@ from xlbridge.sandbox.handler_registry import (
     Call,
     Lists,
     Model,
+    handle_creation,
     handles,
     read_documents,
 )

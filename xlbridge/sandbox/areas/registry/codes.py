@@ -27,9 +27,8 @@ from sqlalchemy import (
 
 from xlbridge.sandbox.areas.registry import tables
 from xlbridge.sandbox.columns import metadata
-from xlbridge.sandbox.handler_registry import handles
 from xlbridge.sandbox.problems import Problem, require_no_problems
-from xlbridge.wire import Operation, WireModel
+from xlbridge.wire import WireModel
 
 counters = Table(
     "counters",
@@ -256,21 +255,6 @@ class RecordRegistration(ABC, Generic[Record]):
             if rows:
                 self._connection.execute(insert(table), rows)
         self._rows.clear()
-
-
-MakeRegistration = Callable[[Connection, datetime], RecordRegistration[Any]]
-"""Constructor of a registration, from a transaction and the time of the call."""
-
-
-def handle_creation(
-    operation: Operation,
-    make_registration: MakeRegistration,
-    source: Callable[..., Any] | None = None,
-) -> None:
-    """Register a handler that registers the request body as a new record."""
-    handles(operation, source=source or make_registration)(
-        lambda call: make_registration(call.connection, call.now).register(call.body)
-    )
 
 
 Entry = TypeVar("Entry", bound=WireModel)

@@ -15,7 +15,6 @@ from xlbridge.sandbox.amounts import PRICE_PLACES, amount_problems
 from xlbridge.sandbox.areas.registry.codes import (
     CodeListRegistration,
     RecordRegistration,
-    handle_creation,
     select_entries,
 )
 from xlbridge.sandbox.areas.registry.tables import (
@@ -31,7 +30,7 @@ from xlbridge.sandbox.areas.registry.tables import (
     suppliers,
 )
 from xlbridge.sandbox.columns import labelled_columns, to_row
-from xlbridge.sandbox.handler_registry import Call, handles, window_conditions
+from xlbridge.sandbox.handler_registry import Call, handle_creation, handles, window_conditions
 from xlbridge.sandbox.problems import Problem, first_or_404, invalid, not_found, require_no_problems
 from xlbridge.wire import Operation, WireModel
 from xlbridge.wire.products import (

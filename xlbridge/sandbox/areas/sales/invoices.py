@@ -15,12 +15,7 @@ from sqlalchemy import Connection, Row, Table, select, update
 
 from xlbridge.resources.checks import access_key_digit
 from xlbridge.sandbox.amounts import amount_problems, item_total, rate_problems
-from xlbridge.sandbox.areas.registry.codes import (
-    CodeLookup,
-    RecordRegistration,
-    handle_creation,
-    next_number,
-)
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, RecordRegistration, next_number
 from xlbridge.sandbox.areas.registry.tables import invoice_models, issuers, products
 from xlbridge.sandbox.areas.sales.tables import (
     product_invoice_items,
@@ -31,6 +26,7 @@ from xlbridge.sandbox.areas.sales.tables import (
 from xlbridge.sandbox.handler_registry import (
     Call,
     equal_conditions,
+    handle_creation,
     handles,
     read_documents,
     window_conditions,
