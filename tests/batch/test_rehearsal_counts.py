@@ -9,9 +9,11 @@ from xlbridge.batch.rehearsal.checks import (
     RowId,
     SentTable,
     TrialChecks,
+    Violation,
     ViolationKind,
     check_table,
 )
+from xlbridge.i18n import untranslated
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox.rehearsal import StoredRows
 
@@ -104,6 +106,6 @@ def test_records_that_processing_created_are_not_too_many(catalogue: Catalogue) 
 
 def test_rows_that_the_proof_has_named_are_not_counted_again(catalogue: Catalogue) -> None:
     checks = TrialChecks()
-    checks.add_violation(LOST, row_id(2))
+    checks.violations.append(Violation(LOST, untranslated("gone"), row_id(2)))
     check_table(checks, catalogue[ADDS], SentTable([row_id(2)], 1), StoredRows(1), StoredRows(1))
     assert [(one.kind, one.row_id) for one in checks.violations] == [(LOST, row_id(2))]

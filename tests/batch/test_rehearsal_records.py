@@ -251,11 +251,12 @@ def test_the_report_shows_why_rows_were_not_sent(month: Month) -> None:
     done = month.rehearse()
     assert done.returncode == 1, done.stderr
     lines = done.stdout.splitlines()
-    place = lines.index("  ✗ fornecedor · ../books/fornecedor.xlsx: 2 rows = 2 not sent")
-    assert "C3 cnpj" in lines[place + 1]
-    assert "  ✗ tipocliente · ../books/tipocliente.xlsx: 1 row = 1 held" in lines
+    place = lines.index("      ../books/fornecedor.xlsx: has errors")
+    assert "C3 cnpj" in lines[place + 2]
+    (held,) = [line for line in lines if line.startswith("  ✗ tipocliente")]
+    assert held.endswith("1 workbook, 1 row: 1 held")
     place = lines.index("Held: 1")
-    assert lines[place + 1].startswith("  ../books/tipocliente.xlsx, row 2 (tipocliente): in the")
+    assert lines[place + 2].startswith("tipocliente  ../books/tipocliente.xlsx    2  in the")
 
 
 def write_sample(month: Month, workbooks: int, rows: int) -> int:

@@ -155,10 +155,6 @@ class _Scope:
             return False
         return self.resource is None or name in self._fields
 
-    def includes_list(self, name: str) -> bool:
-        """Return whether any field of a list may be compared."""
-        return self.resource is None or name in self.lists
-
 
 _Columns = dict[str, list[str]]
 """Values by name of their column, as texts: the same for equal values, empty for none."""
@@ -347,7 +343,7 @@ class _Side:
             }
             for part, items in lists.items():
                 owners = list(zip(*(items.pop(column) for column in listing.key), strict=True))
-                if scope.includes_list(part):
+                if scope.resource is None or part in scope.lists:
                     columns = {
                         name: self._with_labels(name, items[name])
                         for name in sorted(items)

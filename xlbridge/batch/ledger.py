@@ -25,11 +25,8 @@ CREATE TABLE IF NOT EXISTS batches (
     id TEXT PRIMARY KEY,
     created_at TEXT NOT NULL,
     plan TEXT NOT NULL,
-    parameters TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS schemas (
-    batch TEXT PRIMARY KEY REFERENCES batches (id),
-    folder TEXT
+    parameters TEXT NOT NULL,
+    schemas TEXT
 );
 CREATE TABLE IF NOT EXISTS jobs (
     batch TEXT NOT NULL REFERENCES batches (id),
@@ -188,15 +185,12 @@ class Ledger:
         for known in self.batches():
             if known.id == batch_id and known.plan.is_file() and not known.plan.samefile(plan):
                 raise UsageError(_NAME_IN_USE.format(id=batch_id, plan=known.plan))
+        schemas = None if custom_schemas is None else str(custom_schemas)
         with self._db:
             self._db.execute(
-                "INSERT INTO batches VALUES (?, ?, ?, ?) "
-                "ON CONFLICT (id) DO UPDATE SET plan = excluded.plan",
-                (batch_id, _timestamp(), str(plan), json.dumps(dict(parameters))),
-            )
-            self._db.execute(
-                "INSERT OR REPLACE INTO schemas VALUES (?, ?)",
-                (batch_id, None if custom_schemas is None else str(custom_schemas)),
+                "INSERT INTO batches VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT (id) DO UPDATE SET plan = excluded.plan, schemas = excluded.schemas",
+                (batch_id, _timestamp(), str(plan), json.dumps(dict(parameters)), schemas),
             )
         return self.batch(batch_id)
 
@@ -214,10 +208,7 @@ class Ledger:
 
     def batches(self) -> list[BatchRecord]:
         """Return all batches, newest first."""
-        rows = self._db.execute(
-            "SELECT batches.*, folder FROM batches LEFT JOIN schemas ON batch = id "
-            "ORDER BY batches.rowid DESC"
-        )
+        rows = self._db.execute("SELECT * FROM batches ORDER BY rowid DESC")
         return [
             BatchRecord(
                 name,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xlbridge import titles
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.plan.steps import (
+    BatchPlan,
     CompareStep,
     ExportStep,
     ProcessStep,
@@ -179,7 +180,7 @@ def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
         "parameters": dict(batch.plan.parameters),
         "target": target(None).to_json(),
         "done": all(state.done for state in outcome.steps),
-        "rows": _total_rows(outcome.steps).to_json(),
+        "rows": total_rows(outcome.steps).to_json(),
         "steps": [
             {
                 "step": state.step.name,
@@ -203,15 +204,8 @@ def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
 
 
 def _content(batch: Batch, outcome: "BatchOutcome") -> Report:
-    """Return the report of a batch as data; the last line of its first table are the totals."""
+    """Return the report of a batch as data."""
     steps = outcome.steps
-    rows = _total_rows(steps)
-    counts = joined(rows.texts(with_zeros=True), " + ")
-    totals = Text(pt="Linhas: {read} = {counts}", en="Rows: {read} = {counts}")
-    sums = totals.format(read=rows.read, counts=counts)
-    total = Line((None, None, sums), tone=Tone.SUM, text=sums)
-    width = max((len(state.step.name) for state in steps), default=0)
-    lines = [_step_line(batch, state, width) for state in steps]
     remarks = []
     if outcome.findings_page is not None:
         remarks.append(_ALL_ERRORS.format(page=short_path(outcome.findings_page)))
@@ -227,15 +221,7 @@ def _content(batch: Batch, outcome: "BatchOutcome") -> Report:
         grade=Grade.GOOD if not open_steps and outcome.proofs_settled else Grade.ERROR,
         remarks=remarks,
         tables=[
-            Table(
-                sheet=titles.STEPS,
-                headings=(
-                    Heading(titles.STEP),
-                    Heading(titles.STATE),
-                    Heading(titles.DETAILS, words=True),
-                ),
-                lines=[*lines, total],
-            ),
+            step_table(batch.plan, steps),
             Table(sheet=_PROOFS, lines=[proof_line(proof) for proof in outcome.proofs]),
         ],
         next_steps=[
@@ -252,12 +238,28 @@ _ALL_ERRORS = Text(
 )
 
 
-def _total_rows(steps: Sequence[StepOverview]) -> RowCounts:
+def total_rows(steps: Sequence[StepOverview]) -> RowCounts:
     """Return the row counts of all steps that send."""
     return sum((state.rows for state in steps if sends_workbooks(state.step)), RowCounts())
 
 
-def _step_line(batch: Batch, state: StepOverview, width: int) -> Line:
+def step_table(plan: BatchPlan, steps: Sequence[StepOverview]) -> Table:
+    """Return the steps of a batch with their problems; the last line are the totals."""
+    rows = total_rows(steps)
+    counts = joined(rows.texts(with_zeros=True), " + ")
+    totals = Text(pt="Linhas: {read} = {counts}", en="Rows: {read} = {counts}")
+    sums = totals.format(read=rows.read, counts=counts)
+    width = max((len(state.step.name) for state in steps), default=0)
+    lines = [_step_line(plan, state, width) for state in steps]
+    headings = Heading(titles.STEP), Heading(titles.STATE), Heading(titles.DETAILS, words=True)
+    return Table(
+        sheet=titles.STEPS,
+        headings=headings,
+        lines=[*lines, Line((None, None, sums), tone=Tone.SUM, text=sums)],
+    )
+
+
+def _step_line(plan: BatchPlan, state: StepOverview, width: int) -> Line:
     """Return a step with its problems; ``width`` is that of the longest name."""
     step = state.step
     mark = _MARKS.get(state.status, _BAD_MARK)
@@ -270,7 +272,7 @@ def _step_line(batch: Batch, state: StepOverview, width: int) -> Line:
     text = untranslated("  {mark} {name}  {summary} · {detail}").format(
         mark=mark, name=f"{step.name:{width}}", summary=summary, detail=detail
     )
-    if step.name not in {planned.name for planned in batch.plan.steps}:
+    if step.name not in {planned.name for planned in plan.steps}:
         text, detail = _DROPPED.format(line=text), _DROPPED.format(line=detail)
     below = list(_indented(6, state.problem))
     for unit in state.units:

@@ -410,7 +410,7 @@ def _add_findings(book: WorkbookFile, result: FileResult, findings: SheetFinding
     errors = 0 if may_be_sent(result, good_rows=False) else found
     return CheckRecord(
         book.sha256,
-        len(result.rows),
+        sum(row not in result.non_records for row in result.rows),
         errors,
         warnings=sum(len(sheet.findings) for sheet in result.with_children) - errors,
         first_findings=tuple(islice(error_texts(result), _MAX_FINDINGS)),

@@ -5,15 +5,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cache, cached_property
+from functools import cached_property
 from threading import Event
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from sqlalchemy import Column, ColumnElement, Connection, Select, Table, exists, select
+from sqlalchemy import Column, ColumnElement, Connection, Select, Table, and_, exists, select
+from sqlalchemy.sql.schema import PrimaryKeyConstraint as PrimaryKey
 
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox.options import Behaviour
-from xlbridge.sandbox.problems import Problem, not_found, require_no_problems
+from xlbridge.sandbox.problems import Problem, not_found
 from xlbridge.sandbox.storage import Storage
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import DAY_FORMAT, Attachment, Operation, WireModel
@@ -95,8 +96,7 @@ class Call:
 
     def read(self, model: type[Model], statement: Select[Any]) -> list[Model]:
         """Return the rows of a statement as models, unvalidated: they are from our own tables."""
-        construct = cast("Callable[..., Model]", model.model_construct)
-        return [construct(**row) for row in self.connection.execute(statement).mappings()]
+        return [_construct(model, row) for row in self.connection.execute(statement).mappings()]
 
     def require_row(self, condition: ColumnElement[bool], key: str, message: str) -> None:
         """Raise ``RequestError`` (404) if no row meets a condition."""
@@ -176,43 +176,17 @@ def handles(
     return register
 
 
-Input = TypeVar("Input", bound=WireModel, contravariant=True)
-Record = TypeVar("Record", covariant=True)
-
-
-class Registration(Protocol[Input, Record]):
-    """Registration of new records of one kind, within one transaction."""
-
-    def problems(self, data: Input) -> list[Problem]:
-        """Return the problems of a new record, considering those accepted before it."""
-
-    def accept(self, data: Input) -> Record:
-        """Number a record without problems and keep it for ``write``."""
-
-    def write(self) -> None:
-        """Write all accepted records."""
-
-
-def register_one(registration: Registration[Input, Record], data: Input) -> Record:
-    """Register a single record. Raises ``RequestError`` (400) with all its problems."""
-    require_no_problems(registration.problems(data))
-    record = registration.accept(data)
-    registration.write()
-    return record
-
-
-MakeRegistration = Callable[[Connection, datetime], Registration[Any, Any]]
-"""Constructor of a registration, from a transaction and the time of the call."""
-
-
 def handle_creation(
     operation: Operation,
-    make_registration: MakeRegistration,
+    make_registration: Callable[[Connection, datetime], Any],
     source: Callable[..., Any] | None = None,
 ) -> None:
-    """Register a handler that registers the request body as a new record."""
+    """Register a handler that registers the request body as a new record.
+
+    The registration is made from a transaction and the time of the call.
+    """
     handles(operation, source=source or make_registration)(
-        lambda call: register_one(make_registration(call.connection, call.now), call.body)
+        lambda call: make_registration(call.connection, call.now).register(call.body)
     )
 
 
@@ -254,25 +228,35 @@ def equal_conditions(table: Table, query: WireModel, *names: str) -> Iterator[Co
             yield table.c[name] == value
 
 
-def document_lines(
-    connection: Connection,
-    model: type[Model],
-    number: Column[int],
-    numbers: Select[tuple[int]] | Sequence[int],
-) -> defaultdict[int, list[Model]]:
-    """Return the lines of documents in order, by document number.
+Lists = Mapping[str, tuple[type[WireModel], Sequence[Column[Any]]]]
+"""Lists of a document by their fields: model, and columns with the key of the document."""
 
-    ``number`` is the column of document numbers in the table of lines. Rows of our own tables are
-    not validated again.
+
+def read_documents(
+    connection: Connection, model: type[Model], key: PrimaryKey, lists: Lists, headers: Select[Any]
+) -> list[Model]:
+    """Return the documents whose headers a statement selects, with their lists in order.
+
+    ``key`` is their primary key. Rows of our own tables are not validated again.
     """
+    names = [column.name for column in key]
+    selected = headers.with_only_columns(*key, maintain_column_froms=True).subquery()
+    found: dict[str, defaultdict[tuple[Any, ...], list[WireModel]]] = {}
+    for field_name, (line, owner) in lists.items():
+        lines, table = defaultdict[tuple[Any, ...], list[WireModel]](list), owner[0].table
+        found[field_name] = lines
+        of_document = (own == selected.c[name] for own, name in zip(owner, names, strict=True))
+        rows = select(table).join(selected, and_(*of_document)).order_by(*table.primary_key)
+        for row in connection.execute(rows).mappings():
+            lines[tuple(row[own] for own in owner)].append(_construct(line, row))
+    documents = []
+    for row in connection.execute(headers).mappings():
+        owner_key = tuple(row[name] for name in names)
+        own_lists = {field_name: lines[owner_key] for field_name, lines in found.items()}
+        documents.append(_construct(model, {**row, **own_lists}))
+    return documents
+
+
+def _construct(model: type[Model], values: Mapping[Any, Any]) -> Model:
     construct = cast("Callable[..., Model]", model.model_construct)
-    grouped: defaultdict[int, list[Any]] = defaultdict(list)
-    rows = connection.execute(_select_lines(number).where(number.in_(numbers)))
-    for row in rows.mappings():
-        grouped[row[number.name]].append(construct(**row))
-    return grouped
-
-
-@cache
-def _select_lines(number: Column[int]) -> Select[Any]:
-    return select(number.table).order_by(*number.table.primary_key)
+    return construct(**values)

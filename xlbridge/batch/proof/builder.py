@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
@@ -66,13 +66,6 @@ def count_rows(file: FileProof, rows: Sequence[ReadBackRow]) -> ProofCounts:
     unsent = {} if file.jobs else {"unsent": read}
     statuses = Counter(row.status.value for row in rows if row.accepted)
     return ProofCounts.of(file.rows, read=read, **unsent, **statuses)
-
-
-def count_unread(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[UnreadRows]:
-    """Count the accepted rows that cannot be read back, by reason."""
-    reasons: Counter[Text] = Counter(row.reason for row in rows if row.reason is not None)
-    for reason, count in reasons.items():
-        yield UnreadRows(resource.name, reason, count)
 
 
 def summarize_resource(resource: Resource, rows: Sequence[ReadBackRow]) -> ResourceSummary:
@@ -304,7 +297,7 @@ def write_proofs(
     Raises what ``build_proof`` raises, and ``UsageError`` if a file cannot be written.
     """
     plan = batch.plan
-    for profile, target in _proof_targets(batch, steps).items():
+    for profile, (workbook, page) in _proof_paths(batch, _proven_profiles(steps)).items():
         own_steps = [state for state in steps if state.step.profile == profile]
         proof = build_proof(
             batch.environments.context(profile),
@@ -323,9 +316,8 @@ def write_proofs(
             at=at,
             show=show,
         )
-        workbook, page = _proof_paths(target)
-        with report_write_errors(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
+        with report_write_errors(workbook):
+            workbook.parent.mkdir(parents=True, exist_ok=True)
         WorkbookMark.PROVEN.require_mark(workbook)
         report = proof_report(proof)
         report.write("workbook", workbook)
@@ -335,8 +327,7 @@ def write_proofs(
 
 def are_proofs_missing(batch: Batch, steps: Sequence[StepOverview]) -> bool:
     """Return whether a proof does not exist, or is older than an upload that it should contain."""
-    for profile, target in _proof_targets(batch, steps).items():
-        _, page = _proof_paths(target)
+    for profile, (_, page) in _proof_paths(batch, _proven_profiles(steps)).items():
         units = [unit for state in steps if state.step.profile == profile for unit in state.units]
         requests = (request for unit in units for job in unit.jobs for request in job.requests)
         changed = (request.changed_at.timestamp() for request in requests)
@@ -345,24 +336,17 @@ def are_proofs_missing(batch: Batch, steps: Sequence[StepOverview]) -> bool:
     return False
 
 
-def _proof_targets(batch: Batch, steps: Sequence[StepOverview]) -> dict[str | None, Path]:
-    """Return the path of each environment's proof, without suffix."""
-    # Something was sent or exported in a step with a job, or an export that was made.
-    profiles = list(
-        dict.fromkeys(
-            state.step.profile
-            for state in steps
-            if any(
-                unit.status is not UnitStatus.NEW
-                if isinstance(state.step, ExportStep)
-                else unit.jobs
-                for unit in state.units
-            )
+def _proven_profiles(steps: Sequence[StepOverview]) -> dict[str | None, None]:
+    """Return the environments to which something was sent, or from which something was exported."""
+    # A step that has sent has a job.
+    return dict.fromkeys(
+        state.step.profile
+        for state in steps
+        if any(
+            unit.status is not UnitStatus.NEW if isinstance(state.step, ExportStep) else unit.jobs
+            for unit in state.units
         )
     )
-    if len(profiles) == 1:
-        return {profiles[0]: batch.plan.folder / batch.plan.proof}
-    return {profile: batch.plan.folder / _environment_proof(batch, profile) for profile in profiles}
 
 
 def require_proof_folder(batch: Batch) -> None:
@@ -370,27 +354,31 @@ def require_proof_folder(batch: Batch) -> None:
 
     Called before anything is sent, as afterwards it would be too late.
     """
-    plan = batch.plan
-    profiles = {step.profile for step in plan.steps if _is_proven(step)}
-    if not profiles:
-        return
-    names = [_environment_proof(batch, profile) for profile in profiles]
-    for name in (plan.proof, *(sorted(names) if len(names) > 1 else ())):
-        workbook, _ = _proof_paths(plan.folder / name)
+    profiles = {step.profile for step in batch.plan.steps if _is_proven(step)}
+    # Perhaps only one of the environments gets something.
+    groups = [[profile] for profile in profiles] + [list(profiles)]
+    for workbook in {path for group in groups for path, _ in _proof_paths(batch, group).values()}:
         with report_write_errors(workbook):
             workbook.parent.mkdir(parents=True, exist_ok=True)
         WorkbookMark.PROVEN.require_mark(workbook)
 
 
-def _environment_proof(batch: Batch, profile: str | None) -> str:
-    """Return the name of the proof of one of several environments."""
-    # The name of an environment may be its address.
-    environment = re.sub(r"[^\w.-]+", "-", batch.environments.name(profile))
-    return f"{batch.plan.proof}-{environment}"
-
-
-def _proof_paths(target: Path) -> tuple[Path, Path]:
-    return target.with_name(f"{target.name}.xlsx"), target.with_name(f"{target.name}.html")
+def _proof_paths(
+    batch: Batch, profiles: Collection[str | None]
+) -> dict[str | None, tuple[Path, Path]]:
+    """Return the workbook and the page of each environment's proof; several bear their names."""
+    paths = {}
+    for profile in profiles:
+        target = batch.plan.folder / batch.plan.proof
+        if len(profiles) > 1:
+            # The name of an environment may be its address.
+            environment = re.sub(r"[^\w.-]+", "-", batch.environments.name(profile))
+            target = target.with_name(f"{target.name}-{environment}")
+        paths[profile] = (
+            target.with_name(f"{target.name}.xlsx"),
+            target.with_name(f"{target.name}.html"),
+        )
+    return paths
 
 
 def _is_proven(step: AnyStep) -> bool:
@@ -522,7 +510,12 @@ def build_proof(
         refused=tuple(
             refused for file in files for refused in refused_rows(file, context.catalogue)
         ),
-        unread=tuple(unread for r, rows in accepted for unread in count_unread(r, rows)),
+        unread=tuple(
+            UnreadRows(resource.name, reason, count)
+            for resource, rows in accepted
+            for reason, count in Counter(row.reason for row in rows).items()
+            if reason is not None
+        ),
         fields=tuple(_compared_fields(resource) for resource, _ in by_resource),
         breaches=tuple(breaches),
     )

@@ -56,7 +56,7 @@ _FIXED_ELSEWHERE = Text(
 )
 _OTHER_SHEET = untranslated("{file} ({workbook})")
 
-_STATES = {
+OPEN_REASONS = {
     OpenReason.MISSING: Text(pt="não está no sistema", en="not in the system"),
     OpenReason.DOUBLED: Text(pt="mais de uma vez no sistema", en="more than once in the system"),
     OpenReason.WRITTEN: Text(
@@ -128,7 +128,7 @@ def open_row_table(proof: Proof) -> Table:
     """Return the rows that are open."""
     lines = []
     for row in proof.rows:
-        state = _STATES[row.state]
+        state = OPEN_REASONS[row.state]
         if row.state is OpenReason.UNKNOWN and row.key:
             state = _UNKNOWN_FOUND if row.codes else _UNKNOWN_NOT_FOUND
         key = " · ".join(f"{name}: {value}" for name, value in row.key.items()) or None

@@ -1,11 +1,11 @@
-"""Result of a rehearsal, and the checks of a trial: closing proof and tables against the outcomes.
+"""Checks of a trial: what its closing proofs show of each row, and the numbers of the tables' rows.
 
 The proof matches rows and records. The number of a table's rows also shows rows without a key,
 records that no row brought, and records that are gone.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import NamedTuple
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.plan.steps import BatchPlan, relative_name
 from xlbridge.batch.proof.builder import contradictions
+from xlbridge.batch.proof.content import OPEN_REASONS
 from xlbridge.batch.proof.model import FileProof, OpenReason, Proof, RowLocation
 from xlbridge.batch.run_options import BatchOutcome
 from xlbridge.i18n import Text, untranslated
@@ -41,20 +42,6 @@ class ViolationKind(StrEnum):
     LOST = "lost"
     WRONGLY_REFUSED = "wrongly_refused"
     NO_VERDICT = "no_verdict"
-
-
-_MESSAGES = {
-    ViolationKind.TWICE: Text(
-        pt="está no sistema mais vezes do que foi aceita",
-        en="is in the system more often than it was accepted",
-    ),
-    ViolationKind.LOST: Text(
-        pt="aceita, mas não está no sistema", en="accepted, but not in the system"
-    ),
-    ViolationKind.WRONGLY_REFUSED: Text(
-        pt="dada por rejeitada, mas está no sistema", en="reported as rejected, but in the system"
-    ),
-}
 
 
 class RowId(NamedTuple):
@@ -103,10 +90,6 @@ class TrialChecks:
     tables: list[TableCount] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
     doubts: dict[RowId, bool | None] = field(default_factory=dict)
-
-    def add_violation(self, kind: ViolationKind, row_id: RowId) -> None:
-        """Add a violation that concerns a row."""
-        self.violations.append(Violation(kind, _MESSAGES[kind], row_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,32 +176,33 @@ def read_tables(storage: Storage, catalogue: Catalogue) -> dict[str, StoredRows]
 
 
 def check_trial(
-    batch: Batch,
-    outcome: BatchOutcome,
-    rows: Mapping[tuple[str, str], int],
-    storage: Storage,
-    before: Mapping[str, StoredRows],
+    batch: Batch, outcome: BatchOutcome, storage: Storage, before: Mapping[str, StoredRows]
 ) -> TrialChecks:
-    """Check a trial after its last run.
-
-    ``rows`` are the row counts of the workbooks, by the names of step and workbook; ``before`` are
-    the tables before the first run.
-    """
+    """Check a trial after its last run; ``before`` are the tables before the first run."""
     context = batch.environments.context(None)
     checks = TrialChecks()
     folder = batch.plan.folder
-    proofs = [written.proof for written in outcome.proofs]
-    files = [file for proof in proofs for of_step in proof.steps.values() for file in of_step]
+    validated = {
+        (state.step.name, unit.name): unit.check.rows
+        for state in outcome.steps
+        for unit in state.units
+        if unit.check is not None
+    }
+    lists = {child.sheet for one in context.catalogue.values() for child in one.children}
+    files = []
+    for written in outcome.proofs:
+        _check_proof(checks, written.proof, folder, lists)
+        files += [file for of_step in written.proof.steps.values() for file in of_step]
     for file in files:
-        name = relative_name(folder, file.file.path)
-        # The proof trusts the uploads' own counts.
-        counted = replace(file.file, rows_in_sheet=rows[file.step, name])
-        checks.violations += [
-            Violation(ViolationKind.NO_VERDICT, text)
-            for text in contradictions(replace(file, file=counted))
-        ]
         if file.ledger is None:
             continue
+        name = relative_name(folder, file.file.path)
+        # The proof trusts the uploads' own counts.
+        rows_in_sheet = validated.get((file.step, name), file.file.rows_in_sheet)
+        counted = replace(file, file=replace(file.file, rows_in_sheet=rows_in_sheet))
+        checks.violations += [
+            Violation(ViolationKind.NO_VERDICT, text) for text in contradictions(counted)
+        ]
         for row in file.rows:
             why = file.ledger.reason(row)
             row_id = RowId(file.step, name, row.origin)
@@ -226,10 +210,8 @@ def check_trial(
                 checks.outcomes[row_id] = row.outcome
             if row.outcome in _NOT_IN_SYSTEM:
                 checks.refused[row_id] = why or _NOT_SENT
-            elif row.planned and row.outcome is RowOutcome.HELD and row.is_record:
+            elif row.left_out and row.outcome is RowOutcome.HELD and row.is_record:
                 checks.held[row_id] = why or untranslated("–")
-    for proof in proofs:
-        _check_proof(checks, proof, folder, context.catalogue)
     sent = _sent_by_table(context, files, folder)
     after = read_tables(storage, context.catalogue)
     for name, resource in {table_name_of(r): r for r in context.catalogue.values()}.items():
@@ -239,7 +221,7 @@ def check_trial(
     return checks
 
 
-def _check_proof(checks: TrialChecks, proof: Proof, folder: Path, catalogue: Catalogue) -> None:
+def _check_proof(checks: TrialChecks, proof: Proof, folder: Path, lists: Collection[str]) -> None:
     """Add the violations that a proof shows, and whether the rows in doubt are in the system."""
 
     def row_id(place: RowLocation) -> RowId:
@@ -247,10 +229,10 @@ def _check_proof(checks: TrialChecks, proof: Proof, folder: Path, catalogue: Cat
 
     for row in proof.rows:
         if row.state in _OF_PROOF:
-            checks.add_violation(_OF_PROOF[row.state], row_id(row.location))
+            kind, message = _OF_PROOF[row.state], OPEN_REASONS[row.state]
+            checks.violations.append(Violation(kind, message, row_id(row.location)))
         elif row.key:
             checks.doubts[row_id(row.location)] = bool(row.codes)
-    lists = {child.sheet for resource in catalogue.values() for child in resource.children}
     for cell in proof.cells:
         # The difference of a whole list is that of its numbers of items.
         if cell.column in lists:
@@ -278,27 +260,23 @@ def _sent_by_table(
 ) -> defaultdict[str, SentTable]:
     """Return the rows that jobs have sent, by table."""
     tables: defaultdict[str, SentTable] = defaultdict(SentTable)
-    writes: dict[str, list[bool]] = {}
     for file in files:
         name = relative_name(folder, file.file.path)
         for row in file.rows:
-            if row.planned is not None:
+            if row.left_out:
                 continue
-            job = row.job
-            table = tables[table_name_of(context.catalogue.named(job.spec.resource))]
-            if job.id not in writes:
-                writes[job.id] = []
-                if job.spec.mode.channel.by_record:
-                    for write in context.journal.writes.iterate(job.id):
-                        table.created += write.task.creates and bool(write.withdrawn_record)
-                        writes[job.id].append(write.task.creates)
+            table = tables[table_name_of(context.catalogue.named(row.job.spec.resource))]
             row_id = RowId(file.step, name, row.origin)
             table.rows.append(row_id)
-            if writes[job.id] and not writes[job.id][row.position]:
-                continue
-            table.created += row.outcome is RowOutcome.ACCEPTED
-            if row.outcome is RowOutcome.UNKNOWN:
-                table.doubtful.append(row_id)
+            if not row.updates:
+                table.created += row.outcome is RowOutcome.ACCEPTED
+                if row.outcome is RowOutcome.UNKNOWN:
+                    table.doubtful.append(row_id)
+        for job in file.jobs:
+            if job.spec.mode.channel.by_record:
+                table = tables[table_name_of(context.catalogue.named(job.spec.resource))]
+                writes = context.journal.writes.iterate(job.id)
+                table.created += sum(bool(write.withdrawn_record) for write in writes)
     return tables
 
 

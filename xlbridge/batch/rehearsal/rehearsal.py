@@ -372,13 +372,12 @@ def _run_trial(
     """Copy the month, run it under faults and then without, prove it, and check the result."""
     path, copied = copy_month(options.plan, workspace.month)
     parameters = options.plan.parameters
-    with open_batch(path, parameters, workspace.settings, show) as batch:
-        required = _RequiredRecords() if options.stand_ins else None
-        rows = _count_rows(batch, required, show)
-        catalogue = batch.environments.context(None).catalogue
-        with workspace.storage() as storage:
-            stand_ins = {} if required is None else required.create_missing(storage)
-            before = read_tables(storage, catalogue)
+    with (
+        open_batch(path, parameters, workspace.settings, show) as batch,
+        workspace.storage() as storage,
+    ):
+        stand_ins = _create_stand_ins(batch, storage, show) if options.stand_ins else {}
+        before = read_tables(storage, batch.environments.context(None).catalogue)
     runs = _Runs(workspace.settings.settle_seconds, show)
     if faults:
         with (
@@ -394,28 +393,23 @@ def _run_trial(
         if (error := failure or outcome.proof_error) is not None:
             raise error
         with workspace.storage() as storage:
-            checks = check_trial(batch, outcome, rows, storage, before)
+            checks = check_trial(batch, outcome, storage, before)
     return TrialResult(outcome, checks, copied, stand_ins, faulty, runs.count - faulty)
 
 
-def _count_rows(
-    batch: Batch, required: "_RequiredRecords | None", show: Callable[[Text], None]
-) -> Mapping[tuple[str, str], int]:
-    """Return the number of rows of every workbook; add the ``required`` records of all."""
-    rows: dict[tuple[str, str], int] = {}
+def _create_stand_ins(
+    batch: Batch, storage: Storage, show: Callable[[Text], None]
+) -> Mapping[str, int]:
+    """Create the records that the workbooks refer to and a database lacks; return how many, by
+    table."""
+    required = _RequiredRecords()
     for step in batch.plan.steps:
-        if not isinstance(step, WorkbookStep):
-            continue
-        for workbook in workbooks_of(batch.plan, step):
+        for workbook in workbooks_of(batch.plan, step) if isinstance(step, WorkbookStep) else ():
             show(Text(pt="Lendo {name}", en="Reading {name}").format(name=workbook.name))
             sheet = validate_workbook(batch, workbook)
-            rows[step.name, workbook.name] = 0
             if isinstance(sheet, ValidatedSheet):
-                records = sum(row not in sheet.non_records for row in sheet.rows)
-                rows[step.name, workbook.name] = records
-                if required is not None:
-                    required.add(sheet)
-    return rows
+                required.add(sheet)
+    return required.create_missing(storage)
 
 
 @dataclass(slots=True)

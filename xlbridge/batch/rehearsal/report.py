@@ -7,13 +7,7 @@ from xlbridge import titles
 from xlbridge.batch.plan.steps import WorkbookStep, sends_workbooks
 from xlbridge.batch.proof.model import open_items, proof_json, verdict
 from xlbridge.batch.rehearsal.checks import RehearsalResult, RehearsalState, RowId, ViolationKind
-from xlbridge.batch.report import WAITS_FOR
-from xlbridge.batch.status import StepOverview
-from xlbridge.batch.unit import (
-    RowCounts,
-    UnitOverview,
-    UnitStatus,
-)
+from xlbridge.batch.report import WAITS_FOR, step_table, total_rows
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
@@ -96,9 +90,6 @@ _NO_FAULTS = Text(
     en="! No faults were requested: only the case without faults was rehearsed. "
     "With faults: --faults cut-after@0.05,error-before@0.1",
 )
-_OUTCOMES = [name for name in RowCounts().by_outcome if name != RowOutcome.UNDONE]
-"""Outcomes of rows in a rehearsal, which undoes nothing."""
-
 _TABLE_COUNTS = ("table", "before", "after", "expected", "derived")
 
 
@@ -137,29 +128,11 @@ def verdict_lines(result: RehearsalResult) -> list[Text]:
 def _verdict(result: RehearsalResult) -> Text:
     checks, runs = result.trial.checks, result.trial.faulty_runs
     if result.state is RehearsalState.PASSED:
-        rows = sum(unit.rows.read for _, unit in _workbooks(result))
+        rows = total_rows(result.trial.outcome.steps).read
         return _PASSED.format(rows=rows, faults=_UNDER_FAULTS.format(runs=runs) if runs else "")
     return _VERDICTS[result.state].format(
         doubts=len(checks.doubts), violations=len(checks.violations)
     )
-
-
-def _workbooks(result: RehearsalResult) -> Iterator[tuple[StepOverview, UnitOverview]]:
-    """Yield the workbooks of the steps that send."""
-    for state in result.trial.outcome.steps:
-        if sends_workbooks(state.step):
-            yield from ((state, unit) for unit in state.units)
-
-
-def _counts(rows: RowCounts) -> dict[str, int]:
-    """Return row counts by JSON key."""
-    return {name: getattr(rows, name) for name in ("read", *_OUTCOMES)}
-
-
-def _errors(unit: UnitOverview) -> Sequence[Text]:
-    if unit.status is not UnitStatus.INVALID or unit.check is None:
-        return ()
-    return unit.check.first_findings
 
 
 def _open_steps(result: RehearsalResult) -> Iterator[tuple[str, Text]]:
@@ -217,13 +190,11 @@ def _facts(result: RehearsalResult) -> Iterator[tuple[Text, Value]]:
 
 
 def _row_json(row_id: RowId | None, **values: Any) -> dict[str, Any]:
-    place = dict.fromkeys(RowId._fields) if row_id is None else row_id._asdict()
-    return place | values
+    return values | (dict.fromkeys(RowId._fields) if row_id is None else row_id._asdict())
 
 
 def _document(result: RehearsalResult) -> dict[str, Any]:
     trial, checks = result.trial, result.trial.checks
-    total = sum((unit.rows for _, unit in _workbooks(result)), RowCounts())
     deleted = {} if result.kept else {"workbook": None, "page": None}
     return {
         "version": 1,
@@ -236,16 +207,20 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
         "copied": trial.copied,
         "stand_ins": dict(trial.stand_ins),
         "assertions": {key: _holds(result, kinds) for key, (_, kinds) in _ASSERTIONS.items()},
-        "rows": _counts(total),
+        "rows": total_rows(trial.outcome.steps).to_json(),
         "workbooks": [
             {
                 "step": state.step.name,
                 "workbook": unit.name,
-                "rows": _counts(unit.rows),
+                "rows": unit.rows.to_json(),
                 "problem": None if unit.problem is None else str(unit.problem),
-                "errors": list(map(str, _errors(unit))),
+                "errors": list(
+                    map(str, unit.check.first_findings if unit.check and unit.check.errors else ())
+                ),
             }
-            for state, unit in _workbooks(result)
+            for state in trial.outcome.steps
+            if sends_workbooks(state.step)
+            for unit in state.units
         ],
         "breaches": [
             {"kind": one.kind.value, "message": str(one.message), **_row_json(one.row_id)}
@@ -268,40 +243,6 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
     }
 
 
-def _workbook_line(state: StepOverview, unit: UnitOverview) -> Line:
-    counts, errors = _counts(unit.rows), _errors(unit)
-    terms = unit.rows.texts()
-    text = Text(
-        pt="{mark} {step} · {name}: {read} {read:linha|linhas} = {terms}{why}",
-        en="{mark} {step} · {name}: {read} {read:row|rows} = {terms}{why}",
-    ).format(
-        mark="  ✓" if unit.rows.settled else "  ✗",
-        step=state.step.name,
-        name=unit.name,
-        read=unit.rows.read,
-        terms=joined(terms, " + ") if terms else "0",
-        why="" if unit.problem is None else untranslated(" ({p})").format(p=unit.problem),
-    )
-    reasons = [*([] if unit.problem is None else [unit.problem]), *errors]
-    return Line(
-        (state.step.name, unit.name, *counts.values(), joined(reasons) if reasons else None),
-        Tone.PLAIN if unit.rows.settled else Tone.OPEN,
-        text,
-        [untranslated("      {error}").format(error=error) for error in errors],
-    )
-
-
-_TABLE_LINE = Text(
-    pt="  tabela {table}: {before} antes, {after} depois; esperado: {expected} a mais",
-    en="  table {table}: {before} before, {after} after; expected: {expected} more",
-)
-_WITH_DERIVED = Text(
-    pt="{text}, {n} {n:criada|criadas} pelo processamento de outros registros",
-    en="{text}, {n} of them created by processing other records",
-)
-_OF_ROW = Text(
-    pt="  {workbook}, linha {row} ({step}): {text}", en="  {workbook}, row {row} ({step}): {text}"
-)
 _DIFFERS = Text(pt="sem falhas {calm}, aqui {now}", en="{calm} without faults, {now} here")
 _UNSENT = RowOutcome.UNSENT
 _TITLE = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
@@ -319,13 +260,6 @@ _BROKEN = Text(pt="QUEBRADO: {what}", en="BROKEN: {what}")
 _HOLDS = Text(pt="✓ vale", en="✓ holds")
 _BROKEN_MARK = Text(pt="✗✗ quebrada", en="✗✗ broken")
 _OPEN_ITEMS = Text(pt="Em aberto na prova de fechamento", en="Open in the closing proof")
-_WORKBOOK_TITLES = (
-    titles.STEP,
-    titles.WORKBOOK,
-    titles.ROWS,
-    *(RowOutcome(name).count_title for name in _OUTCOMES),
-    titles.REASON,
-)
 _ROW_TITLES = (titles.STEP, titles.WORKBOOK, titles.ROW, titles.DETAILS)
 _TABLE_TITLES = (
     Text(pt="Tabela", en="Table"),
@@ -337,15 +271,9 @@ _TABLE_TITLES = (
 
 
 def _tables(result: RehearsalResult) -> Iterator[Table]:
-    """Yield the tables: workbooks, rows that a person has to check, and the system's tables."""
+    """Yield the tables: steps, rows that a person has to check, and the system's tables."""
     checks = result.trial.checks
-    workbooks = [_workbook_line(state, unit) for state, unit in _workbooks(result)]
-    yield _table(titles.WORKBOOKS, _WORKBOOK_TITLES, workbooks)
-    sentence = untranslated("  {name}: {reason}")
-    steps = [
-        Line((name, None, None, why), Tone.OPEN, sentence.format(name=name, reason=why))
-        for name, why in _open_steps(result)
-    ]
+    yield step_table(result.plan, result.trial.outcome.steps)
     broken = [(one.row_id, one.message) for one in checks.violations]
     open_in_proofs = [
         item for written in result.trial.outcome.proofs for item in open_items(written.proof)
@@ -369,33 +297,18 @@ def _tables(result: RehearsalResult) -> Iterator[Table]:
         ),
         (_OPEN_ITEMS, [(None, item) for item in open_in_proofs]),
     ]
-    by_title = {Text(pt="Etapas não concluídas", en="Steps that are not done"): steps}
     for title, rows in lists:
-        by_title[title] = lines = []
-        for row_id, reason in rows:
-            place = (None,) * len(RowId._fields) if row_id is None else row_id
-            text = untranslated("  {text}").format(text=reason)
-            if row_id is not None:
-                text = _OF_ROW.format(text=reason, **row_id._asdict())
-            lines.append(Line((*place, reason), Tone.OPEN, text))
-    for title, lines in by_title.items():
-        if lines:
+        if rows:
+            nowhere = (None,) * len(RowId._fields)
+            lines = [Line((*(row_id or nowhere), reason), Tone.OPEN) for row_id, reason in rows]
             yield _table(title, _ROW_TITLES, lines, title=title, most=_MAX_SHOWN)
-    tables = []
-    for one in checks.tables:
-        values = (one.title, one.before, one.after, one.expected, one.derived)
-        text = _TABLE_LINE.format(
-            table=one.title, before=one.before, after=one.after, expected=one.expected
-        )
-        if one.derived:
-            text = _WITH_DERIVED.format(text=text, n=one.derived)
-        tables.append(Line(values, text=text))
-    yield _table(Text(pt="Linhas no banco", en="Rows in the database"), _TABLE_TITLES, tables)
+    counts = [
+        Line((one.title, one.before, one.after, one.expected, one.derived)) for one in checks.tables
+    ]
+    yield _table(Text(pt="Linhas no banco", en="Rows in the database"), _TABLE_TITLES, counts)
 
 
 def _table(sheet: Text, columns: Sequence[Text], lines: Sequence[Line], **options: Any) -> Table:
-    headings = tuple(
-        Heading(column, words=column in (titles.REASON, titles.DETAILS)) for column in columns
-    )
+    headings = tuple(Heading(column, words=column is titles.DETAILS) for column in columns)
     none = Text(pt="Nenhuma.", en="None.")
-    return Table(sheet=sheet, headings=headings, lines=lines, none=none, **options)
+    return Table(sheet=sheet, headings=headings, lines=lines, none=none, aligned=True, **options)

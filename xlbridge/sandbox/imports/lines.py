@@ -25,7 +25,7 @@ from xlbridge.sandbox.areas.registry.records import ClientRegistration
 from xlbridge.sandbox.areas.sales.invoices import ServiceInvoiceRegistration
 from xlbridge.sandbox.areas.stock.handlers import AddressingRegistration
 from xlbridge.sandbox.columns import metadata
-from xlbridge.sandbox.handler_registry import MakeRegistration, Registration, Sandbox
+from xlbridge.sandbox.handler_registry import Sandbox
 from xlbridge.sandbox.problems import Problem, invalid, record_problems, validation_problems
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import WireModel
@@ -202,7 +202,7 @@ def import_lines(
 
 def new_registration(
     resource: Resource, connection: Connection, now: datetime
-) -> Registration[Any, Any]:
+) -> RecordRegistration[Any]:
     """Return the registration of a resource, within one transaction."""
     model = resource.row_model
     if model is None:
@@ -233,7 +233,7 @@ own_records = Table(
 )
 
 
-class OwnRecordRegistration(RecordRegistration):
+class OwnRecordRegistration(RecordRegistration[dict[str, Any]]):
     """Registration of records that only their resource's schema validates."""
 
     def __init__(self, connection: Connection, now: datetime, resource: str) -> None:
@@ -250,7 +250,7 @@ class OwnRecordRegistration(RecordRegistration):
         return data
 
 
-IMPORTED_RESOURCES: Mapping[type[WireModel], MakeRegistration] = {
+IMPORTED_RESOURCES: Mapping[type[WireModel], type[RecordRegistration[Any]]] = {
     ClientInput: ClientRegistration,
     ReceivableInput: ReceivableRegistration,
     PayableInput: PayableRegistration,

@@ -4,7 +4,6 @@ Source: the spec, Receivable entry (Contas a Receber), Payable entry (Contas a P
 (caixabancos).
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -18,7 +17,6 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
-    Row,
     Table,
     and_,
     delete,
@@ -40,7 +38,13 @@ from xlbridge.sandbox.areas.registry.tables import (
     portfolios,
 )
 from xlbridge.sandbox.columns import derived_columns, metadata
-from xlbridge.sandbox.handler_registry import Call, handle_creation, handles, window_conditions
+from xlbridge.sandbox.handler_registry import (
+    Call,
+    handle_creation,
+    handles,
+    read_documents,
+    window_conditions,
+)
 from xlbridge.sandbox.problems import Problem, first_or_404, invalid, not_found, require_no_problems
 from xlbridge.wire import Attachment
 from xlbridge.wire.financial import (
@@ -114,7 +118,7 @@ payable_files = Table(
 )
 
 
-class ReceivableRegistration(RecordRegistration):
+class ReceivableRegistration(RecordRegistration[Receivable]):
     """Registration of new receivable titles."""
 
     def __init__(
@@ -164,7 +168,7 @@ _RETAINED = tuple(name for name in _AMOUNTS if name.endswith("Retido"))
 _NOT_STORED = {"rateio", "Arquivos", "DescricaoDoCustoABC"}
 
 
-class PayableRegistration(RecordRegistration):
+class PayableRegistration(RecordRegistration[Payable]):
     """Registration of new payable titles."""
 
     def problems(self, data: PayableInput) -> list[Problem]:
@@ -275,11 +279,6 @@ def allocations_of(data: EntryInput) -> list[Allocation]:
         return []
     defaults = _entry_codes(data)
     return [Allocation(**defaults | part.model_dump(exclude_none=True)) for part in data.rateio]
-
-
-def whole_allocation(title: EntryTerms, value: Decimal) -> Allocation:
-    """Return a title that is not split as a single part."""
-    return Allocation(**_entry_codes(title), valor=value)
 
 
 def allocation_rows(key: Sequence[object], parts: Sequence[Allocation]) -> Iterator[dict[str, Any]]:
@@ -409,7 +408,7 @@ def show_statement(call: Call) -> Statement:
             tipo=_INCOME if is_income else _EXPENSE,
             valor=value,
             saldo=balance,
-            rateio=title.rateio or [whole_allocation(title, value)],
+            rateio=title.rateio or [Allocation(**_entry_codes(title), valor=value)],
         )
         lines.append(line)
     income, expense = _total(lines, _INCOME), _total(lines, _EXPENSE)
@@ -445,51 +444,29 @@ def _settled_in_period(call: Call, titles: Table) -> Iterator[ColumnElement[bool
     yield from window_conditions(call, titles.c.dataDeBaixa)
 
 
-Key = tuple[int, ...]
 Condition = ColumnElement[bool]
-
-_ALLOCATION = tuple(Allocation.model_fields)
 
 
 def read_receivables(connection: Connection, *conditions: Condition) -> list[Receivable]:
     """Return the receivable titles that meet all conditions, ordered by key."""
-    titles = select(receivables).where(*conditions).order_by(*receivables.primary_key)
-    parts = _read_allocations(connection, receivables, receivable_allocations, conditions)
-    return [
-        Receivable.model_construct(**row._mapping, rateio=parts.get(_title_key(row), []))
-        for row in connection.execute(titles)
-    ]
+    key = receivables.primary_key
+    titles = select(receivables).where(*conditions).order_by(*key)
+    lists = {"rateio": (Allocation, [receivable_allocations.c[name] for name in OWNER_KEY])}
+    return read_documents(connection, Receivable, key, lists, titles)
 
 
 def read_payables(connection: Connection, *conditions: Condition) -> list[Payable]:
     """Return the payable titles that meet all conditions, ordered by key, without their files."""
+    key = payables.primary_key
     titles = (
         select(payables, abc_costs.c.name.label("DescricaoDoCustoABC"))
         .outerjoin(abc_costs, abc_costs.c.code == payables.c.CodigoDoCustoABC)
         .where(*conditions)
-        .order_by(*payables.primary_key)
+        .order_by(*key)
     )
-    parts = _read_allocations(connection, payables, payable_allocations, conditions)
-    return [
-        Payable.model_construct(**row._mapping, rateio=parts.get(_title_key(row), []))
-        for row in connection.execute(titles)
-    ]
+    lists = {"rateio": (Allocation, [payable_allocations.c[name] for name in OWNER_KEY])}
+    return read_documents(connection, Payable, key, lists, titles)
 
 
 def _key_condition(table: Table, names: Sequence[str], key: Sequence[int]) -> Condition:
     return and_(*(table.c[name] == value for name, value in zip(names, key, strict=True)))
-
-
-def _title_key(row: Row[Any]) -> Key:
-    return tuple(row._mapping[name] for name in TITLE_KEY)
-
-
-def _read_allocations(
-    connection: Connection, titles: Table, parts: Table, conditions: Sequence[Condition]
-) -> dict[Key, list[Allocation]]:
-    allocations = select(parts).join(titles).where(*conditions).order_by(*parts.primary_key)
-    grouped: defaultdict[Key, list[Allocation]] = defaultdict(list)
-    for row in connection.execute(allocations).mappings():
-        part = Allocation.model_construct(**{name: row[name] for name in _ALLOCATION})
-        grouped[tuple(row[name] for name in OWNER_KEY)].append(part)
-    return grouped

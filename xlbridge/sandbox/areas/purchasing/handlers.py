@@ -4,11 +4,10 @@ Source: the spec, Purchasing, Errors.
 """
 
 import unicodedata
-from collections.abc import Iterator, Sequence
-from decimal import Decimal
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, RowMapping, Select, Table, delete, select, update
+from sqlalchemy import ColumnElement, Select, Table, delete, select, update
 
 from xlbridge.sandbox.areas.purchasing.rules import (
     LIMIT_CODES,
@@ -36,11 +35,11 @@ from xlbridge.sandbox.areas.registry.tables import (
 )
 from xlbridge.sandbox.handler_registry import (
     Call,
+    Lists,
     Model,
-    document_lines,
     handle_creation,
     handles,
-    register_one,
+    read_documents,
 )
 from xlbridge.sandbox.problems import Problem, RequestError, first_or_404, require_no_problems
 from xlbridge.wire import Attachment
@@ -118,32 +117,29 @@ def show_requisition(call: Call) -> PurchaseRequisition:
     return first_or_404(requisitions, "id", "Requisição de compra não encontrada.")
 
 
-def _documents(
-    call: Call,
-    headers: Table,
-    lines: tuple[Table, type[Model]],
-    statement: Select[Any],
-    *conditions: ColumnElement[bool],
-) -> Iterator[tuple[RowMapping, list[Model]]]:
-    """Yield the headers of a statement that meet all conditions, with their lines."""
-    (number,) = headers.primary_key
-    table, model = lines
-    numbers = select(number).where(*conditions)
-    items = document_lines(call.connection, model, table.c.number, numbers)
-    ordered = statement.where(*conditions).order_by(number)
-    for row in call.connection.execute(ordered).mappings():
-        yield row, items[row[number.name]]
-
-
 def _find_requisitions(call: Call, *conditions: ColumnElement[bool]) -> list[PurchaseRequisition]:
     statement = select(
         purchase_requisitions, projects.c.name.label("DescricaoDoProjeto")
     ).outerjoin(projects, projects.c.code == _requisitions.CodigoDoProjeto)
-    lines = (purchase_requisition_items, RequestedItem)
-    return [
-        PurchaseRequisition.model_construct(**row, itens=items)
-        for row, items in _documents(call, purchase_requisitions, lines, statement, *conditions)
-    ]
+    lists = {"itens": (RequestedItem, [purchase_requisition_items.c.number])}
+    return _documents(
+        call, PurchaseRequisition, purchase_requisitions, lists, statement, conditions
+    )
+
+
+def _documents(
+    call: Call,
+    model: type[Model],
+    headers: Table,
+    lists: Lists,
+    statement: Select[Any],
+    conditions: Sequence[ColumnElement[bool]],
+) -> list[Model]:
+    """Return the documents of a statement that meet all conditions, in the order of numbers."""
+    key = headers.primary_key
+    return read_documents(
+        call.connection, model, key, lists, statement.where(*conditions).order_by(*key)
+    )
 
 
 _orders = buying_orders.c
@@ -174,11 +170,8 @@ def _find_orders(call: Call, condition: ColumnElement[bool]) -> list[BuyingOrder
             collaborators.c.code == _orders.codigoDoColaboradorResponsavelCompras,
         )
     )
-    lines = (buying_order_items, RequestedItem)
-    return [
-        BuyingOrder.model_construct(**row, itens=items)
-        for row, items in _documents(call, buying_orders, lines, statement, condition)
-    ]
+    lists = {"itens": (RequestedItem, [buying_order_items.c.number])}
+    return _documents(call, BuyingOrder, buying_orders, lists, statement, [condition])
 
 
 _purchase_orders = purchase_orders.c
@@ -194,7 +187,7 @@ def _reject_order(problems: Sequence[Problem]) -> PurchaseOrderAnswer:
 def create_purchase_order(call: Call) -> PurchaseOrderAnswer:
     registration = PurchaseOrderRegistration(call.connection, call.now)
     try:
-        order = register_one(registration, call.body_as(PurchaseOrderInput))
+        order = registration.register(call.body_as(PurchaseOrderInput))
     except RequestError as error:
         return _reject_order(error.problems)
     created = PurchaseOrderCreated(
@@ -231,16 +224,9 @@ def _attached_files(call: Call, number: int, *, of_invoice: bool) -> list[Attach
 
 
 def _find_purchase_orders(call: Call, condition: ColumnElement[bool]) -> list[PurchaseOrder]:
-    lines = (purchase_order_items, PurchaseOrderItem)
+    lists = {"itens": (PurchaseOrderItem, [purchase_order_items.c.number])}
     statement = select(purchase_orders)
-    return [
-        PurchaseOrder.model_construct(
-            **row,
-            itens=items,
-            valorTotal=sum((item.valorTotal or Decimal(0) for item in items), Decimal(0)),
-        )
-        for row, items in _documents(call, purchase_orders, lines, statement, condition)
-    ]
+    return _documents(call, PurchaseOrder, purchase_orders, lists, statement, [condition])
 
 
 @handles(PURCHASE_TYPE_LIST)

@@ -86,7 +86,7 @@ purchase_orders = Table(
     *derived_columns(
         PurchaseOrder,
         keys=("numeroPedido",),
-        exclude=("itens", "valorTotal", "Arquivos", "ArquivosNotasFiscais"),
+        exclude=("itens", "Arquivos", "ArquivosNotasFiscais"),
     ),
 )
 purchase_order_items = Table(
@@ -201,7 +201,7 @@ def _matches(original: Row[Any], item: _ItemInput) -> bool:
 Document = PurchaseRequisition | BuyingOrder | PurchaseOrder
 
 
-class PurchaseRequisitionRegistration(RecordRegistration):
+class PurchaseRequisitionRegistration(RecordRegistration[PurchaseRequisition]):
     """Registration of new purchase requisitions."""
 
     def problems(self, data: PurchaseRequisitionInput) -> list[Problem]:
@@ -221,7 +221,7 @@ class PurchaseRequisitionRegistration(RecordRegistration):
         return requisition
 
 
-class BuyingOrderRegistration(RecordRegistration):
+class BuyingOrderRegistration(RecordRegistration[BuyingOrder]):
     """Registration of new orders; each closes the requisition that it refers to."""
 
     def problems(self, data: BuyingOrderInput) -> list[Problem]:
@@ -264,7 +264,7 @@ class BuyingOrderRegistration(RecordRegistration):
         )
 
 
-class PurchaseOrderRegistration(RecordRegistration):
+class PurchaseOrderRegistration(RecordRegistration[PurchaseOrder]):
     """Registration of new purchase orders; each closes the order (Ordem) that it refers to."""
 
     def problems(self, data: PurchaseOrderInput) -> list[Problem]:
@@ -318,7 +318,7 @@ class PurchaseOrderRegistration(RecordRegistration):
         )
 
 
-class SpendingLimitRegistration(RecordRegistration):
+class SpendingLimitRegistration(RecordRegistration[SpendingLimit]):
     """Registration of new spending limits."""
 
     def problems(self, data: SpendingLimitInput) -> list[Problem]:

@@ -3,6 +3,7 @@
 Source: the spec, Product type, Errors.
 """
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -26,7 +27,7 @@ from sqlalchemy import (
 
 from xlbridge.sandbox.areas.registry import tables
 from xlbridge.sandbox.columns import metadata
-from xlbridge.sandbox.problems import Problem
+from xlbridge.sandbox.problems import Problem, require_no_problems
 from xlbridge.wire import WireModel
 
 counters = Table(
@@ -208,11 +209,14 @@ def next_number(connection: Connection, scope: str) -> int:
     return number
 
 
-class RecordRegistration:
-    """Base of registrations: looks up codes, numbers new records and writes them by table.
+Record = TypeVar("Record")
 
-    Subclasses check the rules (``problems``) and create the rows of a record (``accept``). ``now``
-    is the time of the call; ``lookup`` may be shared within a transaction.
+
+class RecordRegistration(ABC, Generic[Record]):
+    """Registration of new records of one kind, within one transaction: looks up codes, numbers
+    records and writes them by table.
+
+    ``now`` is the time of the call; ``lookup`` may be shared within a transaction.
     """
 
     def __init__(
@@ -223,6 +227,21 @@ class RecordRegistration:
         self._lookup = lookup or CodeLookup(connection)
         self._numbers = Numbers(connection)
         self._rows: defaultdict[Table, list[dict[str, Any]]] = defaultdict(list)
+
+    @abstractmethod
+    def problems(self, data: Any) -> list[Problem]:
+        """Return the problems of a new record, considering those accepted before it."""
+
+    @abstractmethod
+    def accept(self, data: Any) -> Record:
+        """Number a record without problems and keep its rows for ``write``."""
+
+    def register(self, data: Any) -> Record:
+        """Register a single record. Raises ``RequestError`` (400) with all its problems."""
+        require_no_problems(self.problems(data))
+        record = self.accept(data)
+        self.write()
+        return record
 
     def _keep(self, rows: Mapping[Table, list[dict[str, Any]]]) -> None:
         """Keep rows of an accepted record for ``write``."""
@@ -241,7 +260,7 @@ class RecordRegistration:
 Entry = TypeVar("Entry", bound=WireModel)
 
 
-class CodeListRegistration(RecordRegistration, Generic[Entry]):
+class CodeListRegistration(RecordRegistration[Entry]):
     """Registration of new entries; a missing code, or 0, is replaced by the next free one.
 
     The first field of ``model`` is the code, the second the description.

@@ -75,7 +75,7 @@ from xlbridge.wire.registry import (
 )
 
 
-class ClientRegistration(RecordRegistration):
+class ClientRegistration(RecordRegistration[Client]):
     """Registration of new clients."""
 
     def __init__(self, connection: Connection, now: datetime) -> None:
@@ -102,7 +102,7 @@ class ClientRegistration(RecordRegistration):
         return client
 
 
-class ContactRegistration(RecordRegistration):
+class ContactRegistration(RecordRegistration[Contact]):
     """Registration of new contacts."""
 
     def problems(self, data: ContactInput) -> list[Problem]:
@@ -121,7 +121,7 @@ class ContactRegistration(RecordRegistration):
         return contact
 
 
-class SupplierRegistration(RecordRegistration):
+class SupplierRegistration(RecordRegistration[Supplier]):
     """Registration of new suppliers."""
 
     def __init__(self, connection: Connection, now: datetime) -> None:
@@ -199,7 +199,7 @@ _WEIGHTS = ("Peso", "PesoBruto", "PesoLiquido")
 _WEIGHT_PLACES = 3
 
 
-class ProductRegistration(RecordRegistration):
+class ProductRegistration(RecordRegistration[Product]):
     """Registration of new products."""
 
     def problems(self, data: ProductInput) -> list[Problem]:

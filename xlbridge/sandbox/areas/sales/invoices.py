@@ -28,6 +28,7 @@ from xlbridge.sandbox.handler_registry import (
     equal_conditions,
     handle_creation,
     handles,
+    read_documents,
     window_conditions,
 )
 from xlbridge.sandbox.problems import Problem, first_or_404, invalid, not_found, require_no_problems
@@ -66,7 +67,7 @@ _ITEMS = "produtos"
 _ZERO = Decimal("0.00")
 
 
-class ProductInvoiceRegistration(RecordRegistration):
+class ProductInvoiceRegistration(RecordRegistration[ProductInvoice]):
     """Registration of new product invoices, pending emission.
 
     ``order`` is the sales order that they are generated from, if any; its products determine
@@ -236,7 +237,7 @@ _RATES = tuple(
 )
 
 
-class ServiceInvoiceRegistration(RecordRegistration):
+class ServiceInvoiceRegistration(RecordRegistration[ServiceInvoice]):
     """Registration of new service invoices, pending emission."""
 
     def problems(self, data: ServiceInvoiceInput) -> list[Problem]:
@@ -281,7 +282,7 @@ def change_service_invoice(
     )
 
 
-class ServiceForecastRegistration(RecordRegistration):
+class ServiceForecastRegistration(RecordRegistration[ServiceForecast]):
     """Registration of new service forecasts."""
 
     def problems(self, data: ServiceForecastInput) -> list[Problem]:
@@ -341,18 +342,11 @@ def process_product_invoice(call: Call) -> ProductInvoice:
 
 @handles(PRODUCT_INVOICE_GET)
 def show_product_invoice(call: Call) -> ProductInvoice:
-    invoice_id = call.path["id"]
-    statement = select(product_invoices).where(product_invoices.c.idNF == invoice_id)
-    headers = call.connection.execute(statement).all()
-    header = first_or_404(headers, "id", "Nota fiscal não encontrada.")
-    items = (
-        select(product_invoice_items)
-        .where(product_invoice_items.c.idNF == invoice_id)
-        .order_by(product_invoice_items.c.seq)
-    )
-    return ProductInvoice.model_construct(
-        **header._mapping, produtos=call.read(ProductInvoiceItem, items)
-    )
+    statement = select(product_invoices).where(product_invoices.c.idNF == call.path["id"])
+    lists = {_ITEMS: (ProductInvoiceItem, [product_invoice_items.c.idNF])}
+    key = product_invoices.primary_key
+    invoices = read_documents(call.connection, ProductInvoice, key, lists, statement)
+    return first_or_404(invoices, "id", "Nota fiscal não encontrada.")
 
 
 @handles(SERVICE_INVOICE_CHANGE)

@@ -3,12 +3,11 @@
 Source: the spec, Sales order (Pedido de Venda) object, States (sales order), Receivable entry.
 """
 
-from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, insert, select, update
+from sqlalchemy import Connection, Select, insert, select, update
 
 from xlbridge.sandbox.amounts import amount_problems
 from xlbridge.sandbox.areas.financial.titles import ReceivableRegistration
@@ -31,13 +30,13 @@ from xlbridge.sandbox.areas.sales.tables import (
 )
 from xlbridge.sandbox.handler_registry import (
     Call,
-    document_lines,
+    Lists,
     equal_conditions,
     handles,
-    register_one,
+    read_documents,
     window_conditions,
 )
-from xlbridge.sandbox.problems import invalid, not_found, require_no_problems
+from xlbridge.sandbox.problems import first_or_404, invalid, require_no_problems
 from xlbridge.wire.financial import ReceivableInput
 from xlbridge.wire.product_invoices import ProductInvoiceInput
 from xlbridge.wire.sales import (
@@ -51,7 +50,10 @@ from xlbridge.wire.sales import (
     SalesOrderQuery,
 )
 
-_LISTS = ("parcelas", "produtos")
+_LISTS: Lists = {
+    "parcelas": (SalesOrderInstallment, [sales_order_installments.c.numeroDoPedido]),
+    "produtos": (SalesOrderItem, [sales_order_items.c.numeroDoPedido]),
+}
 _CODES = (
     "codigoDaNotaFiscal", "codigoDaCondicaoDePagamento", "codigoDoVendedor", "codigoDoProjeto",
 )  # fmt: skip
@@ -98,14 +100,12 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
             "ultimaAtualizacao": now.isoformat(),
         }
     )
-    header = order.model_dump(exclude={*_LISTS, "ultimaAtualizacao"})
-    connection.execute(insert(sales_orders), header | {"updated": now})
-    for table, lines in (
-        (sales_order_installments, order.parcelas),
-        (sales_order_items, order.produtos),
-    ):
-        if lines:
-            connection.execute(insert(table), [line.model_dump() for line in lines])
+    header = order.model_dump(exclude={*_LISTS})
+    connection.execute(insert(sales_orders), header | {"ultimaAtualizacao": now})
+    for name, (_, (number_column,)) in _LISTS.items():
+        if lines := getattr(order, name):
+            rows = [line.model_dump() for line in lines]
+            connection.execute(insert(number_column.table), rows)
     return order
 
 
@@ -156,32 +156,15 @@ def _completed_order(
     )
 
 
-SELECT_ORDER = select(sales_orders).where(sales_orders.c.numeroDoPedido == bindparam("number"))
-"""Header of the order with a ``number``. Building a statement takes longer than executing it."""
-
-_BATCH_SIZE = 500
+def _read_orders(connection: Connection, headers: Select[Any]) -> list[SalesOrder]:
+    return read_documents(connection, SalesOrder, sales_orders.primary_key, _LISTS, headers)
 
 
-def load_orders(connection: Connection, headers: Sequence[Row[Any]]) -> list[SalesOrder]:
-    """Return the orders with these headers."""
-    orders = []
-    number_of_part, number_of_item = (
-        lines.c.numeroDoPedido for lines in (sales_order_installments, sales_order_items)
-    )
-    for start in range(0, len(headers), _BATCH_SIZE):
-        batch = headers[start : start + _BATCH_SIZE]
-        numbers = [header.numeroDoPedido for header in batch]
-        parcelas = document_lines(connection, SalesOrderInstallment, number_of_part, numbers)
-        produtos = document_lines(connection, SalesOrderItem, number_of_item, numbers)
-        for header in batch:
-            order = SalesOrder.model_construct(
-                **header._mapping,
-                ultimaAtualizacao=header.updated.isoformat(),
-                parcelas=parcelas[header.numeroDoPedido],
-                produtos=produtos[header.numeroDoPedido],
-            )
-            orders.append(order)
-    return orders
+def read_order(connection: Connection, number: int) -> SalesOrder:
+    """Return an order. Raises ``RequestError`` (404) if it does not exist."""
+    by_number = sales_orders.c.numeroDoPedido == number
+    orders = _read_orders(connection, select(sales_orders).where(by_number))
+    return first_or_404(orders, _NUMBER_FIELD, "Pedido não encontrado.")
 
 
 _NUMBER_FIELD = "numeroPedido"
@@ -198,14 +181,11 @@ def process_order(connection: Connection, number: int, now: datetime) -> None:
 
     Raises ``RequestError``: 404 if it does not exist, 400 if it is not pending or has problems.
     """
-    header = connection.execute(SELECT_ORDER, {"number": number}).one_or_none()
-    if header is None:
-        raise not_found(_NUMBER_FIELD, "Pedido não encontrado.")
-    if header.processado:
+    order = read_order(connection, number)
+    if order.processado:
         raise invalid((_NUMBER_FIELD, f"O pedido {number} já foi processado."))
-    if header.cancelado:
+    if order.cancelado:
         raise invalid((_NUMBER_FIELD, f"O pedido {number} está cancelado."))
-    (order,) = load_orders(connection, [header])
     create_titles(connection, order, now)
     id_nf = None
     if order.produtos:
@@ -216,7 +196,7 @@ def process_order(connection: Connection, number: int, now: datetime) -> None:
             | {name: getattr(order, name) for name in INVOICE_FIELDS}
             | {"produtos": items}
         )
-        id_nf = register_one(ProductInvoiceRegistration(connection, now, order), content).idNF
+        id_nf = ProductInvoiceRegistration(connection, now, order).register(content).idNF
     columns = sales_order_items.c
     connection.execute(
         update(sales_order_items)
@@ -231,7 +211,13 @@ def process_order(connection: Connection, number: int, now: datetime) -> None:
     connection.execute(
         update(sales_orders)
         .where(sales_orders.c.numeroDoPedido == number)
-        .values(idNF=id_nf, pendente=False, processado=True, dataDeProcessamento=now, updated=now)
+        .values(
+            idNF=id_nf,
+            pendente=False,
+            processado=True,
+            dataDeProcessamento=now,
+            ultimaAtualizacao=now,
+        )
     )
 
 
@@ -291,9 +277,7 @@ def create_sales_order(call: Call) -> SalesOrder:
 def process_sales_order(call: Call) -> SalesOrder:
     number = call.path["numeroPedido"]
     process_order(call.connection, number, call.now)
-    header = call.connection.execute(SELECT_ORDER, {"number": number}).one()
-    (order,) = load_orders(call.connection, [header])
-    return order
+    return read_order(call.connection, number)
 
 
 @handles(SALES_ORDER_LIST)
@@ -302,10 +286,10 @@ def list_sales_orders(call: Call) -> list[SalesOrder]:
     statement = (
         select(sales_orders)
         .where(
-            *window_conditions(call, sales_orders.c.updated),
+            *window_conditions(call, sales_orders.c.ultimaAtualizacao),
             *equal_conditions(sales_orders, query, "codigoDaFilial"),
         )
-        .order_by(sales_orders.c.updated, sales_orders.c.numeroDoPedido)
+        .order_by(sales_orders.c.ultimaAtualizacao, sales_orders.c.numeroDoPedido)
         .limit(query.qtde or None)
     )
-    return load_orders(call.connection, call.connection.execute(statement).all())
+    return _read_orders(call.connection, statement)

@@ -167,7 +167,6 @@ def _forecast_rows(
             "mesesEntreReajustes": MONTHS_PER_YEAR,
             "emissaoAutomatica": random.random() < _AUTOMATIC,
             "ativo": not has_ended,
-            "observacao": None,
             "dataDaProximaEmissao": None if has_ended else _next_date_after_today(start, interval),
             "dataDoProximoReajuste": _next_date_after_today(start, MONTHS_PER_YEAR)
             if is_readjusted
@@ -184,10 +183,6 @@ def _next_date_after_today(start: datetime, months: int) -> datetime:
     return day
 
 
-_BATCH_SIZE = 1_000
-_SPLIT_EVERY = 20
-_MONTH = timedelta(days=30)
-_MAX_INSTALMENTS = 4
 _BATCH_SIZE = 1_000
 _SPLIT_EVERY = 20
 _MONTH = timedelta(days=30)
@@ -343,32 +338,28 @@ def _header(random: Random, plan: OrderPlan, customer: Customer) -> dict[str, An
         "dataDeProcessamento": plan.ended if plan.status == "processed" else None,
         "dataDeCancelamento": plan.ended if plan.status == "cancelled" else None,
         "observacao": f"Pedido {number} do site" if number % 3 == 0 else None,
-        "dadosAdicionais": None,
         "codigoDoItemDeLancamento": "1.01.001",
         "historicoCR": f"Pedido de venda {number}",
         "codigoDoCentroDeCusto": random.choice(codes(cost_centres)),
-        "observacaoCR": None,
         "faturamentoNotaFiscalUnica": True,
         "consolidado": False,
         "pendente": plan.status == "pending",
         "processado": plan.status == "processed",
         "cancelado": plan.status == "cancelled",
         "avisos": [] if customer.active else ["Cliente inativo."],
-        "updated": plan.ordered if plan.status == "pending" else plan.ended,
+        "ultimaAtualizacao": plan.ordered if plan.status == "pending" else plan.ended,
         "codigoDoCliente": customer.code,
         "nomeDoCliente": customer.name,
         "nomeDoClienteFmt": f"{customer.code} - {customer.name}",
         "naturezaJuridica": customer.nature,
         "cnpjcpf": customer.document,
         "inscricaoEstadual": "ISENTO" if customer.nature == "J" else None,
-        "inscricaoMunicipal": None,
         "contato": customer.contact,
         "telefone": customer.telephone,
         "email": customer.email,
         "cep": customer.postcode,
         "logradouro": customer.street,
         "numero": customer.number,
-        "complemento": None,
         "bairro": customer.district,
         "cidade": city["name"],
         "uf": city["state"],
@@ -377,7 +368,6 @@ def _header(random: Random, plan: OrderPlan, customer: Customer) -> dict[str, An
         "entregaCEP": customer.postcode,
         "entregaLogradouro": customer.street,
         "entregaNumero": customer.number,
-        "entregaComplemento": None,
         "entregaBairro": customer.district,
         "entregaCidade": city["name"],
         "entregaCodigoMunicipio": city["municipality"],

@@ -1,8 +1,8 @@
 """Tables of sales orders, product invoices, service invoices and service forecasts."""
 
-from sqlalchemy import Column, DateTime, Index, Table
+from sqlalchemy import Column, Index, Table
 
-from xlbridge.sandbox.columns import derived_columns, metadata
+from xlbridge.sandbox.columns import IsoDateTime, derived_columns, metadata
 from xlbridge.wire.product_invoices import ProductInvoice, ProductInvoiceItem
 from xlbridge.wire.sales import SalesOrder, SalesOrderInstallment, SalesOrderItem
 from xlbridge.wire.services import ServiceForecast, ServiceInvoice
@@ -31,8 +31,8 @@ sales_orders = Table(
         keys=("numeroDoPedido",),
         exclude=("parcelas", "produtos", "ultimaAtualizacao"),
     ),
-    Column("updated", DateTime, nullable=False),
-    Index("sales_orders_by_update", "updated", "numeroDoPedido"),
+    Column("ultimaAtualizacao", IsoDateTime, nullable=False),
+    Index("sales_orders_by_update", "ultimaAtualizacao", "numeroDoPedido"),
 )
 sales_order_installments = Table(
     "sales_order_installments",

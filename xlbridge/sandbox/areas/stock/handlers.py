@@ -5,13 +5,11 @@ Limits.
 """
 
 from collections import defaultdict
-from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
-    Connection,
     Select,
     and_,
     case,
@@ -19,7 +17,6 @@ from sqlalchemy import (
     exists,
     false,
     func,
-    insert,
     literal,
     null,
     select,
@@ -28,7 +25,7 @@ from sqlalchemy import (
     update,
 )
 
-from xlbridge.sandbox.areas.registry.codes import CodeLookup
+from xlbridge.sandbox.areas.registry.codes import RecordRegistration
 from xlbridge.sandbox.areas.registry.tables import (
     branches,
     collaborators,
@@ -53,7 +50,7 @@ from xlbridge.sandbox.areas.stock.movements import (
     select_requested_items,
     stock_requisitions,
 )
-from xlbridge.sandbox.handler_registry import Call, handles, register_one
+from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import Problem, invalid, not_found
 from xlbridge.wire.stock import (
     ADDRESSING_ACTIVATE,
@@ -296,14 +293,8 @@ def list_requisitions(call: Call) -> list[StockRequisition]:
     ]
 
 
-class AddressingRegistration:
+class AddressingRegistration(RecordRegistration[AddressingInput]):
     """Registration of product addresses; an existing one is replaced."""
-
-    def __init__(self, connection: Connection, now: datetime) -> None:
-        self._connection = connection
-        self._now = now
-        self._lookup = CodeLookup(connection)
-        self._rows: dict[tuple[Any, ...], dict[str, Any]] = {}
 
     def problems(self, data: AddressingInput) -> list[Problem]:
         """Return the problems of an address."""
@@ -320,18 +311,18 @@ class AddressingRegistration:
         record = data.model_copy(
             update={"codigoDaFilialSecao": branch, "codigoDoAlmoxarifadoSecao": warehouse}
         )
-        row = record.model_dump() | {"ultimaAtualizacao": self._now}
-        self._rows[tuple(row[column.name] for column in addressings.primary_key)] = row
+        self._rows[addressings].append(record.model_dump() | {"ultimaAtualizacao": self._now})
         return record
 
     def write(self) -> None:
-        """Write all accepted addresses."""
-        for row in self._rows.values():
+        """Write all accepted addresses, of several with the same key the last."""
+        names = [column.name for column in addressings.primary_key]
+        rows = {tuple(row[name] for name in names): row for row in self._rows[addressings]}
+        for row in rows.values():
             key = AddressingKey.model_construct(**row)
             self._connection.execute(delete(addressings).where(_key_condition(key)))
-        if self._rows:
-            self._connection.execute(insert(addressings), list(self._rows.values()))
-            self._rows.clear()
+        self._rows[addressings] = list(rows.values())
+        super().write()
 
 
 def _key_condition(key: AddressingKey) -> ColumnElement[bool]:
@@ -355,7 +346,7 @@ def list_addressings(call: Call) -> list[Addressing]:
 @handles(ADDRESSING_CREATE)
 def create_addressing(call: Call) -> Addressing:
     data = call.body_as(AddressingInput)
-    return _addressing(call, register_one(AddressingRegistration(call.connection, call.now), data))
+    return _addressing(call, AddressingRegistration(call.connection, call.now).register(data))
 
 
 @handles(ADDRESSING_ACTIVATE)
