@@ -367,7 +367,9 @@ def test_a_pandera_schema_is_a_resource_for_files_and_frames(tmp_path: Path) -> 
         found = report.findings[["row", "column", "code"]].itertuples(index=False, name=None)
         assert (report.resource, list(found)) == ("vehicle", expected)
     assert xb.validate(tmp_path / "frota.csv", Vehicle).findings["row"].tolist() == [3, 3]
-    assert xb.map(tmp_path / "frota.csv", Vehicle).columns["column"].tolist() == ["placa", "ano"]
+    draft = xb.map(tmp_path / "frota.csv", Vehicle)
+    assert draft.columns["column"].tolist() == ["placa", "ano"]
+    assert "<td>placa</td>" in draft._repr_html_()
     assert xb.fix(tmp_path / "frota.csv", tmp_path / "fixed.xlsx", Vehicle).errors == 2
     xb.template(Vehicle, tmp_path / "blank.xlsx")
     assert xb.validate(tmp_path / "blank.xlsx", Vehicle).resource == "vehicle"

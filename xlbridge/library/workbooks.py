@@ -10,7 +10,7 @@ import pandas as pd
 from xlbridge.errors import UsageError
 from xlbridge.files import replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
-from xlbridge.library.reports import Report, csv_limits, named_resource
+from xlbridge.library.reports import Report, csv_limits, html_of, named_resource
 from xlbridge.library.sources import Source, as_file, read_source
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.profiles import choose_profile, settings_for
@@ -41,6 +41,9 @@ class MappingDraft:
     sheet: str
     columns: pd.DataFrame = field(repr=False)
     text: str = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        return html_of(self, self.columns)
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
         """Write the mapping file, for ``validate(…, map=path)``.
