@@ -52,7 +52,7 @@ install = $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python $(1) ||) \
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo check test coverage test-programs test-postgres test-postgres-sample test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-slow fuzz reliability truth lint format bench schemas templates reference man requirements docs release-check app clean
+.PHONY: demo check test coverage test-programs test-postgres test-postgres-sample test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-httpx2 test-slow fuzz reliability truth lint format bench schemas templates reference man requirements docs release-check app clean
 
 demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 	$(BIN)/python samples/demo.py
@@ -90,6 +90,10 @@ test-other-shapes: $(VENV)/.dev ## the same, by a stand-in that answers what is 
 
 test-other-shapes-sample: ## a share of test-other-shapes, for every change
 	$(MAKE) test-other-shapes PYTEST_ARGS='$(OTHER_SHAPES_SAMPLE)'
+
+test-httpx2: $(VENV)/.dev ## the client and what sends with httpx2, which continues httpx under its own name
+	$(BIN)/python -m pip install --quiet httpx2
+	PYTHONPATH=tests $(PYTEST) -p on_httpx2 $(or $(PYTEST_ARGS),$(SENDING))
 
 test-slow: $(VENV)/.dev ## the long kill, fuzz and load runs; properties with new examples
 	$(BIN)/python -m pytest -m 'slow or hypothesis' --hypothesis-profile new-examples $(PYTEST_ARGS)

@@ -53,7 +53,7 @@ _NOTICE = (
 )
 _NO_EXPORT = Text(
     pt="nenhuma, pois [nenhuma listagem mostra esses registros]"
-    "(../assumptions.md#without-an-export)",
+    "(../assumptions.pt-BR.md#sem-exportação)",
     en="none, as [no listing shows such records](../assumptions.md#without-an-export)",
 )
 _PLAIN_TYPES: Mapping[Any, str] = {

@@ -67,6 +67,7 @@ def test_a_batch_is_planned_confirmed_and_run_once(
         assert len(erp.jobs()) == 0
         done = erp.batch(plan, confirm=planned.token)
         assert (done.ok, done.errors, done.batch) == (True, (), planned.batch)
+        assert "<td>clients</td>" in done._repr_html_()
         line = done.steps.iloc[0]
         assert (line["step"], line["state"], line["accepted"]) == ("clients", "done", 1)
         assert erp.batch(plan, yes=True).ok

@@ -358,6 +358,7 @@ def test_records_are_processed_once_by_their_numbers_or_a_sheet(
     with pytest.raises(xb.errors.UsageError):
         erp.process("pedidos", pending)
     plan = erp.plan_process("pedidos", file=sheet)
+    assert "<th>outcome</th>" in plan._repr_html_()
     assert (plan.job, plan.ok, plan.rows["unknown"]) == (None, True, 2)
     done = erp.process("pedidos", file=sheet, confirm=plan.token)
     assert (done.state, done.ok, done.rows["processed"]) == ("done", True, 2)

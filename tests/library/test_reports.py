@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import openpyxl
 import pandas as pd
+import pandera.pandas as pa
 import pytest
 from environment import ROOT, Xlbridge
 
 import xlbridge as xb
-from xlbridge.errors import UsageError
+from xlbridge.errors import SchemaFileError, UsageError
 from xlbridge.i18n import override_language
 
 pytestmark = pytest.mark.usefixtures("own_home")
@@ -348,6 +349,45 @@ def test_custom_schemas_are_loaded_from_the_named_folder(tmp_path: Path) -> None
     assert xb.schema("parceiro", tmp_path).columns.keys() == xb.schema("cliente").columns.keys()
     frame = pd.DataFrame({"nomeComercial": ["Padaria"]})
     assert xb.validate(frame, "parceiro", schemas=tmp_path).resource == "parceiro"
+
+
+class Vehicle(pa.DataFrameModel):
+    """Vehicles of a company."""
+
+    placa: str = pa.Field(unique=True, str_length=7)
+    ano: int = pa.Field(ge=1950)
+
+
+def test_a_pandera_schema_is_a_resource_for_files_and_frames(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"placa": ["ABC1D23", "AB-1"], "ano": [2020, 1900]})
+    frame.to_csv(tmp_path / "frota.csv", index=False)
+    expected = [(1, "placa", "text-length"), (1, "ano", "value-range")]
+    for schema in (Vehicle, Vehicle.to_schema()):
+        report = xb.validate(frame, schema)
+        found = report.findings[["row", "column", "code"]].itertuples(index=False, name=None)
+        assert (report.resource, list(found)) == ("vehicle", expected)
+    assert xb.validate(tmp_path / "frota.csv", Vehicle).findings["row"].tolist() == [3, 3]
+    draft = xb.map(tmp_path / "frota.csv", Vehicle)
+    assert draft.columns["column"].tolist() == ["placa", "ano"]
+    assert "<td>placa</td>" in draft._repr_html_()
+    assert xb.fix(tmp_path / "frota.csv", tmp_path / "fixed.xlsx", Vehicle).errors == 2
+    xb.template(Vehicle, tmp_path / "blank.xlsx")
+    assert xb.validate(tmp_path / "blank.xlsx", Vehicle).resource == "vehicle"
+    assert "vehicle" not in xb.available_resources()
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        (pa.Column(str, pa.Check(lambda text: text != "x", name="not_x")), "cannot hold: not_x."),
+        (pa.Column(str, parsers=pa.Parser(lambda texts: texts, name="same")), "cannot hold: same."),
+        (pa.Column(str, regex=True), "columns.a.regex: true is not known"),
+    ],
+)
+def test_a_pandera_schema_is_not_checked_in_part(schema: pa.Column, words: str) -> None:
+    with pytest.raises(SchemaFileError) as raised:
+        xb.validate(pd.DataFrame({"a": ["x"]}), pa.DataFrameSchema({"a": schema}))
+    assert words in raised.value.message.en
 
 
 def test_the_findings_of_child_sheets_are_in_reports_of_their_own(xlbridge: Xlbridge) -> None:

@@ -1,4 +1,7 @@
-"""Storage of passwords, and for which address and user they are used."""
+"""Storage of passwords, and for which address and user they are used.
+
+Inside: profiles.
+"""
 
 import os
 import stat
@@ -19,6 +22,7 @@ from xlbridge.profiles import (
     find_password,
     store_password,
 )
+from xlbridge.profiles.passwords import lets_groups_in
 from xlbridge.settings import Settings
 
 DEV = Profile("dev", "https://dev.erp.example.com", "int@example.com")
@@ -132,6 +136,32 @@ def test_a_file_that_others_may_read_is_refused(home: Path) -> None:
     with pytest.raises(ConfigError, match="Other users") as caught:
         find_password(Settings(home), DEV)
     assert PASSWORD not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("entries", "is_open"),
+    [
+        # Made with mode 0700: system, administrators, owner.
+        ("PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;OW)", False),
+        # Below a user's folder.
+        ("AI(A;ID;FA;;;SY)(A;ID;FA;;;BA)(A;ID;FA;;;S-1-5-21-11-22-33-1001)", False),
+        # Below C:\\: users may read, authenticated ones write.
+        ("AI(A;ID;FA;;;BA)(A;ID;FA;;;SY)(A;ID;0x1200a9;;;BU)(A;ID;0x1301bf;;;AU)", True),
+        ("AI(A;;FR;;;WD)(A;ID;FA;;;SY)", True),
+        ("AI(A;ID;0x1200a9;;;S-1-5-21-11-22-33-513)", True),
+        ("AI(D;;FR;;;WD)(A;ID;FA;;;SY)", False),
+        ("P(A;;WDWO;;;SY)(A;;WD;;;OW)", False),
+        ("P", False),
+        ("NO_ACCESS_CONTROL", True),
+    ],
+)
+def test_permissions_of_groups_are_seen_in_what_windows_saves(entries: str, is_open: bool) -> None:
+    """What ``icacls`` saves has no names, and so is the same in each language."""
+    assert lets_groups_in(f"dev.json\r\nD:{entries}\r\n") is is_open
+
+
+def test_unknown_permissions_count_as_open() -> None:
+    assert lets_groups_in("")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"origin": 1}', "null"])

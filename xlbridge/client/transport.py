@@ -116,7 +116,7 @@ _Result = TypeVar("_Result")
 _LOGGER = logging.getLogger(__name__)
 _SENDING: ContextVar[bool] = ContextVar("sending", default=False)
 # httpx logs addresses with their queries, which may contain documents of people.
-logging.getLogger("httpx").addFilter(lambda _record: not _SENDING.get())
+logging.getLogger(httpx.__name__).addFilter(lambda _record: not _SENDING.get())
 
 
 class Transport:

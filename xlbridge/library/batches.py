@@ -20,6 +20,7 @@ from xlbridge.batch import (
 )
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
+from xlbridge.library.reports import html_of
 from xlbridge.progress import WorkProgress
 from xlbridge.settings import Settings
 from xlbridge.upload import UploadOptions
@@ -44,6 +45,9 @@ class BatchResult:
     token: str | None
     errors: tuple[XlbridgeError, ...]
     document: Mapping[str, Any] = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        return html_of(self, self.steps)
 
 
 def run_plan(

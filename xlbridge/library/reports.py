@@ -1,19 +1,21 @@
 """Validation of a workbook or DataFrame, its report, and the resources and listings available."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
 from html import escape
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from xlbridge.errors import UsageError, require_choice
+from xlbridge.errors import SchemaFileError, UsageError, require_choice
 from xlbridge.export import LISTINGS, Listing
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
@@ -43,6 +45,12 @@ from xlbridge.validation import (
 )
 from xlbridge.validation.mapping import read_mapping
 from xlbridge.workbook import WorkbookMark
+
+if TYPE_CHECKING:
+    import pandera.pandas as pa
+
+    ResourceChoice = str | pa.DataFrameSchema | type[pa.DataFrameModel]
+    """Name of a resource, or a pandera schema or model as one."""
 
 _TEXT_COLUMNS = ("cell", "column", "code", "severity", "value", "message", "hint")
 _MAX_ROWS_SHOWN = 20
@@ -246,7 +254,7 @@ class Report:
 
 def validate(
     source: Source,
-    resource: str | None = None,
+    resource: "ResourceChoice | None" = None,
     *,
     sheet: str | None = None,
     dates: DateOrder | None = None,
@@ -265,9 +273,9 @@ def validate(
     Excel cannot hold is validated as text). Tables of other libraries with the Arrow or the
     DataFrame interface count as DataFrames. A dict of frames is a sheet with lists: first the
     sheet, then a frame for each list by its name, such as ``produtos``.
-    ``resource`` names the resource (see ``available_resources``); by default it is recognised by
-    the template, the sheet's name or the headers. ``sheet`` names the sheet of a workbook with
-    several.
+    ``resource`` names the resource (see ``available_resources``), or is a pandera schema or model,
+    which takes the place of all custom schema files; by default it is recognised by the template,
+    the sheet's name or the headers. ``sheet`` names the sheet of a workbook with several.
 
     ``dates`` is the order of day and month in text dates, ``"dmy"`` or ``"mdy"``; ``numbers`` is
     ``"pt"`` for texts such as 1.234,56, ``"en"`` for 1,234.56; by default both are detected for
@@ -284,39 +292,85 @@ def validate(
     Wrong data is returned in the report, never raised. Raises ``UsageError`` if the file, sheet or
     resource does not exist, the resource is not recognised, or the mapping is wrong or made for
     another header; ``WorkbookRefused`` if the file cannot be read safely; ``SchemaFileError`` for a
-    wrong schema file; ``ConfigError`` for invalid settings.
+    wrong schema file, or a pandera schema with more than such a file can say; ``ConfigError`` for
+    invalid settings.
 
     Source of the rules: the spec's section of each resource, named in ``schemas/``.
     """
     origin = read_source(source)
-    hint = EXPECTED_NAME.format(name="contasreceber")
-    require_type("resource", resource, str, NoneType, hint=hint)
     require_type("map", map, str, PathLike, NoneType, hint=_EXPECTED_MAPPING)
     settings = read_settings()
-    folder = settings.schemas if schemas is None else existing_folder(schemas)
     reading = ParseOptions(dates=dates, numbers=numbers)
     mapping = None if map is None else read_mapping(Path(map))
-    request = ValidationRequest(
-        file=Path(origin.name),
-        resource=resource,
-        sheet=sheet,
-        reading=reading,
-        mapping=mapping,
-        links=links or {},
-        accepted=AcceptedFindings.of(accept, settings.accepted),
-    )
-    if isinstance(origin, FrameWorkbook):
-        if sheet is not None:
-            raise UsageError(
-                Text(pt="Um DataFrame não tem planilhas.", en="A DataFrame has no sheets.")
-            )
-        return _validate_frame(origin, request, folder)
-    limits = csv_limits(settings, delimiter, encoding)
-    with as_file(origin) as file:
-        validated = validate_single_sheet(replace(request, file=file), folder, limits)
+    with named_resource(resource, schemas) as (name, folder):
+        request = ValidationRequest(
+            file=Path(origin.name),
+            resource=name,
+            sheet=sheet,
+            reading=reading,
+            mapping=mapping,
+            links=links or {},
+            accepted=AcceptedFindings.of(accept, settings.accepted),
+        )
+        if isinstance(origin, FrameWorkbook):
+            if sheet is not None:
+                raise UsageError(
+                    Text(pt="Um DataFrame não tem planilhas.", en="A DataFrame has no sheets.")
+                )
+            return _validate_frame(origin, request, folder)
+        limits = csv_limits(settings, delimiter, encoding)
+        with as_file(origin) as file:
+            validated = validate_single_sheet(replace(request, file=file), folder, limits)
     if isinstance(origin, Path):
         return Report(validated)
     return Report(replace(validated, file=Path(origin.name)), origin)
+
+
+@contextmanager
+def named_resource(
+    resource: "ResourceChoice | None", schemas: str | PathLike[str] | None
+) -> Iterator[tuple[str | None, Path]]:
+    """Yield a resource's name and the folder of custom schema files; a pandera schema is in one of
+    its own for the block.
+
+    Raises ``SchemaFileError`` if a file cannot hold all of that schema, ``UsageError`` for others.
+    """
+    folder = read_settings().schemas if schemas is None else existing_folder(schemas)
+    if resource is None or isinstance(resource, str):
+        yield resource, folder
+        return
+    # Imported late: it is heavy, and here already.
+    import pandera.pandas as pa
+
+    schema: pa.DataFrameSchema
+    if isinstance(resource, type) and issubclass(resource, pa.DataFrameModel):
+        schema = resource.to_schema()
+    else:
+        hint = EXPECTED_NAME.format(name="contasreceber")
+        require_type("resource", resource, pa.DataFrameSchema, hint=hint)
+        schema = resource
+    parts = (schema, *schema.columns.values())
+    lost = [check.name for one in parts for check in one.checks if check.registry_name is None]
+    lost += [parser.name for one in parts for parser in one.parsers]
+    if lost:
+        raise SchemaFileError(_NOT_IN_A_FILE.format(names=", ".join(map(str, lost))), _AS_A_PLUGIN)
+    with TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as place:
+        path = Path(place, "schema.yaml")
+        schema.to_yaml(path)
+        resources = load_catalogue(place).values()
+        yield next(one.name for one in resources if one.source == path), path.parent
+
+
+_NOT_IN_A_FILE = Text(
+    pt="O esquema do pandera tem o que um arquivo de esquema não guarda: {names}.",
+    en="The pandera schema has what a schema file cannot hold: {names}.",
+)
+_AS_A_PLUGIN = Text(
+    pt="Registre as verificações em um plugin (docs/how-to/integrations/pandera.md) e faça as "
+    "conversões antes, no DataFrame.",
+    en="Register checks in a plugin (docs/how-to/integrations/pandera.md), and convert the "
+    "DataFrame beforehand.",
+)
 
 
 def csv_limits(settings: Settings, delimiter: str | None, encoding: str | None) -> WorkbookLimits:

@@ -387,7 +387,7 @@ class Processing:
     ``state`` is the job's; ``ok`` is True if no record was rejected or is in doubt. ``rows`` are
     counts: ``read`` is the sum of ``processed``, ``already``, ``rejected`` and ``unknown``.
     ``records`` is a DataFrame with ``id``, ``row`` (in the sheet, if any), ``outcome``, ``reason``,
-    ``message`` and ``given``, a dict of the values that the system assigned. ``token``
+    ``message`` and ``assigned``, a dict of the values that the system has given. ``token``
     (``RECORDS:DIGEST8``) confirms exactly these records. ``document`` is the JSON of
     ``xlbridge process --format json``.
     """
@@ -400,6 +400,9 @@ class Processing:
     token: str
     ok: bool
     document: Mapping[str, Any] = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        return html_of(self, self.records)
 
 
 def plan_records(

@@ -3,13 +3,14 @@
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from xlbridge.errors import UsageError
 from xlbridge.files import replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
-from xlbridge.library.reports import Report, csv_limits, existing_folder
+from xlbridge.library.reports import Report, csv_limits, html_of, named_resource
 from xlbridge.library.sources import Source, as_file, read_source
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.profiles import choose_profile, settings_for
@@ -18,6 +19,9 @@ from xlbridge.settings import DateOrder, Headers, NumberStyle, ParseOptions, rea
 from xlbridge.validation import ValidatedSheet, ValidationRequest, fix_workbook
 from xlbridge.validation.mapping import mapping_text, propose_mapping, remembered_mappings
 from xlbridge.workbook.write import write_template
+
+if TYPE_CHECKING:
+    from xlbridge.library.reports import ResourceChoice
 
 _NO_WORKBOOK_NAME = Text(
     pt="{path}: o nome precisa terminar em .xlsx.", en="{path}: the name must end in .xlsx."
@@ -38,6 +42,9 @@ class MappingDraft:
     columns: pd.DataFrame = field(repr=False)
     text: str = field(repr=False)
 
+    def _repr_html_(self) -> str:
+        return html_of(self, self.columns)
+
     def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
         """Write the mapping file, for ``validate(…, map=path)``.
 
@@ -52,7 +59,7 @@ class MappingDraft:
 
 def map(  # noqa: A001 - the name of the command
     source: Source,
-    resource: str | None = None,
+    resource: "ResourceChoice | None" = None,
     *,
     sheet: str | None = None,
     numbers: NumberStyle | None = None,
@@ -69,12 +76,12 @@ def map(  # noqa: A001 - the name of the command
     """
     settings = read_settings()
     own = settings_for(settings, choose_profile(settings))
-    with as_file(read_source(source)) as file:
+    with named_resource(resource, schemas) as (name, folder), as_file(read_source(source)) as file:
         proposal = propose_mapping(
             file,
-            load_catalogue(settings.schemas if schemas is None else existing_folder(schemas)),
+            load_catalogue(folder),
             csv_limits(settings, delimiter, encoding),
-            resource=resource,
+            resource=name,
             sheet=sheet,
             earlier=remembered_mappings(own.mappings),
             numbers=numbers,
@@ -89,7 +96,7 @@ def map(  # noqa: A001 - the name of the command
 
 
 def template(
-    resource: str,
+    resource: "ResourceChoice",
     path: str | PathLike[str],
     *,
     headers: Headers = "titles",
@@ -101,8 +108,9 @@ def template(
     ``headers`` are titles for people or the interface's names. Raises ``UsageError`` if there is no
     such resource, or the file cannot be written or exists (``force`` replaces it).
     """
-    folder = read_settings().schemas if schemas is None else existing_folder(schemas)
-    chosen, target = load_catalogue(folder).named(resource), Path(path)
+    target = Path(path)
+    with named_resource(resource, schemas) as (name, folder):
+        chosen = load_catalogue(folder).named(str(name))
     if target.suffix.lower() != ".xlsx":
         raise UsageError(_NO_WORKBOOK_NAME.format(path=target))
     if not force:
@@ -113,7 +121,7 @@ def template(
 def fix(
     source: Source,
     path: str | PathLike[str],
-    resource: str | None = None,
+    resource: "ResourceChoice | None" = None,
     *,
     sheet: str | None = None,
     dates: DateOrder | None = None,
@@ -136,11 +144,10 @@ def fix(
     require_distinct([target], [origin] if isinstance(origin, Path) else [])
     if not force:
         require_new(target)
-    folder = settings.schemas if schemas is None else existing_folder(schemas)
     limits = csv_limits(settings, delimiter, encoding)
-    with as_file(origin) as file:
+    with named_resource(resource, schemas) as (name, folder), as_file(origin) as file:
         reading = ParseOptions(dates=dates, numbers=numbers)
-        request = ValidationRequest(file=file, resource=resource, sheet=sheet, reading=reading)
+        request = ValidationRequest(file=file, resource=name, sheet=sheet, reading=reading)
         found = validate_single_sheet(request, folder, limits)
         (fixed,) = fix_workbook([found], request, target, load_catalogue(folder), limits)
     return Report(replace(fixed, file=target) if isinstance(fixed, ValidatedSheet) else found)

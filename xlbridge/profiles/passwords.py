@@ -4,17 +4,24 @@ import importlib
 import importlib.util
 import json
 import os
+import re
 import stat
-import sys
+import subprocess
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from xlbridge.errors import ConfigError
 from xlbridge.extras import install_hint
-from xlbridge.files import as_arguments, write_private
+from xlbridge.files import (
+    as_arguments,
+    make_private_folder,
+    report_write_errors,
+    write_private,
+)
 from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles.profile import Profile, are_credentials_for
 from xlbridge.settings import Settings
@@ -60,7 +67,8 @@ def store_password(
     """Store a password in the keyring or a private file, and nowhere else; return where.
 
     Without a source the keyring is used if there is one, else the file. Raises ``ConfigError`` if
-    the keyring is requested and cannot be used.
+    the keyring is requested and cannot be used, or others may read files of the folder on Windows,
+    where the file has its permissions.
     """
     delete_password(home, profile)
     keyring = None if source is PasswordSource.FILE else _keyring()
@@ -80,26 +88,14 @@ def store_password(
                 install=install_hint("keyring")
             ),
         )
-    if os.name == "nt" and not _MAKES_PRIVATE_FOLDERS:
-        raise ConfigError(
-            Text(
-                pt="Com este Python, outros usuários deste Windows poderiam ler a senha.",
-                en="With this Python, other users of this Windows could read the password.",
-            ),
-            Text(
-                pt="Use o Python 3.11.10, 3.12.4 ou mais novo, ou o cofre. {install}",
-                en="Use Python 3.11.10, 3.12.4 or newer, or the keyring. {install}",
-            ).format(install=install_hint("keyring")),
-        )
+    path = _password_path(home, profile)
+    if os.name == "nt":
+        with report_write_errors(path, in_home=True):
+            make_private_folder(path.parent)
+        _require_private(path.parent)
     document = {"origin": profile.origin, "email": profile.email, "password": password}
-    write_private(_password_path(home, profile), json.dumps(document))
+    write_private(path, json.dumps(document))
     return PasswordSource.FILE
-
-
-_MAKES_PRIVATE_FOLDERS = sys.version_info >= (
-    (3, 11, 10) if sys.version_info < (3, 12) else (3, 12, 4)
-)
-"""True if a folder of mode 0700 is its owner's and the administrators' on Windows, too."""
 
 
 def delete_password(home: Path, profile: Profile) -> None:
@@ -117,23 +113,64 @@ def _password_path(home: Path, profile: Profile) -> Path:
 def _read_from_file(path: Path, profile: Profile) -> str:
     try:
         text = path.read_text(encoding="utf-8")
-        open_to_others = os.name == "posix" and path.stat().st_mode & _GROUP_AND_OTHERS
+        _require_private(path)
     except OSError:
         return ""
-    if open_to_others:
-        raise ConfigError(
-            Text(
-                pt="Outros usuários podem ler {path}, que contém uma senha.",
-                en="Other users may read {path}, which contains a password.",
-            ).format(path=path),
-            untranslated("chmod 600 {path}").format(path=as_arguments(path)),
-        )
     try:
         stored = json.loads(text)
         belongs = (stored["origin"], stored["email"]) == (profile.origin, profile.email)
         return str(stored["password"]) if belongs else ""
     except (ValueError, KeyError, TypeError):
         return ""
+
+
+def _require_private(path: Path) -> None:
+    """Raise ``ConfigError`` if other users may read a file with a password, or its folder."""
+    if os.name == "nt":
+        is_open = lets_groups_in(_windows_permissions(path))
+        remedy = 'icacls {folder} /inheritance:r /grant:r "*S-1-3-4:(OI)(CI)F"'
+    else:
+        is_open = bool(path.stat().st_mode & _GROUP_AND_OTHERS)
+        remedy = "chmod 600 {path}"
+    if is_open:
+        folder = path if path.is_dir() else path.parent
+        raise ConfigError(
+            Text(
+                pt="Outros usuários podem ler {path}, onde fica uma senha.",
+                en="Other users may read {path}, where a password is kept.",
+            ).format(path=path),
+            untranslated(remedy).format(path=as_arguments(path), folder=as_arguments(folder)),
+        )
+
+
+def _windows_permissions(path: Path) -> str:
+    """Return what ``icacls`` saves of a path, empty if it cannot."""
+    # By its path: a bare name would first be looked for in the current folder.
+    program = Path(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", "icacls.exe")
+    with TemporaryDirectory(prefix="xlbridge-") as folder, suppress(OSError):
+        saved = Path(folder, "permissions")
+        subprocess.run(  # noqa: S603 - the system's own command, no shell
+            [program, path, "/save", saved], capture_output=True, check=False
+        )
+        # UTF-16, of which the permissions are the part in ASCII.
+        return saved.read_bytes().replace(b"\0", b"").decode("latin-1")
+    return ""
+
+
+_GROUP_ENTRY = re.compile(
+    r"\((?:A|XA|OA)(?:;[^;)]*){4};(?:WD|AN|AU|IU|NU|BU|BG|PU|DU|DG|DC|S-1-5-21-[\d-]+-51[345])[;)]"
+)
+"""Permission of a group: everyone, anonymous, authenticated, interactive, network, users, guests,
+power users, and the domain's users, guests and computers."""
+
+
+def lets_groups_in(descriptor: str) -> bool:
+    """Return whether saved permissions (SDDL, the same in each language) admit groups of users.
+
+    Without any permissions everybody is admitted.
+    """
+    is_known = "D:" in descriptor and "NO_ACCESS_CONTROL" not in descriptor
+    return not is_known or _GROUP_ENTRY.search(descriptor) is not None
 
 
 def _keyring_service(profile: Profile) -> str:
