@@ -421,7 +421,7 @@ def write_remark_columns(
 
 
 _LABEL_WIDTH = 60
-_SUMMARY_WIDTHS = (_LABEL_WIDTH, 18, 20, 50)
+_SUMMARY_WIDTHS = (_LABEL_WIDTH, 18, 30, 50)
 _MAX_OPEN_ROWS = 2_000
 _OPEN_ROWS = (titles.REASON, titles.CELL, titles.STATE, titles.WHAT_TO_DO)
 
