@@ -1,4 +1,7 @@
-"""Spreadsheets in OpenDocument: their totals rows."""
+"""Spreadsheets in OpenDocument: their totals rows.
+
+Inside: export.
+"""
 
 from functools import partial
 from pathlib import Path
