@@ -183,7 +183,8 @@ class _ColumnWriter:
     """Writes the values of one column.
 
     A value that is not of the documented type is written as text; ``odd`` is the first of them,
-    ``risky`` the first text that a program may evaluate.
+    ``risky`` the first text that a program may evaluate. ``unchanged`` are the last values that
+    were written as they are.
     """
 
     def __init__(self, column: ExportColumn, index: int, line_format: LineFormat) -> None:
@@ -192,6 +193,7 @@ class _ColumnWriter:
         as_text = replace(column, kind=Kind.TEXT, is_list=False)
         self._write_as_text = line_format.cell_writer(as_text, index)
         self.odd: str | None = None
+        self.unchanged: Sequence[Any] | None = None
         self._is_risky = line_format.is_risky
         self.risky: str | None = None
         self._empty_cell = line_format.empty_cell(column)
@@ -231,6 +233,7 @@ class _ColumnWriter:
         if not self._are_common(filled, types):
             return "", map(self.cells.__getitem__, values), ""
         before, after = self._affixes
+        self.unchanged = filled
         if filled is values:
             return before, map(str, values) if int in types else values, after
         empty_cell = self._empty_cell
@@ -305,12 +308,13 @@ class _AmountWriter(_ColumnWriter):
 
     def format_values(self, values: Sequence[Any]) -> tuple[str, Iterable[str] | None, str]:
         """Return a common text, the text of each value, and another common text."""
+        self.unchanged = None
         before, texts, after = super().format_values(values)
-        if texts is not None:
+        if self.unchanged is not None:
+            self.sum += sum(map(Decimal, self.unchanged))
+        elif texts is not None:
             texts = list(texts)
-            # With a common text before them, the texts are the digits alone.
-            digits = texts if before else (one for _, one in self._numbers("".join(texts)))
-            self.sum += sum(map(Decimal, digits))
+            self.sum += sum(Decimal(digits) for _, digits in self._numbers("".join(texts)))
         return before, texts, after
 
 
