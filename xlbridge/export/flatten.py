@@ -222,6 +222,7 @@ class _ColumnWriter:
 
         The second is None if all values are null.
         """
+        self.unchanged = None
         types = set(map(type, values))
         if types == _NULLS:
             return self._empty_cell, None, ""
@@ -308,7 +309,6 @@ class _AmountWriter(_ColumnWriter):
 
     def format_values(self, values: Sequence[Any]) -> tuple[str, Iterable[str] | None, str]:
         """Return a common text, the text of each value, and another common text."""
-        self.unchanged = None
         before, texts, after = super().format_values(values)
         if self.unchanged is not None:
             self.sum += sum(map(Decimal, self.unchanged))
