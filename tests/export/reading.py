@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -42,7 +43,7 @@ def numbers_as_text(value: Any) -> Any:
 def cells_of_record(sheets: Sequence[Sheet], record: dict[str, Any]) -> list[Rows]:
     """Return the cells of a record's rows, sheet by sheet."""
     lines = Flattener(sheets, [CELLS_AS_JSON] * len(sheets)).lines([numbers_as_text(record)])
-    return [list(map(json.loads, rows)) for rows, _ in lines]
+    return [list(map(json.loads, rows)) for rows, *_ in lines]
 
 
 def write_all(
@@ -63,7 +64,13 @@ def write_all(
             )
         store.keep(part)
         tables = [
-            Table(sheet, store.rows(index), widths, store.blocks(index))
+            Table(
+                sheet,
+                store.rows(index),
+                widths,
+                partial(store.blocks, index),
+                sums=store.sums(index),
+            )
             for index, (sheet, widths) in enumerate(
                 zip(sheets, flattener.notes.widths, strict=True)
             )

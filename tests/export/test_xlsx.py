@@ -24,7 +24,8 @@ from sheets import header_of
 from xlbridge.client import Client, Target
 from xlbridge.errors import UsageError
 from xlbridge.export import LISTINGS
-from xlbridge.export.formats.xlsx import open_xlsx, summed_columns
+from xlbridge.export.formats.base import summed_columns
+from xlbridge.export.formats.xlsx import open_xlsx
 from xlbridge.i18n import LANGUAGES, Language, override_language
 from xlbridge.resources import Kind, normalize_header
 from xlbridge.settings import WorkbookLimits
@@ -185,6 +186,11 @@ def test_a_sheet_for_people_ends_with_sums_that_are_no_records(
             for letter, title in summed.items()
         },
     }
+    stored = openpyxl.load_workbook(path, data_only=True)["contasreceber"]
+    assert [str(stored[f"{letter}{last + 1}"].value) for letter in summed] == [
+        {0: "0", 1: "10.1", 3: "30.3"}[records],
+        str(2 * records),
+    ]
     read = read_workbook(path, WorkbookLimits()).sheets[0]
     rows = [read.row(row) for row in range(read.height)]
     assert [row for row in rows[1:] if any(value != "" for value in row)] == rows[1 : records + 1]

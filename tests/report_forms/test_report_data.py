@@ -146,6 +146,12 @@ def test_text_ends_with_the_verdict_and_the_next_step() -> None:
     ]
 
 
+def test_a_page_without_a_title_is_called_like_its_first_table() -> None:
+    report = Report(tables=[Table(sheet=untranslated("Lotes"), lines=[])])
+    page = "".join(ReportForms.of_report(lambda: report).render("html"))
+    assert "<title>Lotes</title>" in page
+
+
 def test_the_page_shows_what_the_text_says() -> None:
     with override_language("pt-BR"):
         page = "".join(ReportForms.of_report(lambda: REPORT).render("html"))

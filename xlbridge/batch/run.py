@@ -341,7 +341,10 @@ class BatchRun:
             self._unreachable.setdefault(step.profile, not_tried)
         if isinstance(error, LocalFailure):
             self.failure = error
-        failure = FailureRecord(error.message, sha256, isinstance(error, ApiError))
+        texts = [error.message]
+        if isinstance(step, ExportStep) and error.hint is not None:
+            texts.append(error.hint)
+        failure = FailureRecord(joined(texts, " "), sha256, isinstance(error, ApiError))
         self._batch.ledger.store(self._batch.key(step), unit, failure)
 
     def _run_unit(self, step: AnyStep, unit: UnitOverview) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -268,8 +269,9 @@ class PreparedExport:
                         sheet.with_text_columns(result.as_text),
                         result.sheets[sheet.name],
                         widths[index],
-                        store.blocks(index),
+                        partial(store.blocks, index),
                         store.files(index),
+                        store.sums(index),
                     )
                     for index, sheet in enumerate(sheets)
                 ]

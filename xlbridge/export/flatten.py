@@ -7,6 +7,7 @@ import codecs
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from itertools import chain, repeat
 from operator import itemgetter
 from types import NoneType
@@ -79,8 +80,8 @@ class CellNotes(msgspec.Struct):
         return whole
 
 
-Lines = tuple[list[bytes], list[int]]
-"""Lines of a sheet, and the number of lines of each record."""
+Lines = tuple[list[bytes], list[int], list[Decimal]]
+"""Lines of a sheet, the number of lines of each record, and the sums of the columns summed."""
 
 SURROGATE_ERRORS = "xlbridge-half-characters"
 """Error handler for lone surrogates, which JSON can spell and UTF-8 cannot hold."""
@@ -182,7 +183,8 @@ class _ColumnWriter:
     """Writes the values of one column.
 
     A value that is not of the documented type is written as text; ``odd`` is the first of them,
-    ``risky`` the first text that a program may evaluate.
+    ``risky`` the first text that a program may evaluate. ``unchanged`` are the last values that
+    were written as they are.
     """
 
     def __init__(self, column: ExportColumn, index: int, line_format: LineFormat) -> None:
@@ -191,6 +193,7 @@ class _ColumnWriter:
         as_text = replace(column, kind=Kind.TEXT, is_list=False)
         self._write_as_text = line_format.cell_writer(as_text, index)
         self.odd: str | None = None
+        self.unchanged: Sequence[Any] | None = None
         self._is_risky = line_format.is_risky
         self.risky: str | None = None
         self._empty_cell = line_format.empty_cell(column)
@@ -219,6 +222,7 @@ class _ColumnWriter:
 
         The second is None if all values are null.
         """
+        self.unchanged = None
         types = set(map(type, values))
         if types == _NULLS:
             return self._empty_cell, None, ""
@@ -230,6 +234,7 @@ class _ColumnWriter:
         if not self._are_common(filled, types):
             return "", map(self.cells.__getitem__, values), ""
         before, after = self._affixes
+        self.unchanged = filled
         if filled is values:
             return before, map(str, values) if int in types else values, after
         empty_cell = self._empty_cell
@@ -294,6 +299,25 @@ class _ColumnWriter:
         return are_numbers and joined.count("|") == len(values)
 
 
+class _AmountWriter(_ColumnWriter):
+    """Writes the values of a column with a sum below it; ``sum`` is that of the cells' numbers."""
+
+    def __init__(self, column: ExportColumn, index: int, line_format: LineFormat) -> None:
+        super().__init__(column, index, line_format)
+        self.sum = Decimal()
+        self._numbers = line_format.numbers
+
+    def format_values(self, values: Sequence[Any]) -> tuple[str, Iterable[str] | None, str]:
+        """Return a common text, the text of each value, and another common text."""
+        before, texts, after = super().format_values(values)
+        if self.unchanged is not None:
+            self.sum += sum(map(Decimal, self.unchanged))
+        elif texts is not None:
+            texts = list(texts)
+            self.sum += sum(Decimal(digits) for _, digits in self._numbers("".join(texts)))
+        return before, texts, after
+
+
 class _NameWriter(_ColumnWriter):
     """Writes the names of the records whose codes a column has."""
 
@@ -328,12 +352,17 @@ class SheetLines:
     ) -> None:
         self.sheet = sheet
         self._format = line_format
-        self.writers = [
-            _NameWriter(column, index, line_format, names.get(column.registry, {}))
-            if column.registry
-            else _ColumnWriter(column, index, line_format)
-            for index, column in enumerate(sheet.columns)
-        ]
+        self.writers = list[_ColumnWriter]()
+        self._amounts = list[_AmountWriter]()
+        for index, column in enumerate(sheet.columns):
+            if column.registry:
+                known = names.get(column.registry, {})
+                self.writers.append(_NameWriter(column, index, line_format, known))
+            elif index in line_format.summed:
+                self._amounts.append(_AmountWriter(column, index, line_format))
+                self.writers.append(self._amounts[-1])
+            else:
+                self.writers.append(_ColumnWriter(column, index, line_format))
         own, columns = sheet.columns[: sheet.record_columns], sheet.columns[sheet.record_columns :]
         self._own_values = _value_getter(own)
         self._values = _value_getter(columns)
@@ -344,18 +373,25 @@ class SheetLines:
 
     def of_records(self, records: Sequence[Record]) -> Lines:
         """Return the lines of records. Raises ``TextTooLong``."""
+        for writer in self._amounts:
+            writer.sum = Decimal()
+        columns, counts = self._columns_of(records)
+        lines = _encode(self.of_columns(columns))
+        return lines, counts, [writer.sum for writer in self._amounts]
+
+    def _columns_of(self, records: Sequence[Record]) -> tuple[Sequence[Sequence[Any]], list[int]]:
+        """Return the values of each column, and the number of rows of each record."""
         if not self.sheet.within:
-            return _encode(self.of_columns(self._columns(records))), [1] * len(records)
+            return self._columns(records), [1] * len(records)
         if len(self.sheet.within) == 1 and not self.sheet.is_joined:
             # Nearly always items have their whole key: then they need no further work.
             (name,) = self.sheet.within
             items = [record.get(name) or () for record in records]
             columns = self._columns(list(chain.from_iterable(items)))
             if not columns or all(None not in columns[index] for index in self._key_indexes):
-                return _encode(self.of_columns(columns)), list(map(len, items))
+                return columns, list(map(len, items))
         by_record = list(map(self._rows, _as_dicts(records)))
-        columns = _transposed(chain.from_iterable(by_record))
-        return _encode(self.of_columns(columns)), list(map(len, by_record))
+        return _transposed(chain.from_iterable(by_record)), list(map(len, by_record))
 
     def of_columns(self, columns: Sequence[Sequence[Any]]) -> list[str]:
         """Return the rows of columns of values as lines; no columns are no rows."""
@@ -474,7 +510,7 @@ class Flattener:
             raise next(filter(None, errors)) from None
         for lines_of in self._others:
             others = [[] for _ in records] if lines_of is None else list(map(lines_of, records))
-            lines.append((_encode(chain.from_iterable(others)), list(map(len, others))))
+            lines.append((_encode(chain.from_iterable(others)), list(map(len, others)), []))
         return lines
 
 

@@ -16,7 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from itertools import islice, starmap
+from operator import add
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -54,6 +56,7 @@ class _SavedPart(TypedDict):
     refused: int
     excess: dict[str, int]
     rows: list[int]
+    sums: list[list[Decimal]]
     notes: CellNotes
     first_update: str
     last_update: str
@@ -82,6 +85,7 @@ class Part:
         self.refused = 0
         self.excess: dict[str, int] = {}
         self.rows = [0] * line_files
+        self.sums: list[list[Decimal]] = [[] for _ in self.rows]
         self.notes = CellNotes()
         self.first_update = self.last_update = ""
         self.update_times: list[datetime] = []
@@ -173,9 +177,11 @@ class Part:
     def add(self, keys: Sequence[Sequence[object]], lines: Sequence[Lines]) -> None:
         """Add records by their keys and their lines, sheet by sheet."""
         sizes: list[Iterable[int]] = []
-        for sheet, (written, counts) in enumerate(lines):
+        for sheet, (written, counts, sums) in enumerate(lines):
             self._streams[sheet].write(b"".join(written))
             self.rows[sheet] += len(written)
+            before = self.sums[sheet] or [Decimal()] * len(sums)
+            self.sums[sheet] = list(map(add, before, sums))
             lengths = iter(map(len, written))
             sizes += [[sum(islice(lengths, count)) for count in counts], counts]
         self._size_stream.write(b"".join(starmap(self._sizes.pack, zip(*sizes, strict=True))))
@@ -315,6 +321,12 @@ class PartStore:
     def files(self, sheet: int) -> list[Path]:
         """Return the files of a sheet's lines, none if records were replaced."""
         return [] if self._replaced else [part.lines_file(sheet) for part in self._parts]
+
+    def sums(self, sheet: int) -> list[Decimal]:
+        """Return the sums of a sheet's columns summed, none if records were replaced."""
+        by_part = [] if self._replaced else [part.sums[sheet] for part in self._parts]
+        columns = zip(*filter(None, by_part), strict=True)
+        return [sum(column, Decimal()) for column in columns]
 
     def distinct_keys(self) -> tuple[int, Iterator[tuple[Any, ...]]]:
         """Return the number of distinct keys, and the keys in order of first appearance."""

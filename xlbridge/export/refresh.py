@@ -144,7 +144,7 @@ class WorkbookRefresh:
         checked = self._checked.pop(place.found, None)
         # Rows written before may have changed its formulas, or moved it.
         refreshed = self._table(place) if checked is None or self._is_changed else checked
-        rows = _cell_rows(place, refreshed, cells_of(table.blocks))
+        rows = _cell_rows(place, refreshed, cells_of(table.blocks()))
         before = place.found.last - place.found.first + 1
         if not refreshed.write(rows):
             self.steps.append(_SAME.format(table=place.found.title, n=before))
@@ -201,7 +201,7 @@ class WorkbookRefresh:
             found = [one for one in found if one.is_called(wanted)]
             if not found:
                 raise UsageError(
-                    _NO_SHEET.format(file=self.path, name=wanted),
+                    _NO_SHEET.format(file=self.path.name, name=wanted),
                     _THERE_ARE.format(names=", ".join(names)),
                 )
         headers = [_headers(sheet) for sheet in sheets]
@@ -227,7 +227,7 @@ class WorkbookRefresh:
         if not chosen:
             shown = [f"{one.title}: {', '.join(one.headers[:_SHOWN])}" for one in found]
             raise UsageError(
-                _NO_TABLE.format(file=self.path, listing=listing.name),
+                _NO_TABLE.format(file=self.path.name, listing=listing.name),
                 _HEADERS.format(headers=list_first(shown, _SHOWN, separator="; ")),
             )
         return chosen
@@ -251,7 +251,7 @@ class WorkbookRefresh:
         if len(tables) > 1:
             raise UsageError(
                 _AMBIGUOUS.format(
-                    file=self.path,
+                    file=self.path.name,
                     listing=listing.name,
                     tables="; ".join(place.found.title for place in tables),
                 ),
@@ -281,7 +281,7 @@ def require_closed(path: Path) -> None:
                 Text(
                     pt="{file} está aberto em outro programa.",
                     en="{file} is open in another program.",
-                ).format(file=path),
+                ).format(file=path.name),
                 Text(
                     pt="Salve e feche a pasta de trabalho, e repita o comando.",
                     en="Save and close the workbook, and run the command again.",

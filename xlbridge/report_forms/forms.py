@@ -202,7 +202,7 @@ def report_page(report: Report) -> str:
     ]
     return render_page(
         "xlbridge.report_forms",
-        title=report.title,
+        title=report.title or next((table.sheet for table in report.tables), report.verdict),
         report=report,
         sections=sections,
         cells=_page_cells,

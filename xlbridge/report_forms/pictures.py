@@ -10,8 +10,8 @@ from xml.etree.ElementTree import Element, SubElement
 
 _WIDTH, _HEIGHT, _FONT = 380.0, 20.0, 11.0
 """Width of a picture, height of a line and size of its texts, in the picture's own units."""
-_CHARACTER = 7.0
-_MOST_LABEL, _LEAST_BARS = 22, 110.0
+_CHARACTER = 7.3
+_MOST_LABEL, _LEAST_BARS = 34, 110.0
 _GAP, _INSET, _SWATCH = 6.0, 3.0, 10.0
 
 

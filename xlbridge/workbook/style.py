@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Mapping
+from typing import Any
 
 from xlbridge.resources import Kind
 from xlbridge.resources.findings import Severity
@@ -28,6 +29,9 @@ FONT = "Calibri"
 FONT_SIZE = 11
 LINE_HEIGHT = 15
 MAX_ROW_HEIGHT = 409  # Excel's limit
+
+BESIDE_NUMBERS: Mapping[str, Any] = {"align": "left", "indent": 1}
+"""Format of texts that keeps them apart from the numbers on their left."""
 
 STRONG = "1F4E78"
 """Headers of required columns, and titles."""

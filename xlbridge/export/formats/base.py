@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +18,7 @@ from xlbridge.export.sheets import (
 )
 from xlbridge.report_forms import Report
 from xlbridge.resources import Kind
+from xlbridge.settings import Headers
 
 WriteValue = Callable[[Any], str]
 """Writes a value of a record that is not null. Raises ``ValueError`` for an unexpected one."""
@@ -39,12 +42,16 @@ class LineFormat:
     are written unchanged (an integer of at most eight characters, a number with eight digits and
     six decimal places, an amount with twelve and two), None if digits are converted. The same
     goes for texts if ``are_plain``. ``is_risky`` tells which texts a program may evaluate.
+    ``summed`` are the indexes of the columns with a sum below them; ``numbers`` returns the digits
+    of the numbers in cells, with their columns if these are those of a whole line.
     """
 
     cell_writer: Callable[[ExportColumn, int], WriteValue]
     affixes: Callable[[ExportColumn, int], tuple[str, str] | None]
     are_plain: Callable[[Sequence[str]], bool] | None = None
     is_risky: Callable[[str], bool] | None = None
+    numbers: Callable[[str], Iterable[tuple[int, str]]] = lambda _cells: ()
+    summed: Sequence[int] = ()
     empty_cell: Callable[[ExportColumn], str] = lambda _column: ""
     prefix: str = ""
     separator: str = ""
@@ -93,15 +100,44 @@ def cells_of(blocks: Iterable[bytes]) -> Iterator[list[Cell]]:
 class Table:
     """All rows of a sheet: their number, the length of each column's longest text, the lines.
 
-    ``blocks`` are many lines at a time, in the writer's ``line_format`` and UTF-8. ``files`` hold
-    exactly these lines; none if records were replaced.
+    ``blocks`` returns many lines at a time, in the writer's ``line_format`` and UTF-8. ``files``
+    hold exactly these lines, and ``sums`` are those of the columns summed; none if records were
+    replaced.
     """
 
     sheet: Sheet
     rows: int
     widths: Sequence[int]
-    blocks: Iterable[bytes]
+    blocks: Callable[[], Iterable[bytes]]
     files: Sequence[Path] = ()
+    sums: Sequence[Decimal] = ()
+
+    def sums_of_sheets(self, lines: LineFormat, most_rows: int) -> list[Sequence[Decimal]]:
+        """Return the sums of each worksheet of at most ``most_rows`` rows, nothing without sums."""
+        if not lines.summed:
+            return []
+        if self.sums and self.rows <= most_rows:
+            return [self.sums]
+        by_sheet = [dict.fromkeys(lines.summed, Decimal())]
+        every = chain.from_iterable(map(bytes.splitlines, self.blocks()))
+        for number, line in enumerate(every):
+            if number and number % most_rows == 0:
+                by_sheet.append(dict.fromkeys(lines.summed, Decimal()))
+            for index, digits in lines.numbers(line.decode()):
+                if index in by_sheet[-1]:
+                    by_sheet[-1][index] += Decimal(digits)
+        return [list(sums.values()) for sums in by_sheet]
+
+
+def summed_columns(sheet: Sheet, headers: Headers) -> list[int]:
+    """Return the indexes of the columns with a sum below them: amounts, in sheets for people."""
+    if headers == "names":
+        return []
+    return [
+        index
+        for index, column in enumerate(sheet.columns)
+        if index and column.kind is Kind.MONEY and "unit" not in column.name.casefold()
+    ]
 
 
 _MIN_WIDTH, _MAX_WIDTH = 8, 50

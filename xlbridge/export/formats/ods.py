@@ -1,8 +1,7 @@
 """OpenDocument spreadsheets: a cover, then a sheet for each table, as of an .xlsx export.
 
 Rows are written as XML while they are fetched, and go into the file as they are: memory does not
-grow with them. Numbers keep their digits. There are neither charts nor totals rows; the cover has
-the sums.
+grow with them. Numbers keep their digits. There are no charts.
 
 Source: OpenDocument 1.3, Part 2 (package) and Part 3 (``table``, ``text``, ``style``, ``number``).
 """
@@ -10,6 +9,7 @@ Source: OpenDocument 1.3, Part 2 (package) and Part 3 (``table``, ``text``, ``st
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -17,7 +17,7 @@ from time import localtime
 from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
-from xlbridge import __version__
+from xlbridge import __version__, titles
 from xlbridge.export.formats.base import (
     WIDEST_COLUMN,
     LineFormat,
@@ -27,6 +27,7 @@ from xlbridge.export.formats.base import (
     column_widths,
     is_on_the_right,
     repeated_columns,
+    summed_columns,
 )
 from xlbridge.export.formats.xlsx_rows import (
     COMPRESSION_LEVEL,
@@ -176,10 +177,18 @@ def _are_plain(texts: Sequence[str]) -> bool:
     return not _NEEDS_MARKUP(joined) and "|".join(map(str.strip, texts)) == joined
 
 
+_NUMBER_CELL = re.compile('<table:table-cell(?:[^>]*office:value="([^"]*)")?')
+
+
+def _numbers(cells: str) -> Iterator[tuple[int, str]]:
+    return (found for found in enumerate(_NUMBER_CELL.findall(cells)) if found[1])
+
+
 _LINE_FORMAT = LineFormat(
     _cell_writer,
     _affixes,
     are_plain=_are_plain,
+    numbers=_numbers,
     empty_cell=lambda _column: _EMPTY,
     prefix="<table:table-row>",
     suffix=_END_OF_ROW,
@@ -196,18 +205,18 @@ def open_ods(
     """Open a spreadsheet; rows beyond ``rows_per_sheet`` go to ``name (2)``, ``name (3)`` and so
     on."""
     with replace_atomically(path, shared=True) as temporary:
-        yield _OdsOutput(temporary, sheets[0].name, rows_per_sheet - 1, headers)
+        yield _OdsOutput(temporary, sheets[0].name, rows_per_sheet, headers)
 
 
 class _OdsOutput(OutputWriter):
-    def __init__(self, path: Path, listing: str, most_rows: int, headers: Headers) -> None:
+    def __init__(self, path: Path, listing: str, rows_per_sheet: int, headers: Headers) -> None:
         self._path = path
         self._listing = listing
-        self._most_rows = most_rows
+        self._rows_per_sheet = rows_per_sheet
         self._headers = headers
 
     def line_format(self, sheet: Sheet) -> LineFormat:
-        return _LINE_FORMAT
+        return replace(_LINE_FORMAT, summed=summed_columns(sheet, self._headers))
 
     def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
         origin = WorkbookOrigin(export=self._listing, language=active_language(), system=system)
@@ -236,15 +245,24 @@ class _OdsOutput(OutputWriter):
 
     def _write_table(self, content: IO[bytes], table: Table) -> Iterator[tuple[str, int]]:
         """Write all rows of a table; yield the name of each of its sheets, and its rows."""
-        lines, name, number = _lines(table.blocks), table.sheet.name, 1
+        summed = summed_columns(table.sheet, self._headers)
+        most_rows = self._rows_per_sheet - (2 if summed else 1)
+        sums = table.sums_of_sheets(self.line_format(table.sheet), most_rows)
+        lines, name, number = _lines(table.blocks()), table.sheet.name, 1
         row = next(lines, None)
         while number == 1 or row is not None:
             content.write(self._start_of_table(table, name).encode())
             rows = 0
-            while row is not None and rows < self._most_rows:
+            while row is not None and rows < most_rows:
                 content.write(row)
                 rows += 1
                 row = next(lines, None)
+            if summed:
+                if not rows:
+                    content.write(f"<table:table-row>{_EMPTY}{_END_OF_ROW}".encode())
+                    rows = 1
+                by_column = dict(zip(summed, sums[number - 1], strict=True))
+                content.write(_totals_row(len(table.sheet.columns), by_column, rows).encode())
             content.write(b"</table:table>\n")
             yield name, rows
             number += 1
@@ -276,6 +294,21 @@ class _OdsOutput(OutputWriter):
             )
         pieces.append(f"{_END_OF_ROW}</table:table-header-rows>\n")
         return "".join(pieces)
+
+
+def _totals_row(columns: int, sums: Mapping[int, Decimal], rows: int) -> str:
+    """Return the row with the sums of columns, of a sheet with as many rows of data."""
+    cells = [_named_text(titles.TOTAL, "verdict")]
+    for index in range(1, columns):
+        if index in sums:
+            area = "[.{0}2:.{0}{1}]".format(column_letters(index), rows + 1)
+            cells.append(
+                '<table:table-cell table:style-name="money-sum" table:formula="of:=SUBTOTAL(109;'
+                f'{area})" office:value-type="float" office:value="{sums[index]:f}"/>'
+            )
+        else:
+            cells.append(_EMPTY)
+    return f"<table:table-row>{''.join(cells)}{_END_OF_ROW}"
 
 
 def _lines(blocks: Iterable[bytes]) -> Iterator[bytes]:

@@ -34,6 +34,7 @@ from xlbridge.export.formats.base import (
     column_widths,
     is_on_the_right,
     repeated_columns,
+    summed_columns,
     text_of,
 )
 from xlbridge.export.formats.xlsx_rows import (
@@ -89,8 +90,6 @@ _STYLE_KINDS = {
 
 
 _TEXT_STYLES = (CellStyle.TEXT, CellStyle.LINES)
-_BESIDE_NUMBERS = {"align": "left", "indent": 1}
-"""Format of texts that keeps them apart from the numbers on their left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +100,7 @@ class _Worksheet:
     number: int
     table: Table
     rows: CompressedRows
+    sums: Sequence[Decimal]
 
     @property
     def last_row(self) -> int:
@@ -120,9 +120,9 @@ class _Worksheet:
         """Return what a worksheet has before and after the rows of data."""
         before, after = self.with_range(content).split(_END_OF_ROWS)
         before, mark, totals = before.partition(b'<row r="%d"' % _TOTALS_ROW)
-        # Programs calculate on opening: a sum that was not calculated is better than a wrong one.
-        totals = (mark + totals).replace(b"</f><v>0</v>", b"</f>")
-        totals = _SUMMED_COLUMN.sub(self._formula, totals)
+        totals = _SUMMED_COLUMN.sub(self._formula, mark + totals)
+        sums = iter(self.sums)
+        totals = _NO_SUM.sub(lambda _zero: b"</f><v>%s</v>" % f"{next(sums):f}".encode(), totals)
         totals = _AT_TOTALS_ROW.sub(rb'r="\g<1>%d"' % (self.last_row + 1), totals)
         return before, totals + _END_OF_ROWS + after
 
@@ -137,17 +137,6 @@ class _Worksheet:
         if not re.fullmatch(r"[\w ]+", column):
             column = f"[{column}]"
         return f"SUBTOTAL(109,{self.table_name}[{column}])".encode()
-
-
-def summed_columns(sheet: Sheet, headers: Headers) -> list[int]:
-    """Return the indexes of the columns with a sum below them: amounts, in sheets for people."""
-    if headers == "names":
-        return []
-    return [
-        index
-        for index, column in enumerate(sheet.columns)
-        if index and column.kind is Kind.MONEY and "unit" not in column.name.casefold()
-    ]
 
 
 @cache
@@ -191,7 +180,7 @@ def _add_styles(book: xlsxwriter.Workbook, cover: Worksheet) -> None:
         wraps = cell is CellStyle.LINES
         form = {"num_format": number_formats[cell], "valign": "top", "text_wrap": wraps}
         if cell in _TEXT_STYLES:
-            form |= _BESIDE_NUMBERS
+            form |= style.BESIDE_NUMBERS
         cover.set_column(index, index, None, book.add_format(form))
 
 
@@ -217,7 +206,7 @@ def _add_data_sheet(book: xlsxwriter.Workbook, data: _Worksheet, headers: Header
             worksheet.write_comment(0, index, column.name)
     worksheet.set_row(0, 2 * style.LINE_HEIGHT if titled else None)
     heading = {"bold": True, "text_wrap": True, "valign": "top"}
-    over_texts = book.add_format({**heading, **_BESIDE_NUMBERS})
+    over_texts = book.add_format({**heading, **style.BESIDE_NUMBERS})
     over_others = book.add_format({**heading, "align": "right"})
     columns: list[dict[str, Any]] = [
         {
@@ -258,6 +247,7 @@ _TOTALS_ROW = 3
 """Excel's number of the totals row in a table without data."""
 _TABLE_RANGE = re.compile(rb' ref="A1:(?P<column>[A-Z]+)(?P<row>[123])"')
 _SUMMED_COLUMN = re.compile(rb"SUBTOTAL\(109,\[(?P<title>[^<]*)\]\)")
+_NO_SUM = re.compile(rb"</f><v>0</v>")
 _AT_TOTALS_ROW = re.compile(rb'\br="([A-Z]*)%d"' % _TOTALS_ROW)
 _END_OF_ROWS = b"</sheetData>"
 
@@ -309,7 +299,7 @@ class _XlsxOutput(OutputWriter):
         self._executor = ThreadPoolExecutor(1)
 
     def line_format(self, sheet: Sheet) -> LineFormat:
-        return row_format(style_ids())
+        return row_format(style_ids(), summed_columns(sheet, self._headers))
 
     def add_lines(self, sheet: int, lines: Path) -> None:
         self._rows[sheet].add_file(lines, self._executor)
@@ -325,11 +315,13 @@ class _XlsxOutput(OutputWriter):
                 rows.wait()
             else:  # some were replaced since
                 final = self._new_rows(table.sheet)
-                final.add(table.blocks)
+                final.add(table.blocks())
+            sums = table.sums_of_sheets(self.line_format(table.sheet), rows.max_rows)
             for number, part in enumerate(final.sheets, start=1):
                 suffix = f" ({number})" if number > 1 else ""
                 name = table.sheet.name[: _MAX_NAME_LENGTH - len(suffix)] + suffix
-                data.append(_Worksheet(name, len(data) + 1, table, part))
+                own = sums[number - 1] if sums else ()
+                data.append(_Worksheet(name, len(data) + 1, table, part, own))
         without_rows = _workbook_without_rows(self._listing, cover, system, data, self._headers)
         with (
             ZipFile(without_rows) as frame,
@@ -411,7 +403,7 @@ class _TemplateOutput(OutputWriter):
                         en="There are too many records for one import sheet.",
                     )
                 )
-            for number, row in enumerate(cells_of(table.blocks), start=1):
+            for number, row in enumerate(cells_of(table.blocks()), start=1):
                 for index, (cell, (write, cell_style)) in enumerate(zip(row, writers, strict=True)):
                     if cell is not None and write(number, index, cell, cell_style) < 0:
                         raise UsageError(

@@ -8,7 +8,7 @@ Source: ECMA-376, Part 1, 18.3.1 (``row``, ``c``, ``v``, ``is``).
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from datetime import datetime
 from decimal import Decimal
@@ -24,7 +24,7 @@ from zlib import DEFLATED, MAX_WBITS, Z_FINISH, Z_FULL_FLUSH, crc32
 from xlbridge.export.formats.base import LineFormat, TextTooLong, WriteValue, line_blocks
 from xlbridge.export.sheets import ExportColumn, value_reader
 from xlbridge.resources import Kind
-from xlbridge.workbook import MAX_TEXT_LENGTH, column_letters, escape_text
+from xlbridge.workbook import MAX_TEXT_LENGTH, column_index, column_letters, escape_text
 
 try:
     from isal.isal_zlib import compressobj, crc32_combine
@@ -88,15 +88,25 @@ _NUMBER_STYLES = {
 """Style and pattern of common numbers, which need no further check."""
 
 
-def row_format(styles: StyleIds) -> LineFormat:
+def row_format(styles: StyleIds, summed: Sequence[int] = ()) -> LineFormat:
     """Return the format of a row as one line of XML, without its number."""
     return LineFormat(
         partial(_cell_writer, styles),
         partial(_affixes, styles),
         are_plain=_are_plain,
+        numbers=_numbers,
+        summed=summed,
         prefix=f'<row r="{_ROW_MARK}">',
         suffix="</row>\n",
     )
+
+
+_NUMBER_CELL = re.compile(f'<c r="([A-Z]+){_ROW_MARK}" s="[0-9]+"><v>([^<]*)')
+
+
+def _numbers(cells: str) -> Iterator[tuple[int, str]]:
+    for letters, digits in _NUMBER_CELL.findall(cells):
+        yield column_index(letters), digits
 
 
 def _affixes(styles: StyleIds, column: ExportColumn, index: int) -> tuple[str, str]:
@@ -274,7 +284,7 @@ class TableRows:
     """
 
     def __init__(self, max_rows: int, new_file: Callable[[], IO[bytes]]) -> None:
-        self._max_rows = max_rows
+        self.max_rows = max_rows
         self._new_file = new_file
         self._pending: list[Future[None]] = []
         self.files: list[Path] = []
@@ -295,9 +305,9 @@ class TableRows:
         for block in blocks:
             lines = block.splitlines()
             while lines:
-                if self.sheets[-1].rows == self._max_rows:
+                if self.sheets[-1].rows == self.max_rows:
                     self.sheets.append(CompressedRows(self._new_file()))
-                room = self._max_rows - self.sheets[-1].rows
+                room = self.max_rows - self.sheets[-1].rows
                 self.sheets[-1].add(lines[:room])
                 lines = lines[room:]
 

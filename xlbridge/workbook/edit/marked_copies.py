@@ -279,6 +279,7 @@ def _add_styles(styles: WorkbookStyles) -> dict[str, str]:
         "subject": styles.cell(font(style.QUIET)),
         "counts": styles.cell(font(None, "<b/>")),
         "header": styles.cell(font("FFFFFF", "<b/>"), style.STRONG, 'vertical="center"'),
+        "number header": styles.cell(font("FFFFFF", "<b/>"), style.STRONG, 'horizontal="right"'),
         "text": styles.cell(font(None), alignment=wrapped, quoted=True),
         "link": styles.cell(font("0563C1", "<u/>"), alignment=wrapped),
     } | {
@@ -420,7 +421,7 @@ def write_remark_columns(
 
 
 _LABEL_WIDTH = 60
-_SUMMARY_WIDTHS = (_LABEL_WIDTH, 18, 20, 50)
+_SUMMARY_WIDTHS = (_LABEL_WIDTH, 18, 30, 50)
 _MAX_OPEN_ROWS = 2_000
 _OPEN_ROWS = (titles.REASON, titles.CELL, titles.STATE, titles.WHAT_TO_DO)
 
@@ -473,7 +474,8 @@ def _replace_upload_summary(
         add((fact, ids["subject"]), (value, ids["text"]))
     for table in report.tables:
         last += 1
-        add(*((heading.title, ids["header"]) for heading in table.headings))
+        first, *others = (heading.title for heading in table.headings)
+        add((first, ids["header"]), *((title, ids["number header"]) for title in others))
         for line in table.lines:
             add((line.values[0], bold if line.tone is Tone.SUM else ids["text"]))
             for column, value in enumerate(line.values[1:], start=1):

@@ -324,7 +324,9 @@ _HEADER_ROWS = 50
 
 def _leave_out_totals(cells: SheetCells) -> None:
     """Empty the totals rows of an exported listing, which are no records."""
-    rows = [row - 1 for row in cells.raw.layout.totals_rows if row <= cells.height]
+    layout = cells.raw.layout
+    sums = layout.totals_rows | layout.summed_rows
+    rows = [row - 1 for row in sums if row <= cells.height]
     for column in cells.columns if rows else ():
         column.replace(rows, CellEncoder().encode([""] * len(rows)))
 

@@ -21,7 +21,7 @@ from xlbridge.workbook.address import CellRange, escape_text
 from xlbridge.workbook.style import FONT, FONT_SIZE
 
 _PAGE_WIDTH = 215  # readable characters across A4 in landscape
-_MARGIN = 0.4  # inches
+_MARGIN, _TOP, _BOTTOM = 0.4, 0.5, 0.7  # inches
 _MAX_FOOTER_LENGTH = 100
 
 
@@ -46,10 +46,25 @@ def print_across_pages(
     sheet.set_landscape()
     sheet.set_paper(9)  # A4
     sheet.fit_to_pages(pages, 0)
-    sheet.set_margins(left=_MARGIN, right=_MARGIN)
+    sheet.set_margins(left=_MARGIN, right=_MARGIN, top=_TOP, bottom=_BOTTOM)
     sheet.set_footer(
         f"&L{shorten(title, _MAX_FOOTER_LENGTH, placeholder='…').replace('&', '&&')}&R{_PAGE_OF}"
     )
+
+
+_PRINTED_WIDTH, _PRINTED_HEIGHT = (11.69 - 2 * _MARGIN) * 72, (8.27 - _TOP - _BOTTOM) * 72
+"""Size of what a page of A4 in landscape holds, in points."""
+_RESERVE = 0.95
+"""Share of a page to count on, as programs differ in the sizes of rows and columns."""
+
+
+def page_height(widths: Sequence[int], beside: int = 0) -> float:
+    """Return the points of rows that fit a page of a sheet that is printed one page wide.
+
+    ``beside`` are the pixels of charts to the right of its columns.
+    """
+    width = 0.75 * (beside + sum(7 * characters + 5 for characters in widths))
+    return _RESERVE * _PRINTED_HEIGHT * max(1, width / _PRINTED_WIDTH)
 
 
 class _EscapedWorksheet(Worksheet):

@@ -17,11 +17,16 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.i18n import Text
-from xlbridge.report_forms import Grade, Heading, Report, Table, Tone, Value, value_text
+from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, Value, value_text
 from xlbridge.resources import Kind
 from xlbridge.workbook import style
 from xlbridge.workbook.address import MAX_TEXT_LENGTH
-from xlbridge.workbook.write.new_workbook import Formats, new_workbook, print_across_pages
+from xlbridge.workbook.write.new_workbook import (
+    Formats,
+    new_workbook,
+    page_height,
+    print_across_pages,
+)
 
 MAX_LINES = 1_000_000
 """Maximum number of lines of a table on a sheet, just below Excel's limit."""
@@ -88,9 +93,12 @@ def write_report(
 
 
 _LEAST_BARS, _MOST_BARS = 2, 24
-_CHART_ROWS, _AROUND_BARS, _ROW_PIXELS, _CHART_WIDTH = 10, 5, 20, 460
-_CHART_COLUMN = 70
-"""Width of the column on which charts are."""
+_CHART_ROWS, _AROUND_BARS, _ROW_PIXELS, _CHART_WIDTH = 10, 5, 20, 640
+_CHART_MARGIN, _AXIS_PARTS = 20, 5
+_ROW_HEIGHT = 15
+"""Height of a row that has none of its own, in points."""
+_CHART_COLUMN = 105
+"""Width of the column on which charts are: a page as wide as that holds some forty rows."""
 _AXIS_NUMBERS = Text(
     pt='[>=1000000]#,##0.0,," mi";[>=1000]#,##0," mil";#,##0',
     en='[>=1000000]#,##0.0,,"M";[>=1000]#,##0,"k";#,##0',
@@ -119,13 +127,9 @@ def _cell_format(styles: Formats, heading: Heading, value: Value, tone: Tone) ->
         case int():
             properties["num_format"] = "#,##0"
         case date():
-            properties |= {
-                "num_format": style.NUMBER_FORMATS[Kind.DATE],
-                "align": "left",
-                "indent": 1,
-            }
+            properties |= {"num_format": style.NUMBER_FORMATS[Kind.DATE], **style.BESIDE_NUMBERS}
         case _:
-            properties |= {"text_wrap": True, "align": "left", "indent": 1}
+            properties |= {"text_wrap": True, **style.BESIDE_NUMBERS}
     return styles.format(**properties)
 
 
@@ -140,14 +144,19 @@ class _SheetWriter:
         styles: Formats,
         title: str,
         widths: Sequence[int],
+        *,
+        beside: int = 0,
     ) -> None:
         self.row = 0
         self.sheet, self._styles, self._book = sheet, styles, book
         self._widths = widths
+        self._heights = dict[int, float]()
+        self._breaks = list[int]()
         for column, width in enumerate(widths):
             sheet.set_column(column, column, width)
         sheet.hide_gridlines(2)
         print_across_pages(sheet, title)
+        self._page_height = page_height(widths, beside)
 
     def line(
         self, values: Sequence[Value], forms: Sequence[Format], letter_width: float = 1.0
@@ -169,17 +178,38 @@ class _SheetWriter:
                     length = (len(str(value)) + _INDENT) * letter_width
                     lines = max(lines, math.ceil(length / self._widths[column]))
         if lines > 1:
-            height = min(lines * style.LINE_HEIGHT, style.MAX_ROW_HEIGHT)
-            self.sheet.set_row(self.row, height)
+            self._set_height(lines * style.LINE_HEIGHT)
         self.row += 1
+
+    def keep_together(self, table: Table) -> None:
+        """Begin a page if a table with a picture, or one to fill in, would not fit this one.
+
+        The title of the table comes next.
+        """
+        height, lines = _chart_rows(table) * _ROW_HEIGHT, (len(table.lines) + 1) * _ROW_HEIGHT
+        if height and lines < self._page_height:
+            height = max(height, lines)
+        if table.by_hand:
+            height = len(table.lines) * _BLANK_HEIGHT
+        # Where programs break pages by themselves is not certain: only own breaks count.
+        rows = range(self._breaks[-1] if self._breaks else 0, self.row)
+        used = sum(self._heights.get(row, _ROW_HEIGHT) for row in rows)
+        texts = (table.title, table.about)
+        around = sum(style.LINE_HEIGHT + _PADDING for text in texts if text is not None)
+        if height and used and used + height + around > self._page_height:
+            self._breaks.append(self.row)
+            self.sheet.set_h_pagebreaks(self._breaks)
+
+    def _set_height(self, height: float) -> None:
+        self._heights[self.row] = min(height, style.MAX_ROW_HEIGHT)
+        self.sheet.set_row(self.row, self._heights[self.row])
 
     def paragraph(self, value: object, form: Format, *, first: int = 0, padding: int = 0) -> None:
         """Write a wrapped text across all columns from ``first`` on."""
         width = sum(self._widths[first:]) if first else max(sum(self._widths), _MIN_WIDTH)
         lines = math.ceil(len(str(value)) / width)
         if lines > 1 or padding:
-            height = min(lines * style.LINE_HEIGHT + padding, style.MAX_ROW_HEIGHT)
-            self.sheet.set_row(self.row, height)
+            self._set_height(lines * style.LINE_HEIGHT + padding)
         last = max(len(self._widths) - 1, 1)
         if first < last:
             self.sheet.merge_range(self.row, first, self.row, last, "", form)
@@ -188,7 +218,7 @@ class _SheetWriter:
 
     def table(self, table: Table) -> None:
         """Write the headings and the lines of a table, and go to the row after the next one."""
-        text, number = ({"align": "left", "indent": 1}, {"align": "right"})
+        text, number = (style.BESIDE_NUMBERS, {"align": "right"})
         forms = [
             self._styles.format(**_HEADING, **(number if table.is_numeric(column) else text))
             for column in range(len(table.headings))
@@ -201,7 +231,7 @@ class _SheetWriter:
         for line in table.lines:
             cells = zip(table.headings, line.values, strict=True)
             self.line(line.values, [_cell_format(self._styles, *c, line.tone) for c in cells])
-        if table.bars and table.body >= _LEAST_BARS:
+        if _chart_rows(table):
             self.row = max(self.row, self._add_chart(table, top))
         self.row += 1
 
@@ -221,7 +251,7 @@ class _SheetWriter:
                 self.sheet.write_string(self.row, first, _clean(text or ""), written)
                 first += columns
             if texts is not titles:
-                self.sheet.set_row(self.row, _BLANK_HEIGHT)
+                self._set_height(_BLANK_HEIGHT)
             self.row += 1
         self.row += 1
 
@@ -232,7 +262,7 @@ class _SheetWriter:
         """
         kind = "percent_stacked" if table.shares else "stacked"
         chart: Any = self._book.add_chart({"type": "bar", "subtype": kind})
-        drawn = table.lines[: min(table.body, _MOST_BARS, table.drawn or _MOST_BARS)]
+        drawn = _drawn(table)
         last = top + len(drawn)
         alarming = {"fill": {"color": f"#{_OPEN}"}}
         points = [
@@ -261,23 +291,47 @@ class _SheetWriter:
         line = {"color": f"#{style.RULE}"}
         chart.set_y_axis({"reverse": True, "num_font": font, "line": line, "interval_unit": 1})
         grid = {"visible": True, "line": {"color": f"#{style.RULE}", "width": 0.5}}
-        shown = [line.values[column] for line in drawn for column in table.bars]
+        values = [[line.values[column] for column in table.bars] for line in drawn]
+        numbers = [[float(one) for one in bar if isinstance(one, int | Decimal)] for bar in values]
         # Bars that do not begin at zero would exaggerate differences.
-        is_negative = any(isinstance(one, int | Decimal) and one < 0 for one in shown)
-        bounds = {} if is_negative else {"min": 0}
+        bounds: dict[str, float] = {}
+        if not any(number < 0 for bar in numbers for number in bar):
+            bounds["min"] = 0
+            if not table.shares:
+                bounds["major_unit"] = _axis_step(list(map(sum, numbers)))
         chart.set_x_axis(
             {"num_font": font, "major_gridlines": grid, "num_format": str(_AXIS_NUMBERS), **bounds}
         )
-        rows = max(_CHART_ROWS - 1, len(drawn) + _AROUND_BARS)
+        rows = _chart_rows(table)
         chart.set_size({"width": _CHART_WIDTH, "height": rows * _ROW_PIXELS})
         chart.set_chartarea({"border": {"none": True}})
         at = {
-            "x_offset": _ROW_PIXELS,
+            "x_offset": _CHART_MARGIN,
             "object_position": 1,
             "description": str(table.headings[0].title),
         }
         self.sheet.insert_chart(top, len(table.headings), chart, at)
         return top + rows + 1
+
+
+def _drawn(table: Table) -> Sequence[Line]:
+    return table.lines[: min(table.body, _MOST_BARS, table.drawn or _MOST_BARS)]
+
+
+def _chart_rows(table: Table) -> int:
+    """Return the number of rows beside which the picture of a table is, 0 if it has none."""
+    if not table.bars or table.body < _LEAST_BARS:
+        return 0
+    return max(_CHART_ROWS - 1, len(_drawn(table)) + _AROUND_BARS)
+
+
+def _axis_step(bars: Sequence[float]) -> float:
+    """Return a round distance of at most six numbers on an axis, whose labels are wide."""
+    part = max(bars, default=0.0) / _AXIS_PARTS
+    if part <= 0:
+        return 1
+    power = 10.0 ** math.floor(math.log10(part))
+    return float(next(step * power for step in (1, 2, 5, 10) if step * power >= part))
 
 
 def _widths(tables: Sequence[Table]) -> list[int]:
@@ -299,12 +353,12 @@ def _write_cover(
     widths.append(max(_LABEL_WIDTH + _TEXT_WIDTH - sum(widths), least))
     writer = _SheetWriter(book, sheet, styles, title, widths)
     heading = styles.format(bold=True, font_size=16, font_color=style.STRONG)
-    sheet.write_string(0, 0, title, heading)
-    writer.row = 2
+    writer.paragraph(title, heading, padding=2 * _PADDING)
+    writer.row += 1
     properties = _GRADE_FORMATS[report.grade]
     headline = styles.format(**properties, bold=True, text_wrap=True, font_size=12)
-    writer.paragraph(report.verdict, headline)
-    wrapped = {"text_wrap": True, "indent": 1, "align": "left"}
+    writer.paragraph(report.verdict, headline, padding=_PADDING)
+    wrapped = {"text_wrap": True, **style.BESIDE_NUMBERS}
     plain = styles.format(bg_color=properties["bg_color"], **wrapped)
     coloured = styles.format(**properties, **wrapped)
     for remark in report.remarks:
@@ -321,6 +375,7 @@ def _write_cover(
     writer.row += 1
     titled = styles.format(bold=True, font_size=13, font_color=style.STRONG, text_wrap=True)
     for table in tables:
+        writer.keep_together(table)
         if table.title is not None:
             writer.paragraph(table.title, titled, padding=_PADDING)
         writer.table(table)
@@ -329,11 +384,14 @@ def _write_cover(
 def _write_tables(
     book: xlsxwriter.Workbook, sheet: Worksheet, styles: Formats, tables: Sequence[Table]
 ) -> None:
-    writer = _SheetWriter(book, sheet, styles, str(tables[0].sheet), _widths(tables))
+    beside = _CHART_MARGIN + _CHART_WIDTH if any(map(_chart_rows, tables)) else 0
+    name, widths = str(tables[0].sheet), _widths(tables)
+    writer = _SheetWriter(book, sheet, styles, name, widths, beside=beside)
     title = styles.format(bold=True, font_size=13, font_color=style.STRONG, text_wrap=True)
     about = styles.format(font_color=style.QUIET, text_wrap=True)
     nothing = styles.format(italic=True, font_color=style.QUIET, text_wrap=True)
     for table in tables:
+        writer.keep_together(table)
         writer.paragraph(table.title or table.sheet, title, padding=_PADDING)
         if table.about is not None:
             writer.paragraph(table.about, about, padding=_PADDING)

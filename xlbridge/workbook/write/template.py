@@ -179,8 +179,10 @@ def add_lists_sheet(book: xlsxwriter.Workbook, resource: Resource) -> None:
 
 def cell_format(book: xlsxwriter.Workbook, column: Column) -> Format:
     """Return the format of a column's data cells."""
-    number_format: Format = book.add_format({"num_format": style.NUMBER_FORMATS[column.kind]})
-    return number_format
+    properties = {"num_format": style.NUMBER_FORMATS[column.kind]}
+    beside = style.BESIDE_NUMBERS if column.kind.is_text else {}
+    cells: Format = book.add_format({**properties, **beside})
+    return cells
 
 
 def _limited_columns(resource: Resource) -> list[tuple[Resource, Column]]:

@@ -61,6 +61,8 @@ class RefreshedTable(AnalystTable):
         self._refuse_obstacles(change)
         old_rows = self._rows_of_records(new)
         typed = [self._old[number] if number else {} for number in old_rows]
+        # Large tables: what is written is not held any longer.
+        self._old = {number: {} for number in self._old}
         pieces: list[bytes] = []
         for number in sorted(self._sheet.rows):
             row = self._sheet.rows[number]
@@ -70,6 +72,7 @@ class RefreshedTable(AnalystTable):
             pieces.append(
                 self._row(change, found.first + index, row_cells, typed[index], old_rows[index])
             )
+            new[index], typed[index] = {}, {}
         for number in sorted(self._sheet.rows):
             row = self._sheet.rows[number]
             if number > found.last and (change.moves or number > change.new_last):

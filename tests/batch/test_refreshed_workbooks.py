@@ -1,0 +1,61 @@
+"""Plans that refresh an analyst's workbook: what changes, and what to do if nothing can."""
+
+from pathlib import Path
+from shutil import copyfile
+
+import xlsxwriter
+from batch_parts import RunBatch, WritePlan
+
+_STEPS = """version: 1
+name: {name}
+steps:
+  titles: {{export: contasreceber, into: {titles}}}
+  clients: {{export: clientes, into: {clients}}}
+"""
+
+
+def _write_book(path: Path) -> None:
+    titles = ["Número da transação", "Sequência da transação", "Valor do lançamento"]
+    clients = ["Código do cliente", "Nome comercial"]
+    with xlsxwriter.Workbook(str(path)) as book:
+        for name, headers in (("Titulos", titles), ("Clientes", clients)):
+            columns = [{"header": header} for header in headers]
+            table = {"name": name, "columns": columns}
+            book.add_worksheet(name).add_table(0, 0, 2, len(headers) - 1, table)
+
+
+def test_two_listings_refresh_one_workbook_and_a_second_time_change_nothing(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    book = tmp_path / "book.xlsx"
+    _write_book(book)
+    empty, written = book.read_bytes(), []
+    for name in ("first", "second"):
+        plan = write_plan(_STEPS.format(name=name, titles="book.xlsx", clients="book.xlsx"))
+        done = run_batch("run", plan, "--yes")
+        assert done.returncode == 0, done.stdout + done.stderr
+        written.append(book.read_bytes())
+    assert written[0] == written[1] != empty
+
+
+def test_a_workbook_that_cannot_be_refreshed_says_what_to_do(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    book, opened = tmp_path / "book.xlsx", tmp_path / "open.xlsx"
+    _write_book(book)
+    copyfile(book, opened)
+    (tmp_path / "~$open.xlsx").touch()
+    before = book.read_bytes()
+    plan = _STEPS.format(name="open", titles="book.xlsx, sheet: Wrong", clients="open.xlsx")
+    plan += "  orders: {export: estoque, into: missing.xlsx}\n"
+    failed = run_batch("run", write_plan(plan), "--yes")
+    assert failed.returncode == 1
+    for told in (
+        "book.xlsx has no sheet or table 'Wrong'",
+        "There are: Titulos (Titulos), Clientes (Clientes)",
+        "open.xlsx is open in another program. Save and close the workbook",
+        "missing.xlsx does not exist. Check its name and folder",
+    ):
+        assert told in failed.stdout.replace("\n", " "), told
+    assert book.read_bytes() == before
+    assert f"{tmp_path}/open.xlsx is open" not in failed.stdout

@@ -1,0 +1,61 @@
+"""Spreadsheets in OpenDocument: their totals rows.
+
+Inside: export.
+"""
+
+from functools import partial
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from python_calamine import CalamineWorkbook
+from reading import write_all
+
+from xlbridge.export import LISTINGS
+from xlbridge.export.formats.ods import open_ods
+from xlbridge.i18n import override_language
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.read import read_workbook
+
+
+def title_with(**values: object) -> dict[str, object]:
+    return {"numeroDaTransacao": 7, **values}
+
+
+@pytest.mark.parametrize("records", [0, 1, 3])
+def test_a_sheet_for_people_ends_with_stored_sums(tmp_path: Path, records: int) -> None:
+    path = tmp_path / "contasreceber.ods"
+    order = title_with(valorDoLancamento="10.10", valorBaixado=2, codigoDoExercicio=2026)
+    sheets = LISTINGS["contasreceber"].sheets
+    with override_language("en"):
+        write_all(path, [order] * records, sheets, partial(open_ods, headers="titles"))
+    sheet = CalamineWorkbook.from_path(path).get_sheet_by_name("contasreceber")
+    *_, totals = sheet.to_python()
+    sums = [value for value in totals if value != ""]
+    assert sums == ["Total", pytest.approx(10.1 * records), 2 * records]
+    last = max(records, 1) + 1
+    with ZipFile(path) as book:
+        content = book.read("content.xml").decode()
+    assert content.count(f"SUBTOTAL(109;[.L2:.L{last}])") == 1
+    assert f"'contasreceber'.S{last}\"" in content  # the filter ends above
+    read = next(
+        one for one in read_workbook(path, WorkbookLimits()).sheets if one.name == "contasreceber"
+    )
+    rows = [read.row(row) for row in range(read.height)]
+    assert [row for row in rows[1:] if any(row)] == rows[1 : records + 1]
+    assert not any("Total" in row for row in rows[1:])
+
+
+def test_each_sheet_of_a_long_table_has_its_own_sums(tmp_path: Path) -> None:
+    path = tmp_path / "contasreceber.ods"
+    orders = [title_with(valorDoLancamento=f"{n}.25") for n in range(5)]
+    sheets = LISTINGS["contasreceber"].sheets
+    book = partial(open_ods, rows_per_sheet=4, headers="titles")
+    write_all(path, orders, sheets, book)
+    found = CalamineWorkbook.from_path(path)
+    sums = {}
+    for name in found.sheet_names:
+        if name.startswith("contasreceber"):
+            *_, totals = found.get_sheet_by_name(name).to_python()
+            sums[name] = totals[11]
+    assert sums == {"contasreceber": 1.5, "contasreceber (2)": 5.5, "contasreceber (3)": 4.25}

@@ -1,0 +1,45 @@
+"""Printed reports: a page of paper never cuts a picture."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from xlbridge.i18n import untranslated
+from xlbridge.report_forms import Heading, Line, Report, Table, Tone
+from xlbridge.workbook.write import write_report
+
+_COVER = untranslated("Capa")
+_PAGE = 516
+"""Points of rows on a page of A4 in landscape, if nothing is made smaller."""
+
+
+def _table(lines: int) -> Table:
+    headings = Heading(untranslated("Filial"), 44), Heading(untranslated("Valor"), 24)
+    total = Line(("Total", Decimal(1)), Tone.SUM)
+    amounts = [Line((f"linha {n}", Decimal(n))) for n in range(lines)]
+    return Table(sheet=_COVER, headings=headings, lines=[*amounts, total], bars=[1])
+
+
+@pytest.mark.parametrize("sizes", [(24, 3, 14, 10, 5), (60, 24, 3, 24), range(2, 12)])
+def test_no_page_break_cuts_a_chart(tmp_path: Path, sizes: tuple[int, ...]) -> None:
+    path = tmp_path / "report.xlsx"
+    report = Report(
+        title=untranslated("Relatório"),
+        verdict=untranslated("tudo certo " * 30),
+        facts=[(untranslated("Fato"), number) for number in range(6)],
+        tables=[_table(size) for size in sizes],
+    )
+    write_report(report, path, cover=_COVER, signature=("a", "b"))
+    sheet = openpyxl.load_workbook(path)[str(_COVER)]
+    widths = sum(column.width for column in sheet.column_dimensions.values())
+    scale = min(1, 784 / (widths * 5.25))
+    breaks = sorted({0, *(one.id for one in sheet.row_breaks.brk)})
+    charts = [(one.anchor._from.row, one.anchor.to.row) for one in sheet._charts]
+    assert len(charts) == len(sizes)
+    for top, bottom in charts:
+        page = max(row for row in breaks if row <= top)
+        assert not [row for row in breaks if top < row <= bottom]
+        heights = [sheet.row_dimensions[row + 1].height or 15 for row in range(page, bottom + 1)]
+        assert sum(heights) * scale <= _PAGE
