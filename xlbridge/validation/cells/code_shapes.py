@@ -128,12 +128,12 @@ def check_code_shapes(
     ``known`` are its texts that were checked before."""
     if column.kind is not Kind.CODE or column.allowed or column.measure:
         return
-    found = cells.distinct_texts
-    usable = ~problems.failed[found.positions]
+    positions, indexes = cells.text_cells
+    usable = ~problems.failed[positions]
     numbers = cells.of_kind(CellKind.NUMBER)
     numbers = numbers[~problems.failed[numbers]]
     sent, shape_numbers = known.read(cells)
-    codes = ColumnValues(sent, found.positions[usable], found.indexes[usable])
+    codes = ColumnValues(sent, positions[usable], indexes[usable])
     joined = "\n".join(codes.values)
     # Numbers with zero decimals are no codes, unless others have real ones.
     has_no_cents = ("." in joined or "," in joined) and _NO_CENTS.search(joined)
@@ -156,7 +156,7 @@ def check_code_shapes(
         at_odds = np.flatnonzero(np.isin(shapes.of_texts, others)).tolist()
         odd = [(position, codes.values[index]) for position, index in codes.cells_with(at_odds)]
         odd += [(int(at), text) for at in numbers if (text := display(cells[at]))]
-        _report_losses(common, odd, len(found.positions) + len(numbers), problems)
+        _report_losses(common, odd, len(positions) + len(numbers), problems)
 
 
 def _report_losses(
