@@ -100,6 +100,15 @@ def test_texts_typed_alone_equal_those_of_a_first_validation(
     validate_edits(path, catalogue, seed=4, edits=16)
 
 
+def test_rules_of_edited_rows_alone_equal_those_of_a_first_validation(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    """Rows that repeat others are found again when one of these is edited."""
+    rows = [{"numeroDoDocumento": f"NF-{n % 70}", "valorDoLancamento": 10} for n in range(80)]
+    path = write_records(tmp_path / "a.xlsx", "contasreceber", rows)
+    validate_edits(path, catalogue, seed=5, edits=40)
+
+
 def test_revalidation_of_child_sheets_equals_first_validation(
     samples: Path, catalogue: Catalogue
 ) -> None:

@@ -55,7 +55,10 @@ def test_control_totals_before_and_after_sending(client: httpx.Client, tmp_path:
     assert by_month["title"] == "Due date, by month"
     assert cells(by_month)[:2] == [["01/2027", "1", "0.20"], ["02/2027", "2", "1,005.10"]]
     assert by_month["picture"][1]["aria-label"].endswith("01/2027 0.20; 02/2027 1,005.10")
-    assert cells(by_branch)[:2] == [["1", "2", "1,005.10"], ["2", "1", "0.20"]]
+    assert cells(by_branch)[:2] == [
+        ["1 – Matriz São Paulo", "2", "1,005.10"],
+        ["2 – Filial Curitiba", "1", "0.20"],
+    ]
     client.post("/api/send", json={"token": planned["token"], "options": {}})
     outcome = wait_for_end(client)["outcome"]
     (rule,) = [line for line in outcome["lines"] if line.startswith("1 ×")]

@@ -58,7 +58,7 @@ def test_jobs_are_listed_under_a_header_with_dates_and_counts(
     path = make_clients(new_cnpj(), new_cnpj())
     xlbridge("upload", path, "--yes", **credentials(sandbox))
     header, line = xlbridge("jobs").stdout.splitlines()
-    assert header.split()[:6] == ["Upload", "Date", "State", "Mode", "Resource", "Rows"]
+    assert header.split()[:6] == ["Upload", "Date", "State", "Mode", "Kind", "of"]
     assert re.search(r"  \d\d/\d\d/\d{4} \d\d:\d\d  done +queue +cliente +2 +2 +0", line)
     assert line.endswith(f"  {path.name}")
     assert header.rindex("File") == line.index(path.name)

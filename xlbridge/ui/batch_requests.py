@@ -341,8 +341,9 @@ _NOT_SAME = Text(
     "file there.",
 )
 _REPLACED = Text(
-    pt="{file} está corrigido no lote; o anterior ficou em {kept}. Em Lotes, confira e continue.",
-    en="{file} is corrected in the batch; the earlier one is kept in {kept}. Under Batches, check "
+    pt="{file} está corrigido no lote; o anterior ficou em {kept}. Agora confira o lote e "
+    "continue.",
+    en="{file} is corrected in the batch; the earlier one is kept in {kept}. Now check the batch "
     "and go on.",
 )
 

@@ -119,7 +119,7 @@ HELP_TEXTS: Mapping[str, Text] = {
         "Copie os números de uma exportação e cole-os aqui, separados por vírgula ou espaço.\n"
         "O plano mostra antes a situação de cada registro.",
         en="Processing takes records that are already in the system to their next step, such as "
-        "emitting invoices or closing inventories.\n"
+        "issuing invoices or closing inventories.\n"
         "Copy the numbers from an export and paste them here, separated by commas or spaces.\n"
         "The plan first shows the state of each record.",
     ),
@@ -156,7 +156,7 @@ HELP_TEXTS: Mapping[str, Text] = {
     "process_what": Text(
         pt="Emite notas, processa pedidos e arquivos da fila, valida, processa e encerra "
         "inventários, em lote.",
-        en="Emits invoices, processes orders and queued files, validates, processes and closes "
+        en="Issues invoices, processes orders and queued files, validates, processes and closes "
         "inventories, in bulk.",
     ),
     "profiles_how": Text(

@@ -46,6 +46,12 @@ class RegistryNames:
             self._keep(path, stored["names"], set(stored["inactive"]))
         return self._names[path]
 
+    def read(self, registry: str) -> Names:
+        """Return the names, read now unless they were since the page began, or cannot be."""
+        if self._path(registry) not in self._read:
+            self._read_names(registry)
+        return self.known(registry)
+
     def offer(self, column: Column, typed: str) -> dict[str, Any]:
         """Return the records that a typed text may mean, and whether names were read just now.
 

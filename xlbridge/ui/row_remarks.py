@@ -152,6 +152,10 @@ _COMPARE = Text(
 )
 
 # Hints that name options of the command line are replaced by what the user can do in the page.
+_CORRECT_OR_MAP = Text(
+    pt="Corrija a célula, ou ajuste em Abrir as “Colunas usadas” e confirme de novo.",
+    en="Correct the cell, or change the “Columns used” under Open and confirm again.",
+)
 _HINTS: Mapping[str, Text] = {
     "sheets-hidden": Text(
         pt="Se os dados estão em uma delas, reexiba-a no Excel, salve e abra o arquivo de novo.",
@@ -183,6 +187,25 @@ _HINTS: Mapping[str, Text] = {
         en="If it is no record, delete the row. If it is, click “This is right” in the list of "
         "findings.",
     ),
+    "key-column-missing": Text(
+        pt="Inclua essa coluna na planilha, com a chave de cada linha, ou indique em “Colunas "
+        "usadas”, em Abrir, de que coluna ela vem.",
+        en="Add this column to the sheet, with the key of each row, or choose where it comes from "
+        "under “Columns used”, under Open.",
+    ),
+    "mapping-column-missing": Text(
+        pt="Em Abrir, em “Colunas usadas”, escolha de onde ela vem ou informe um valor para todas "
+        "as linhas.",
+        en="Under Open, under “Columns used”, choose where it comes from, or enter a value for all "
+        "rows.",
+    ),
+    "mapping-document-unknown": _CORRECT_OR_MAP,
+    "mapping-rows-contradict": _CORRECT_OR_MAP,
+    "mapping-rows-left-out": Text(
+        pt="Se alguma deve ser enviada, mude a escolha das linhas em “Colunas usadas”, em Abrir.",
+        en="If any is to be sent, change the choice of rows under “Columns used”, under Open.",
+    ),
+    "mapping-value-unknown": _CORRECT_OR_MAP,
     "code-shape": _COMPARE,
     "code-decimals": _COMPARE,
     "date-ambiguous": Text(

@@ -15,6 +15,7 @@ from xlbridge.report_forms import Report, ReportForms, group_by_reason
 from xlbridge.resources import Column
 from xlbridge.ui.answers import ErrorsInGrid, table_json
 from xlbridge.ui.environment import OnChange, PageConnection
+from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_remarks import planned_view, refusals
 from xlbridge.ui.sheet_editor import SheetEditor
 from xlbridge.ui.texts import action_text
@@ -85,9 +86,10 @@ _HOW_TO_CONFIRM = Text(
 class SheetUploads:
     """Uploads of the open sheet, and the jobs of the journal."""
 
-    def __init__(self, remote: PageConnection, workspace: Workspace) -> None:
+    def __init__(self, remote: PageConnection, workspace: Workspace, names: RegistryNames) -> None:
         self._remote = remote
         self._workspace = workspace
+        self._names = names
 
     def plan(self, editor: SheetEditor, options: dict[str, bool]) -> dict[str, Any]:
         """Return the action of each row of the corrected copy, without writing anything.
@@ -110,6 +112,7 @@ class SheetUploads:
             if editor.version == version:
                 editor.remarks.plan(shown, columns, sent.record_columns)
         totals = ControlTotals.of_sheet(sent)
+        totals.branches = self._names.read(ControlTotals.BRANCH)
         records = [row for row in planned.plan.rows if row.reason is not RowReason.NO_RECORD]
         labels = ((row.row, action_text(row.action)) for row in records)
         writes = totals.by_column([row.row for row in records if row.action.writes])
@@ -148,9 +151,12 @@ class SheetUploads:
                 job = uploads.submit(rows, upload_options, on_created=show)
                 self._finish(context, job)
                 sent = rows.sheet if isinstance(rows, CorrectedRows) else rows
+                totals = ControlTotals.of_job(
+                    context, job, sent, self._names.known(ControlTotals.BRANCH)
+                )
                 self._remote.state.outcome = {
                     **(self._remote.state.outcome or {}),
-                    "totals": list(map(table_json, ControlTotals.of_job(context, job, sent))),
+                    "totals": list(map(table_json, totals)),
                 }
                 self._show_refusals(job, editor, sent, is_whole=editor.version == version)
 
@@ -224,11 +230,9 @@ class SheetUploads:
         """Return the control totals of a job's rows as they are now, none if it has no rows."""
         with open_context(self._remote.settings) as context:
             job = context.journal.job(job_id)
-            return {
-                "totals": []
-                if job.is_task
-                else list(map(table_json, ControlTotals.of_job(context, job)))
-            }
+            names = self._names.known(ControlTotals.BRANCH)
+            totals = () if job.is_task else ControlTotals.of_job(context, job, None, names)
+            return {"totals": list(map(table_json, totals))}
 
     def resolve(self, job_id: str, seen: str, reason: str) -> None:
         """Record what the user saw in the system about a job in doubt.

@@ -88,8 +88,8 @@ class PageApplication:
     def build(self) -> Starlette:
         """Return the ASGI application."""
         work = BackgroundWork(self._remote)
-        uploads = SheetUploads(self._remote, self._workspace)
         names = RegistryNames(self._remote)
+        uploads = SheetUploads(self._remote, self._workspace, names)
         routes = [
             Route("/", self.page),
             Route("/files/{name}", self.file),

@@ -200,8 +200,8 @@ _TEXTS: Mapping[str, Text] = {
         en="Change records that exist with other values",
     ),
     "foreign_numbers": Text(
-        pt="Os números dos registros são de outro sistema: valem só as chaves",
-        en="Record numbers are another system's: only keys count",
+        pt="Os números dos registros vêm de outro sistema: procurar só pelas chaves",
+        en="Record numbers are another system's: look up by keys only",
     ),
     "more_choices": Text(pt="Outras opções", en="More options"),
     "clear_empty": Text(

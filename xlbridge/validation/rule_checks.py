@@ -5,12 +5,14 @@ file, those of several columns after those of one, repetition last. A rule skips
 error, so one mistake has one finding.
 
 Checks run one by one: a whole schema would turn every failing cell into rows of a frame, which
-takes longer than all the rest.
+takes longer than all the rest. After an edit, a rule tests the edited rows alone, and those with
+which they may be equal.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +20,7 @@ import pandera.pandas as pa
 
 from xlbridge.resources import RowCheck, pandera_checks
 from xlbridge.resources.checks import ROW_RULES, RULES
-from xlbridge.validation.cells.column_cells import BoolArray, Positions
+from xlbridge.validation.cells.column_cells import Positions
 from xlbridge.validation.cells.typed_rows import ColumnMemo, TypedRows
 from xlbridge.validation.cross_sheet import first_occurrences
 
@@ -34,23 +36,26 @@ def row_check(declared: RowCheck) -> pa.Check:
 
 _REPEATED = "duplicate-in-sheet"
 _WRONG_LENGTH = "text-length"
+_MIN_KEPT = 16
+"""Factor by which there are more rows than those that are tested again alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class _CellRule:
     """A rule about the cells of one column; ``others`` are the further columns that it reads, with
-    ``tests_unknown`` even if they have an error.
+    ``tests_unknown`` even if they have an error. ``by_row``: no row depends on another one.
 
-    ``failing`` returns the positions of the rows that break it. From those rows ``correct`` returns
-    the corrected values, ``describe`` the details of each.
+    ``failing`` returns the positions of the rows that break it, among the given ones. From those
+    rows ``correct`` returns the corrected values, ``describe`` the details of each.
     """
 
     column: str
     code: str
-    failing: Callable[[], Positions]
+    failing: Callable[[Positions | None], Positions]
     details: Mapping[str, object]
     others: tuple[str, ...] = ()
     tests_unknown: bool = False
+    by_row: bool = True
     correct: Callable[[pd.DataFrame], pd.Series] | None = None
     describe: Callable[[pd.DataFrame], list[Mapping[str, object]]] | None = None
 
@@ -64,16 +69,22 @@ def apply_rules(typed: TypedRows, memo: ColumnMemo | None) -> None:
     rules = sorted(_rules(typed), key=lambda it: (it.code == _REPEATED, bool(it.others)))
     for number, rule in enumerate(rules):
         column = problems[rule.column]
-        positions = _cached(("rule", number), rule, rule.failing, typed, memo)
+        if memo is None:
+            failing = _FailingRows.of(rule, typed)
+        else:
+            key, read = ("rule", number), (rule.column, *rule.others)
+            versions = tuple(typed.versions[name] for name in read)
+            find = partial(_FailingRows.of, rule, typed, memo.known(key, None))
+            failing = memo.result(key, versions, find).value
+        positions = failing.positions
         skipped = (rule.column, *(() if rule.tests_unknown else rule.others))
         for name in skipped if len(positions) else ():
             positions = positions[~problems[name].failed[positions]]
         if not len(positions):
             continue
         if rule.code == _REPEATED:
-            find = partial(first_occurrences, typed.frame[list(rule.others or (rule.column,))])
-            firsts = _cached(("firsts", number), rule, find, typed, memo)
-            column.add_all(positions, rule.code, firsts=firsts[positions].tolist())
+            firsts = failing.firsts[np.searchsorted(failing.positions, positions)]
+            column.add_all(positions, rule.code, firsts=firsts.tolist())
         elif rule.correct is not None:
             corrected = rule.correct(typed.frame.iloc[positions]).tolist()
             for position, value in zip(positions.tolist(), corrected, strict=True):
@@ -90,19 +101,71 @@ def apply_rules(typed: TypedRows, memo: ColumnMemo | None) -> None:
             column.add_all(positions, rule.code, rule.details)
 
 
-def _cached(
-    key: tuple[str, int],
-    rule: _CellRule,
-    compute: Callable[[], Positions],
-    typed: TypedRows,
-    memo: ColumnMemo | None,
-) -> Positions:
-    """Return a result that depends on the columns that a rule reads, from the memo if possible."""
-    if memo is None:
-        return compute()
-    versions = tuple(typed.versions[name] for name in (rule.column, *rule.others))
-    positions: Positions = memo.result(key, versions, compute).value
-    return positions
+@dataclass(frozen=True, slots=True)
+class _FailingRows:
+    """Positions of the rows that break a rule, and the columns that it reads: the version of each
+    and its values.
+
+    ``firsts`` are the first rows with the same values, of a rule about repetition.
+    """
+
+    read: Mapping[str, tuple[Hashable, Any]]
+    positions: Positions
+    firsts: Positions
+
+    @classmethod
+    def of(
+        cls, rule: _CellRule, typed: TypedRows, before: "_FailingRows | None" = None
+    ) -> "_FailingRows":
+        """Find the rows that break a rule; after edits, only those that they concern are tested
+        again: ``before`` is the last result."""
+        frame, columns = typed.frame, rule.others or (rule.column,)
+        names = {rule.column, *columns}
+        read = {name: (typed.versions[name], frame[name].array) for name in names}
+        # Rows with the same values have the same one in the rule's column, if that is compared.
+        by_value = rule.code == _REPEATED and rule.column in columns
+        tested = None
+        if before is not None and (rule.by_row or by_value):
+            tested = before._concerned(read, rule.column if by_value else None)
+        positions = rule.failing(tested)
+        if before is not None and tested is not None:
+            kept = before.positions[~np.isin(before.positions, tested)]
+            positions = np.union1d(kept, positions)
+        firsts = positions
+        if rule.code == _REPEATED and len(positions):
+            rows = np.arange(len(frame))
+            if by_value:
+                own = read[rule.column][1]
+                rows = np.flatnonzero(own.isin(own[positions]))
+            found = first_occurrences(frame[list(columns)].iloc[rows])
+            firsts = rows[found[np.searchsorted(rows, positions)]]
+        return cls(read, positions, firsts)
+
+    def _concerned(
+        self, read: Mapping[str, tuple[Hashable, Any]], column: str | None
+    ) -> Positions | None:
+        """Return the rows whose values have changed, and those that have, in ``column``, a value
+        that one of these has or had; None if they are too many, or rows came or went."""
+        changed, count = np.empty(0, dtype=np.intp), 0
+        for name, (version, values) in read.items():
+            known_version, known = self.read[name]
+            count = len(values)
+            if len(known) != count:
+                return None
+            if version != known_version:
+                # Missing values are equal.
+                is_same = np.asarray(
+                    (known == values) & ~(known.isna() | values.isna()), dtype=bool
+                )
+                is_same |= np.asarray(known.isna() & values.isna())
+                changed = np.union1d(changed, np.flatnonzero(~is_same))
+        if _MIN_KEPT * len(changed) > count:
+            return None
+        if column is None:
+            return changed
+        both = [pd.Series(of[column][1][changed]) for of in (self.read, read)]
+        shared = pd.concat(both).dropna()
+        return np.union1d(changed, np.flatnonzero(read[column][1].isin(shared)))
 
 
 def _rules(typed: TypedRows) -> Iterator[_CellRule]:
@@ -110,25 +173,24 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
 
     # The rules of one column run in succession.
     @lru_cache(maxsize=1)
-    def is_missing(name: str) -> BoolArray:
-        return frame[name].isna().to_numpy()
-
-    @lru_cache(maxsize=1)
     def present(name: str) -> pd.Series:
-        missing = is_missing(name)
-        return frame[name][~missing] if missing.any() else frame[name]
+        return frame[name].dropna()
 
-    def missing_rows(name: str) -> Positions:
-        return np.flatnonzero(is_missing(name))
+    def missing_rows(name: str, rows: Positions | None) -> Positions:
+        missing = np.flatnonzero(frame[name].isna().to_numpy())
+        return missing if rows is None else np.intersect1d(missing, rows)
 
-    def failing_rows(check: pa.Check, name: str) -> Positions:
-        values = present(name)
+    def failing_rows(check: pa.Check, name: str, rows: Positions | None) -> Positions:
+        values = present(name) if rows is None else frame[name].iloc[rows].dropna()
         return _failing(check, values) if len(values) else np.empty(0, dtype=np.intp)
 
-    def failing_filled_rows(declared: RowCheck) -> Positions:
+    def failing_filled_rows(declared: RowCheck, rows: Positions | None) -> Positions:
         read, statistics = frame, declared.statistics
-        unknown = ROW_RULES[declared.name].tests_unknown and problems[statistics["other"]].failed
-        if np.any(unknown):
+        if rows is not None:
+            read = frame.iloc[rows]
+        elif ROW_RULES[declared.name].tests_unknown and np.any(
+            unknown := problems[statistics["other"]].failed
+        ):
             other = frame[statistics["other"]].mask(unknown, statistics["values"][0])
             read = frame.assign(**{statistics["other"]: other})
         failing = _failing(row_check(declared), read)
@@ -146,7 +208,9 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
             check.ignore_na = False
             rule, failing = RULES[name], partial(failing_rows, check, column.name)
             details = rule.details(column.checks[name])
-            yield _CellRule(column.name, rule.finding.code, failing, details)
+            yield _CellRule(
+                column.name, rule.finding.code, failing, details, by_row=not rule.whole_column
+            )
     for declared in resource.row_checks:
         row_rule, statistics = ROW_RULES[declared.name], declared.statistics
         if not typed.absent.isdisjoint(row_rule.columns_needed(statistics)):
@@ -159,6 +223,8 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
             row_rule.details(statistics),
             others=row_rule.columns_read(statistics),
             tests_unknown=row_rule.tests_unknown,
+            # What is unknown depends on the findings, not on values alone.
+            by_row=not row_rule.tests_unknown and row_rule.finding_of(statistics).code != _REPEATED,
             correct=None if correct is None else partial(correct, **statistics),
             describe=None if describe is None else partial(describe, **statistics),
         )

@@ -371,8 +371,8 @@ def decimals(values: "pd.Series", *, places: int) -> "pd.Series":
     finding=warning(
         "rate-fraction",
         Text(
-            pt="A alíquota é em por cento, e este valor é menor que {least} %.",
-            en="The rate is in per cent, and this value is below {least} %.",
+            pt="A alíquota é uma porcentagem, e este valor é menor que {least} %.",
+            en="The rate is a percentage, and this value is below {least} %.",
         ),
         Text(
             pt="Se a alíquota é de 5 %, digite 5, e não 0,05.",

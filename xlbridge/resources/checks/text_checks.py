@@ -310,8 +310,8 @@ def is_municipality(text: str) -> bool:
             en="The access key is not valid (length, issuer or check digit).",
         ),
         Text(
-            pt="Copie os 44 símbolos da nota, como texto.",
-            en="Copy the 44 symbols from the invoice, as text.",
+            pt="Copie os 44 caracteres da nota, como texto.",
+            en="Copy the 44 characters from the invoice, as text.",
         ),
     ),
     wording=Text(pt="chave de acesso válida", en="a valid access key"),

@@ -546,7 +546,7 @@ CELL_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "hidden-character",
         Text(
-            pt="O texto tem um caractere invisível ou trocado ({character}).",
+            pt="O texto tem um caractere invisível ou de outro alfabeto ({character}).",
             en="The text has an invisible or look-alike character ({character}).",
         ),
         _TYPE_AGAIN,

@@ -133,7 +133,7 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
         "record-near",
         Text(
             pt="O sistema tem quase a mesma chave, com outros zeros à esquerda, maiúsculas, "
-            "acentos, espaços ou uma data que não se entende ({record}); um envio retém a linha.",
+            "acentos, espaços ou uma data ilegível ({record}); no envio, a linha aguarda você.",
             en="The system has nearly the same key, with other leading zeros, case, accents, "
             "spaces or a date that is not understood ({record}); an upload holds the row.",
         ),

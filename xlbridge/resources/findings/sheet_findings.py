@@ -461,7 +461,7 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "cells-merged",
         Text(
-            pt="As células {range} estão mescladas: só a primeira tem valor, as outras, nenhum.",
+            pt="As células {range} estão mescladas: só a primeira tem valor; as outras, não.",
             en="The cells {range} are merged: only the first holds a value, the others are empty.",
         ),
         Text(

@@ -3,7 +3,7 @@
 import { breakable, cell } from "./cells.js";
 import { element } from "./core.js";
 
-export const NUMBER_WIDTH = 76;
+const NUMBER_WIDTH = 76;
 const WIDTH = 150;
 const NARROWEST = 40;
 const WIDEST = 600;

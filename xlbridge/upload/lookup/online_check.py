@@ -29,7 +29,7 @@ _NO_CODES: Mapping[str, Collection[str]] = MappingProxyType({})
 
 _UNCHANGED = Text(pt="um envio não o altera", en="an upload does not change it")
 _HELD = Text(
-    pt="com outros valores; um envio retém a linha, ou altera o registro com --update",
+    pt="com outros valores; no envio, a linha aguarda você, ou altera o registro com --update",
     en="with other values; an upload holds the row, or changes the record with --update",
 )
 

@@ -141,7 +141,7 @@ def reason_table(
         sheet=Text(pt="Motivos", en="Reasons"),
         headings=(
             Heading(Text(pt="No plano", en="In the plan")),
-            Heading(titles.ROWS),
+            Heading(titles.ROW_NUMBERS),
             Heading(titles.REASON, words=True),
         ),
         lines=[

@@ -282,9 +282,9 @@ _REMEDIES: Mapping[RowReason, _Remedy] = {
         ),
         Text(
             pt="; para incluí-la, apague o número; se os números são de outro sistema, marque "
-            "acima “Os números dos registros são de outro sistema: valem só as chaves”",
+            "acima “Os números dos registros vêm de outro sistema: procurar só pelas chaves”",
             en="; to create it, clear the number; if the numbers are another system's, tick "
-            "“Record numbers are another system's: only keys count” above",
+            "“Record numbers are another system's: look up by keys only” above",
         ),
     ),
     RowReason.TWO_RECORDS: _Remedy(
@@ -294,9 +294,9 @@ _REMEDIES: Mapping[RowReason, _Remedy] = {
         ),
         Text(
             pt="; corrija um dos dois; se os números são de outro sistema, marque acima “Os "
-            "números dos registros são de outro sistema: valem só as chaves”",
+            "números dos registros vêm de outro sistema: procurar só pelas chaves”",
             en="; correct one of them; if the numbers are another system's, tick “Record numbers "
-            "are another system's: only keys count” above",
+            "are another system's: look up by keys only” above",
         ),
     ),
     RowReason.NEAR_KEY: _ADD_ONE_MORE,

@@ -6,7 +6,7 @@ The amount and the columns are those of the resource's control totals, as in the
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import pandas as pd
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from xlbridge.upload.job import Job
     from xlbridge.validation import ValidatedSheet
 
-_BRANCH = "filial"
 _DUE = "dataDeVencimento"
 _ZERO = Decimal(0)
 _OUTCOMES = Text(pt="Situação das linhas", en="Status of the rows")
@@ -36,7 +35,13 @@ LedgerRow = tuple[RowLedger, RowChange]
 
 
 class ControlTotals:
-    """Control totals of rows of one resource, by their numbers; ``frame`` has these in order."""
+    """Control totals of rows of one resource, by their numbers; ``frame`` has these in order.
+
+    ``branches`` are the names of branches by their codes, as far as they are known.
+    """
+
+    BRANCH: ClassVar = "filial"
+    """Registry of the branches."""
 
     def __init__(self, resource: Resource | None, numbers: Iterable[int], frame: Any) -> None:
         self._frame = frame
@@ -44,6 +49,7 @@ class ControlTotals:
         self._columns: Sequence[Column] = ()
         self._amounts: list[Decimal] | None = None
         self.amount: Text | None = None
+        self.branches: Mapping[str, str] = {}
         if resource is None:
             return
         name = resource.totals.amount
@@ -53,7 +59,7 @@ class ControlTotals:
         self._columns = [
             column
             for column in map(resource.by_name.__getitem__, resource.totals.by)
-            if column.name in frame and (column.references == _BRANCH or column.name == _DUE)
+            if column.name in frame and (column.references == self.BRANCH or column.name == _DUE)
         ]
 
     @classmethod
@@ -98,7 +104,11 @@ class ControlTotals:
 
     @classmethod
     def of_job(
-        cls, context: "UploadContext", job: "Job", sheet: "ValidatedSheet | None" = None
+        cls,
+        context: "UploadContext",
+        job: "Job",
+        sheet: "ValidatedSheet | None" = None,
+        branches: Mapping[str, str] | None = None,
     ) -> Iterator[Table]:
         """Yield the totals of a job's rows as they are now: by outcome, reason, branch and month.
 
@@ -108,6 +118,7 @@ class ControlTotals:
         ledger = RowLedger.of(context.journal, job)
         changes = {row: (ledger, change) for row, change in ledger.rows_of(job).items()}
         totals = cls.of_changes(context, changes) if sheet is None else cls.of_sheet(sheet)
+        totals.branches = branches or {}
         yield from totals.by_outcome(changes)
 
     def of_rows(self, rows: Iterable[int]) -> Decimal | None:
@@ -169,6 +180,11 @@ class ControlTotals:
             if by_month:
                 found = [
                     (row, f"{month[5:]}/{month[:4]}" if month else "–") for row, month in found
+                ]
+            else:
+                found = [
+                    (row, f"{code} – {name}" if (name := self.branches.get(code)) else code)
+                    for row, code in found
                 ]
             yield self.by_label(title, found, sheet=sheet)
 

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from itertools import compress, count
 from operator import eq, itemgetter
 from string import ascii_letters, digits
@@ -24,6 +25,7 @@ import numpy as np
 from xlbridge.resources import Column, Kind
 from xlbridge.resources.checks import DOCUMENTS, bare_document
 from xlbridge.validation.cells.column_cells import (
+    BoolArray,
     CellProblems,
     ColumnCells,
     ColumnValues,
@@ -126,12 +128,12 @@ def check_code_shapes(
     ``known`` are its texts that were checked before."""
     if column.kind is not Kind.CODE or column.allowed or column.measure:
         return
-    found = cells.distinct_texts
-    usable = ~problems.failed[found.positions]
+    positions, indexes = cells.text_cells
+    usable = ~problems.failed[positions]
     numbers = cells.of_kind(CellKind.NUMBER)
     numbers = numbers[~problems.failed[numbers]]
     sent, shape_numbers = known.read(cells)
-    codes = ColumnValues(sent, found.positions[usable], found.indexes[usable])
+    codes = ColumnValues(sent, positions[usable], indexes[usable])
     joined = "\n".join(codes.values)
     # Numbers with zero decimals are no codes, unless others have real ones.
     has_no_cents = ("." in joined or "," in joined) and _NO_CENTS.search(joined)
@@ -154,7 +156,7 @@ def check_code_shapes(
         at_odds = np.flatnonzero(np.isin(shapes.of_texts, others)).tolist()
         odd = [(position, codes.values[index]) for position, index in codes.cells_with(at_odds)]
         odd += [(int(at), text) for at in numbers if (text := display(cells[at]))]
-        _report_losses(common, odd, len(found.positions) + len(numbers), problems)
+        _report_losses(common, odd, len(positions) + len(numbers), problems)
 
 
 def _report_losses(
@@ -167,7 +169,7 @@ def _report_losses(
         loss = None if problems.failed[position] else common.loss_of(text)
         if loss is not None and not (has_documents and _is_document(text)):
             lost[loss is Loss.ZEROS].append(position)
-    is_padded = common.padded_cells * _MAX_PER_PADDED >= len(lost[True])
+    is_padded = not lost[True] or common.padded_cells * _MAX_PER_PADDED >= len(lost[True])
     guesses = lost[False] if is_padded else [*lost[True], *lost[False]]
     rare = guesses if len(guesses) <= max(_FEW, cells // _MIN_PER_ODD) else []
     for position in sorted([*(lost[True] if is_padded else ()), *rare]):
@@ -219,16 +221,15 @@ class Loss(Enum):
     FORM = "separators or letters"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CommonShape:
-    """Shape that most texts of a column have, and one of those texts as an example.
-
-    ``padded``: for each number in the shape, the count of cells with a leading zero there.
-    """
+    """Shape that most texts of a column have, those of its ``codes`` that ``has_shape`` marks, and
+    one of them as an example."""
 
     shape: str
     example: str
-    padded: tuple[int, ...]
+    codes: ColumnValues
+    has_shape: BoolArray
 
     @classmethod
     def of(cls, codes: ColumnValues, shapes: _Shapes, *, has_numbers: bool) -> "CommonShape | None":
@@ -240,18 +241,23 @@ class CommonShape:
         if most < _FEW or 2 * most <= sum(counts.values()):
             return None
         has_shape = shapes.of_texts == shapes.numbers[shape]
-        texts = list(compress(codes.values, has_shape.tolist()))
-        cells = np.bincount(codes.indexes, minlength=len(codes.values))[has_shape]
-        runs = [match.span() for match in re.finditer("9+", shape)]
+        return cls(shape, codes.values[int(has_shape.argmax())], codes, has_shape)
+
+    @cached_property
+    def padded(self) -> tuple[int, ...]:
+        """For each number in the shape, the count of cells with a leading zero there."""
+        texts = list(compress(self.codes.values, self.has_shape.tolist()))
+        cells = np.bincount(self.codes.indexes, minlength=len(self.has_shape))[self.has_shape]
+        runs = [match.span() for match in re.finditer("9+", self.shape)]
 
         # All texts of a shape have its length.
         characters = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
-        characters = characters.reshape(len(texts), len(shape))
+        characters = characters.reshape(len(texts), len(self.shape))
 
         def count_padded(at: int, end: int) -> int:
             return int(cells[characters[:, at] == ord("0")].sum()) if end - at > 1 else 0
 
-        return cls(shape, texts[0], tuple(count_padded(*run) for run in runs))
+        return tuple(count_padded(*run) for run in runs)
 
     @property
     def padded_cells(self) -> int:

@@ -129,13 +129,18 @@ class ColumnCells:
         return np.flatnonzero(used)
 
     @cached_property
-    def distinct_texts(self) -> ColumnValues:
-        """Distinct texts, and the text cells."""
+    def text_cells(self) -> tuple[Positions, Positions]:
+        """Positions of the text cells, and the number of each one's distinct text."""
         positions, indexes = self.of_kind(CellKind.TEXT), self.text_indexes
         numbers = np.empty(len(self.source.texts), np.intp)
         numbers[indexes] = np.arange(len(indexes))
-        texts = list(map(self.source.texts.__getitem__, indexes.tolist()))
-        return ColumnValues(texts, positions, numbers[self.wholes[positions]])
+        return positions, numbers[self.wholes[positions]]
+
+    @cached_property
+    def distinct_texts(self) -> ColumnValues:
+        """Distinct texts, and the text cells."""
+        texts = list(map(self.source.texts.__getitem__, self.text_indexes.tolist()))
+        return ColumnValues(texts, *self.text_cells)
 
     @cached_property
     def stripped_texts(self) -> list[str]:
