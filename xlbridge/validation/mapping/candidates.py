@@ -140,7 +140,8 @@ def candidates_of(
         if not _may_be(column, resource, foreign, name_fit):
             continue
         share, body = fit_and_body(column, foreign)
-        if share is None and column.required:
+        # An empty column is only what it is certainly called.
+        if share is None and (column.required or name_fit.score < HIGH):
             continue
         score, reason = _score_with_values(name_fit, score, share, body)
         if are_names and reason in {_VALUES_FIT, _LISTED}:
@@ -234,8 +235,11 @@ def links_of(
             yield Candidate(foreign, column, score, _BY_DOCUMENT, body)
         elif are_names_of_records(column, foreign):
             if name_fit is not None and name_fit.score >= MEDIUM:
-                # A column that is called like the record names it rather than a mere "código".
+                # A column that is called like the record names it rather than a mere "código", and
+                # "código do material" rather than "material".
                 score = _LINK_SCORE + (0.005 if name_fit.score >= _CERTAIN_NAME else 0)
+                if name_fit.score >= HIGH and words & _CODE:
+                    score = _LINK_SCORE + 0.008
                 yield Candidate(foreign, column, score, _BY_NAME, body)
             elif (
                 is_party

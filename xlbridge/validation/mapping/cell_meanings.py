@@ -6,7 +6,7 @@ import re
 
 from xlbridge.resources import strip_accents
 from xlbridge.resources.checks import DOCUMENTS, bare_document
-from xlbridge.validation.cells.text import display, strip_invisible
+from xlbridge.validation.cells.text import display, sign_of, strip_invisible
 from xlbridge.workbook.read import CellColumn
 
 NOTHING = re.compile(r"(R\$)?\s*[-–]?\s*0*([.,]0+)?")
@@ -77,6 +77,13 @@ def month_of(value: object) -> tuple[int, int] | None:
     if name not in _FULL_NAMES | _MONTH_NAMES.keys():
         return None
     return year + (_THIS_CENTURY if year < 100 else 0), _MONTH_NAMES[name[:3]]
+
+
+def is_of_other_sign(value: object, sign: str) -> bool:
+    """Return whether an amount has another sign, or is none if it may have ``any``."""
+    if sign == "any":
+        return NOTHING.fullmatch(shown_text(value)) is not None
+    return sign_of(value) not in {None, sign}
 
 
 def shown_text(value: object) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -28,7 +28,9 @@ from xlbridge.validation.mapping.cell_meanings import (
     bare_text,
     day_of,
     document_kind,
+    is_of_other_sign,
     month_of,
+    shown_text,
     valid_kinds,
 )
 from xlbridge.validation.mapping.header_names import (
@@ -85,12 +87,14 @@ def is_name(text: str) -> bool:
 @dataclass(frozen=True)
 class ForeignColumn:
     """A column of a foreign sheet: its header, the first of its filled cells and all of them, and
-    the share of filled rows; ``declared`` is the number style declared by the user, ``group`` the
-    text above the header that applies to several columns."""
+    the share of filled rows; ``rows`` are the zero-based rows of all filled cells, ``declared`` is
+    the number style declared by the user, ``group`` the text above the header that applies to
+    several columns."""
 
     header: str
     cells: CellColumn
     all_cells: CellColumn
+    rows: Sequence[int]
     filled: float
     declared: NumberStyle | None = None
     group: str = ""
@@ -108,7 +112,22 @@ class ForeignColumn:
     @cached_property
     def words(self) -> list[str]:
         """The distinct values of all cells as texts, in their order."""
-        return _distinct_texts(all_values(self.all_cells))
+        return self.words_without(frozenset())
+
+    def rows_with(self, words: Set[str]) -> set[int]:
+        """Return the rows that have one of the words, given by their keys."""
+        values = zip(self.rows, all_values(self.all_cells), strict=True)
+        return {row for row, value in values if value_key(shown_text(value)) in words}
+
+    def rows_of_other_sign(self, sign: str) -> set[int]:
+        """Return the rows whose amounts do not have a sign."""
+        values = zip(self.rows, all_values(self.all_cells), strict=True)
+        return {row for row, value in values if is_of_other_sign(value, sign)}
+
+    def words_without(self, left: Set[int]) -> list[str]:
+        """Return the distinct values as texts, without those that only ``left`` rows have."""
+        values = zip(self.rows, all_values(self.all_cells), strict=True)
+        return _distinct_texts(value for row, value in values if row not in left)
 
     @cached_property
     def fits(self) -> dict[int, tuple[Column, float | None]]:
@@ -271,7 +290,7 @@ def foreign_column(
     """Return a column with the samples of its cells in ``rows``, counted from zero."""
     filled = [row for row in rows if cells.kind(row) is not CellKind.EMPTY]
     sample, share = cells.select(filled[:_SAMPLE_ROWS]), len(filled) / max(1, len(rows))
-    return ForeignColumn(header, sample, cells.select(filled), share, group=group)
+    return ForeignColumn(header, sample, cells.select(filled), filled, share, group=group)
 
 
 def fit(column: Column, foreign: ForeignColumn) -> float | None:
@@ -367,7 +386,8 @@ def can_list_values(column: Column, foreign: ForeignColumn) -> bool:
     if all(value != TO_FILL_IN for value in listed_values(column, foreign).values()):
         return all(map(_LETTER.search, foreign.words))
     # Names of branches, accounts, categories and so on, some of them perhaps with their codes.
-    return takes_listed_names(column) and any(map(is_name, foreign.words))
+    has_names = any(map(is_name, foreign.words)) and not foreign.are_flags
+    return has_names and takes_listed_names(column)
 
 
 def takes_listed_names(column: Column) -> bool:

@@ -33,6 +33,7 @@ from xlbridge.validation.mapping.column_fit import (
     NUMBERED,
     ForeignColumn,
     fit,
+    is_name,
     listed_values,
 )
 from xlbridge.validation.mapping.header_names import (
@@ -200,16 +201,20 @@ class _Choice(dict[str, ProposedColumn]):
                 break
         if "historico" not in resource.required or "historico" in self:
             return
-        headers = [foreign.header for foreign in free if foreign.header not in self.headers]
-        parts = [
-            f.header
+        used = self.headers
+        found = [
+            f
             for f in free
-            if f.header in headers
+            if f.header not in used
             and f.are_texts()
             and mapping_words(f.header) & _HISTORY_WORDS
             and not mapping_words(f.header) & _MONTH_WORDS
         ]
-        if any(mapping_words(header) & _HISTORY_WORDS - _KIND_WORDS for header in parts):
+        parts = [f.header for f in found]
+        # Codes alone, such as those of documents, describe nothing.
+        if any(mapping_words(header) & _HISTORY_WORDS - _KIND_WORDS for header in parts) and any(
+            is_name(text) for f in found for text in f.words
+        ):
             body = {"join": parts, "with": " "} if len(parts) > 1 else {"from": parts[0]}
             self.add("historico", body, Confidence.LOW, _HISTORY)
 
@@ -321,16 +326,26 @@ def propose(
         for mapped in mapping.columns
         if mapped.source is not None and mapped.is_direct
     }
-    choice, open_columns = _Choice(), columns
+    choice, open_columns, lost = _Choice(), columns, set[str]()
     if base is not None:
         choice.reuse(base, resource, columns)
         ignored = set(map(header_key, base.ignore))
         open_columns = [one for one in columns if header_key(one.header) not in ignored]
+        # A layout ignores the name of a party beside its document, which a sheet may lack.
+        if base.title is not None:
+            lost = {one.name for one in base.columns if one.sources} - choice.keys()
     if not DOCUMENTS.keys() & choice.keys():
         choice.split_documents(resource, open_columns)
     matcher = NameMatcher(resource, known)
-    candidates = [one for it in open_columns for one in candidates_of(matcher, resource, it)]
-    candidates += [one for it in open_columns for one in links_of(matcher, resource, it)]
+    opened = {one.header for one in open_columns}
+    candidates = [
+        one
+        for find in (candidates_of, links_of)
+        for foreign in columns
+        if lost or foreign.header in opened
+        for one in find(matcher, resource, foreign)
+        if one.name in lost or foreign.header in opened
+    ]
     matched = {one.header for one in candidates if one.score >= MEDIUM}
     candidates += unnamed_amounts(resource, open_columns, matched)
     # A header that says what it is outranks a bare noun.
@@ -379,9 +394,16 @@ def propose(
 def _parts_of_address(columns: Sequence[ForeignColumn]) -> Set[str]:
     """Return the headers beside those of an address that mean a part of it: the number of a house
     rather than of a document."""
-    words = {one.header: mapping_words(one.header) for one in columns}
-    has_address = any(found & _ADDRESS_WORDS for found in words.values())
-    return {header for header, found in words.items() if has_address and found <= _OF_ADDRESSES}
+    words = [mapping_words(one.header) for one in columns]
+    has_address = any(found & _ADDRESS_WORDS for found in words)
+    known, nothing = _ADDRESS_WORDS | _OF_ADDRESSES, frozenset[str]()
+    return {
+        one.header
+        for one, before, found, after in zip(
+            columns, [nothing, *words], words, [*words[1:], nothing], strict=False
+        )
+        if has_address and found <= _OF_ADDRESSES and (before | after) & known
+    }
 
 
 def _is_unnamed_amount(foreign: ForeignColumn) -> bool:

@@ -12,8 +12,9 @@ from pathlib import Path
 from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated
-from xlbridge.resources import Kind, Resource
+from xlbridge.resources import KEY, Kind, Resource
 from xlbridge.validation.cells.text import display
+from xlbridge.validation.mapping.column_fit import ForeignColumn
 from xlbridge.validation.mapping.header_names import (
     columns_called,
     document_words,
@@ -73,6 +74,7 @@ def choose_proposal(
     resources: Sequence[Resource],
     cells: SheetCells,
     position: int,
+    columns: Sequence[ForeignColumn],
 ) -> MappingProposal:
     """Return the proposal for the most likely resource.
 
@@ -85,7 +87,8 @@ def choose_proposal(
         if not any(names & _COUNTED for names in proposal.foreign_names.values())
     ]
     titled = _resources_in_names(resources, path, cells, position)
-    with_items = [len(proposal.used_headers) for proposal in counting if proposal.lists]
+    # A record of which each has one row proves no items.
+    with_items = [len(one.used_headers) for one in counting if one.lists and _has_several(one)]
     if with_items:
         # A row for each item: it is no stock entry, unless that uses more of the columns.
         counting = [
@@ -97,9 +100,10 @@ def choose_proposal(
     above = (
         [value for value in cells.row(position - 1) if isinstance(value, str)] if position else []
     )
-    sides = {side for text in (*proposals[0].header, *above) if (side := side_of(text))}
-    if len(sides) > 1:
-        sides = set()
+    # So may the word that all rows have in a column, such as "Despesas".
+    same = (one.words[0] for one in columns if one.filled == 1 and len(one.words) == 1)
+    texts = (*proposals[0].header, *above, *same)
+    sides = {side for text in texts if (side := side_of(text))}
     ranked, is_clear = _ranked(counting or proposals, titled, sides)
     best = ranked[0]
     months = [header for header in best.header if mapping_words(header) & _MONTHS]
@@ -158,6 +162,7 @@ def _ranked(
     columns which the sheet lacks proves nothing. Headers that records of any kind have neither do.
     """
     evidence: dict[str, float] = {}
+    has_both, sides = len(sides) > 1, sides if len(sides) == 1 else set()
     for proposal in proposals:
         resource = proposal.resource
         # A header of the resource's own columns may have its title ("Nome do cliente").
@@ -179,7 +184,8 @@ def _ranked(
         )
     ranked = sorted(proposals, key=lambda p: -p.weight - evidence[p.resource.name])
     best, bonus = ranked[0], evidence[ranked[0].resource.name]
-    is_sided = best.resource.name in titled or _party(best.resource) in sides
+    named = {side_of(text) for text in best.used_headers} if _is_registry(best.resource) else sides
+    is_sided = best.resource.name in titled or _party(best.resource) in sides & named
     is_named = best.base is not None or best.resource.name in titled
     used = [mapping_words(text) for text in best.used_headers]
     is_poor = best.weight < _LITTLE and len(used) <= _FEW * len(best.header)
@@ -197,9 +203,8 @@ def _ranked(
         # of suppliers, unless a column is certainly that of one of them.
         parties = {_party(best.resource), _party(other.resource)}
         are_registries = _is_registry(best.resource) and _is_registry(other.resource)
-        are_alike = _share(best, other) >= _MOSTLY_SAME and not (
-            are_registries and _certain(best) - other.used_headers
-        )
+        is_told = are_registries and not has_both and _certain(best) - other.used_headers
+        are_alike = _share(best, other) >= _MOSTLY_SAME and not is_told
         if parties == _PARTIES and not is_sided and are_alike:
             return ranked, False
         moves = {best.resource.name, other.resource.name}
@@ -220,6 +225,12 @@ def _ranked(
         if (is_same or (uses_all and is_near) or is_torn) and other.weight > -math.inf:
             return ranked, False
     return ranked, True
+
+
+def _has_several(proposal: MappingProposal) -> bool:
+    """Return whether a record of the sheet has several rows, or its header is known."""
+    keys = [one.confidence for one in proposal.columns if one.name == KEY]
+    return proposal.base is not None or keys != [Confidence.MEDIUM]
 
 
 def _party(resource: Resource) -> str | None:

@@ -106,7 +106,7 @@ def propose_mapping(
         proposals.append(proposal)
     best = proposals[0]
     if requested is None:
-        best = choose_proposal(path, proposals, resources, cells, position)
+        best = choose_proposal(path, proposals, resources, cells, position, columns)
     read_back = best.resource.read_back
     if (
         KEY in best.resource.required
@@ -118,7 +118,7 @@ def propose_mapping(
         main = MainSheet(best.resource, best.sheet)
         found_missing = exported_column_missing(position + 1, KEY, None, main)
         raise UsageError(found_missing.message, found_missing.hint)
-    return replace(best, header_row=position + 1)
+    return replace(best.without_unread(columns), header_row=position + 1)
 
 
 def _best_header(
