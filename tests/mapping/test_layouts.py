@@ -10,8 +10,8 @@ from environment import ROOT, Xlbridge
 
 LAYOUTS = ROOT / "xlbridge" / "validation" / "mapping" / "layouts"
 SAMPLES = ROOT / "samples" / "layouts"
-SAME_HEADERS = {"conta-azul-receber", "conta-azul-pagar"}
-"""Layouts whose headers do not tell what is received from what is paid."""
+SAME_HEADERS = {"conta-azul-receber"}
+"""Layouts whose sample does not tell what is received from what is paid."""
 SAME_FIELDS = {"sankhya-tgffin-receber", "sankhya-tgffin-pagar", "sap-b1-oinv", "sap-b1-opch"}
 
 

@@ -49,7 +49,7 @@ _GENERIC = frozenset({"numero", "codigo", "id", "nome", "data", "tipo"})
 """Words that are a column's name in one sheet and say little in another."""
 _WITH_OWN_CODES = frozenset({"cliente", "produto"})
 _LETTER = re.compile(r"[^\W\d_]")
-_BRANCHES = frozenset({"codigoDaFilial"})
+_BRANCHES, _WAREHOUSES = "codigoDaFilial", "codigoDoAlmoxarifado"
 _MONEY = frozenset({Kind.NUMBER, Kind.MONEY})
 _OFTEN_SEVERAL = _MONEY | {Kind.DATE}
 
@@ -173,9 +173,11 @@ def _may_be(
 ) -> bool:
     """Return whether the values may be those of a column of codes: no words that another column has
     in every company, such as "Jurídica", and neither many branches nor names of other accounts."""
-    if column.name in _BRANCHES and not foreign.may_be_branches:
-        return False
     is_called = name_fit is not None and name_fit.score >= HIGH
+    # "Estoque" is rather a quantity.
+    is_place = column.name == _BRANCHES or (column.name == _WAREHOUSES and not is_called)
+    if is_place and not foreign.may_be_branches:
+        return False
     if column.name in ACCOUNTS and not is_called and not foreign.may_be_accounts:
         return False
     others = [known_values(one.name) for one in resource.columns if one is not column]
@@ -245,7 +247,7 @@ def links_of(
                 is_party
                 and words & _NAME_WORDS
                 and not is_other(foreign.header)
-                and not columns_called(" ".join(words - _NAME_WORDS))
+                and not columns_called(" ".join(words - _NAME_WORDS)) - {column.name}
                 # The own company's name is the same in all rows.
                 and len(foreign.words) > min(1, len(foreign.values) - 1)
             ):

@@ -313,7 +313,8 @@ def _fit(column: Column, foreign: ForeignColumn) -> float | None:
         return 0.0
     if column.name in ACCOUNTS and foreign.are_bank_numbers:
         return 0.0
-    if foreign.are_flags and (column.kind is Kind.CODE or column.references is not None):
+    is_code = column.kind is Kind.CODE or column.references is not None
+    if is_code and (foreign.are_flags or all(map(_PT_CENTS.search, foreign.texts))):
         return 0.0
     if column.name in NUMBERED and (
         not any(map(_DIGIT.search, foreign.texts))

@@ -184,8 +184,10 @@ def _ranked(
         )
     ranked = sorted(proposals, key=lambda p: -p.weight - evidence[p.resource.name])
     best, bonus = ranked[0], evidence[ranked[0].resource.name]
-    named = {side_of(text) for text in best.used_headers} if _is_registry(best.resource) else sides
-    is_sided = best.resource.name in titled or _party(best.resource) in sides & named
+    # "Cliente desde" is no name of a client.
+    names = {side_of(one) for one in best.header if one in best.used_headers or columns_called(one)}
+    is_told_by_name = not _is_registry(best.resource) or sides <= names
+    is_sided = best.resource.name in titled or (is_told_by_name and _party(best.resource) in sides)
     is_named = best.base is not None or best.resource.name in titled
     used = [mapping_words(text) for text in best.used_headers]
     is_poor = best.weight < _LITTLE and len(used) <= _FEW * len(best.header)
