@@ -24,12 +24,11 @@ from xlbridge.validation.mapping.header_names import (
     NameFit,
     NameMatcher,
     columns_called,
-    is_of_other_person,
-    is_other,
     is_unknown_amount,
     known_values,
     mapping_words,
-    says_amount,
+    says,
+    vocabulary,
 )
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN
 
@@ -79,7 +78,7 @@ class Candidate:
     @property
     def says_amount(self) -> bool:
         """True if the column takes an amount and the header says that it has one."""
-        return self.column.kind in _MONEY and says_amount(self.header)
+        return self.column.kind in _MONEY and says(self.header, vocabulary().all_amounts)
 
     def rivals(self, others: Sequence["Candidate"]) -> list[str]:
         """Return the headers and columns that may be meant instead: those with close scores, other
@@ -231,7 +230,7 @@ def links_of(
         registry = REFERENCES[column.references].resource or column.references
         body = {"from": foreign.header, "link": registry}
         is_party = registry in _PARTIES and not has_documents
-        if is_party and kinds and words & _DOCUMENT_WORDS and not is_other(foreign.header):
+        if is_party and kinds and words & _DOCUMENT_WORDS and not words & vocabulary().others:
             # A document belongs to one record, a name may belong to several.
             score = _LINK_SCORE + 0.01
             yield Candidate(foreign, column, score, _BY_DOCUMENT, body)
@@ -246,7 +245,7 @@ def links_of(
             elif (
                 is_party
                 and words & _NAME_WORDS
-                and not is_other(foreign.header)
+                and not words & vocabulary().others
                 and not columns_called(" ".join(words - _NAME_WORDS)) - {column.name}
                 # The own company's name is the same in all rows.
                 and len(foreign.words) > min(1, len(foreign.values) - 1)
@@ -318,9 +317,13 @@ def has_codes(column: Column, foreign: ForeignColumn) -> bool:
 def _is_identified_by_values(column: Column, foreign: ForeignColumn) -> bool:
     """Return whether the values alone identify a column, whatever the header."""
     if column.kind in DOCUMENTS:
-        of_other = is_of_other_person(foreign.header)
+        of_other = says(foreign.header, vocabulary().other_persons)
         return foreign.document_kinds == {column.kind} and not of_other
-    return "email" in column.checks and foreign.are_emails() and not is_other(foreign.header)
+    return (
+        "email" in column.checks
+        and foreign.are_emails()
+        and not says(foreign.header, vocabulary().others)
+    )
 
 
 _NO_VALUES = Text(

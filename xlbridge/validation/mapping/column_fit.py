@@ -18,10 +18,7 @@ from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import ColumnCells
 from xlbridge.validation.cells.row_words import is_total
 from xlbridge.validation.cells.text import display
-from xlbridge.validation.headers.header_row import (
-    header_key,
-    header_texts,
-)
+from xlbridge.validation.headers.header_row import header_key, header_texts
 from xlbridge.validation.mapping.cell_meanings import (
     NOTHING,
     all_values,
@@ -33,17 +30,8 @@ from xlbridge.validation.mapping.cell_meanings import (
     shown_text,
     valid_kinds,
 )
-from xlbridge.validation.mapping.header_names import (
-    bank_numbers,
-    flags,
-    known_values,
-    names_account,
-)
-from xlbridge.validation.mapping.mapping_file import (
-    TO_FILL_IN,
-    Scalar,
-    value_key,
-)
+from xlbridge.validation.mapping.header_names import known_values, says, vocabulary
+from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, Scalar, value_key
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
 MAX_VALUES = 200
@@ -175,12 +163,14 @@ class ForeignColumn:
         numbers = set(map(int, texts))
         # An account may have a small number, but hardly one that is written as 001.
         are_written = all(len(text) == _BANK_DIGITS for text in texts)
-        return numbers <= bank_numbers() and (are_written or max(numbers) > _MANY_ACCOUNTS)
+        return numbers <= vocabulary().banks and (are_written or max(numbers) > _MANY_ACCOUNTS)
 
     @cached_property
     def are_flags(self) -> bool:
         """True if all values say yes or no."""
-        return bool(self.words) and all(text.casefold() in flags() for text in self.words)
+        return bool(self.words) and all(
+            text.casefold() in vocabulary().flags for text in self.words
+        )
 
     @cached_property
     def may_be_accounts(self) -> bool:
@@ -188,7 +178,7 @@ class ForeignColumn:
         row has another number, as those of other companies; or all are those of a chart."""
         texts = self.texts
         if all(map(is_name, self.words)):
-            return any(map(names_account, self.words))
+            return any(says(text, vocabulary().accounts) for text in self.words)
         are_all_different = _MIN_RECORD_CELLS < len(texts) == len(self.cells.kinds)
         are_others = are_all_different and not any(map(_LETTER.search, texts))
         return not are_others and not all(map(_OF_CHART.fullmatch, texts))

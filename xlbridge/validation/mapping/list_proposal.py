@@ -18,23 +18,11 @@ from xlbridge.resources.references import REFERENCES
 from xlbridge.validation.cells.text import display
 from xlbridge.validation.headers.header_row import header_key, header_texts
 from xlbridge.validation.mapping.candidates import fit_and_body
-from xlbridge.validation.mapping.column_fit import (
-    ForeignColumn,
-    foreign_column,
-    record_rows,
-)
-from xlbridge.validation.mapping.header_names import (
-    document_words,
-    known_documents,
-    mapping_words,
-)
+from xlbridge.validation.mapping.column_fit import ForeignColumn, foreign_column, record_rows
+from xlbridge.validation.mapping.header_names import document_words, mapping_words, vocabulary
 from xlbridge.validation.mapping.known_mappings import RememberedValues
 from xlbridge.validation.mapping.mapping_file import MappedList, SheetMapping
-from xlbridge.validation.mapping.proposal import (
-    EARLIER_CONSTANT,
-    NO_COLUMN,
-    propose,
-)
+from xlbridge.validation.mapping.proposal import EARLIER_CONSTANT, NO_COLUMN, propose
 from xlbridge.validation.mapping.proposed_mapping import (
     Confidence,
     MappingProposal,
@@ -156,9 +144,8 @@ class ListProposer:
             if titles is not None:
                 return titles
         known = () if base is None or not base.lists else self._present(base, KEY)
-        by_name = (
-            one for one in self._groups if document_words(one.key) <= known_documents(resource.name)
-        )
+        documents = vocabulary().documents.get(resource.name, frozenset())
+        by_name = (one for one in self._groups if document_words(one.key) <= documents)
         found = [
             one
             for groups in (map(self._groups_by, known) if known else by_name)

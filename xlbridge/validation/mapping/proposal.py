@@ -38,11 +38,10 @@ from xlbridge.validation.mapping.column_fit import (
 )
 from xlbridge.validation.mapping.header_names import (
     NameMatcher,
-    is_balance,
     is_bare_amount,
-    is_other,
     mapping_words,
-    says_amount,
+    says,
+    vocabulary,
 )
 from xlbridge.validation.mapping.known_mappings import RememberedValues
 from xlbridge.validation.mapping.mapping_file import (
@@ -71,6 +70,7 @@ _ADDRESS_WORDS = frozenset({"endereco", "logradouro", "rua", "bairro", "cep"})
 _OF_ADDRESSES = frozenset({"numero", "complemento"})
 _NOT_OF_ADDRESSES = NUMBERED | {"historico"}
 _MONTH_WORDS = frozenset({"mes", "periodo"})
+_BALANCE = frozenset({"saldo"})
 
 
 class _Choice(dict[str, ProposedColumn]):
@@ -127,7 +127,11 @@ class _Choice(dict[str, ProposedColumn]):
             one.header
             for one in columns
             if one.header not in used
-            and (says_amount(one.header) or "$" in one.header or _is_unnamed_amount(one))
+            and (
+                says(one.header, vocabulary().all_amounts)
+                or "$" in one.header
+                or _is_unnamed_amount(one)
+            )
             and one.values != own.values
             and any(set(text) & set("123456789") for text in one.texts)
             and (fit(column, one) or 0) >= MIN_FIT
@@ -259,7 +263,7 @@ class _Choice(dict[str, ProposedColumn]):
         headers = {foreign.header for foreign in sides}
         amounts = self[name].sources if name in self else ()
         # The balance beside them is no amount of a title.
-        if any(text not in headers and not is_balance(text) for text in amounts):
+        if any(text not in headers and not says(text, _BALANCE) for text in amounts):
             return
         for other in [one.name for one in self.values() if not headers.isdisjoint(one.sources)]:
             del self[other]
@@ -352,8 +356,10 @@ def propose(
     said = {one.name for one in candidates if one.says_amount}
     candidates = [one for one in candidates if one.says_amount or one.name not in said]
     # So does an amount outrank its balance.
-    said = {one.name for one in candidates if one.says_amount and not is_balance(one.header)}
-    candidates = [one for one in candidates if one.name not in said or not is_balance(one.header)]
+    said = {one.name for one in candidates if one.says_amount and not says(one.header, _BALANCE)}
+    candidates = [
+        one for one in candidates if one.name not in said or not says(one.header, _BALANCE)
+    ]
     # Parts of an address, unless the resource has one itself.
     parts = _parts_of_address(columns)
     candidates = [
@@ -410,7 +416,7 @@ def _is_unnamed_amount(foreign: ForeignColumn) -> bool:
     """Return whether values have cents below a header that says another thing than a share, a tax
     or an interest, such as "Aluguel" and "Mensalidade"."""
     have_cents = any(isinstance(value, float) and value % 1 for value in foreign.values)
-    has_own_name = is_other(foreign.header) or "%" in foreign.header
+    has_own_name = says(foreign.header, vocabulary().others) or "%" in foreign.header
     return not has_own_name and (have_cents or foreign.number_style() is not None)
 
 

@@ -14,15 +14,8 @@ from xlbridge.validation.mapping.column_fit import (
     foreign_columns,
     takes_listed_names,
 )
-from xlbridge.validation.mapping.header_names import (
-    columns_called,
-)
-from xlbridge.validation.mapping.mapping_file import (
-    TO_FILL_IN,
-    SheetMapping,
-    item_path,
-    value_key,
-)
+from xlbridge.validation.mapping.header_names import columns_called
+from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, SheetMapping, item_path, value_key
 from xlbridge.workbook.read import SheetCells
 
 _OTHER_COLUMN_PENALTY = 0.5

@@ -18,15 +18,13 @@ from xlbridge.validation.mapping.column_fit import ForeignColumn
 from xlbridge.validation.mapping.header_names import (
     columns_called,
     document_words,
-    is_amount,
     is_due_date,
     mapping_words,
+    says,
     side_of,
+    vocabulary,
 )
-from xlbridge.validation.mapping.proposed_mapping import (
-    Confidence,
-    MappingProposal,
-)
+from xlbridge.validation.mapping.proposed_mapping import Confidence, MappingProposal
 from xlbridge.workbook.read import SheetCells
 
 _CLOSE, _MUCH = 0.25, 1.5
@@ -162,6 +160,7 @@ def _ranked(
     columns which the sheet lacks proves nothing. Headers that records of any kind have neither do.
     """
     evidence: dict[str, float] = {}
+    amounts = vocabulary().amounts
     has_both, sides = len(sides) > 1, sides if len(sides) == 1 else set()
     for proposal in proposals:
         resource = proposal.resource
@@ -172,7 +171,7 @@ def _ranked(
         has_title = any(title <= header for title in titles for header in headers)
         has_money = any(column.kind is Kind.MONEY for column in resource.columns)
         has_dates = any(column.kind is Kind.DATE for column in resource.columns)
-        lacks_amounts = not has_money and any(map(is_amount, proposal.ignore))
+        lacks_amounts = not has_money and any(says(one, amounts) for one in proposal.ignore)
         lacks_dates = not has_dates and any(map(is_due_date, proposal.ignore))
         evidence[resource.name] = (
             _TITLE_WEIGHT * (resource.name in titled)

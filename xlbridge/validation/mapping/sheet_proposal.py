@@ -25,14 +25,8 @@ from xlbridge.validation.headers.sheet_choice import (
     export_only_error,
     is_of_other_records,
 )
-from xlbridge.validation.mapping.column_fit import (
-    foreign_columns,
-    record_rows,
-)
-from xlbridge.validation.mapping.header_names import (
-    mapping_words,
-    words_of_names,
-)
+from xlbridge.validation.mapping.column_fit import foreign_columns, record_rows
+from xlbridge.validation.mapping.header_names import mapping_words, words_of_names
 from xlbridge.validation.mapping.known_mappings import (
     best_layouts,
     remembered_values,
@@ -40,15 +34,8 @@ from xlbridge.validation.mapping.known_mappings import (
 )
 from xlbridge.validation.mapping.list_proposal import ListProposer
 from xlbridge.validation.mapping.mapping_file import SheetMapping
-from xlbridge.validation.mapping.proposal import (
-    WITH_RIVALS,
-    propose,
-)
-from xlbridge.validation.mapping.proposed_mapping import (
-    Confidence,
-    MappingProposal,
-    ProposedColumn,
-)
+from xlbridge.validation.mapping.proposal import WITH_RIVALS, propose
+from xlbridge.validation.mapping.proposed_mapping import Confidence, MappingProposal, ProposedColumn
 from xlbridge.validation.mapping.resource_choice import MIN_MONTHS, choose_proposal, month_columns
 from xlbridge.workbook.read import CellColumn, SheetCells, WorkbookSource, read_workbook
 
