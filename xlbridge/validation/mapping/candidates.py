@@ -31,6 +31,7 @@ from xlbridge.validation.mapping.header_names import (
     vocabulary,
 )
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN
+from xlbridge.validation.mapping.title_rows import PARTIES
 
 _BY_VALUE_SCORE, HIGH, MEDIUM, MIN_SCORE = 0.88, 0.86, 0.6, 0.42
 _EMPTY_SCORE = 0.55
@@ -40,7 +41,7 @@ _CERTAIN_NAME, _MIN_COUNTED = 0.9, 0.8
 _CLOSE = 0.06
 RIVAL = 0.34
 """Distance of a header that may be meant as well, if a sheet has several amounts or dates."""
-_PARTIES = frozenset({"cliente", "fornecedor"})
+_PARTIES = frozenset(party.registry for party in PARTIES.values())
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc"})
 _NAME_WORDS = frozenset({"nome", "razao", "fantasia", "name"})
 _NUMBER, _CODE = frozenset({"numero"}), frozenset({"codigo", "code"})

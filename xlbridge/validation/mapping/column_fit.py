@@ -303,8 +303,9 @@ def _fit(column: Column, foreign: ForeignColumn) -> float | None:
         return 0.0
     if column.name in ACCOUNTS and foreign.are_bank_numbers:
         return 0.0
-    is_code = column.kind is Kind.CODE or column.references is not None
-    if is_code and (foreign.are_flags or all(map(_PT_CENTS.search, foreign.texts))):
+    if foreign.are_flags and (column.kind is Kind.CODE or column.references is not None):
+        return 0.0
+    if column.references is not None and all(map(_PT_CENTS.search, foreign.texts)):
         return 0.0
     if column.name in NUMBERED and (
         not any(map(_DIGIT.search, foreign.texts))

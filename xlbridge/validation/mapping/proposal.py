@@ -56,13 +56,16 @@ from xlbridge.validation.mapping.proposed_mapping import (
     MappingProposal,
     ProposedColumn,
 )
-from xlbridge.validation.mapping.title_rows import amounts_of_party, due_day, selected_rows
+from xlbridge.validation.mapping.title_rows import (
+    PARTIES,
+    amounts_of_party,
+    due_day,
+    selected_rows,
+)
 
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc", "documento"})
 _OF_PARTY = frozenset({"numero", "cliente", "fornecedor", "empresa", "pessoa"})
 _DUE = "dataDeVencimento"
-_PARTY_SIGNS = {"codigoDoCliente": "positive", "codigoDoFornecedor": "negative"}
-"""Sign of the amounts of receivables and payables in one column, by the column of the party."""
 _HISTORY_WORDS = frozenset({"tipo", "especie", "referencia", "parcela", "complemento"})
 _KIND_WORDS = frozenset({"tipo", "especie", "parcela"})
 """Words of a history that do not describe an entry by themselves."""
@@ -248,7 +251,7 @@ class _Choice(dict[str, ProposedColumn]):
         foreign = next((f for f in columns if amount and amount.sources == (f.header,)), None)
         if party is None or amount is None or foreign is None or "sign" in amount.body:
             return
-        signs, own = set(map(sign_of, foreign.values)) - {None}, _PARTY_SIGNS[party]
+        signs, own = set(map(sign_of, foreign.values)) - {None}, PARTIES[party].sign
         if len(signs) > 1 or (signs == {own} and own == "negative"):
             confidence = min(amount.confidence, Confidence.MEDIUM, key=RISING.index)
             self.add(name, {**amount.body, "sign": own}, confidence, _SIGNED)
@@ -424,7 +427,7 @@ def _party(resource: Resource) -> str | None:
     """Return the column of the party of titles, None for other resources."""
     if _DUE not in resource.by_name:
         return None
-    return next((name for name in _PARTY_SIGNS if name in resource.by_name), None)
+    return next((name for name in PARTIES if name in resource.by_name), None)
 
 
 def _proposed_rows(

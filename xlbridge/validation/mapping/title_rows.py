@@ -3,13 +3,28 @@ two columns has their amounts, one for what comes in and one for what goes out; 
 day of a month."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from xlbridge.validation.mapping.column_fit import ForeignColumn
 from xlbridge.validation.mapping.header_names import mapping_words, says, vocabulary
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, value_key
 
-_SIDES = {"codigoDoCliente": ("in", "out"), "codigoDoFornecedor": ("out", "in")}
-"""Words of the rows of receivables and payables, and of the others, by the column of the party."""
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """Party of titles: its ``registry``, the sign of its amounts beside those of others, and the
+    words of its rows and of the others."""
+
+    registry: str
+    sign: str
+    sides: tuple[str, str]
+
+
+PARTIES = {
+    "codigoDoCliente": Party("cliente", "positive", ("in", "out")),
+    "codigoDoFornecedor": Party("fornecedor", "negative", ("out", "in")),
+}
+"""Parties of receivables and payables by their columns."""
 _MOST_OF_ROWS, _BOTH_SIDES = 0.9, 1.02
 _AMOUNT_WORDS = frozenset({"valor", "total", "r"})
 _DAY, _DUE = frozenset({"dia"}), frozenset({"vencimento"})
@@ -21,7 +36,7 @@ def selected_rows(foreign: ForeignColumn, party: str) -> Mapping[str, bool | str
     or goes to it, ``TO_FILL_IN`` for a word that is not known among those of settled titles; None
     unless most words are known and some rows are left out."""
     words, rows = {text: value_key(text) for text in foreign.texts}, vocabulary().row_words
-    for kept, left in (("open", "settled"), _SIDES[party]):
+    for kept, left in (("open", "settled"), PARTIES[party].sides):
         read, known = rows[kept], rows[kept] | rows[left]
         unknown = sum(word not in known for word in words.values())
         if unknown and (kept != "open" or 2 * unknown > len(words)):
@@ -39,7 +54,7 @@ def amounts_of_party(columns: Sequence[ForeignColumn], party: str) -> Sequence[F
     one for what comes in and one for what goes out, of which each row fills one, and one may be
     empty; else nothing."""
     found: list[ForeignColumn] = []
-    for side in _SIDES[party]:
+    for side in PARTIES[party].sides:
         words = frozenset(
             word for text in vocabulary().row_words[side] for word in mapping_words(text)
         )
