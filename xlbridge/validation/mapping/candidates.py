@@ -21,6 +21,7 @@ from xlbridge.validation.mapping.column_fit import (
     takes_listed_names,
 )
 from xlbridge.validation.mapping.header_names import (
+    PARTIES,
     NameFit,
     NameMatcher,
     columns_called,
@@ -31,7 +32,6 @@ from xlbridge.validation.mapping.header_names import (
     vocabulary,
 )
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN
-from xlbridge.validation.mapping.title_rows import PARTIES
 
 _BY_VALUE_SCORE, HIGH, MEDIUM, MIN_SCORE = 0.88, 0.86, 0.6, 0.42
 _EMPTY_SCORE = 0.55

@@ -167,6 +167,23 @@ def is_due_date(header: str) -> bool:
     return any(phrase <= mapping_words(header) for phrase, _ in _phrases("dataDeVencimento"))
 
 
+@dataclass(frozen=True, slots=True)
+class Party:
+    """Party of titles: its ``registry``, the sign of its amounts beside those of others, and the
+    words of its rows and of the others."""
+
+    registry: str
+    sign: str
+    sides: tuple[str, str]
+
+
+PARTIES = {
+    "codigoDoCliente": Party("cliente", "positive", ("in", "out")),
+    "codigoDoFornecedor": Party("fornecedor", "negative", ("out", "in")),
+}
+"""Parties of receivables and payables by their columns."""
+
+
 def side_of(text: str) -> str | None:
     """Return the party, by its column, that only one kind of titles has: clients owe receivables,
     suppliers get payables."""

@@ -37,6 +37,7 @@ from xlbridge.validation.mapping.column_fit import (
     listed_values,
 )
 from xlbridge.validation.mapping.header_names import (
+    PARTIES,
     NameMatcher,
     is_bare_amount,
     mapping_words,
@@ -56,12 +57,7 @@ from xlbridge.validation.mapping.proposed_mapping import (
     MappingProposal,
     ProposedColumn,
 )
-from xlbridge.validation.mapping.title_rows import (
-    PARTIES,
-    amounts_of_party,
-    due_day,
-    selected_rows,
-)
+from xlbridge.validation.mapping.title_rows import amounts_of_party, due_day, selected_rows
 
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc", "documento"})
 _OF_PARTY = frozenset({"numero", "cliente", "fornecedor", "empresa", "pessoa"})

@@ -17,6 +17,7 @@ from xlbridge.validation.cells.text import display
 from xlbridge.validation.cells.text_parsing import MONTHS
 from xlbridge.validation.mapping.column_fit import ForeignColumn
 from xlbridge.validation.mapping.header_names import (
+    PARTIES,
     columns_called,
     document_words,
     is_due_date,
@@ -26,7 +27,6 @@ from xlbridge.validation.mapping.header_names import (
     vocabulary,
 )
 from xlbridge.validation.mapping.proposed_mapping import Confidence, MappingProposal
-from xlbridge.validation.mapping.title_rows import PARTIES
 from xlbridge.workbook.read import SheetCells
 
 _CLOSE, _MUCH = 0.25, 1.5

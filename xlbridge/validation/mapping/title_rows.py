@@ -3,28 +3,11 @@ two columns has their amounts, one for what comes in and one for what goes out; 
 day of a month."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from xlbridge.validation.mapping.column_fit import ForeignColumn
-from xlbridge.validation.mapping.header_names import mapping_words, says, vocabulary
+from xlbridge.validation.mapping.header_names import PARTIES, mapping_words, says, vocabulary
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, value_key
 
-
-@dataclass(frozen=True, slots=True)
-class Party:
-    """Party of titles: its ``registry``, the sign of its amounts beside those of others, and the
-    words of its rows and of the others."""
-
-    registry: str
-    sign: str
-    sides: tuple[str, str]
-
-
-PARTIES = {
-    "codigoDoCliente": Party("cliente", "positive", ("in", "out")),
-    "codigoDoFornecedor": Party("fornecedor", "negative", ("out", "in")),
-}
-"""Parties of receivables and payables by their columns."""
 _MOST_OF_ROWS, _BOTH_SIDES = 0.9, 1.02
 _AMOUNT_WORDS = frozenset({"valor", "total", "r"})
 _DAY, _DUE = frozenset({"dia"}), frozenset({"vencimento"})
