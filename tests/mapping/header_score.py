@@ -1,4 +1,4 @@
-"""Score of the proposals for 333 foreign layouts; ``python tests/mapping/header_score.py``
+"""Score of the proposals for 403 foreign layouts; ``python tests/mapping/header_score.py``
 prints it.
 
 A header is right if the columns that a person wrote down for it are proposed. A column marked as
@@ -36,6 +36,8 @@ HALVES = {
         "layouts_known_later",
         "layouts_known_latest",
         "layouts_known_further",
+        "layouts_known_systems",
+        "layouts_known_systems_later",
     ),
     "set aside": ("headers_set_aside", "layouts_set_aside", "layouts_set_aside_later"),
     "adversarial": ("layouts_adversarial",),

@@ -11,8 +11,8 @@ from sampling import every
 
 LAYOUTS = ROOT / "xlbridge" / "validation" / "mapping" / "layouts"
 SAMPLES = ROOT / "samples" / "layouts"
-SAME_HEADERS = {"conta-azul-receber", "conta-azul-pagar"}
-"""Layouts whose headers do not tell what is received from what is paid."""
+SAME_HEADERS = {"conta-azul-receber"}
+"""Layouts whose sample does not tell what is received from what is paid."""
 SAME_FIELDS = {"sankhya-tgffin-receber", "sankhya-tgffin-pagar", "sap-b1-oinv", "sap-b1-opch"}
 
 

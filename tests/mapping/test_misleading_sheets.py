@@ -86,6 +86,11 @@ def test_what_belongs_to_somebody_else_is_doubtful(
         ("contaspagar", "Saldo (R$)", (99.5, 90.5, 60.5), _SIDES),
         ("entrada", "Item", ("0001", "0002", "0001"), {}),
         ("produto", "Custo médio", (40.1, 70.5, 3.2), {}),
+        ("inventario", "Estoque", (100, 50, 70), {}),
+        ("contaspagar", "Pago ou Recebido", ("0,00", "0,00", "0,00"), {}),
+        ("contaspagar", "Pagto", ("", "", ""), {}),
+        ("contaspagar", "Referência da empresa", ("NF-4501", "FAT-77", "NF-12"), {}),
+        ("cliente", "Vendedor", ("Não", "Não", "Sim"), {}),
         ("cliente", "CPF do sócio", ("529.982.247-25", "111.444.777-35", "123.456.789-09"), {}),
     ],
 )
@@ -102,6 +107,45 @@ def test_what_is_rather_another_thing_is_not_proposed(
     layout = Layout(header, resource, list(columns), rows, nothing, nothing)
     (found,) = (one for one in scores(proposals([layout], catalogue)) if one.header == header)
     assert found.proposed == set()
+
+
+@pytest.mark.parametrize(
+    ("resource", "columns", "name", "meant"),
+    [
+        # A code rather than the name beside it.
+        (
+            "saida",
+            {"Material": ("Luva", "Capacete"), "Cód. material": ("M-1", "M-2")},
+            "idProd",
+            "Cód. material",
+        ),
+        # The number of a document is not that of a house, which stands beside its street.
+        (
+            "contasreceber",
+            {"NUMERO": ("NF45", "NF46"), "VALOR": (10.5, 20.5), "CEP": ("01310-100", "13010-000")},
+            "numeroDoDocumento",
+            "NUMERO",
+        ),
+        (
+            "contaspagar",
+            {"Vencto Titulo": ("20/10/2026",) * 2, "Vencto Real": ("21/10/2026",) * 2},
+            "dataDeVencimento",
+            "Vencto Titulo",
+        ),
+    ],
+)
+def test_the_better_of_two_headers_is_proposed(
+    catalogue: Catalogue,
+    resource: str,
+    columns: Mapping[str, Sequence[object]],
+    name: str,
+    meant: str,
+) -> None:
+    nothing = dict.fromkeys(columns, frozenset[str]())
+    rows = list(zip(*columns.values(), strict=True))
+    layout = Layout(meant, resource, list(columns), rows, nothing, nothing)
+    found = {one.header for one in scores(proposals([layout], catalogue)) if name in one.proposed}
+    assert found == {meant}
 
 
 @pytest.mark.parametrize("values", [("", "", ""), (1, 2, 3)])

@@ -262,6 +262,24 @@ def test_orders_of_an_unnamed_party_are_asked_for_by_what_the_party_would_be(
             ["Energia SA", "11.222.333/0001-81", "Não", "Sim", "(11) 3322-1100"],
             ["cliente", "fornecedor"],
         ),
+        # "Cliente desde" is no name of a client.
+        (
+            ["Código", "Nome", "CNPJ / CPF", "E-mail", "Situação", "Cliente desde"],
+            ["F001", "Aços SA", "11.222.333/0001-81", "a@acos.com.br", "Ativo", "01/10/2020"],
+            ["cliente", "fornecedor"],
+        ),
+        # The words of the rows contradict the header.
+        (
+            ["Vencimento", "Conta gerencial", "Origem", "Cliente", "Valor"],
+            [date(2026, 10, 31), "Aluguel de máquinas", "Despesas", "Locadora Boa", "1.234,56"],
+            ["contasreceber", "contaspagar"],
+        ),
+        # Orders without their items are no titles.
+        (
+            ["Pedido", "Cliente", "Data do pedido", "Valor total", "Forma de pagamento"],
+            [901, "Padaria Estrela", date(2026, 10, 31), "1.234,56", "Pix"],
+            ["contasreceber", "pedido"],
+        ),
     ],
 )
 def test_a_sheet_that_fits_two_resources_is_asked_for(
@@ -271,6 +289,14 @@ def test_a_sheet_that_fits_two_resources_is_asked_for(
     refused = xlbridge("map", "planilha.xlsx")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert all(f"({name}: uses" in refused.stderr for name in resources), refused.stderr
+
+
+def test_a_sheet_without_what_each_record_has_is_asked_for(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    rows = [(1, "Ouro", "10%"), (2, "Prata", "5%")]
+    write_rows(tmp_path / "planilha.xlsx", ["Código", "Categoria", "Desconto"], rows)
+    assert xlbridge("map", "planilha.xlsx").returncode == 2
 
 
 @pytest.mark.parametrize(

@@ -171,3 +171,32 @@ def test_an_unknown_state_among_settled_titles_is_asked_for(
     content["rows"]["Situação"]["Renegociado"] = False
     complete(tmp_path, yaml.safe_dump(content, allow_unicode=True))
     assert read_amounts(xlbridge) == (1, 0)
+
+
+def test_words_of_rows_that_are_left_out_are_not_asked_for(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    header = "Cliente;Vencimento;Valor;Histórico;Situação;Categoria;Filial"
+    rows = [
+        f"1311;{day}/10/2026;99,90;Mensalidade;{state};{category};{branch}"
+        for day, state, category, branch in [
+            (28, "Em aberto", "Vendas", 1),
+            (29, "Pago", "Sucata", "Centro"),
+            (30, "Pago", "Vendas", 2),
+        ]
+    ]
+    write(tmp_path, header, *rows)
+    columns = yaml.safe_load(xlbridge("map", "a.csv").stdout)["columns"]
+    assert columns["codigoDoItemDeLancamento"]["values"] == {"Vendas": "?"}
+    # What is read has codes.
+    assert "Centro" not in str(columns["codigoDaFilial"])
+    # So it is with the sign of the amounts: those of payables are negative.
+    header = "Cliente;Vencimento;Valor;Histórico;Categoria"
+    write(
+        tmp_path,
+        header,
+        "1311;28/10/2026;99,90;Mensalidade;Vendas",
+        "1311;29/10/2026;-99,90;Devolução;Sucata",
+    )
+    columns = yaml.safe_load(xlbridge("map", "a.csv", "--resource", "contasreceber").stdout)
+    assert columns["columns"]["codigoDoItemDeLancamento"]["values"] == {"Vendas": "?"}

@@ -57,12 +57,13 @@ _MONTH_NAMES = (
     *("junho june", "julho july", "agosto august", "setembro september", "outubro october"),
     *("novembro november", "dezembro december"),
 )
-_MONTHS = {
+MONTHS = {
     short: number
     for number, names in enumerate(_MONTH_NAMES, start=1)
     for name in names.split()
     for short in (name, name[:3])
 } | {"sept": 9}
+"""Numbers of the months by their names and short forms, in both languages."""
 _LAST_OF_THIS_CENTURY = 49
 """Last two-digit year of the 2000s: no date of a title is that old."""
 
@@ -112,7 +113,7 @@ def date_meanings(text: str) -> Meanings[date] | None:
         plain = date_meanings(f"1{text[ordinal.end() :]}")
         return Meanings(plain.native, None) if plain and plain.native else None
     if match := _DAY_MONTH_NAME.fullmatch(text) or _MONTH_NAME_DAY.fullmatch(text):
-        month = _MONTHS.get(match["month"].casefold(), 0)
+        month = MONTHS.get(match["month"].casefold(), 0)
         native = foreign = _date(match["year"], month, match["day"])
     elif match := _YEAR_FIRST.fullmatch(text):
         year, _, number, day = match.groups()

@@ -23,13 +23,7 @@ from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.displayed_cells import FormatLookup, is_shown_as_text
-from xlbridge.validation.cells.text import (
-    MAX_LISTED,
-    display,
-    quote_some,
-    quoted,
-    strip_invisible,
-)
+from xlbridge.validation.cells.text import MAX_LISTED, display, quote_some, quoted, strip_invisible
 from xlbridge.validation.headers.header_row import (
     ChosenSheet,
     Header,

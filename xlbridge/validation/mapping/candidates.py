@@ -21,15 +21,15 @@ from xlbridge.validation.mapping.column_fit import (
     takes_listed_names,
 )
 from xlbridge.validation.mapping.header_names import (
+    PARTIES,
     NameFit,
     NameMatcher,
     columns_called,
-    is_of_other_person,
-    is_other,
     is_unknown_amount,
     known_values,
     mapping_words,
-    says_amount,
+    says,
+    vocabulary,
 )
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN
 
@@ -41,7 +41,7 @@ _CERTAIN_NAME, _MIN_COUNTED = 0.9, 0.8
 _CLOSE = 0.06
 RIVAL = 0.34
 """Distance of a header that may be meant as well, if a sheet has several amounts or dates."""
-_PARTIES = frozenset({"cliente", "fornecedor"})
+_PARTIES = frozenset(party.registry for party in PARTIES.values())
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc"})
 _NAME_WORDS = frozenset({"nome", "razao", "fantasia", "name"})
 _NUMBER, _CODE = frozenset({"numero"}), frozenset({"codigo", "code"})
@@ -49,7 +49,7 @@ _GENERIC = frozenset({"numero", "codigo", "id", "nome", "data", "tipo"})
 """Words that are a column's name in one sheet and say little in another."""
 _WITH_OWN_CODES = frozenset({"cliente", "produto"})
 _LETTER = re.compile(r"[^\W\d_]")
-_BRANCHES = frozenset({"codigoDaFilial"})
+_BRANCHES, _WAREHOUSES = "codigoDaFilial", "codigoDoAlmoxarifado"
 _MONEY = frozenset({Kind.NUMBER, Kind.MONEY})
 _OFTEN_SEVERAL = _MONEY | {Kind.DATE}
 
@@ -79,7 +79,7 @@ class Candidate:
     @property
     def says_amount(self) -> bool:
         """True if the column takes an amount and the header says that it has one."""
-        return self.column.kind in _MONEY and says_amount(self.header)
+        return self.column.kind in _MONEY and says(self.header, vocabulary().all_amounts)
 
     def rivals(self, others: Sequence["Candidate"]) -> list[str]:
         """Return the headers and columns that may be meant instead: those with close scores, other
@@ -140,7 +140,8 @@ def candidates_of(
         if not _may_be(column, resource, foreign, name_fit):
             continue
         share, body = fit_and_body(column, foreign)
-        if share is None and column.required:
+        # An empty column is only what it is certainly called.
+        if share is None and (column.required or name_fit.score < HIGH):
             continue
         score, reason = _score_with_values(name_fit, score, share, body)
         if are_names and reason in {_VALUES_FIT, _LISTED}:
@@ -172,9 +173,11 @@ def _may_be(
 ) -> bool:
     """Return whether the values may be those of a column of codes: no words that another column has
     in every company, such as "Jurídica", and neither many branches nor names of other accounts."""
-    if column.name in _BRANCHES and not foreign.may_be_branches:
-        return False
     is_called = name_fit is not None and name_fit.score >= HIGH
+    # "Estoque" is rather a quantity.
+    is_place = column.name == _BRANCHES or (column.name == _WAREHOUSES and not is_called)
+    if is_place and not foreign.may_be_branches:
+        return False
     if column.name in ACCOUNTS and not is_called and not foreign.may_be_accounts:
         return False
     others = [known_values(one.name) for one in resource.columns if one is not column]
@@ -228,20 +231,23 @@ def links_of(
         registry = REFERENCES[column.references].resource or column.references
         body = {"from": foreign.header, "link": registry}
         is_party = registry in _PARTIES and not has_documents
-        if is_party and kinds and words & _DOCUMENT_WORDS and not is_other(foreign.header):
+        if is_party and kinds and words & _DOCUMENT_WORDS and not words & vocabulary().others:
             # A document belongs to one record, a name may belong to several.
             score = _LINK_SCORE + 0.01
             yield Candidate(foreign, column, score, _BY_DOCUMENT, body)
         elif are_names_of_records(column, foreign):
             if name_fit is not None and name_fit.score >= MEDIUM:
-                # A column that is called like the record names it rather than a mere "código".
+                # A column that is called like the record names it rather than a mere "código", and
+                # "código do material" rather than "material".
                 score = _LINK_SCORE + (0.005 if name_fit.score >= _CERTAIN_NAME else 0)
+                if name_fit.score >= HIGH and words & _CODE:
+                    score = _LINK_SCORE + 0.008
                 yield Candidate(foreign, column, score, _BY_NAME, body)
             elif (
                 is_party
                 and words & _NAME_WORDS
-                and not is_other(foreign.header)
-                and not columns_called(" ".join(words - _NAME_WORDS))
+                and not words & vocabulary().others
+                and not columns_called(" ".join(words - _NAME_WORDS)) - {column.name}
                 # The own company's name is the same in all rows.
                 and len(foreign.words) > min(1, len(foreign.values) - 1)
             ):
@@ -312,9 +318,13 @@ def has_codes(column: Column, foreign: ForeignColumn) -> bool:
 def _is_identified_by_values(column: Column, foreign: ForeignColumn) -> bool:
     """Return whether the values alone identify a column, whatever the header."""
     if column.kind in DOCUMENTS:
-        of_other = is_of_other_person(foreign.header)
+        of_other = says(foreign.header, vocabulary().other_persons)
         return foreign.document_kinds == {column.kind} and not of_other
-    return "email" in column.checks and foreign.are_emails() and not is_other(foreign.header)
+    return (
+        "email" in column.checks
+        and foreign.are_emails()
+        and not says(foreign.header, vocabulary().others)
+    )
 
 
 _NO_VALUES = Text(

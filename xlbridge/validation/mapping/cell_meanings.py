@@ -6,18 +6,13 @@ import re
 
 from xlbridge.resources import strip_accents
 from xlbridge.resources.checks import DOCUMENTS, bare_document
-from xlbridge.validation.cells.text import display, strip_invisible
+from xlbridge.validation.cells.text import display, sign_of, strip_invisible
+from xlbridge.validation.cells.text_parsing import MONTHS
 from xlbridge.workbook.read import CellColumn
 
 NOTHING = re.compile(r"(R\$)?\s*[-–]?\s*0*([.,]0+)?")
 """Texts of cells without an amount."""
 _DAY = re.compile(r"((todo|cada)\s+)?((dia|day)\s+)?(?P<day>\d{1,2})[ºo]?", re.IGNORECASE)
-_MONTHS = ("jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez")
-_MONTH_NAMES = {name: number for number, name in enumerate(_MONTHS, start=1)}
-_FULL_NAMES = frozenset(
-    {"janeiro", "fevereiro", "marco", "abril", "maio", "junho", "julho", "agosto", "setembro"}
-    | {"outubro", "novembro", "dezembro"}
-)
 _MONTH = re.compile(
     r"(?P<month>\d{1,2})[/.-](?P<year>\d{4})|(?P<year2>\d{4})[/.-](?P<month2>\d{1,2})"
 )
@@ -73,10 +68,15 @@ def month_of(value: object) -> tuple[int, int] | None:
         return (int(year), int(month)) if 1 <= int(month) <= _LAST_MONTH else None
     if (found := _NAMED_MONTH.fullmatch(text)) is None:
         return None
-    name, year = found["name"], int(found["year"])
-    if name not in _FULL_NAMES | _MONTH_NAMES.keys():
-        return None
-    return year + (_THIS_CENTURY if year < 100 else 0), _MONTH_NAMES[name[:3]]
+    month, year = MONTHS.get(found["name"]), int(found["year"])
+    return None if month is None else (year + (_THIS_CENTURY if year < 100 else 0), month)
+
+
+def is_of_other_sign(value: object, sign: str) -> bool:
+    """Return whether an amount has another sign, or is none if it may have ``any``."""
+    if sign == "any":
+        return NOTHING.fullmatch(shown_text(value)) is not None
+    return sign_of(value) not in {None, sign}
 
 
 def shown_text(value: object) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -18,30 +18,20 @@ from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import ColumnCells
 from xlbridge.validation.cells.row_words import is_total
 from xlbridge.validation.cells.text import display
-from xlbridge.validation.headers.header_row import (
-    header_key,
-    header_texts,
-)
+from xlbridge.validation.headers.header_row import header_key, header_texts
 from xlbridge.validation.mapping.cell_meanings import (
     NOTHING,
     all_values,
     bare_text,
     day_of,
     document_kind,
+    is_of_other_sign,
     month_of,
+    shown_text,
     valid_kinds,
 )
-from xlbridge.validation.mapping.header_names import (
-    bank_numbers,
-    flags,
-    known_values,
-    names_account,
-)
-from xlbridge.validation.mapping.mapping_file import (
-    TO_FILL_IN,
-    Scalar,
-    value_key,
-)
+from xlbridge.validation.mapping.header_names import known_values, says, vocabulary
+from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, Scalar, value_key
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
 MAX_VALUES = 200
@@ -85,12 +75,14 @@ def is_name(text: str) -> bool:
 @dataclass(frozen=True)
 class ForeignColumn:
     """A column of a foreign sheet: its header, the first of its filled cells and all of them, and
-    the share of filled rows; ``declared`` is the number style declared by the user, ``group`` the
-    text above the header that applies to several columns."""
+    the share of filled rows; ``rows`` are the zero-based rows of all filled cells, ``declared`` is
+    the number style declared by the user, ``group`` the text above the header that applies to
+    several columns."""
 
     header: str
     cells: CellColumn
     all_cells: CellColumn
+    rows: Sequence[int]
     filled: float
     declared: NumberStyle | None = None
     group: str = ""
@@ -108,7 +100,22 @@ class ForeignColumn:
     @cached_property
     def words(self) -> list[str]:
         """The distinct values of all cells as texts, in their order."""
-        return _distinct_texts(all_values(self.all_cells))
+        return self.words_without(frozenset())
+
+    def rows_with(self, words: Set[str]) -> set[int]:
+        """Return the rows that have one of the words, given by their keys."""
+        values = zip(self.rows, all_values(self.all_cells), strict=True)
+        return {row for row, value in values if value_key(shown_text(value)) in words}
+
+    def rows_of_other_sign(self, sign: str) -> set[int]:
+        """Return the rows whose amounts do not have a sign."""
+        values = zip(self.rows, all_values(self.all_cells), strict=True)
+        return {row for row, value in values if is_of_other_sign(value, sign)}
+
+    def words_without(self, left: Set[int]) -> list[str]:
+        """Return the distinct values as texts, without those that only ``left`` rows have."""
+        values = zip(self.rows, all_values(self.all_cells), strict=True)
+        return _distinct_texts(value for row, value in values if row not in left)
 
     @cached_property
     def fits(self) -> dict[int, tuple[Column, float | None]]:
@@ -156,12 +163,14 @@ class ForeignColumn:
         numbers = set(map(int, texts))
         # An account may have a small number, but hardly one that is written as 001.
         are_written = all(len(text) == _BANK_DIGITS for text in texts)
-        return numbers <= bank_numbers() and (are_written or max(numbers) > _MANY_ACCOUNTS)
+        return numbers <= vocabulary().banks and (are_written or max(numbers) > _MANY_ACCOUNTS)
 
     @cached_property
     def are_flags(self) -> bool:
         """True if all values say yes or no."""
-        return bool(self.words) and all(text.casefold() in flags() for text in self.words)
+        return bool(self.words) and all(
+            text.casefold() in vocabulary().flags for text in self.words
+        )
 
     @cached_property
     def may_be_accounts(self) -> bool:
@@ -169,7 +178,7 @@ class ForeignColumn:
         row has another number, as those of other companies; or all are those of a chart."""
         texts = self.texts
         if all(map(is_name, self.words)):
-            return any(map(names_account, self.words))
+            return any(says(text, vocabulary().accounts) for text in self.words)
         are_all_different = _MIN_RECORD_CELLS < len(texts) == len(self.cells.kinds)
         are_others = are_all_different and not any(map(_LETTER.search, texts))
         return not are_others and not all(map(_OF_CHART.fullmatch, texts))
@@ -271,7 +280,7 @@ def foreign_column(
     """Return a column with the samples of its cells in ``rows``, counted from zero."""
     filled = [row for row in rows if cells.kind(row) is not CellKind.EMPTY]
     sample, share = cells.select(filled[:_SAMPLE_ROWS]), len(filled) / max(1, len(rows))
-    return ForeignColumn(header, sample, cells.select(filled), share, group=group)
+    return ForeignColumn(header, sample, cells.select(filled), filled, share, group=group)
 
 
 def fit(column: Column, foreign: ForeignColumn) -> float | None:
@@ -295,6 +304,8 @@ def _fit(column: Column, foreign: ForeignColumn) -> float | None:
     if column.name in ACCOUNTS and foreign.are_bank_numbers:
         return 0.0
     if foreign.are_flags and (column.kind is Kind.CODE or column.references is not None):
+        return 0.0
+    if column.references is not None and all(map(_PT_CENTS.search, foreign.texts)):
         return 0.0
     if column.name in NUMBERED and (
         not any(map(_DIGIT.search, foreign.texts))
@@ -367,7 +378,8 @@ def can_list_values(column: Column, foreign: ForeignColumn) -> bool:
     if all(value != TO_FILL_IN for value in listed_values(column, foreign).values()):
         return all(map(_LETTER.search, foreign.words))
     # Names of branches, accounts, categories and so on, some of them perhaps with their codes.
-    return takes_listed_names(column) and any(map(is_name, foreign.words))
+    has_names = any(map(is_name, foreign.words)) and not foreign.are_flags
+    return has_names and takes_listed_names(column)
 
 
 def takes_listed_names(column: Column) -> bool:

@@ -14,11 +14,7 @@ import msgspec
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Kind, Resource
-from xlbridge.validation.headers.header_row import (
-    HeaderMatcher,
-    header_key,
-    header_words,
-)
+from xlbridge.validation.headers.header_row import HeaderMatcher, header_key, header_words
 
 Words = frozenset[str]
 _LONG = 5
@@ -34,7 +30,7 @@ class _Synonyms:
 
 
 @dataclass(frozen=True)
-class _Vocabulary:
+class Vocabulary:
     """Content of ``synonyms.yaml``, which explains each part."""
 
     columns: Mapping[str, _Synonyms]
@@ -67,6 +63,16 @@ class _Vocabulary:
         return self.amounts | self.dates | self.codes | self.other_fillers
 
     @cached_property
+    def all_amounts(self) -> Words:
+        """Words for an amount, a total or a balance."""
+        return self.amounts | self.other_amounts
+
+    @cached_property
+    def others(self) -> Words:
+        """Words that make the other words of a header another thing, or another person's."""
+        return self.other_things | self.other_persons
+
+    @cached_property
     def long_forms(self) -> Mapping[str, str]:
         """Words by their short forms."""
         return {short: word for word, forms in self.short_forms.items() for short in forms}
@@ -81,9 +87,10 @@ class _Vocabulary:
 
 
 @cache
-def _vocabulary() -> _Vocabulary:
+def vocabulary() -> Vocabulary:
+    """Return the words of foreign headers and cells."""
     path = Path(__file__).with_name("synonyms.yaml")
-    return msgspec.yaml.decode(path.read_bytes(), type=_Vocabulary)
+    return msgspec.yaml.decode(path.read_bytes(), type=Vocabulary)
 
 
 def known_values(column: str) -> Mapping[str, str | int | bool]:
@@ -92,14 +99,14 @@ def known_values(column: str) -> Mapping[str, str | int | bool]:
 
 
 def _synonyms(column: str) -> _Synonyms:
-    return _vocabulary().columns.get(column, _Synonyms())
+    return vocabulary().columns.get(column, _Synonyms())
 
 
 @lru_cache(maxsize=4096)
 def mapping_words(header: str) -> Words:
     """Return the words of a header without abbreviations."""
     spaced = _TABLE.sub("", header).replace("_", " ").replace("/", " ").replace("-mail", "mail")
-    known = _vocabulary()
+    known = vocabulary()
     parts = [part for word in header_words(spaced) for part in _parts(word, known)]
     words = frozenset(known.long_forms.get(word, word) for word in parts)
     return words or (frozenset({"valor"}) if "$" in header else words)
@@ -109,7 +116,7 @@ _TABLE = re.compile(r"^(?:[A-Z]\d|CTT)_(?=[A-Z])")
 """Prefix of the fields of a table, as in E1_VALOR."""
 
 
-def _parts(word: str, known: _Vocabulary) -> Sequence[str]:
+def _parts(word: str, known: Vocabulary) -> Sequence[str]:
     """Split a field name that puts two words together."""
     for first, meaning in known.first_parts.items():
         rest = word.removeprefix(first)
@@ -119,25 +126,14 @@ def _parts(word: str, known: _Vocabulary) -> Sequence[str]:
     return [word]
 
 
-def is_amount(header: str) -> bool:
-    """Return whether a header has a word for an amount."""
-    return not mapping_words(header).isdisjoint(_vocabulary().amounts)
-
-
-def says_amount(header: str) -> bool:
-    """Return whether a header has a word for an amount, a total or a balance."""
-    known = _vocabulary()
-    return not mapping_words(header).isdisjoint(known.amounts | known.other_amounts)
+def says(text: str, words: Words) -> bool:
+    """Return whether a header or another text has one of the words."""
+    return not mapping_words(text).isdisjoint(words)
 
 
 def is_bare_amount(header: str) -> bool:
     """Return whether a header says nothing but that it has an amount."""
-    return mapping_words(header) <= _vocabulary().amounts
-
-
-def is_balance(header: str) -> bool:
-    """Return whether a header is that of a balance."""
-    return "saldo" in mapping_words(header)
+    return mapping_words(header) <= vocabulary().amounts
 
 
 _COST_CENTRE = frozenset({"centro", "custo"})
@@ -145,7 +141,7 @@ _COST_CENTRE = frozenset({"centro", "custo"})
 
 def is_unknown_amount(header: str) -> bool:
     """Return whether a header has a word for an amount and none that makes it another one."""
-    known, words = _vocabulary(), mapping_words(header)
+    known, words = vocabulary(), mapping_words(header)
     if words >= _COST_CENTRE:
         words -= _COST_CENTRE
     others = known.other_things | known.other_units | known.goods | known.rates
@@ -155,20 +151,15 @@ def is_unknown_amount(header: str) -> bool:
 def _is_part(words: Words) -> bool:
     """Return whether the words are those of the part of an amount that one category or cost centre
     has, or several of them in columns: "valor na categoria 1"."""
-    rest = frozenset(w for w in words - _vocabulary().fillers if not w.isdecimal())
+    rest = frozenset(w for w in words - vocabulary().fillers if not w.isdecimal())
     return any(rest == phrase for name in _SPLIT_AMOUNTS for phrase, _ in _phrases(name))
 
 
 def document_words(header: str) -> Words:
     """Return the words of documents in a header, if it is nothing but the number of one."""
-    known, words = _vocabulary(), mapping_words(header)
+    known, words = vocabulary(), mapping_words(header)
     documents = frozenset[str]().union(*known.documents.values())
     return words & documents if words <= documents | known.document_numbers else frozenset()
-
-
-def known_documents(resource: str) -> Words:
-    """Return the words of the documents that the records of a resource are."""
-    return _vocabulary().documents.get(resource, frozenset())
 
 
 def is_due_date(header: str) -> bool:
@@ -176,22 +167,28 @@ def is_due_date(header: str) -> bool:
     return any(phrase <= mapping_words(header) for phrase, _ in _phrases("dataDeVencimento"))
 
 
-def is_other(header: str) -> bool:
-    """Return whether a header has a word that makes its other words another thing."""
-    known = _vocabulary()
-    return not mapping_words(header).isdisjoint(known.other_things | known.other_persons)
+@dataclass(frozen=True, slots=True)
+class Party:
+    """Party of titles: its ``registry``, the sign of its amounts beside those of others, and the
+    words of its rows and of the others."""
+
+    registry: str
+    sign: str
+    sides: tuple[str, str]
 
 
-def is_of_other_person(header: str) -> bool:
-    """Return whether a header says that it belongs to somebody else: "CPF do sócio"."""
-    return not mapping_words(header).isdisjoint(_vocabulary().other_persons)
+PARTIES = {
+    "codigoDoCliente": Party("cliente", "positive", ("in", "out")),
+    "codigoDoFornecedor": Party("fornecedor", "negative", ("out", "in")),
+}
+"""Parties of receivables and payables by their columns."""
 
 
 def side_of(text: str) -> str | None:
     """Return the party, by its column, that only one kind of titles has: clients owe receivables,
     suppliers get payables."""
     words = mapping_words(text)
-    found = [column for column, known in _vocabulary().sides.items() if not words.isdisjoint(known)]
+    found = [column for column, known in vocabulary().sides.items() if not words.isdisjoint(known)]
     return found[0] if len(found) == 1 else None
 
 
@@ -206,15 +203,15 @@ def _phrases(column: str) -> tuple[tuple[Words, bool], ...]:
 @cache
 def words_of_names() -> Words:
     """Return all words of the names of columns."""
-    names = (words for column in _vocabulary().columns for words, _ in _phrases(column))
+    names = (words for column in vocabulary().columns for words, _ in _phrases(column))
     return frozenset[str]().union(*names)
 
 
 @cache
 def _names_without_amounts() -> frozenset[Words]:
     """Return the names of columns that have no name with a word for an amount."""
-    amounts = _vocabulary().amounts
-    columns = ([words for words, _ in _phrases(name)] for name in _vocabulary().columns)
+    amounts = vocabulary().amounts
+    columns = ([words for words, _ in _phrases(name)] for name in vocabulary().columns)
     return frozenset(
         words for names in columns if not any(n & amounts for n in names) for words in names
     )
@@ -280,7 +277,7 @@ class NameMatcher:
         if self._names.get(key) == column.name:
             return NameFit(0.98, _OWN_NAME)
         words = mapping_words(header)
-        if column.kind in {Kind.MONEY, Kind.NUMBER} and words & _vocabulary().other_units:
+        if column.kind in {Kind.MONEY, Kind.NUMBER} and words & vocabulary().other_units:
             return None
         # The price in a registry is not what the product costs.
         if column.name == "valorUnitario" and "custo" in words and not self._has_quantities:
@@ -301,7 +298,8 @@ class NameMatcher:
             if match.is_certain:
                 found.append(NameFit(0.95, _MISSPELT))
             elif words != _BARE_KIND and (
-                column.kind not in {Kind.MONEY, Kind.NUMBER} or says_amount(header)
+                column.kind not in {Kind.MONEY, Kind.NUMBER}
+                or says(header, vocabulary().all_amounts)
             ):
                 found.append(NameFit(0.62, _PART))
         best = max(found, key=lambda fit: fit.score, default=None)
@@ -316,11 +314,11 @@ class NameMatcher:
 @cache
 def columns_called(header: str) -> frozenset[str]:
     """Return the columns of any resource that have the header as a usual name."""
-    fillers = _vocabulary().fillers
+    fillers = vocabulary().fillers
     words = frozenset(word for word in mapping_words(header) if not word.isdecimal())
     return frozenset(
         column
-        for column in _vocabulary().columns
+        for column in vocabulary().columns
         if any(phrase <= words <= phrase | fillers for phrase, usual in _phrases(column) if usual)
     )
 
@@ -332,14 +330,13 @@ def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
         # "ID" rather means the other system's own number than a code that people know.
         possible = 0.69 if words == {"id"} else 0.7
         return NameFit(0.92, _USUAL) if usual else NameFit(possible, _POSSIBLE)
-    known = _vocabulary()
+    known = vocabulary()
     fillers = known.fillers
     specific, expected = words - fillers, phrase - fillers
     if not expected or not specific:
         return None
     # A bare noun is no name of its amount, date or number: "parcela" is not "valor da parcela".
-    said = known.amounts | known.other_amounts
-    if (phrase & known.amounts and not words & said) or (
+    if (phrase & known.amounts and not words & known.all_amounts) or (
         phrase & known.dates and not words & known.dates
     ):
         return None
@@ -364,8 +361,8 @@ def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
 def _other_words(additional: Words, column: Column) -> Words:
     """Return the words besides a column's name that make a header's meaning another one: the cost
     price is not the price, the total of a boleto is not its number."""
-    known = _vocabulary()
-    others = known.other_things | known.other_persons | known.taxes
+    known = vocabulary()
+    others = known.others | known.taxes
     if column.kind not in {Kind.MONEY, Kind.NUMBER}:
         others |= known.other_amounts
     if "telephone" in column.checks:
@@ -383,10 +380,10 @@ def _other_words(additional: Words, column: Column) -> Words:
 
 def _is_other_thing(words: Words, column: Column) -> bool:
     """Return whether a header names something else that is related to the column."""
-    known = _vocabulary()
+    known = vocabulary()
     names = {phrase for phrase, _ in _phrases(column.name)}
     own_words = set().union(*names)
-    if (words & (known.other_things | known.other_persons)) - own_words:
+    if (words & known.others) - own_words:
         return True
     if column.kind in {Kind.MONEY, Kind.NUMBER}:
         # "Valor por hora" is a rate, "valor na categoria" a part.
@@ -403,23 +400,3 @@ def _is_other_thing(words: Words, column: Column) -> bool:
     if column.kind is not Kind.DATE and (words & known.dates) - own_words:
         return True
     return column.kind is not Kind.TEXT and bool((words & known.names) - own_words)
-
-
-def words_of_rows(kind: str) -> Words:
-    """Return the words of cells that say what a row is: open, settled, in, out."""
-    return _vocabulary().row_words[kind]
-
-
-def flags() -> Words:
-    """Return the words that say yes or no."""
-    return _vocabulary().flags
-
-
-def names_account(text: str) -> bool:
-    """Return whether a text has a word of the names of banks and accounts."""
-    return not mapping_words(text).isdisjoint(_vocabulary().accounts)
-
-
-def bank_numbers() -> frozenset[int]:
-    """Return the numbers of banks."""
-    return _vocabulary().banks

@@ -104,9 +104,12 @@ def similar_mapping(
     one among them.
     """
     keys = set(filter(None, map(header_key, headers)))
-    own = [(_same(keys, one), at, one) for at, one in enumerate(used) if one.resource == resource]
-    if own and (best := max(own, key=lambda found: found[:2]))[0] >= _LEAST_SAME:
-        return best[2]
+    own = [one for one in used if one.resource == resource]
+    headers_of = [set(map(header_key, one.header)) for one in own]
+    same = [len(keys & its) / max(1, len(keys | its)) for its in headers_of]
+    if own and max(same) >= _LEAST_SAME:
+        # The latest of equals.
+        return max(zip(same, range(len(own)), own, strict=True), key=lambda one: one[:2])[2]
     known = [one for one in layouts() if one.resource == resource and _has_layout(keys, one)]
     return max(known, key=lambda one: _covered(keys, one), default=None)
 
@@ -122,12 +125,6 @@ def best_layouts(
     }
     best = max(shares.values(), default=0)
     return {name: None if shares.get(name, best) < best else one for name, one in found.items()}
-
-
-def _same(keys: set[str], mapping: SheetMapping) -> float:
-    """Return the share of headers that a sheet and a mapping have in common."""
-    own = set(map(header_key, mapping.header))
-    return len(keys & own) / max(1, len(keys | own))
 
 
 def _covered(keys: set[str], layout: SheetMapping) -> float:

@@ -16,25 +16,14 @@ from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Resource
 from xlbridge.resources.references import REFERENCES
 from xlbridge.validation.cells.text import display
+from xlbridge.validation.cells.text_parsing import number_meanings
 from xlbridge.validation.headers.header_row import header_key, header_texts
 from xlbridge.validation.mapping.candidates import fit_and_body
-from xlbridge.validation.mapping.column_fit import (
-    ForeignColumn,
-    foreign_column,
-    record_rows,
-)
-from xlbridge.validation.mapping.header_names import (
-    document_words,
-    known_documents,
-    mapping_words,
-)
+from xlbridge.validation.mapping.column_fit import ForeignColumn, foreign_column, record_rows
+from xlbridge.validation.mapping.header_names import document_words, mapping_words, vocabulary
 from xlbridge.validation.mapping.known_mappings import RememberedValues
 from xlbridge.validation.mapping.mapping_file import MappedList, SheetMapping
-from xlbridge.validation.mapping.proposal import (
-    EARLIER_CONSTANT,
-    NO_COLUMN,
-    propose,
-)
+from xlbridge.validation.mapping.proposal import EARLIER_CONSTANT, NO_COLUMN, propose
 from xlbridge.validation.mapping.proposed_mapping import (
     Confidence,
     MappingProposal,
@@ -156,9 +145,8 @@ class ListProposer:
             if titles is not None:
                 return titles
         known = () if base is None or not base.lists else self._present(base, KEY)
-        by_name = (
-            one for one in self._groups if document_words(one.key) <= known_documents(resource.name)
-        )
+        documents = vocabulary().documents.get(resource.name, frozenset())
+        by_name = (one for one in self._groups if document_words(one.key) <= documents)
         found = [
             one
             for groups in (map(self._groups_by, known) if known else by_name)
@@ -192,7 +180,17 @@ class ListProposer:
         items = []
         for number, block in enumerate(found.items, start=1):
             named = {one.name for one in block}
-            numbered = [_numbered_key(one, number) for one in keys if one.name not in named]
+            numbered = [
+                replace(
+                    one,
+                    # The key of the title of an instalment is the document's with its number.
+                    body={key: it for key, it in one.body.items() if key != "link"}
+                    | {"suffix": f"/{number}"},
+                    reason=_NUMBERED_KEY,
+                )
+                for one in keys
+                if one.name not in named
+            ]
             items.append([*numbered, *block])
         columns = [one for one in columns if one.name not in resource.natural_keys]
         used = taken.union(main.rows, *(one.sources for one in (*columns, *keys)))
@@ -465,12 +463,6 @@ def _amount_of_title(resource: Resource) -> str | None:
     return resource.totals.amount if _DUE in resource.by_name else None
 
 
-def _numbered_key(key: ProposedColumn, number: int) -> ProposedColumn:
-    """Return the key of the title of an instalment: that of the document with its number."""
-    body = {name: it for name, it in key.body.items() if name != "link"}
-    return replace(key, body={**body, "suffix": f"/{number}"}, reason=_NUMBERED_KEY)
-
-
 def _constants(known: SheetMapping | None) -> list[ProposedColumn]:
     """Return the constants of a list in the mapping used before."""
     columns = () if known is None else known.columns
@@ -535,14 +527,10 @@ def _instalment_column(header: str, column: ForeignColumn) -> str | None:
 
 
 def _amount(text: str) -> Decimal:
-    """Return an amount in either style, zero for another text."""
-    bare = re.sub(r"[^\d,.-]", "", text)
-    if "," in bare and bare.rfind(",") > bare.rfind("."):
-        bare = bare.replace(".", "").replace(",", ".")
-    try:
-        return Decimal(bare.replace(",", "") or "0")
-    except ArithmeticError:
-        return Decimal(0)
+    """Return an amount in either style, rather with decimals, zero for another text."""
+    found = number_meanings(text)
+    either = (found.native, found.foreign) if found else ()
+    return min((one for one in either if one is not None), key=abs, default=Decimal(0))
 
 
 _IS_KEY = Text(

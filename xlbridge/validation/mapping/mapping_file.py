@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments
@@ -286,22 +286,12 @@ def read_mapping(path: Path) -> SheetMapping:
         if mistakes := [document_mistake(document, *mistake) for mistake in found]:
             raise mapping_error(path, mistakes)
     file = read_as(MappingFile, document.content)
-    return SheetMapping(
-        path=path,
-        document=document,
-        resource=file.resource,
-        header=file.header,
-        columns=tuple(_named(file.columns).values()),
-        ignore=file.ignore,
-        accept=file.accept,
-        rows=file.rows,
-        lists={
-            name: replace(one, items=[_named(block) for block in one.items])
-            for name, one in file.lists.items()
-        },
-        title=file.title,
-        source=file.source,
-    )
+    content = {name: it for name, it in asdict(file).items() if name != "version"}
+    content["columns"] = tuple(_named(file.columns).values())
+    content["lists"] = {
+        name: replace(one, items=list(map(_named, one.items))) for name, one in file.lists.items()
+    }
+    return SheetMapping(path=path, document=document, **content)
 
 
 def _named(columns: Mapping[str, MappedColumn]) -> dict[str, MappedColumn]:

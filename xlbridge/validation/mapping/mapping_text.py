@@ -6,9 +6,7 @@ from typing import Any
 import yaml
 
 from xlbridge.i18n import Text
-from xlbridge.validation.mapping.column_fit import (
-    foreign_columns,
-)
+from xlbridge.validation.mapping.column_fit import foreign_columns
 from xlbridge.validation.mapping.proposed_mapping import (
     CONFIDENCE_WORDS,
     MappingProposal,

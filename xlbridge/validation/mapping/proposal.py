@@ -33,15 +33,16 @@ from xlbridge.validation.mapping.column_fit import (
     NUMBERED,
     ForeignColumn,
     fit,
+    is_name,
     listed_values,
 )
 from xlbridge.validation.mapping.header_names import (
+    PARTIES,
     NameMatcher,
-    is_balance,
     is_bare_amount,
-    is_other,
     mapping_words,
-    says_amount,
+    says,
+    vocabulary,
 )
 from xlbridge.validation.mapping.known_mappings import RememberedValues
 from xlbridge.validation.mapping.mapping_file import (
@@ -61,8 +62,6 @@ from xlbridge.validation.mapping.title_rows import amounts_of_party, due_day, se
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc", "documento"})
 _OF_PARTY = frozenset({"numero", "cliente", "fornecedor", "empresa", "pessoa"})
 _DUE = "dataDeVencimento"
-_PARTY_SIGNS = {"codigoDoCliente": "positive", "codigoDoFornecedor": "negative"}
-"""Sign of the amounts of receivables and payables in one column, by the column of the party."""
 _HISTORY_WORDS = frozenset({"tipo", "especie", "referencia", "parcela", "complemento"})
 _KIND_WORDS = frozenset({"tipo", "especie", "parcela"})
 """Words of a history that do not describe an entry by themselves."""
@@ -70,6 +69,7 @@ _ADDRESS_WORDS = frozenset({"endereco", "logradouro", "rua", "bairro", "cep"})
 _OF_ADDRESSES = frozenset({"numero", "complemento"})
 _NOT_OF_ADDRESSES = NUMBERED | {"historico"}
 _MONTH_WORDS = frozenset({"mes", "periodo"})
+_BALANCE = frozenset({"saldo"})
 
 
 class _Choice(dict[str, ProposedColumn]):
@@ -126,7 +126,11 @@ class _Choice(dict[str, ProposedColumn]):
             one.header
             for one in columns
             if one.header not in used
-            and (says_amount(one.header) or "$" in one.header or _is_unnamed_amount(one))
+            and (
+                says(one.header, vocabulary().all_amounts)
+                or "$" in one.header
+                or _is_unnamed_amount(one)
+            )
             and one.values != own.values
             and any(set(text) & set("123456789") for text in one.texts)
             and (fit(column, one) or 0) >= MIN_FIT
@@ -200,16 +204,20 @@ class _Choice(dict[str, ProposedColumn]):
                 break
         if "historico" not in resource.required or "historico" in self:
             return
-        headers = [foreign.header for foreign in free if foreign.header not in self.headers]
-        parts = [
-            f.header
+        used = self.headers
+        found = [
+            f
             for f in free
-            if f.header in headers
+            if f.header not in used
             and f.are_texts()
             and mapping_words(f.header) & _HISTORY_WORDS
             and not mapping_words(f.header) & _MONTH_WORDS
         ]
-        if any(mapping_words(header) & _HISTORY_WORDS - _KIND_WORDS for header in parts):
+        parts = [f.header for f in found]
+        # Codes alone, such as those of documents, describe nothing.
+        if any(mapping_words(header) & _HISTORY_WORDS - _KIND_WORDS for header in parts) and any(
+            is_name(text) for f in found for text in f.words
+        ):
             body = {"join": parts, "with": " "} if len(parts) > 1 else {"from": parts[0]}
             self.add("historico", body, Confidence.LOW, _HISTORY)
 
@@ -239,7 +247,7 @@ class _Choice(dict[str, ProposedColumn]):
         foreign = next((f for f in columns if amount and amount.sources == (f.header,)), None)
         if party is None or amount is None or foreign is None or "sign" in amount.body:
             return
-        signs, own = set(map(sign_of, foreign.values)) - {None}, _PARTY_SIGNS[party]
+        signs, own = set(map(sign_of, foreign.values)) - {None}, PARTIES[party].sign
         if len(signs) > 1 or (signs == {own} and own == "negative"):
             confidence = min(amount.confidence, Confidence.MEDIUM, key=RISING.index)
             self.add(name, {**amount.body, "sign": own}, confidence, _SIGNED)
@@ -254,7 +262,7 @@ class _Choice(dict[str, ProposedColumn]):
         headers = {foreign.header for foreign in sides}
         amounts = self[name].sources if name in self else ()
         # The balance beside them is no amount of a title.
-        if any(text not in headers and not is_balance(text) for text in amounts):
+        if any(text not in headers and not says(text, _BALANCE) for text in amounts):
             return
         for other in [one.name for one in self.values() if not headers.isdisjoint(one.sources)]:
             del self[other]
@@ -321,24 +329,36 @@ def propose(
         for mapped in mapping.columns
         if mapped.source is not None and mapped.is_direct
     }
-    choice, open_columns = _Choice(), columns
+    choice, open_columns, lost = _Choice(), columns, set[str]()
     if base is not None:
         choice.reuse(base, resource, columns)
         ignored = set(map(header_key, base.ignore))
         open_columns = [one for one in columns if header_key(one.header) not in ignored]
+        # A layout ignores the name of a party beside its document, which a sheet may lack.
+        if base.title is not None:
+            lost = {one.name for one in base.columns if one.sources} - choice.keys()
     if not DOCUMENTS.keys() & choice.keys():
         choice.split_documents(resource, open_columns)
     matcher = NameMatcher(resource, known)
-    candidates = [one for it in open_columns for one in candidates_of(matcher, resource, it)]
-    candidates += [one for it in open_columns for one in links_of(matcher, resource, it)]
+    opened = {one.header for one in open_columns}
+    candidates = [
+        one
+        for find in (candidates_of, links_of)
+        for foreign in columns
+        if lost or foreign.header in opened
+        for one in find(matcher, resource, foreign)
+        if one.name in lost or foreign.header in opened
+    ]
     matched = {one.header for one in candidates if one.score >= MEDIUM}
     candidates += unnamed_amounts(resource, open_columns, matched)
     # A header that says what it is outranks a bare noun.
     said = {one.name for one in candidates if one.says_amount}
     candidates = [one for one in candidates if one.says_amount or one.name not in said]
     # So does an amount outrank its balance.
-    said = {one.name for one in candidates if one.says_amount and not is_balance(one.header)}
-    candidates = [one for one in candidates if one.name not in said or not is_balance(one.header)]
+    said = {one.name for one in candidates if one.says_amount and not says(one.header, _BALANCE)}
+    candidates = [
+        one for one in candidates if one.name not in said or not says(one.header, _BALANCE)
+    ]
     # Parts of an address, unless the resource has one itself.
     parts = _parts_of_address(columns)
     candidates = [
@@ -379,16 +399,23 @@ def propose(
 def _parts_of_address(columns: Sequence[ForeignColumn]) -> Set[str]:
     """Return the headers beside those of an address that mean a part of it: the number of a house
     rather than of a document."""
-    words = {one.header: mapping_words(one.header) for one in columns}
-    has_address = any(found & _ADDRESS_WORDS for found in words.values())
-    return {header for header, found in words.items() if has_address and found <= _OF_ADDRESSES}
+    words = [mapping_words(one.header) for one in columns]
+    has_address = any(found & _ADDRESS_WORDS for found in words)
+    known, nothing = _ADDRESS_WORDS | _OF_ADDRESSES, frozenset[str]()
+    return {
+        one.header
+        for one, before, found, after in zip(
+            columns, [nothing, *words], words, [*words[1:], nothing], strict=False
+        )
+        if has_address and found <= _OF_ADDRESSES and (before | after) & known
+    }
 
 
 def _is_unnamed_amount(foreign: ForeignColumn) -> bool:
     """Return whether values have cents below a header that says another thing than a share, a tax
     or an interest, such as "Aluguel" and "Mensalidade"."""
     have_cents = any(isinstance(value, float) and value % 1 for value in foreign.values)
-    has_own_name = is_other(foreign.header) or "%" in foreign.header
+    has_own_name = says(foreign.header, vocabulary().others) or "%" in foreign.header
     return not has_own_name and (have_cents or foreign.number_style() is not None)
 
 
@@ -396,7 +423,7 @@ def _party(resource: Resource) -> str | None:
     """Return the column of the party of titles, None for other resources."""
     if _DUE not in resource.by_name:
         return None
-    return next((name for name in _PARTY_SIGNS if name in resource.by_name), None)
+    return next((name for name in PARTIES if name in resource.by_name), None)
 
 
 def _proposed_rows(

@@ -9,16 +9,13 @@ from typing import Any
 from xlbridge.i18n import Text, joined
 from xlbridge.resources import KEY, Resource
 from xlbridge.validation.headers.header_row import header_key
-from xlbridge.validation.mapping.column_fit import foreign_columns, takes_listed_names
-from xlbridge.validation.mapping.header_names import (
-    columns_called,
+from xlbridge.validation.mapping.column_fit import (
+    ForeignColumn,
+    foreign_columns,
+    takes_listed_names,
 )
-from xlbridge.validation.mapping.mapping_file import (
-    TO_FILL_IN,
-    SheetMapping,
-    item_path,
-    value_key,
-)
+from xlbridge.validation.mapping.header_names import columns_called
+from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, SheetMapping, item_path, value_key
 from xlbridge.workbook.read import SheetCells
 
 _OTHER_COLUMN_PENALTY = 0.5
@@ -144,7 +141,7 @@ class MappingProposal:
 
         ``cells`` are those of the sheet.
         """
-        words = {one.header: one.words for one in foreign_columns(cells, self.header_row - 1)[0]}
+        words = self._words_read(foreign_columns(cells, self.header_row - 1)[0])
         found = {}
         for path, column in self.all_columns.items():
             target = self.resource.column_at(path)
@@ -153,6 +150,43 @@ class MappingProposal:
                 texts = (text for header in column.sources for text in words.get(header, ()))
                 found[path] = [text for text in texts if value_key(text) not in known]
         return found
+
+    def _words_read(self, columns: Sequence[ForeignColumn]) -> Mapping[str, Sequence[str]]:
+        """Return the words of the columns by header, without those that only rows have which are
+        left out."""
+        known, left = {one.header: one for one in columns}, set[int]()
+        for text in self.rows.keys() & known.keys():
+            gone = {value_key(word) for word, read in self.rows[text].items() if read is False}
+            left |= known[text].rows_with(gone)
+        for one in self.columns:
+            if (sign := one.body.get("sign")) is not None:
+                left |= known[one.sources[0]].rows_of_other_sign(sign)
+        return {header: one.words_without(left) for header, one in known.items()}
+
+    def without_unread(self, columns: Sequence[ForeignColumn]) -> "MappingProposal":
+        """Return the proposal without the words to be filled in that no row has which is read."""
+        words, found = self._words_read(columns), self
+        for column in self.all_columns.values():
+            values = column.body.get("values", {})
+            read = {value_key(text) for header in column.sources for text in words[header]}
+            kept = {t: it for t, it in values.items() if it != TO_FILL_IN or value_key(t) in read}
+            if len(kept) < len(values):
+                body = {key: it for key, it in column.body.items() if key != "values"}
+                body |= {"values": kept} if kept else {}
+                found = found._swapped(column, replace(column, body=body))
+        return found
+
+    def _swapped(self, old: ProposedColumn, new: ProposedColumn) -> "MappingProposal":
+        """Return the proposal with another column in place of one."""
+
+        def swapped(columns: Sequence[ProposedColumn]) -> Sequence[ProposedColumn]:
+            return [new if one is old else one for one in columns]
+
+        lists = {
+            name: replace(one, items=list(map(swapped, one.items)))
+            for name, one in self.lists.items()
+        }
+        return replace(self, columns=swapped(self.columns), lists=lists)
 
     def asking(self, path: str, unknown: Mapping[str, object]) -> "MappingProposal":
         """Return the proposal with names of a column, given by its path in ``all_columns``, to be
@@ -165,16 +199,7 @@ class MappingProposal:
         why = joined([old.reason, *reasons], "; ")
         # The period of the last sentence is that of the whole reason.
         why = Text(pt=why.pt.removesuffix("."), en=why.en.removesuffix("."))
-        new = replace(old, body=body, confidence=confidence, reason=why)
-
-        def swapped(columns: Sequence[ProposedColumn]) -> Sequence[ProposedColumn]:
-            return [new if one is old else one for one in columns]
-
-        lists = {
-            name: replace(one, items=list(map(swapped, one.items)))
-            for name, one in self.lists.items()
-        }
-        return replace(self, columns=swapped(self.columns), lists=lists)
+        return self._swapped(old, replace(old, body=body, confidence=confidence, reason=why))
 
     @property
     def open_columns(self) -> Mapping[str, ProposedColumn]:

@@ -12,20 +12,21 @@ from pathlib import Path
 from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated
-from xlbridge.resources import Kind, Resource
+from xlbridge.resources import KEY, Kind, Resource
 from xlbridge.validation.cells.text import display
+from xlbridge.validation.cells.text_parsing import MONTHS
+from xlbridge.validation.mapping.column_fit import ForeignColumn
 from xlbridge.validation.mapping.header_names import (
+    PARTIES,
     columns_called,
     document_words,
-    is_amount,
     is_due_date,
     mapping_words,
+    says,
     side_of,
+    vocabulary,
 )
-from xlbridge.validation.mapping.proposed_mapping import (
-    Confidence,
-    MappingProposal,
-)
+from xlbridge.validation.mapping.proposed_mapping import Confidence, MappingProposal
 from xlbridge.workbook.read import SheetCells
 
 _CLOSE, _MUCH = 0.25, 1.5
@@ -56,15 +57,10 @@ _COUNTED = frozenset({"quantidade", "contagem"})
 _CONTACT, _MANY_CONTACTS = "clientecontato", 2
 _CONTACT_WORDS = frozenset({"contato", "cargo", "ramal"})
 _MOVES = frozenset({"entrada", "saida"})
-_MOVE_WORDS = _MOVES | {
-    "recebimento",
-    "recebida",
-    "baixa",
-    "baixada",
-    "retirada",
-    "consumo",
-    "destino",
-}
+_MOVE_WORDS = _MOVES | {"recebimento", "recebida", "baixa", "baixada", "retirada"}
+_MOVE_WORDS |= {"consumo", "destino"}
+_ONE_EACH = Confidence.MEDIUM
+"""Confidence in the key of records that have one row each."""
 
 
 def choose_proposal(
@@ -73,6 +69,7 @@ def choose_proposal(
     resources: Sequence[Resource],
     cells: SheetCells,
     position: int,
+    columns: Sequence[ForeignColumn],
 ) -> MappingProposal:
     """Return the proposal for the most likely resource.
 
@@ -85,7 +82,13 @@ def choose_proposal(
         if not any(names & _COUNTED for names in proposal.foreign_names.values())
     ]
     titled = _resources_in_names(resources, path, cells, position)
-    with_items = [len(proposal.used_headers) for proposal in counting if proposal.lists]
+    # A record of which each has one row proves no items.
+    with_items = [
+        len(one.used_headers)
+        for one in counting
+        if one.lists
+        and (one.base or all(c.confidence != _ONE_EACH for c in one.columns if c.name == KEY))
+    ]
     if with_items:
         # A row for each item: it is no stock entry, unless that uses more of the columns.
         counting = [
@@ -97,12 +100,13 @@ def choose_proposal(
     above = (
         [value for value in cells.row(position - 1) if isinstance(value, str)] if position else []
     )
-    sides = {side for text in (*proposals[0].header, *above) if (side := side_of(text))}
-    if len(sides) > 1:
-        sides = set()
+    # So may the word that all rows have in a column, such as "Despesas".
+    same = (one.words[0] for one in columns if one.filled == 1 and len(one.words) == 1)
+    texts = (*proposals[0].header, *above, *same)
+    sides = {side for text in texts if (side := side_of(text))}
     ranked, is_clear = _ranked(counting or proposals, titled, sides)
     best = ranked[0]
-    months = [header for header in best.header if mapping_words(header) & _MONTHS]
+    months = [header for header in best.header if mapping_words(header) & MONTHS.keys()]
     if len(months) >= MIN_MONTHS:
         raise month_columns(months)
     owners = _owners_of_columns(best.header, resources, [p.resource for p in counting])
@@ -128,9 +132,7 @@ def choose_proposal(
     if not is_clear:
         raise _no_resource(path, ranked, titled)
     balances = [
-        header
-        for header in best.ignore
-        if any(phrase <= mapping_words(header) for phrase in _BALANCES)
+        one for one in best.ignore if any(phrase <= mapping_words(one) for phrase in _BALANCES)
     ]
     if balances and "descricaoDoProduto" in best.resource.by_name:
         message = _LIST_OF_BALANCES.format(headers=", ".join(balances))
@@ -142,7 +144,7 @@ def choose_proposal(
                 one
                 for one in resources
                 if (one.names_with_lists - one.by_name.keys()) & _PRODUCTS
-                and own & one.by_name.keys() & _PARTIES
+                and own & one.by_name.keys() & PARTIES.keys()
             ]
         )
     return best
@@ -158,6 +160,8 @@ def _ranked(
     columns which the sheet lacks proves nothing. Headers that records of any kind have neither do.
     """
     evidence: dict[str, float] = {}
+    amounts = vocabulary().amounts
+    has_both, sides = len(sides) > 1, sides if len(sides) == 1 else set()
     for proposal in proposals:
         resource = proposal.resource
         # A header of the resource's own columns may have its title ("Nome do cliente").
@@ -167,22 +171,32 @@ def _ranked(
         has_title = any(title <= header for title in titles for header in headers)
         has_money = any(column.kind is Kind.MONEY for column in resource.columns)
         has_dates = any(column.kind is Kind.DATE for column in resource.columns)
-        lacks_amounts = not has_money and any(map(is_amount, proposal.ignore))
+        lacks_amounts = not has_money and any(says(one, amounts) for one in proposal.ignore)
         lacks_dates = not has_dates and any(map(is_due_date, proposal.ignore))
         evidence[resource.name] = (
             _TITLE_WEIGHT * (resource.name in titled)
             + _HEADER_WEIGHT * has_title
-            - _SIDE_WEIGHT * (bool(sides) and _party(resource) in _PARTIES - sides)
+            - _SIDE_WEIGHT * (bool(sides) and _party(resource) in PARTIES.keys() - sides)
             + _BASE_WEIGHT * (proposal.base is not None)
             - _AMOUNT_PENALTY * lacks_amounts
             - _AMOUNT_PENALTY * lacks_dates
         )
     ranked = sorted(proposals, key=lambda p: -p.weight - evidence[p.resource.name])
     best, bonus = ranked[0], evidence[ranked[0].resource.name]
-    is_sided = best.resource.name in titled or _party(best.resource) in sides
+    # "Cliente desde" is no name of a client.
+    names = {side_of(one) for one in best.header if one in best.used_headers or columns_called(one)}
+    is_told_by_name = not _is_registry(best.resource) or sides <= names
+    is_sided = best.resource.name in titled or (is_told_by_name and _party(best.resource) in sides)
     is_named = best.base is not None or best.resource.name in titled
     used = [mapping_words(text) for text in best.used_headers]
     is_poor = best.weight < _LITTLE and len(used) <= _FEW * len(best.header)
+    # Nothing that each record has, or orders without their items rather than titles to be paid.
+    sources = {one.name for one in best.columns if one.sources}
+    is_poor = is_poor or sources.isdisjoint(best.resource.required)
+    if _DUE in best.resource.by_name and _DUE not in sources:
+        documents = vocabulary().documents
+        said = frozenset[str]().union(*map(document_words, best.header))
+        is_poor = is_poor or bool(said - documents[best.resource.name])
     if not is_named and (is_poor or all(words <= _OF_ANY_RECORD for words in used)):
         return ranked, False
     contacts = sum(bool(mapping_words(text) & _CONTACT_WORDS) for text in best.header)
@@ -197,13 +211,13 @@ def _ranked(
         # of suppliers, unless a column is certainly that of one of them.
         parties = {_party(best.resource), _party(other.resource)}
         are_registries = _is_registry(best.resource) and _is_registry(other.resource)
-        are_alike = _share(best, other) >= _MOSTLY_SAME and not (
-            are_registries and _certain(best) - other.used_headers
-        )
-        if parties == _PARTIES and not is_sided and are_alike:
+        is_told = are_registries and not has_both and _certain(best) - other.used_headers
+        are_alike = _share(best, other) >= _MOSTLY_SAME and not is_told
+        if parties == PARTIES.keys() and not is_sided and are_alike:
             return ranked, False
         moves = {best.resource.name, other.resource.name}
-        if moves == _MOVES and not is_named and are_alike and not _tells_move(best):
+        tells_move = any(says(text, _MOVE_WORDS) for text in best.header)
+        if moves == _MOVES and not is_named and are_alike and not tells_move:
             return ranked, False
         others = evidence[other.resource.name]
         is_same = others == bonus and _sources(other) == _sources(best)
@@ -224,17 +238,16 @@ def _ranked(
 
 def _party(resource: Resource) -> str | None:
     """Return the column of the only party that a resource has, or of which it is the registry."""
-    found = _PARTIES & {*resource.by_name, *_REGISTRIES.get(resource.name, ())}
-    return next(iter(found)) if len(found) == 1 else None
+    found = [
+        name
+        for name, party in PARTIES.items()
+        if name in resource.by_name or party.registry == resource.name
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _is_registry(resource: Resource) -> bool:
-    return resource.name in _REGISTRIES
-
-
-def _tells_move(proposal: MappingProposal) -> bool:
-    """Return whether a header tells stock that comes in from stock that goes out."""
-    return any(mapping_words(text) & _MOVE_WORDS for text in proposal.header)
+    return resource.name in {party.registry for party in PARTIES.values()}
 
 
 def _certain(proposal: MappingProposal) -> set[str]:
@@ -369,12 +382,9 @@ def _rows_of_lists(likely: Sequence[Resource]) -> UsageError:
     )
 
 
-_DOCUMENT = "numeroDoDocumento"
+_DOCUMENT, _DUE = "numeroDoDocumento", "dataDeVencimento"
 _PRODUCTS = frozenset({"idProduto", "idProd", "descricaoDoProduto"})
 _ITEM_NUMBERS = frozenset({"item", "itens"})
-_PARTIES = frozenset({"codigoDoCliente", "codigoDoFornecedor"})
-_REGISTRIES = {"cliente": {"codigoDoCliente"}, "fornecedor": {"codigoDoFornecedor"}}
-"""Party that the records of a registry are."""
 _NO_LISTS = Text(
     pt="Pelo nome, a planilha parece ser de {titles}; falta a chave que liga cada registro às "
     "linhas dele nas outras planilhas, como os itens.",
@@ -390,11 +400,6 @@ _HOW_TO_ADD_LISTS = Text(
 _ANY_RESOURCE = Text(pt="RECURSO", en="RESOURCE")
 MIN_MONTHS = 3
 _MIN_LIST_COLUMNS = 2
-_MONTHS = frozenset(
-    {"jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez"}
-    | {"janeiro", "fevereiro", "marco", "abril", "maio", "junho", "julho", "agosto", "setembro"}
-    | {"outubro", "novembro", "dezembro", "feb", "apr", "may", "aug", "sep", "oct", "dec"}
-)
 _MONTH_COLUMNS = Text(
     pt="A planilha tem uma coluna para cada mês ({months}); na importação cada mês é uma linha.",
     en="The sheet has a column for each month ({months}); an import has a row for each.",
@@ -428,7 +433,14 @@ def _titles(resources: Iterable[Resource]) -> Text:
 def _no_resource(path: Path, ranked: Sequence[MappingProposal], titled: Set[str]) -> UsageError:
     """Return the error of an unclear sheet, with the resources that use nearly as many of its
     headers as the best one, the best first, and what speaks for each."""
-    fitting = [one for one in ranked if one.used_headers and one.weight > -math.inf]
+    said, known = frozenset[str](), vocabulary().documents
+    said = said.union(*(document_words(text) for text in ranked[0].header))
+    fitting = [
+        one
+        for one in ranked
+        if one.used_headers
+        and (one.weight > -math.inf or said & known.get(one.resource.name, frozenset()))
+    ]
     if not fitting:
         return UsageError(_NO_KNOWN_HEADER.format(file=path), _HOW_TO_CHOOSE)
     least = _LIKELY * len(fitting[0].used_headers)
@@ -457,7 +469,7 @@ def _reasons(
     others = [one.used_headers for one in likely if one is not proposal]
     own = [text for text in proposal.header if text in proposal.used_headers.difference(*others)]
     party, parties = _party(proposal.resource), {_party(one.resource) for one in likely}
-    is_told = parties >= _PARTIES
+    is_told = parties >= PARTIES.keys()
     named = [text for text in proposal.header if is_told and party and side_of(text) == party]
     if proposal.base is not None and proposal.base.title is not None:
         yield _KNOWN_LAYOUT.format(title=proposal.base.title)

@@ -25,14 +25,8 @@ from xlbridge.validation.headers.sheet_choice import (
     export_only_error,
     is_of_other_records,
 )
-from xlbridge.validation.mapping.column_fit import (
-    foreign_columns,
-    record_rows,
-)
-from xlbridge.validation.mapping.header_names import (
-    mapping_words,
-    words_of_names,
-)
+from xlbridge.validation.mapping.column_fit import foreign_columns, record_rows
+from xlbridge.validation.mapping.header_names import mapping_words, words_of_names
 from xlbridge.validation.mapping.known_mappings import (
     best_layouts,
     remembered_values,
@@ -40,15 +34,8 @@ from xlbridge.validation.mapping.known_mappings import (
 )
 from xlbridge.validation.mapping.list_proposal import ListProposer
 from xlbridge.validation.mapping.mapping_file import SheetMapping
-from xlbridge.validation.mapping.proposal import (
-    WITH_RIVALS,
-    propose,
-)
-from xlbridge.validation.mapping.proposed_mapping import (
-    Confidence,
-    MappingProposal,
-    ProposedColumn,
-)
+from xlbridge.validation.mapping.proposal import WITH_RIVALS, propose
+from xlbridge.validation.mapping.proposed_mapping import Confidence, MappingProposal, ProposedColumn
 from xlbridge.validation.mapping.resource_choice import MIN_MONTHS, choose_proposal, month_columns
 from xlbridge.workbook.read import CellColumn, SheetCells, WorkbookSource, read_workbook
 
@@ -106,7 +93,7 @@ def propose_mapping(
         proposals.append(proposal)
     best = proposals[0]
     if requested is None:
-        best = choose_proposal(path, proposals, resources, cells, position)
+        best = choose_proposal(path, proposals, resources, cells, position, columns)
     read_back = best.resource.read_back
     if (
         KEY in best.resource.required
@@ -118,7 +105,7 @@ def propose_mapping(
         main = MainSheet(best.resource, best.sheet)
         found_missing = exported_column_missing(position + 1, KEY, None, main)
         raise UsageError(found_missing.message, found_missing.hint)
-    return replace(best, header_row=position + 1)
+    return replace(best.without_unread(columns), header_row=position + 1)
 
 
 def _best_header(

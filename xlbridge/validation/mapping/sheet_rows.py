@@ -23,7 +23,7 @@ from xlbridge.validation.mapping.application import (
     map_rows,
     rows_below,
 )
-from xlbridge.validation.mapping.cell_meanings import NOTHING, shown_text
+from xlbridge.validation.mapping.cell_meanings import NOTHING, is_of_other_sign, shown_text
 from xlbridge.validation.mapping.mapping_file import (
     HeaderCandidate,
     MappedColumn,
@@ -122,11 +122,10 @@ def _rows_left_out(mapping: SheetMapping, found: HeaderCandidate) -> tuple[set[i
         column, left = cells.columns[found.index(text)], Counter[str]()
         for row in rows_below(found):
             value = column.value(row - 1)
-            sign, has_none = sign_of(value), NOTHING.fullmatch(shown_text(value)) is not None
-            is_other = has_none if mapped.sign == "any" else sign not in {None, mapped.sign}
-            if is_other and row not in left_out:
+            if row not in left_out and is_of_other_sign(value, mapped.sign):
                 left_out.add(row)
-                left["0" if has_none else "+" if sign == "positive" else "-"] += 1
+                is_zero = NOTHING.fullmatch(shown_text(value))
+                left["0" if is_zero else "+" if sign_of(value) == "positive" else "-"] += 1
         report(text, left)
     return left_out, findings
 

@@ -4,18 +4,10 @@ day of a month."""
 
 from collections.abc import Mapping, Sequence
 
-from xlbridge.validation.mapping.column_fit import (
-    ForeignColumn,
-)
-from xlbridge.validation.mapping.header_names import (
-    is_amount,
-    mapping_words,
-    words_of_rows,
-)
+from xlbridge.validation.mapping.column_fit import ForeignColumn
+from xlbridge.validation.mapping.header_names import PARTIES, mapping_words, says, vocabulary
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, value_key
 
-_SIDES = {"codigoDoCliente": ("in", "out"), "codigoDoFornecedor": ("out", "in")}
-"""Words of the rows of receivables and payables, and of the others, by the column of the party."""
 _MOST_OF_ROWS, _BOTH_SIDES = 0.9, 1.02
 _AMOUNT_WORDS = frozenset({"valor", "total", "r"})
 _DAY, _DUE = frozenset({"dia"}), frozenset({"vencimento"})
@@ -26,15 +18,14 @@ def selected_rows(foreign: ForeignColumn, party: str) -> Mapping[str, bool | str
     """Return which words of a column are those of open titles of the party, or of what comes from
     or goes to it, ``TO_FILL_IN`` for a word that is not known among those of settled titles; None
     unless most words are known and some rows are left out."""
-    words = {text: value_key(text) for text in foreign.texts}
-    for kept, left in (("open", "settled"), _SIDES[party]):
-        known = words_of_rows(kept) | words_of_rows(left)
+    words, rows = {text: value_key(text) for text in foreign.texts}, vocabulary().row_words
+    for kept, left in (("open", "settled"), PARTIES[party].sides):
+        read, known = rows[kept], rows[kept] | rows[left]
         unknown = sum(word not in known for word in words.values())
         if unknown and (kept != "open" or 2 * unknown > len(words)):
             continue
         found: dict[str, bool | str] = {
-            text: word in words_of_rows(kept) if word in known else TO_FILL_IN
-            for text, word in words.items()
+            text: word in read if word in known else TO_FILL_IN for text, word in words.items()
         }
         if False in found.values() and len({*found.values()}) > 1:
             return found
@@ -46,8 +37,10 @@ def amounts_of_party(columns: Sequence[ForeignColumn], party: str) -> Sequence[F
     one for what comes in and one for what goes out, of which each row fills one, and one may be
     empty; else nothing."""
     found: list[ForeignColumn] = []
-    for side in _SIDES[party]:
-        words = frozenset(word for text in words_of_rows(side) for word in mapping_words(text))
+    for side in PARTIES[party].sides:
+        words = frozenset(
+            word for text in vocabulary().row_words[side] for word in mapping_words(text)
+        )
         named = []
         for one in columns:
             bare = {word.removesuffix("s") for word in mapping_words(one.header)}
@@ -71,7 +64,7 @@ def due_day(
         if one.are_days
         and (words := mapping_words(one.header)) >= _DUE
         and (words & _DAY or any("dia" in value_key(text) for text in one.texts))
-        and not is_amount(one.header)
+        and not says(one.header, vocabulary().amounts)
     ]
     if len(days) != 1:
         return None
