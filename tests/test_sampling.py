@@ -34,7 +34,7 @@ class Sample:
 def test_each_value_of_combined_parameters_is_in_the_sample(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "test_examples.py").write_text(MODULE, "utf-8")
+    (tmp_path / "test_combined_parameters.py").write_text(MODULE, "utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow\n", "utf-8")
     monkeypatch.chdir(tmp_path)
     sample = Sample()

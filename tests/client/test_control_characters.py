@@ -34,7 +34,7 @@ def test_messages_about_files_have_no_control_characters(
     xlbridge: Xlbridge, tmp_path: Path, empty_sandbox: RunningSandbox
 ) -> None:
     name = f"{ESCAPES}.xlsx"
-    write_records(tmp_path / name, "cliente", [{"nomeComercial": "Ana"}])
+    write_records(tmp_path / name, "cliente", [{"nomeComercial": "Cliente com escapes"}])
     environment = credentials(empty_sandbox)
     for arguments in (
         ["validate", name],

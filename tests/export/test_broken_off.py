@@ -65,10 +65,11 @@ def change_oldest_order(home: Path) -> int:
     (path,) = home.glob("*.db")
     with sqlite3.connect(path) as base:
         (number,) = base.execute(
-            "SELECT numeroDoPedido FROM sales_orders ORDER BY updated LIMIT 1"
+            "SELECT numeroDoPedido FROM sales_orders ORDER BY ultimaAtualizacao LIMIT 1"
         ).fetchone()
         base.execute(
-            "UPDATE sales_orders SET observacao = 'mudou', updated = ? WHERE numeroDoPedido = ?",
+            "UPDATE sales_orders SET observacao = 'mudou', ultimaAtualizacao = ? "
+            "WHERE numeroDoPedido = ?",
             (datetime.now().isoformat(" ", "microseconds"), number),
         )
     base.close()
@@ -226,7 +227,7 @@ def leave_window(store: ResumeStore, now: datetime) -> None:
         parts = PartStore(folder, 1)
         for rows in (["{}\n"], []):
             with parts.new_part() as part:
-                part.add([[1]], [([row.encode() for row in rows], [len(rows)])])
+                part.add([[1]], [([row.encode() for row in rows], [len(rows)], [])])
             if rows:
                 part.save(Window(now, now), now)
         raise KeyboardInterrupt
