@@ -19,6 +19,7 @@ from upload_parts import new_cnpj
 import xlbridge as xb
 from xlbridge.profiles import Profile, save_profile
 from xlbridge.sandbox import RunningSandbox
+from xlbridge.settings import Settings
 
 CLIENTS = ROOT / "samples" / "cliente.xlsx"
 
@@ -66,7 +67,7 @@ def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[xb.Connection]
 
 def save_production(home: Path, running: RunningSandbox) -> None:
     profile = Profile("producao", running.base_url, running.email, production=True)
-    save_profile(home, profile)
+    save_profile(Settings(home), profile)
 
 
 def written_clients(erp: xb.Connection) -> int:
