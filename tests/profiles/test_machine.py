@@ -168,14 +168,15 @@ def test_a_policy_allows_only_the_profiles_of_the_machine(
     secret = {"XLBRIDGE_PASSWORD": "x"}
     for done in (
         run("whoami", "--profile", "own"),
-        run("profiles", "--default", "own"),
         run("profiles", "--default", "erp", **address),
+        run("profiles", "--default", "own"),
         run("whoami", **address, **secret),
         run("login", "--profile", "new", *new, **secret, XLBRIDGE_PROFILE="new"),
     ):
         assert done.returncode == 2
         assert str(policy) in done.stderr
         assert "erp, sandbox" in done.stderr
+    assert 'default = "own"' not in (home / "profiles.toml").read_text("utf-8")
     assert sources(run("profiles", "--format", "json"))["erp"] == ("machine", True)
     sandbox = run("profiles", "--format", "json", XLBRIDGE_PROFILE="sandbox")
     assert sources(sandbox)["sandbox"] == ("embedded", True)

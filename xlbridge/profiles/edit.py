@@ -62,8 +62,12 @@ def remove_profile(settings: Settings, name: str) -> Profile:
 
 
 def set_default(settings: Settings, name: str) -> None:
-    """Make a profile the default. Raises ``ConfigError`` for a production profile."""
-    _require_profile(settings, name)
+    """Make a profile the default, which may be the machine's.
+
+    Raises ``ConfigError`` for a production profile, and for one that the policy does not allow.
+    """
+    profile = _require_profile(settings, name)
+    require_allowed(settings, profile, read_profile_file(settings).profiles)
 
     def change(document: TOMLDocument) -> TOMLDocument:
         if "default" not in document:
