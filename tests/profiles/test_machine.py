@@ -1,6 +1,7 @@
 """Profiles and policy that IT keeps for all users of a computer: commands and page."""
 
 import json
+import sys
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Protocol
@@ -20,7 +21,7 @@ from xlbridge.profiles import (
     read_profile_file,
     store_password,
 )
-from xlbridge.settings import Settings
+from xlbridge.settings import Settings, read_settings
 
 ERP = '[profiles.erp]\nbase_url = "https://erp.example.com"\nemail = "int@example.com"\n'
 OWN = '[profiles.own]\nbase_url = "https://own.example.com"\nemail = "me@example.com"\n'
@@ -89,7 +90,7 @@ def test_the_last_file_gives_the_default(settings: Settings, machine: Path) -> N
 def test_doctor_names_the_file_of_the_machine(run: Run, machine: Path) -> None:
     checks = json.loads(run("doctor", "--format", "json").stdout)["checks"]
     (found,) = (one for one in checks if one["check"] == "settings")
-    assert found["message"] == f"erp IT's, in {machine / 'profiles.d' / '10-erp.toml'}"
+    assert found["message"] == f"erp from IT's file {machine / 'profiles.d' / '10-erp.toml'}"
 
 
 def test_it_keeps_its_profiles(run: Run, home: Path, machine: Path) -> None:
@@ -122,6 +123,7 @@ def test_an_address_is_production_in_both_files_or_in_none(run: Run, home: Path)
     ("name", "content", "expected"),
     [
         ("profiles.d/x.toml", f'{OWN}password = "secret-4711"\n', "xlbridge login"),
+        ("profiles.d/x.toml", ERP, "profiles.erp is already in"),
         ("profiles.d/x.toml", b"\xff", "UTF-8"),
         ("profiles.d/x.toml", None, "directory"),
         ("policy.toml", b"\xff", "UTF-8"),
@@ -156,6 +158,11 @@ def test_a_named_folder_must_exist(xlbridge: Xlbridge, tmp_path: Path) -> None:
     done = xlbridge("profiles", XLBRIDGE_MACHINE=str(tmp_path / "none"))
     assert done.returncode == 2
     assert str(tmp_path / "none") in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the folder is the operating system's")
+def test_the_folder_is_that_of_the_operating_system() -> None:
+    assert read_settings({}).machine == Path("/etc/xlbridge")
 
 
 def test_a_policy_allows_only_the_profiles_of_the_machine(
