@@ -85,12 +85,12 @@ def new_profile(settings: Settings, wanted: Profile) -> Profile:
     bundle = None if settings.ca_bundle is None else Path(settings.ca_bundle).absolute()
     address = str(parse_base_url(wanted.base_url)).rstrip("/")
     profile = dataclasses.replace(wanted, base_url=address, ca_bundle=bundle)
-    old = read_profile_file(settings.home).profiles.get(profile.name)
+    old = read_profile_file(settings).profiles.get(profile.name)
     if old is not None:
         profile = dataclasses.replace(
             profile, settle_seconds=old.settle_seconds, ca_bundle=bundle or old.ca_bundle
         )
-    check_profile(settings.home, profile)
+    check_profile(settings, profile)
     return profile
 
 
@@ -130,18 +130,21 @@ def target_of(settings: Settings, profile: Profile) -> Target:
 def quirks_for(settings: Settings, profile: Profile) -> tuple[Quirks, Path | None]:
     """Return the quirks of a profile, and the file that declares them, None if there is none.
 
-    That is its quirks file, or ``profiles.toml`` if its section has quirks. Words for the states of
+    That is its quirks file, or the profile's file if its section has quirks. A machine's profile
+    has the machine's quirks file if the user has none. Words for the states of
     logs in the environment precede those of the file. Raises ``ConfigError`` for mistakes in the
     file, and if both declare quirks.
     """
     quirks, path = NO_QUIRKS, settings.quirks_file(profile.name)
+    if profile.source is ProfileSource.MACHINE and profile.file is not None and not path.is_file():
+        path = profile.file.parent / path.name
     # The name of an environment without a profile may be its address.
     declared_in = path if Path(profile.name).name == profile.name and path.is_file() else None
     # Commands that need no file start without YAML.
-    if profile.quirks is not None:
+    if profile.quirks is not None and profile.file is not None:
         from xlbridge.resources.remote import quirks_of_section
 
-        section, file = f"profiles.{profile.name}.quirks", read_profile_file(settings.home).path
+        section, file = f"profiles.{profile.name}.quirks", profile.file
         if declared_in is not None:
             raise ConfigError(
                 Text(

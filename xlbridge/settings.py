@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -202,8 +203,9 @@ class Settings:
     answer, both in seconds; None means the profile's. ``state`` is the folder of the chosen
     profile's journal and payloads; None means ``home``. ``log_words`` maps the system's words for
     the status of a queued file to ``LOG_MEANINGS``. ``custom_schemas`` is a folder of schema files
-    that replaces the one under ``home``. With ``profile_must_exist``, ``profile`` cannot be a mere
-    name for ``base_url``.
+    that replaces the one under ``home``. ``machine`` is the folder of what IT configures for all
+    users of the computer, None for nothing. With ``profile_must_exist``, ``profile`` cannot be a
+    mere name for ``base_url``.
     """
 
     home: Path
@@ -220,6 +222,7 @@ class Settings:
     limits: WorkbookLimits = field(default_factory=WorkbookLimits)
     log_words: Mapping[str, str] = field(default_factory=dict)
     custom_schemas: Path | None = None
+    machine: Path | None = None
 
     def with_profile(self, name: str) -> "Settings":
         """Return the settings with an explicitly chosen profile.
@@ -322,7 +325,30 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         custom_schemas=Path(env[SCHEMAS_VARIABLE]) if env.get(SCHEMAS_VARIABLE) else None,
         limits=read_limits(env),
         log_words=_read_log_words(env.get("XLBRIDGE_LOG_WORDS", "")),
+        machine=_machine_folder(env),
     )
+
+
+def _machine_folder(env: Mapping[str, str]) -> Path:
+    """Return the folder of what IT configures for all users of the computer.
+
+    Raises ``ConfigError`` if the variable names none: without it, a policy would not apply.
+    """
+    if named := env.get("XLBRIDGE_MACHINE"):
+        if not Path(named).is_dir():
+            raise ConfigError(
+                Text(
+                    pt="XLBRIDGE_MACHINE: não existe a pasta {path}.",
+                    en="XLBRIDGE_MACHINE: there is no folder {path}.",
+                ).format(path=named),
+                _CORRECT_VARIABLE,
+            )
+        return Path(named)
+    if sys.platform == "win32":
+        return Path(env.get("PROGRAMDATA") or r"C:\ProgramData", "xlbridge")
+    if sys.platform == "darwin":
+        return Path("/Library/Application Support/xlbridge")
+    return Path("/etc/xlbridge")
 
 
 def _default_home() -> Path:
@@ -351,6 +377,7 @@ def _default_home() -> Path:
 _VARIABLES = frozenset(
     {
         *("XLBRIDGE_HOME", "XLBRIDGE_PROFILE", "XLBRIDGE_BASE_URL", "XLBRIDGE_EMAIL"),
+        "XLBRIDGE_MACHINE",
         *("XLBRIDGE_PASSWORD", "XLBRIDGE_CA_BUNDLE", "XLBRIDGE_SETTLE", "XLBRIDGE_TIMEOUT"),
         *("XLBRIDGE_LANG", "XLBRIDGE_LOG_WORDS", "XLBRIDGE_PROGRESS_SECONDS", SCHEMAS_VARIABLE),
         *(CSV_DELIMITER_VARIABLE, CSV_ENCODING_VARIABLE),

@@ -10,6 +10,7 @@ from sheets import GOOD, write_rows
 
 from xlbridge.profiles import PasswordSource, Profile, store_password
 from xlbridge.sandbox import RunningSandbox
+from xlbridge.settings import Settings
 
 WritePlan = Callable[[str], Path]
 RunBatch = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -87,4 +88,4 @@ def write_profile(
             f"production = {str(production).lower()}\n"
             f"exclusive = {str(exclusive).lower()}\n"
         )
-    store_password(home, profile, sandbox.password, PasswordSource.FILE)
+    store_password(Settings(home), profile, sandbox.password, PasswordSource.FILE)

@@ -9,6 +9,7 @@ from scripted_server import EMAIL, PASSWORD, ScriptedServer, answer, ok
 
 from xlbridge.cli.main import main
 from xlbridge.profiles import read_profile_file
+from xlbridge.settings import Settings
 
 INFO = {"codigoDaEmpresa": 1, "nomeComercial": "Padaria São João", "email": EMAIL}
 
@@ -69,7 +70,7 @@ def test_a_profile_that_is_created_again_keeps_its_settle_time(
     path = home / "profiles.toml"
     path.write_text(path.read_text(encoding="utf-8") + "settle_seconds = 30\n", encoding="utf-8")
     assert log_in(server, monkeypatch, "dev", "--no-production") == 0
-    assert read_profile_file(home).profiles["dev"].settle_seconds == 30
+    assert read_profile_file(Settings(home)).profiles["dev"].settle_seconds == 30
 
 
 def test_production_cannot_be_the_default_profile(
@@ -143,7 +144,7 @@ def test_a_terminal_is_asked_for_the_email_and_for_production(
     monkeypatch.setenv("XLBRIDGE_PASSWORD", PASSWORD)
     arguments = ["login", "--profile", "company", "--url", server.base_url, *options]
     assert main(arguments) == 0
-    profile = read_profile_file(home).profiles["company"]
+    profile = read_profile_file(Settings(home)).profiles["company"]
     assert (profile.email, profile.production) == (EMAIL, production)
 
 

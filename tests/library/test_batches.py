@@ -9,6 +9,7 @@ from upload_parts import new_cnpj
 import xlbridge as xb
 from xlbridge.profiles import Profile, save_profile
 from xlbridge.sandbox import RunningSandbox
+from xlbridge.settings import Settings
 
 PLAN = "name: month\nsteps: {clients: {upload: clients.xlsx, resource: cliente}}\n"
 
@@ -33,7 +34,7 @@ def test_an_address_of_production_stays_production(
     own_home: Path, empty_sandbox: RunningSandbox
 ) -> None:
     url, email = empty_sandbox.base_url, empty_sandbox.email
-    save_profile(own_home, Profile("producao", url, email, production=True))
+    save_profile(Settings(own_home), Profile("producao", url, email, production=True))
     with connect(empty_sandbox) as erp:
         assert erp.client.target.production
 

@@ -17,8 +17,10 @@ from sandboxes import sandbox_process
 from upload_parts import new_cnpj
 
 import xlbridge as xb
+from xlbridge.errors import ConfigError
 from xlbridge.profiles import Profile, save_profile
 from xlbridge.sandbox import RunningSandbox
+from xlbridge.settings import Settings
 
 CLIENTS = ROOT / "samples" / "cliente.xlsx"
 
@@ -66,7 +68,7 @@ def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[xb.Connection]
 
 def save_production(home: Path, running: RunningSandbox) -> None:
     profile = Profile("producao", running.base_url, running.email, production=True)
-    save_profile(home, profile)
+    save_profile(Settings(home), profile)
 
 
 def written_clients(erp: xb.Connection) -> int:
@@ -368,3 +370,23 @@ def test_records_are_processed_once_by_their_numbers_or_a_sheet(
     for numbers in ({}, {"ids": pending, "file": sheet}, {"ids": pending, "at_once": 0}):
         with pytest.raises(xb.errors.UsageError):
             erp.process("pedidos", yes=True, **numbers)  # type: ignore[arg-type]
+
+
+def test_a_policy_of_the_machine_applies(
+    own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy, profiles = tmp_path / "machine" / "policy.toml", tmp_path / "machine" / "profiles.d"
+    profiles.mkdir(parents=True)
+    policy.write_text("own_environments = false\n", "utf-8")
+    section = '[profiles.{0}]\nbase_url = "https://{0}.invalid"\nemail = "a@b.c"\n'
+    (profiles / "erp.toml").write_text(section.format("erp"), "utf-8")
+    save_profile(Settings(own_home), Profile("own", "https://own.invalid", "a@b.c"))
+    monkeypatch.setenv("XLBRIDGE_MACHINE", str(policy.parent))
+    with pytest.raises(ConfigError, match=str(policy)):
+        xb.connect("own")
+    with pytest.raises(ConfigError, match=str(policy)):
+        xb.connect(base_url="https://erp.invalid", email="a@b.c", password="x")
+    monkeypatch.setenv("XLBRIDGE_PROFILE", "erp")
+    monkeypatch.setenv("XLBRIDGE_PASSWORD", "x")
+    with xb.connect() as connection:
+        assert connection.profile == "erp"

@@ -67,7 +67,7 @@ def no_ring(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.mark.usefixtures("no_ring")
 def test_without_a_keyring_it_is_a_private_file(home: Path) -> None:
-    assert store_password(home, DEV, PASSWORD, None) is PasswordSource.FILE
+    assert store_password(Settings(home), DEV, PASSWORD, None) is PasswordSource.FILE
     found = find_password(Settings(home), DEV)
     assert (found.source, found.value) == (PasswordSource.FILE, PASSWORD)
     (file,) = (home / "secrets").iterdir()
@@ -77,8 +77,8 @@ def test_without_a_keyring_it_is_a_private_file(home: Path) -> None:
 
 
 def test_a_keyring_is_preferred_and_holds_it_alone(home: Path, ring: MemoryKeyring) -> None:
-    store_password(home, DEV, "old", PasswordSource.FILE)
-    assert store_password(home, DEV, PASSWORD, None) is PasswordSource.KEYRING
+    store_password(Settings(home), DEV, "old", PasswordSource.FILE)
+    assert store_password(Settings(home), DEV, PASSWORD, None) is PasswordSource.KEYRING
     assert find_password(Settings(home), DEV).source is PasswordSource.KEYRING
     assert list(ring.kept.values()) == [PASSWORD]
     assert [path for path in home.rglob("*") if path.is_file()] == []
@@ -87,7 +87,7 @@ def test_a_keyring_is_preferred_and_holds_it_alone(home: Path, ring: MemoryKeyri
 @pytest.mark.usefixtures("no_ring")
 def test_a_keyring_that_is_asked_for_must_be_there(home: Path) -> None:
     with pytest.raises(ConfigError, match="keyring"):
-        store_password(home, DEV, PASSWORD, PasswordSource.KEYRING)
+        store_password(Settings(home), DEV, PASSWORD, PasswordSource.KEYRING)
     assert find_password(Settings(home), DEV).source is PasswordSource.NOWHERE
 
 
@@ -96,7 +96,7 @@ def test_a_keyring_that_is_asked_for_must_be_there(home: Path) -> None:
 def test_a_password_is_only_used_for_its_own_address_and_user(
     home: Path, place: PasswordSource
 ) -> None:
-    store_password(home, DEV, PASSWORD, place)
+    store_password(Settings(home), DEV, PASSWORD, place)
     for other in (
         replace(DEV, base_url="https://evil.example.com"),
         replace(DEV, base_url="http://dev.erp.example.com"),
@@ -111,14 +111,14 @@ def test_a_password_is_only_used_for_its_own_address_and_user(
 @pytest.mark.parametrize("place", [PasswordSource.FILE, PasswordSource.KEYRING])
 @pytest.mark.usefixtures("ring")
 def test_a_password_is_forgotten(home: Path, place: PasswordSource) -> None:
-    store_password(home, DEV, PASSWORD, place)
+    store_password(Settings(home), DEV, PASSWORD, place)
     delete_password(home, DEV)
     assert find_password(Settings(home), DEV).source is PasswordSource.NOWHERE
 
 
 @pytest.mark.usefixtures("ring")
 def test_the_environments_password_comes_first(home: Path) -> None:
-    store_password(home, DEV, "kept", PasswordSource.FILE)
+    store_password(Settings(home), DEV, "kept", PasswordSource.FILE)
     for address in ({"base_url": f"{DEV.base_url}/"}, {"credentials_profile": DEV.name}):
         found = find_password(Settings(home, password=PASSWORD, **address), DEV)
         assert (found.source, found.value) == (PasswordSource.ENVIRONMENT, PASSWORD)
@@ -130,7 +130,7 @@ def test_the_environments_password_comes_first(home: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="other systems have no such modes")
 @pytest.mark.usefixtures("no_ring")
 def test_a_file_that_others_may_read_is_refused(home: Path) -> None:
-    store_password(home, DEV, PASSWORD, PasswordSource.FILE)
+    store_password(Settings(home), DEV, PASSWORD, PasswordSource.FILE)
     (file,) = (home / "secrets").iterdir()
     file.chmod(0o640)
     with pytest.raises(ConfigError, match="Other users") as caught:
@@ -167,7 +167,7 @@ def test_unknown_permissions_count_as_open() -> None:
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"origin": 1}', "null"])
 @pytest.mark.usefixtures("no_ring")
 def test_a_file_that_is_none_of_ours_is_no_password(home: Path, text: str) -> None:
-    store_password(home, DEV, PASSWORD, PasswordSource.FILE)
+    store_password(Settings(home), DEV, PASSWORD, PasswordSource.FILE)
     (file,) = (home / "secrets").iterdir()
     file.write_text(text, encoding="utf-8")
     assert find_password(Settings(home), DEV).source is PasswordSource.NOWHERE

@@ -40,12 +40,12 @@ def write(home: Path, text: str) -> None:
 
 
 def test_without_a_file_there_are_no_profiles(home: Path) -> None:
-    assert not read_profile_file(home).profiles
+    assert not read_profile_file(Settings(home)).profiles
 
 
 def test_the_profiles_are_read(home: Path) -> None:
     write(home, TWO)
-    known = read_profile_file(home)
+    known = read_profile_file(Settings(home))
     dev, prod = known.profiles["dev"], known.profiles["prod"]
     assert (known.default, dev.production, prod.production) == ("dev", False, True)
     assert (dev.settle_seconds, prod.settle_seconds) == (60.0, 900.0)
@@ -83,7 +83,7 @@ def test_the_profiles_are_read(home: Path) -> None:
 def test_an_invalid_file_is_reported_with_its_location(home: Path, text: str, message: str) -> None:
     write(home, text)
     with pytest.raises(ConfigError, match=message) as refused:
-        read_profile_file(home)
+        read_profile_file(Settings(home))
     assert refused.value.hint is not None
 
 
@@ -91,7 +91,7 @@ def test_a_file_that_is_no_utf8_is_refused(home: Path) -> None:
     home.mkdir()
     (home / "profiles.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="UTF-8"):
-        read_profile_file(home)
+        read_profile_file(Settings(home))
 
 
 @pytest.mark.parametrize(

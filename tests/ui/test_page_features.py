@@ -22,6 +22,7 @@ from xlbridge.profiles import (
     store_password,
 )
 from xlbridge.sandbox import RunningSandbox
+from xlbridge.settings import Settings
 
 PLAN = """
 name: month
@@ -188,8 +189,8 @@ def test_the_environment_is_chosen_tested_and_marked(
 ) -> None:
     for name in ("homolog", "outro"):
         profile = Profile(name, empty_sandbox.base_url, empty_sandbox.email)
-        save_profile(home, profile)
-        store_password(home, profile, empty_sandbox.password, PasswordSource.FILE)
+        save_profile(Settings(home), profile)
+        store_password(Settings(home), profile, empty_sandbox.password, PasswordSource.FILE)
     path = write_clients(tmp_path / "clientes.xlsx", "ENV", ("Loja",))
     with running_page(forks, tmp_path, home, clean_environment(home)) as ui:
         tab = page.tab
@@ -242,12 +243,12 @@ def test_the_environment_is_chosen_tested_and_marked(
         expect(asked.get_by_role("button", name="Back")).to_be_focused()
         tab.keyboard.press("Enter")
         expect(asked).to_be_hidden()
-        assert read_profile_file(home).profiles["homolog"].production
+        assert read_profile_file(Settings(home)).profiles["homolog"].production
         remove.click()
         with tab.expect_navigation():
             asked.get_by_role("button", name="Remove").click()
         expect(tab.locator("#environment.practice", has_text="homolog")).to_be_visible()
-        assert not read_profile_file(home).profiles["homolog"].production
+        assert not read_profile_file(Settings(home)).profiles["homolog"].production
     assert empty_sandbox.password not in (home / "profiles.toml").read_text("utf-8")
 
 

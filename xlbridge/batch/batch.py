@@ -75,7 +75,7 @@ class Environments:
     def _settings(self, profile: str | None) -> Settings:
         if profile is None:
             return self.settings
-        if not read_profile_file(self.settings.home).profiles:
+        if not read_profile_file(self.settings).profiles:
             # In a rehearsal all profile names mean the sandbox at the one configured address.
             return replace(self.settings, profile=profile)
         return self.settings.with_profile(profile)

@@ -73,7 +73,7 @@ def complete_profiles() -> Iterator[tuple[str, object]]:
     from xlbridge.profiles import read_profile_file
     from xlbridge.settings import read_settings
 
-    for name, profile in read_profile_file(read_settings().home).profiles.items():
+    for name, profile in read_profile_file(read_settings()).profiles.items():
         yield name, profile.base_url
 
 

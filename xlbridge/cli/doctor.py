@@ -129,7 +129,7 @@ def _write_quirks(quirks: Quirks) -> None:
     settings = command_settings()
     profile = choose_profile(settings)
     declared, declared_in = quirks_for(replace(settings, log_words={}), profile)
-    path = declared_in or settings.quirks_file(profile.name)
+    path = settings.quirks_file(profile.name)
     if quirks == declared:
         message = Text(
             pt="Nenhuma outra particularidade foi vista; nada foi gravado.",
@@ -140,8 +140,9 @@ def _write_quirks(quirks: Quirks) -> None:
     if profile.quirks is None:
         write_private(path, format_quirks(quirks))
     else:
-        own = read_profile_file(settings.home).profiles[profile.name]
-        save_profile(settings.home, replace(own, quirks=to_builtins(quirks)))
+        path = declared_in or path
+        own = read_profile_file(settings).profiles[profile.name]
+        save_profile(settings, replace(own, quirks=to_builtins(quirks)))
     message = Text(pt="Particularidades gravadas em {path}.", en="Quirks written to {path}.")
     print_message(message.format(path=path))
 

@@ -26,7 +26,6 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles import (
     PasswordSource,
     Profile,
-    ProfileSource,
     choose_profile,
     find_password,
     save_profile,
@@ -100,7 +99,7 @@ def command(
         settings = command_settings()
         profile = choose_profile(settings)
     asks |= password_stdin
-    if profile.source is not ProfileSource.FILE:
+    if not profile.is_stored:
         if asks:
             raise UsageError(
                 Text(pt="Só um perfil guarda senha.", en="Only a profile has a stored password."),
@@ -127,12 +126,12 @@ def command(
     with Client(target, token_file=token_file, retry_policy=RetryPolicy.quick()) as client:
         answer = client.login()
         if url is not None:
-            save_profile(settings.home, profile)
+            save_profile(settings, profile)
             if not asks and store != _NOT_STORED and known is PasswordSource.ENVIRONMENT:
                 print_message(_FROM_ENVIRONMENT.format(name=as_arguments(profile.name)))
         if asks and store != _NOT_STORED:
             source = store_password(
-                settings.home,
+                settings,
                 profile,
                 target.password,
                 None if store == "auto" else PasswordSource(store),

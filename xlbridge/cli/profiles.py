@@ -41,23 +41,24 @@ from xlbridge.settings import Settings, read_settings
 )
 @result_options
 def command(default: str | None, remove: str | None, form: str) -> None:
-    home = read_settings().home
+    settings = read_settings()
     if default is not None:
         # Slow to import, as it edits the file.
         from xlbridge.profiles import set_default
 
-        set_default(home, default)
+        set_default(settings, default)
     if remove is not None:
         from xlbridge.profiles import remove_profile
 
-        delete_password(home, remove_profile(home, remove))
+        delete_password(settings.home, remove_profile(settings, remove))
         print_message(Text(pt="Retirado: {name}.", en="Removed: {name}.").format(name=remove))
     settings = command_settings()
     chosen = choose_profile(settings)
-    others = [p for p in read_profile_file(home).profiles.values() if p.name != chosen.name]
+    others = [p for p in read_profile_file(settings).profiles.values() if p.name != chosen.name]
     rows = [_as_json(settings, chosen, chosen=True)]
+    without = Settings(settings.home, machine=settings.machine)
     # A password in the environment belongs to the chosen profile only.
-    rows += [_as_json(Settings(home), profile, chosen=False) for profile in others]
+    rows += [_as_json(without, profile, chosen=False) for profile in others]
     names = [name for name in _TITLES if any(name in row for row in rows)]
     table = Table(
         sheet=Text(pt="Ambientes", en="Environments"),
@@ -87,6 +88,7 @@ def _value(value: object) -> Value:
 
 _SOURCES: Mapping[object, Text] = {
     ProfileSource.FILE: Text(pt="arquivo", en="file"),
+    ProfileSource.MACHINE: Text(pt="arquivo da TI", en="IT's file"),
     ProfileSource.ENVIRONMENT: Text(pt="variáveis de ambiente", en="environment"),
     ProfileSource.EMBEDDED: Text(pt="embutido", en="embedded"),
     PasswordSource.KEYRING: Text(pt="chaveiro", en="keyring"),

@@ -388,7 +388,7 @@ def find_job(context: UploadContext, job_id: str) -> Job:
     try:
         return context.journal.job(job_id)
     except UsageError:
-        for name, profile in read_profile_file(context.settings.home).profiles.items():
+        for name, profile in read_profile_file(context.settings).profiles.items():
             path = settings_for(context.settings, profile).journal
             if path.exists():
                 with closing(Journal(path)) as journal:

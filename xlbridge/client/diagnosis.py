@@ -149,8 +149,9 @@ def _check_profile(profile: Profile) -> DiagnosticCheck:
         return DiagnosticCheck("settings", True, message)
     source = {
         ProfileSource.FILE: Text(pt="de profiles.toml", en="from profiles.toml"),
+        ProfileSource.MACHINE: Text(pt="do arquivo da TI {file}", en="from IT's file {file}"),
         ProfileSource.ENVIRONMENT: Text(pt="do ambiente", en="from the environment"),
-    }[profile.source]
+    }[profile.source].format(file=profile.file)
     message = untranslated("{name} {source}{kind}").format(
         name=profile.name,
         source=source,

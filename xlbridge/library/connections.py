@@ -528,19 +528,19 @@ def connect(
 ) -> Connection:
     """Connect to an environment, chosen as for the commands.
 
-    ``profile`` names one of ``profiles.toml``. Instead, ``base_url``, ``email`` and ``password``
-    name an environment that is in no file; its journal is that of ``XLBRIDGE_HOME``, and it counts
-    as production if its address is that of a production profile. The default is chosen by
-    environment variables (``XLBRIDGE_PROFILE``, ``XLBRIDGE_BASE_URL``, …), else by the file; if
-    nothing is configured it is the embedded sandbox, which runs until the connection is closed.
-    Nothing is sent before the first call. ``schemas`` is a folder of custom schema files that
-    replaces the one in ``XLBRIDGE_HOME``.
+    ``profile`` names one of ``profiles.toml`` or of the machine. Instead, ``base_url``, ``email``
+    and ``password`` name an environment that is in no file; its journal is that of
+    ``XLBRIDGE_HOME``, and it counts as production if its address is that of a production profile.
+    The default is chosen by environment variables (``XLBRIDGE_PROFILE``, ``XLBRIDGE_BASE_URL``,
+    …), else by the files; if nothing is configured it is the embedded sandbox, which runs until
+    the connection is closed. Nothing is sent before the first call. ``schemas`` is a folder of
+    custom schema files that replaces the one in ``XLBRIDGE_HOME``.
 
     Raises ``UsageError`` if only some of address, user and password are given, or a profile with
-    them; ``ConfigError`` if there is no such profile, it has no credentials, or the embedded
-    sandbox is needed and the extra ``sandbox`` is not installed; ``TransportError`` if the sandbox
-    does not start. Source: the spec, What the service does (two environments) and Authentication;
-    ``docs/how-to/profiles.md``.
+    them; ``ConfigError`` if there is no such profile, the machine's policy does not allow it, it
+    has no credentials, or the embedded sandbox is needed and the extra ``sandbox`` is not
+    installed; ``TransportError`` if the sandbox does not start. Source: the spec, What the service
+    does (two environments) and Authentication; ``docs/how-to/profiles.md``.
     """
     require_type("profile", profile, str, NoneType, hint=EXPECTED_NAME.format(name="homolog"))
     overrides = {} if schemas is None else {SCHEMAS_VARIABLE: str(existing_folder(schemas))}

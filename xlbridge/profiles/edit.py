@@ -1,7 +1,6 @@
 """Edits of ``profiles.toml`` that keep the user's comments and order."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import tomlkit
 from tomlkit import TOMLDocument
@@ -14,33 +13,43 @@ from xlbridge.profiles.profile import (
     HOW_TO_FIX,
     NO_SUCH_PROFILE,
     Profile,
-    ProfileFile,
+    ProfileSource,
     parse_profile_file,
     profile_file_path,
     profiles_hint,
+    read_machine_profiles,
     read_profile_file,
+    require_allowed,
 )
-from xlbridge.settings import DEFAULT_SETTLE_SECONDS
+from xlbridge.settings import DEFAULT_SETTLE_SECONDS, Settings
 
 Edit = Callable[[TOMLDocument], TOMLDocument]
 
 
-def check_profile(home: Path, profile: Profile) -> None:
+def check_profile(settings: Settings, profile: Profile) -> None:
     """Raise ``ConfigError`` if saving a profile would be refused; nothing is written."""
-    _apply_edit(home, lambda document: _set_profile(document, profile))
+    known = read_profile_file(settings).profiles
+    _require_own(known.get(profile.name))
+    require_allowed(settings, profile, known)
+    _apply_edit(settings, lambda document: _set_profile(document, profile))
 
 
-def save_profile(home: Path, profile: Profile) -> None:
+def save_profile(settings: Settings, profile: Profile) -> None:
     """Add a profile, or replace the one of its name; keep its quirks if the new one has none.
 
     Raises ``ConfigError``, ``UsageError``.
     """
-    _write_edit(home, lambda document: _set_profile(document, profile))
+    check_profile(settings, profile)
+    _write_edit(settings, lambda document: _set_profile(document, profile))
 
 
-def remove_profile(home: Path, name: str) -> Profile:
-    """Remove a profile and return it. Raises ``UsageError`` if it does not exist."""
-    profile = _require_profile(home, name)
+def remove_profile(settings: Settings, name: str) -> Profile:
+    """Remove a profile and return it.
+
+    Raises ``UsageError`` if it does not exist, ``ConfigError`` if it is the machine's.
+    """
+    profile = _require_profile(settings, name)
+    _require_own(profile)
 
     def remove(document: TOMLDocument) -> TOMLDocument:
         del document["profiles"][name]
@@ -48,13 +57,17 @@ def remove_profile(home: Path, name: str) -> Profile:
             del document["default"]
         return document
 
-    _write_edit(home, remove)
+    _write_edit(settings, remove)
     return profile
 
 
-def set_default(home: Path, name: str) -> None:
-    """Make a profile the default. Raises ``ConfigError`` for a production profile."""
-    _require_profile(home, name)
+def set_default(settings: Settings, name: str) -> None:
+    """Make a profile the default, which may be the machine's.
+
+    Raises ``ConfigError`` for a production profile, and for one that the policy does not allow.
+    """
+    profile = _require_profile(settings, name)
+    require_allowed(settings, profile, read_profile_file(settings).profiles)
 
     def change(document: TOMLDocument) -> TOMLDocument:
         if "default" not in document:
@@ -63,14 +76,28 @@ def set_default(home: Path, name: str) -> None:
         document["default"] = name
         return document
 
-    _write_edit(home, change)
+    _write_edit(settings, change)
 
 
-def _require_profile(home: Path, name: str) -> Profile:
-    profiles = read_profile_file(home).profiles
+def _require_profile(settings: Settings, name: str) -> Profile:
+    profiles = read_profile_file(settings).profiles
     if name not in profiles:
         raise UsageError(NO_SUCH_PROFILE.format(name=name), profiles_hint(name, profiles))
     return profiles[name]
+
+
+def _require_own(profile: Profile | None) -> None:
+    if profile is not None and profile.source is ProfileSource.MACHINE:
+        raise ConfigError(
+            Text(
+                pt="O perfil {name} é da TI, que o mantém em {path}.",
+                en="The profile {name} belongs to IT, which keeps it in {path}.",
+            ).format(name=profile.name, path=profile.file),
+            Text(
+                pt="Peça a mudança à TI, ou use outro nome.",
+                en="Ask IT for the change, or use another name.",
+            ),
+        )
 
 
 def _set_profile(document: TOMLDocument, profile: Profile) -> TOMLDocument:
@@ -93,16 +120,15 @@ def _set_profile(document: TOMLDocument, profile: Profile) -> TOMLDocument:
     return document
 
 
-def _write_edit(home: Path, edit: Edit) -> None:
-    with file_lock(home / "profiles.lock"):
-        text, _ = _apply_edit(home, edit)
-        write_private(profile_file_path(home), text)
+def _write_edit(settings: Settings, edit: Edit) -> None:
+    with file_lock(settings.home / "profiles.lock"):
+        write_private(profile_file_path(settings.home), _apply_edit(settings, edit))
 
 
-def _apply_edit(home: Path, edit: Edit) -> tuple[str, ProfileFile]:
-    """Return the edited text of the file, parsed to check it."""
-    path = profile_file_path(home)
-    read_profile_file(home)
+def _apply_edit(settings: Settings, edit: Edit) -> str:
+    """Return the edited text of the file, after a check."""
+    path = profile_file_path(settings.home)
+    read_profile_file(settings)
     try:
         document = tomlkit.parse(path.read_text(encoding="utf-8-sig") if path.exists() else "")
         edited = edit(document)
@@ -111,4 +137,5 @@ def _apply_edit(home: Path, edit: Edit) -> tuple[str, ProfileFile]:
             Text(pt="{p}: {e}", en="{p}: {e}").format(p=path, e=error), HOW_TO_FIX
         ) from None
     text = tomlkit.dumps(edited)
-    return text, parse_profile_file(path, text)
+    parse_profile_file(path, text, read_machine_profiles(settings))
+    return text

@@ -22,7 +22,8 @@ from xlbridge.files import (
     report_write_errors,
     write_private,
 )
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.profiles.policy import read_policy
 from xlbridge.profiles.profile import Profile, are_credentials_for
 from xlbridge.settings import Settings
 
@@ -49,28 +50,37 @@ class Password:
 def find_password(settings: Settings, profile: Profile) -> Password:
     """Return the password of a profile: from the environment, the keyring, or the private file.
 
-    A password belongs to an address and a user, and is not used for any other. Raises
-    ``ConfigError`` for a password file that other users may read.
+    A password belongs to an address and a user, and is not used for any other; the private file is
+    not used if the machine's policy does not allow it. Raises ``ConfigError`` for a password file
+    that other users may read.
     """
     if settings.password and are_credentials_for(settings, profile):
         return Password(PasswordSource.ENVIRONMENT, settings.password)
     stored = _read_from_keyring(profile)
     if stored:
         return Password(PasswordSource.KEYRING, stored)
+    if read_policy(settings.machine).passwords is not None:
+        return Password(PasswordSource.NOWHERE)
     stored = _read_from_file(_password_path(settings.home, profile), profile)
     return Password(PasswordSource.FILE, stored) if stored else Password(PasswordSource.NOWHERE)
 
 
 def store_password(
-    home: Path, profile: Profile, password: str, source: PasswordSource | None
+    settings: Settings, profile: Profile, password: str, source: PasswordSource | None
 ) -> PasswordSource:
     """Store a password in the keyring or a private file, and nowhere else; return where.
 
     Without a source the keyring is used if there is one, else the file. Raises ``ConfigError`` if
-    the keyring is requested and cannot be used, or others may read files of the folder on Windows,
-    where the file has its permissions.
+    the keyring is needed and cannot be used, if the machine's policy forbids the file, or if others
+    may read files of the folder on Windows, where the file has its permissions.
     """
-    delete_password(home, profile)
+    policy = read_policy(settings.machine)
+    if policy.passwords is not None and source is PasswordSource.FILE:
+        raise ConfigError(
+            _ONLY_KEYRING.format(path=policy.path),
+            Text(pt="Use --store keyring.", en="Use --store keyring."),
+        )
+    delete_password(settings.home, profile)
     keyring = None if source is PasswordSource.FILE else _keyring()
     if keyring is not None:
         with suppress(keyring.errors.KeyringError):
@@ -78,17 +88,18 @@ def store_password(
             # A backend may accept everything and store nothing.
             if _read_from_keyring(profile) == password:
                 return PasswordSource.KEYRING
-    if source is PasswordSource.KEYRING:
+    if source is PasswordSource.KEYRING or policy.passwords is not None:
+        other = Text(pt="Ou use --store file.", en="Or use --store file.")
+        if policy.passwords is not None:
+            other = _ONLY_KEYRING.format(path=policy.path)
         raise ConfigError(
             Text(
                 pt="O chaveiro do sistema não pode ser usado.",
                 en="The system's keyring cannot be used.",
             ),
-            Text(pt="{install} Ou use --store file.", en="{install} Or use --store file.").format(
-                install=install_hint("keyring")
-            ),
+            joined([install_hint("keyring"), other], " "),
         )
-    path = _password_path(home, profile)
+    path = _password_path(settings.home, profile)
     if os.name == "nt":
         with report_write_errors(path, in_home=True):
             make_private_folder(path.parent)
@@ -96,6 +107,12 @@ def store_password(
     document = {"origin": profile.origin, "email": profile.email, "password": password}
     write_private(path, json.dumps(document))
     return PasswordSource.FILE
+
+
+_ONLY_KEYRING = Text(
+    pt="Neste computador a senha só pode ficar no chaveiro do sistema, conforme {path}.",
+    en="On this computer passwords may only be in the system's keyring, according to {path}.",
+)
 
 
 def delete_password(home: Path, profile: Profile) -> None:

@@ -1,6 +1,6 @@
 """Profiles: the environments of a user, stored in ``profiles.toml``, and the choice of one.
 
-The file never holds passwords::
+The machine's profiles, in files of the same form, come before them. Files never hold passwords::
 
     default = "homologacao"
 
@@ -31,6 +31,7 @@ from urllib.parse import urlsplit
 
 from xlbridge.errors import ConfigError, os_error_reason, suggestion
 from xlbridge.i18n import Text, untranslated
+from xlbridge.profiles.policy import config_file_error, read_config_file, read_policy
 from xlbridge.settings import (
     DEFAULT_SETTLE_SECONDS,
     DEFAULT_TIMEOUT_SECONDS,
@@ -53,6 +54,7 @@ class ProfileSource(StrEnum):
     """Places where an environment is configured."""
 
     FILE = "file"
+    MACHINE = "machine"
     ENVIRONMENT = "environment"
     EMBEDDED = "embedded"
 
@@ -67,8 +69,8 @@ class Profile:
     429 before it writes anything. ``exclusive``: nobody else writes there during an upload.
     ``timeout_seconds`` is how long to wait for an answer. ``time_zone`` is the name of its time
     zone, None for that of this computer. ``quirks`` is its section of quirks as in the file, not
-    checked, None if it has none. ``is_named``: it was chosen by its name, not as the
-    default.
+    checked, None if it has none. ``file`` is the file that has the profile, None if none does.
+    ``is_named``: it was chosen by its name, not as the default.
 
     Source: the spec, What the service does (two independent environments).
     """
@@ -85,7 +87,13 @@ class Profile:
     time_zone: str | None = None
     quirks: Mapping[str, Any] | None = field(default=None, hash=False, compare=False, repr=False)
     source: ProfileSource = ProfileSource.FILE
+    file: Path | None = field(default=None, compare=False, repr=False)
     is_named: bool = field(default=False, compare=False)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether a file has it, the user's or the machine's."""
+        return self.source in (ProfileSource.FILE, ProfileSource.MACHINE)
 
     @property
     def origin(self) -> str:
@@ -119,8 +127,7 @@ class Profile:
     @property
     def arguments(self) -> list[str]:
         """The option by which commands choose the profile again, if the settings name it."""
-        from_file = self.source is ProfileSource.FILE
-        return ["--profile", self.name] if from_file and self.is_named else []
+        return ["--profile", self.name] if self.is_stored and self.is_named else []
 
 
 def origin_of(base_url: str) -> str:
@@ -158,9 +165,8 @@ _REQUIRED = ("base_url", "email")
 
 @dataclass(frozen=True, slots=True)
 class ProfileFile:
-    """The content of ``profiles.toml``; ``default`` names the default profile."""
+    """The profiles of ``profiles.toml`` and of the machine; ``default`` names the default."""
 
-    path: Path
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     default: str | None = None
 
@@ -170,26 +176,43 @@ def profile_file_path(home: Path) -> Path:
     return home / "profiles.toml"
 
 
-def read_profile_file(home: Path) -> ProfileFile:
-    """Read the profiles; none if the file does not exist.
+def read_profile_file(settings: Settings) -> ProfileFile:
+    """Read the machine's profiles and the user's; none if there are no files.
 
     Raises ``ConfigError``, naming the file and the key, for invalid TOML, an unknown or missing
-    key, a wrong type, a production profile as the default, or an address that is both production
-    and not.
+    key, a wrong type, a name that two files have, a production profile as the default, or an
+    address that is both production and not.
     """
-    path = profile_file_path(home)
+    path = profile_file_path(settings.home)
+    text = read_config_file(path, HOW_TO_FIX) or ""
+    return parse_profile_file(path, text, read_machine_profiles(settings))
+
+
+def read_machine_profiles(settings: Settings) -> ProfileFile:
+    """Read the machine's profiles, in order of the files' names. Raises ``ConfigError``."""
+    known = ProfileFile()
+    if settings.machine is None:
+        return known
+    folder = settings.machine / "profiles.d"
     try:
-        return parse_profile_file(path, path.read_text(encoding="utf-8-sig"))
+        paths = sorted(path for path in folder.iterdir() if path.suffix == ".toml")
     except (FileNotFoundError, NotADirectoryError):
-        return ProfileFile(path)
+        return known
     except OSError as error:
-        raise _profile_file_error(path, os_error_reason(error)) from error
-    except UnicodeDecodeError:
-        raise _profile_file_error(path, Text(pt="não está em UTF-8", en="is not UTF-8")) from None
+        raise _profile_file_error(folder, os_error_reason(error)) from error
+    for path in paths:
+        text = read_config_file(path, HOW_TO_FIX) or ""
+        known = parse_profile_file(path, text, known, ProfileSource.MACHINE)
+    return known
 
 
-def parse_profile_file(path: Path, text: str) -> ProfileFile:
-    """Read the text of a profile file; ``path`` is for messages. Raises ``ConfigError``."""
+def parse_profile_file(
+    path: Path, text: str, known: ProfileFile, source: ProfileSource = ProfileSource.FILE
+) -> ProfileFile:
+    """Return the ``known`` profiles and those in the text of a file, whose default precedes.
+
+    ``path`` is for messages. Raises ``ConfigError``.
+    """
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -203,7 +226,13 @@ def parse_profile_file(path: Path, text: str) -> ProfileFile:
         raise _profile_file_error(
             path, Text(pt="profiles não é uma tabela", en="profiles is not a table")
         )
-    profiles = {name: _parse_profile(path, name, table) for name, table in tables.items()}
+    profiles = dict(known.profiles)
+    for name, table in tables.items():
+        if name in profiles:
+            other = profiles[name].file
+            problem = _SAME_NAME.format(name=name, other=other)
+            raise _profile_file_error(path, problem, _RENAME.format(name=name, path=path))
+        profiles[name] = replace(_parse_profile(path, name, table), source=source, file=path)
     if default is not None and default not in profiles:
         message = Text(pt="default não é um dos perfis", en="default is not one of the profiles")
         raise _profile_file_error(path, message)
@@ -221,8 +250,16 @@ def parse_profile_file(path: Path, text: str) -> ProfileFile:
         if not profile.production and profile.origin in production:
             names = {"one": production[profile.origin], "other": profile.name}
             raise _profile_file_error(path, _SAME_ADDRESS.format(**names))
-    return ProfileFile(path, profiles, default)
+    return ProfileFile(profiles, known.default if default is None else default)
 
+
+_SAME_NAME = Text(
+    pt="profiles.{name} já está em {other}", en="profiles.{name} is already in {other}"
+)
+_RENAME = Text(
+    pt="Renomeie ou apague [profiles.{name}] em {path}.",
+    en="Rename or delete [profiles.{name}] in {path}.",
+)
 
 _SAME_ADDRESS = Text(
     pt="profiles.{one} e profiles.{other} têm o mesmo endereço, e só um é de produção",
@@ -297,8 +334,7 @@ HOW_TO_FIX = Text(
 
 
 def _profile_file_error(path: Path, problem: Text, hint: Text | None = None) -> ConfigError:
-    message = untranslated("{path}: {problem}.").format(path=path, problem=problem)
-    return ConfigError(message, hint or HOW_TO_FIX)
+    return config_file_error(path, problem, hint or HOW_TO_FIX)
 
 
 _BRASILIA = "America/Sao_Paulo"
@@ -320,10 +356,10 @@ def choose_profile(settings: Settings) -> Profile:
     """Return the named profile, else the environment's, the default, or the sandbox's.
 
     Raises ``ConfigError`` if the profile does not exist, if the environment's address or user
-    contradicts it, if the environment has credentials without an address, and for an invalid
-    profile file.
+    contradicts it, if the environment has credentials without an address, if the machine's policy
+    does not allow it, and for an invalid profile file.
     """
-    file = read_profile_file(settings.home)
+    file = read_profile_file(settings)
     name = settings.profile
     given = {"XLBRIDGE_EMAIL": settings.email, "XLBRIDGE_PASSWORD": settings.password}
     bound = settings.base_url or settings.credentials_profile or name == EMBEDDED_NAME
@@ -357,6 +393,7 @@ def choose_profile(settings: Settings) -> Profile:
     else:
         hint = profiles_hint(name or "", file.profiles)
         raise ConfigError(NO_SUCH_PROFILE.format(name=name), hint)
+    require_allowed(settings, profile, file.profiles)
     return replace(
         profile,
         settle_seconds=profile.settle_seconds if settings.settle is None else settings.settle,
@@ -366,16 +403,36 @@ def choose_profile(settings: Settings) -> Profile:
     )
 
 
+def require_allowed(settings: Settings, profile: Profile, known: Mapping[str, Profile]) -> None:
+    """Raise ``ConfigError`` if the machine's policy does not allow a profile."""
+    policy = read_policy(settings.machine)
+    if policy.own_environments or profile.source in (
+        ProfileSource.MACHINE,
+        ProfileSource.EMBEDDED,
+    ):
+        return
+    names = [one.name for one in known.values() if one.source is ProfileSource.MACHINE]
+    raise ConfigError(
+        Text(
+            pt="{name}: este computador só permite os ambientes da TI, conforme {path}.",
+            en="{name}: this computer allows only IT's environments, according to {path}.",
+        ).format(name=profile.name, path=policy.path),
+        Text(
+            pt="Escolha um com --profile, sem XLBRIDGE_BASE_URL: {names}.",
+            en="Choose one with --profile, without XLBRIDGE_BASE_URL: {names}.",
+        ).format(names=", ".join([*names, EMBEDDED_NAME])),
+    )
+
+
 def settings_for(settings: Settings, profile: Profile) -> Settings:
     """Return the settings for a profile: its settle time and state folder.
 
-    Profiles of the file have a folder each, the others share ``settings.home``.
+    Profiles of files have a folder each, the others share ``settings.home``.
     """
-    from_file = profile.source is ProfileSource.FILE
     return replace(
         settings,
         settle=profile.settle_seconds,
-        state=settings.home / "profiles" / profile.name if from_file else settings.home,
+        state=settings.home / "profiles" / profile.name if profile.is_stored else settings.home,
     )
 
 

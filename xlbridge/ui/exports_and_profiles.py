@@ -260,8 +260,8 @@ class ExportAndProfileRequests:
             target = target_of(settings, profile)
             with Client(target, retry_policy=RetryPolicy.quick()) as client:
                 expiration = client.login().expiration_text
-            save_profile(base.home, profile)
-            stored = store_password(base.home, profile, body["password"], None)
+            save_profile(base, profile)
+            stored = store_password(base, profile, body["password"], None)
             if name == choose_profile(base).name:
                 self._remote.use(name)
             message = _ACCEPTED.format(name=profile.name, expiration=expiration)
@@ -308,16 +308,16 @@ class ExportAndProfileRequests:
         name = body["name"]
 
         def mark() -> dict[str, Any]:
-            home = self._remote.base.home
-            known = read_profile_file(home).profiles.get(name)
+            base = self._remote.base
+            known = read_profile_file(base).profiles.get(name)
             if known is None:
                 raise UsageError(_NOT_IN_FILE.format(name=name))
-            chosen = choose_profile(self._remote.base)
+            chosen = choose_profile(base)
             profile = replace(known, production=body["production"])
             if name == chosen.name:
-                self._remote.use(name, lambda: save_profile(home, profile))
+                self._remote.use(name, lambda: save_profile(base, profile))
             else:
-                save_profile(home, profile)
+                save_profile(base, profile)
             return {}
 
         return await json_response(mark)
@@ -341,7 +341,7 @@ def environments_json(remote: PageConnection) -> list[dict[str, Any]]:
     """Return the environment of the page, then the others of the profile file."""
     base = remote.base
     chosen = choose_profile(base)
-    others = [*read_profile_file(base.home).profiles.values()]
+    others = [*read_profile_file(base).profiles.values()]
     if base.base_url is None:
         others.append(Profile(EMBEDDED_NAME, "", "", source=ProfileSource.EMBEDDED))
     return [
@@ -351,6 +351,7 @@ def environments_json(remote: PageConnection) -> list[dict[str, Any]]:
             "practice": profile.source is ProfileSource.EMBEDDED,
             "chosen": profile is chosen,
             "kept": profile.source is ProfileSource.FILE,
+            "machine": profile.source is ProfileSource.MACHINE,
         }
         for profile in (chosen, *(one for one in others if one.name != chosen.name))
     ]

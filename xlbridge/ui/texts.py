@@ -447,6 +447,7 @@ _TEXTS: Mapping[str, Text] = {
     "is_production": Text(pt="É o sistema de produção?", en="Is it the production system?"),
     "profile_add": Text(pt="Testar o acesso e salvar", en="Test the login and save"),
     "use_profile": Text(pt="Usar este", en="Use this one"),
+    "of_it": Text(pt="mantido pela TI", en="kept by IT"),
     "test_login": Text(pt="Testar o acesso", en="Test the login"),
     "testing": Text(pt="Testando o acesso…", en="Testing the login…"),
     "mark_production": Text(pt="Marcar como produção", en="Mark as production"),

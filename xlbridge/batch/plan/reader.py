@@ -70,7 +70,7 @@ def local_date(settings: Settings, profile: str | None) -> date:
 
     Raises what ``choose_profile`` raises.
     """
-    known = read_profile_file(settings.home).profiles
+    known = read_profile_file(settings).profiles
     # In a rehearsal, a name may be that of no profile.
     return (known.get(profile or "") or choose_profile(settings)).today
 

@@ -88,7 +88,7 @@ async function showProfiles() {
   const lines = answer.profiles.map((one) => {
     const kind = one.production ? texts.production : one.practice ? texts.practice : "";
     const mark = element("span", kind, one.production ? "production" : "practice");
-    const status = [kind ? mark : "", one.chosen ? ` ${texts.chosen}` : ""];
+    const status = [kind ? mark : "", one.machine ? ` ${texts.of_it}` : "", one.chosen ? ` ${texts.chosen}` : ""];
     const address = one.practice ? texts.this_computer : one.base_url;
     return tableLine([one.profile, address, one.email, status, profileButtons(one)]);
   });
