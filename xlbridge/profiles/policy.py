@@ -24,7 +24,7 @@ _VALUES: Mapping[str, tuple[object, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What users of this computer may configure.
+    """Permissions that users of this computer have for their configuration.
 
     Without ``own_environments`` only profiles of the machine and the embedded sandbox may be used.
     ``passwords`` is the only place where passwords may be stored, None for any.

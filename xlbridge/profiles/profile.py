@@ -92,7 +92,7 @@ class Profile:
 
     @property
     def is_stored(self) -> bool:
-        """Whether a file has it, the user's or the machine's."""
+        """True if a file has it, the user's or the machine's."""
         return self.source in (ProfileSource.FILE, ProfileSource.MACHINE)
 
     @property
