@@ -35,6 +35,24 @@ def test_no_misleading_column_is_proposed_with_high_confidence(
     assert [(s.what, s.header, *s.sure) for s in found if s.grade is Grade.SURE] == []
 
 
+@pytest.mark.parametrize(
+    ("what", "change", "header"),
+    [
+        # A layout that is known ignores the company: it does not take the branch's place.
+        ("Senior, accounts payable (E501TCP)", "without CODFIL", "CODEMP"),
+        # The other amounts are those of payables, with a sign.
+        ("Conta Azul, cash flow statement lines", "with Valor", "Valor"),
+    ],
+)
+def test_a_column_that_was_misleading_is_not_proposed_with_high_confidence(
+    catalogue: Catalogue, what: str, change: str, header: str
+) -> None:
+    (layout,) = (one for one in layouts("known") if one.what == what)
+    (sheet,) = (s for s in misleading(layout, catalogue) if s.what == f"{what}, {change}")
+    (found,) = (one for one in scores(proposals([sheet], catalogue)) if one.header == header)
+    assert not found.sure
+
+
 @pytest.mark.parametrize("header", ["Mensalidade", "Aluguel", "Prêmio"])
 def test_a_bare_amount_beside_unnamed_ones_is_doubtful(catalogue: Catalogue, header: str) -> None:
     nothing = frozenset[str]()

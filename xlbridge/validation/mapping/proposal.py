@@ -133,7 +133,8 @@ class _Choice(dict[str, ProposedColumn]):
             )
             and one.values != own.values
             and any(set(text) & set("123456789") for text in one.texts)
-            and (fit(column, one) or 0) >= MIN_FIT
+            # Negative amounts fit once their sign is taken away.
+            and ((fit(column, one) or 0) >= MIN_FIT or "negative" in map(sign_of, one.values))
         ]
         if others:
             reason = WITH_RIVALS.format(reason=amount.reason, others=", ".join(others))
@@ -336,7 +337,9 @@ def propose(
         open_columns = [one for one in columns if header_key(one.header) not in ignored]
         # A layout ignores the name of a party beside its document, which a sheet may lack.
         if base.title is not None:
-            lost = {one.name for one in base.columns if one.sources} - choice.keys()
+            lost = {
+                one.name for one in base.columns if one.sources
+            } & PARTIES.keys() - choice.keys()
     if not DOCUMENTS.keys() & choice.keys():
         choice.split_documents(resource, open_columns)
     matcher = NameMatcher(resource, known)
