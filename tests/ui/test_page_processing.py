@@ -47,7 +47,7 @@ def test_an_invoice_is_issued_after_a_warning(
     tab.set_input_files('[data-testid="drop"]', path)
     expect(tab.locator("[data-view=send]")).to_be_enabled()
     tab.locator("[data-view=process]").click()
-    tab.locator("#process-listing").select_option(label="Service invoices (nfse)")
+    tab.locator("#process-listing").select_option(label="Service invoices")
     tab.locator("#process-numbers").fill(f"{invoice} 987654321")
     tab.locator("#process-plan").click()
     shown = tab.locator("#process-shown")
