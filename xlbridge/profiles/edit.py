@@ -28,10 +28,7 @@ Edit = Callable[[TOMLDocument], TOMLDocument]
 
 def check_profile(settings: Settings, profile: Profile) -> None:
     """Raise ``ConfigError`` if saving a profile would be refused; nothing is written."""
-    known = read_profile_file(settings).profiles
-    _require_own(known.get(profile.name))
-    require_allowed(settings, profile, known)
-    _apply_edit(settings, lambda document: _set_profile(document, profile))
+    _apply_edit(settings, _setting(settings, profile))
 
 
 def save_profile(settings: Settings, profile: Profile) -> None:
@@ -39,8 +36,7 @@ def save_profile(settings: Settings, profile: Profile) -> None:
 
     Raises ``ConfigError``, ``UsageError``.
     """
-    check_profile(settings, profile)
-    _write_edit(settings, lambda document: _set_profile(document, profile))
+    _write_edit(settings, _setting(settings, profile))
 
 
 def remove_profile(settings: Settings, name: str) -> Profile:
@@ -84,6 +80,14 @@ def _require_profile(settings: Settings, name: str) -> Profile:
     if name not in profiles:
         raise UsageError(NO_SUCH_PROFILE.format(name=name), profiles_hint(name, profiles))
     return profiles[name]
+
+
+def _setting(settings: Settings, profile: Profile) -> Edit:
+    """Return the edit that sets a profile. Raises ``ConfigError`` if it may not be set."""
+    known = read_profile_file(settings).profiles
+    _require_own(known.get(profile.name))
+    require_allowed(settings, profile, known)
+    return lambda document: _set_profile(document, profile)
 
 
 def _require_own(profile: Profile | None) -> None:
