@@ -52,6 +52,8 @@ LANGUAGE_PAIRS = {
     "Text": [("pt", "en")],
     "error": [("pt", "en"), ("hint_pt", "hint_en")],
     "warning": [("pt", "en"), ("hint_pt", "hint_en")],
+    "_refusal": [("pt", "en")],
+    "_not_a_workbook": [("pt", "en")],
 }
 """Arguments with a text in each language, by the functions that take them."""
 
