@@ -114,8 +114,7 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
         hint_pt="Cadastre-o ou escolha outro; num mapeamento, values da coluna diz uma vez o nome "
         "dele no sistema.",
         hint_en="Register it first, or choose another; in a mapping, values of the column says "
-        "once "
-        "what it is called in the system.",
+        "once what it is called in the system.",
     ),
     error(
         "link-not-sent",
@@ -190,7 +189,6 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
         hint_pt="Apague uma delas. Se as duas devem ser enviadas, ponha-as no mesmo arquivo, ou "
         "distinga-as por uma das colunas.",
         hint_en="Delete one of them. If both must be sent, put them into one workbook, or make "
-        "them "
-        "differ in a column.",
+        "them differ in a column.",
     ),
 )

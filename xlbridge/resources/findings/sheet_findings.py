@@ -61,11 +61,9 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         en="The workbook was made from another template (layout {found}; the current one is "
         "{current}): {changes}.",
         hint_pt="Passe os dados para o modelo atual: xlbridge template {resource} --migrate "
-        "ARQUIVO "
-        "-o NOVO.xlsx",
+        "ARQUIVO -o NOVO.xlsx",
         hint_en="Move the data to the current template: xlbridge template {resource} --migrate "
-        "FILE "
-        "-o NEW.xlsx",
+        "FILE -o NEW.xlsx",
     ),
     error(
         "column-missing",
