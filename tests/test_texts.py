@@ -48,19 +48,26 @@ PURCHASE = re.compile(r"\brequisi(ção|ções)\b|\brequests?\b", re.IGNORECASE)
 SOURCES = sorted(Path(xlbridge.__file__).parent.rglob("*.py"))
 
 
+LANGUAGE_PAIRS = {
+    "Text": [("pt", "en")],
+    "error": [("pt", "en"), ("hint_pt", "hint_en")],
+    "warning": [("pt", "en"), ("hint_pt", "hint_en")],
+    "_refusal": [("pt", "en")],
+    "_not_a_workbook": [("pt", "en")],
+}
+"""Arguments with a text in each language, by the functions that take them."""
+
+
 @cache
 def texts(path: Path) -> list[tuple[int, str, str]]:
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id == "Text"
-        ):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             parts = {k.arg: k.value for k in node.keywords}
-            values = [getattr(parts.get(name), "value", None) for name in ("pt", "en")]
-            if all(isinstance(value, str) for value in values):
-                found.append((node.lineno, str(values[0]), str(values[1])))
+            for names in LANGUAGE_PAIRS.get(node.func.id, ()):
+                values = [getattr(parts.get(name), "value", None) for name in names]
+                if all(isinstance(value, str) for value in values):
+                    found.append((node.lineno, str(values[0]), str(values[1])))
     return found
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined
 from xlbridge.resources import Catalogue, Fingerprint, Resource
 from xlbridge.settings import Headers, WorkbookLimits
 from xlbridge.validation.headers.header_row import find_header_row, header_key, match_header
@@ -179,10 +179,7 @@ def _remarks(
         ).format(n=len(layout.merged))
     if older.lost:
         yield Text(pt="Não são copiados: {what}.", en="Not copied: {what}.").format(
-            what=Text(
-                pt=", ".join(text.pt for text in older.lost),
-                en=", ".join(text.en for text in older.lost),
-            )
+            what=joined(older.lost, ", ")
         )
     if lost := _without_value(cells):
         shown = [cell_address(row, column) for row, column in sorted(lost)]

@@ -186,7 +186,8 @@ class _Marks:
     def mark_by_signs(self) -> None:
         """Mark the rows that words, gaps and sums show not to be records."""
         gaps = _Gaps.of(self.typed, self.memo)
-        amounts = [column for column in self._present if column.kind is Kind.MONEY]
+        columns = map(self.typed.resource.by_name.__getitem__, self.names)
+        amounts = [column for column in columns if column.kind is Kind.MONEY]
         sums: dict[int, bool] = {}
         for number in range(_PASSES):
             known, totals = sums, frozenset(self.found)
@@ -197,10 +198,6 @@ class _Marks:
             if sums.keys() <= known.keys():
                 break
         self._mark_notes(gaps)
-
-    @property
-    def _present(self) -> list[Column]:
-        return [self.typed.resource.by_name[name] for name in self.names]
 
     def _mark_totals(self, gaps: "_Gaps", sums: Mapping[int, bool], *, has_amounts: bool) -> None:
         lacking = np.flatnonzero(gaps.sparse | gaps.lacking | gaps.partial)

@@ -36,8 +36,10 @@ _MAX_LISTED = 12
 
 _VALUE_RANGE = error(
     "value-range",
-    Text(pt="O valor deve ser {bounds}.", en="The value must be {bounds}."),
-    Text(pt="Confira o valor.", en="Check the value."),
+    pt="O valor deve ser {bounds}.",
+    en="The value must be {bounds}.",
+    hint_pt="Confira o valor.",
+    hint_en="Check the value.",
 )
 
 
@@ -166,11 +168,10 @@ builtin_check(
     "str_length",
     finding=error(
         "text-length",
-        Text(
-            pt="O texto deve ter {bounds} caracteres; tem {found}.",
-            en="The text must have {bounds} characters; it has {found}.",
-        ),
-        Text(pt="Confira o texto.", en="Check the text."),
+        pt="O texto deve ter {bounds} caracteres; tem {found}.",
+        en="The text must have {bounds} characters; it has {found}.",
+        hint_pt="Confira o texto.",
+        hint_en="Check the text.",
     ),
     wording=lambda s: Text(pt="{span} caracteres", en="{span} characters").format(span=_length(s)),
     statistics={"min_value": Count, "max_value": Count},
@@ -196,11 +197,10 @@ builtin_check(
     "isin",
     finding=error(
         "value-not-allowed",
-        Text(
-            pt="O valor não é um dos permitidos: {allowed}.",
-            en="The value is not one of those allowed: {allowed}.",
-        ),
-        Text(pt="Escolha um valor da lista.", en="Choose a value from the list."),
+        pt="O valor não é um dos permitidos: {allowed}.",
+        en="The value is not one of those allowed: {allowed}.",
+        hint_pt="Escolha um valor da lista.",
+        hint_en="Choose a value from the list.",
     ),
     wording=lambda s: Text(pt="um destes: {values}", en="one of: {values}").format(
         values=_list(s["value"])
@@ -215,11 +215,10 @@ builtin_check(
     "notin",
     finding=error(
         "value-forbidden",
-        Text(
-            pt="O valor é um dos que não são permitidos: {forbidden}.",
-            en="The value is one of those that are not allowed: {forbidden}.",
-        ),
-        Text(pt="Use outro valor.", en="Use another value."),
+        pt="O valor é um dos que não são permitidos: {forbidden}.",
+        en="The value is one of those that are not allowed: {forbidden}.",
+        hint_pt="Use outro valor.",
+        hint_en="Use another value.",
     ),
     wording=lambda s: Text(pt="nenhum destes: {values}", en="none of: {values}").format(
         values=_list(s["value"])
@@ -236,14 +235,10 @@ builtin_check(
     "unique_values_eq",
     finding=error(
         "values-differ",
-        Text(
-            pt="A coluna deve ter exatamente os valores: {expected}.",
-            en="The column must have exactly the values: {expected}.",
-        ),
-        Text(
-            pt="Tire os outros valores e inclua os que faltam.",
-            en="Remove other values, and add those that are missing.",
-        ),
+        pt="A coluna deve ter exatamente os valores: {expected}.",
+        en="The column must have exactly the values: {expected}.",
+        hint_pt="Tire os outros valores e inclua os que faltam.",
+        hint_en="Remove other values, and add those that are missing.",
     ),
     wording=lambda s: Text(
         pt="exatamente os valores: {values}", en="exactly the values: {values}"
@@ -268,8 +263,10 @@ def has_exactly(values: "pd.Series", *, value: Sequence[Any]) -> "pd.Series":
 
 FORMAT = error(
     "format",
-    Text(pt="O valor não tem a forma {form}.", en="The value does not have the form {form}."),
-    Text(pt="Confira o valor.", en="Check the value."),
+    pt="O valor não tem a forma {form}.",
+    en="The value does not have the form {form}.",
+    hint_pt="Confira o valor.",
+    hint_en="Check the value.",
 )
 builtin_check(
     "str_matches",
@@ -282,8 +279,10 @@ builtin_check(
 )
 _TEXT_PART = error(
     "text-part",
-    Text(pt="O texto deve {demand}.", en="The text must {demand}."),
-    Text(pt="Confira o texto.", en="Check the text."),
+    pt="O texto deve {demand}.",
+    en="The text must {demand}.",
+    hint_pt="Confira o texto.",
+    hint_en="Check the text.",
 )
 
 
@@ -342,11 +341,10 @@ def _has_places(example: float, statistics: Statistics) -> bool:
     "decimals",
     finding=error(
         "decimal-places",
-        Text(
-            pt="O valor tem mais de {places} {places:casa decimal|casas decimais}.",
-            en="The value has more than {places} decimal {places:place|places}.",
-        ),
-        Text(pt="Arredonde o valor.", en="Round the value."),
+        pt="O valor tem mais de {places} {places:casa decimal|casas decimais}.",
+        en="The value has more than {places} decimal {places:place|places}.",
+        hint_pt="Arredonde o valor.",
+        hint_en="Round the value.",
     ),
     wording=lambda s: Text(
         pt="até {places} {places:casa decimal|casas decimais}",
@@ -370,14 +368,10 @@ def decimals(values: "pd.Series", *, places: int) -> "pd.Series":
     "tax_rate",
     finding=warning(
         "rate-fraction",
-        Text(
-            pt="A alíquota é uma porcentagem, e este valor é menor que {least} %.",
-            en="The rate is a percentage, and this value is below {least} %.",
-        ),
-        Text(
-            pt="Se a alíquota é de 5 %, digite 5, e não 0,05.",
-            en="If the rate is 5 %, enter 5, not 0.05.",
-        ),
+        pt="A alíquota é uma porcentagem, e este valor é menor que {least} %.",
+        en="The rate is a percentage, and this value is below {least} %.",
+        hint_pt="Se a alíquota é de 5 %, digite 5, e não 0,05.",
+        hint_en="If the rate is 5 %, enter 5, not 0.05.",
     ),
     wording=lambda s: Text(
         pt="em por cento, em geral {least} ou mais", en="in per cent, usually {least} or more"

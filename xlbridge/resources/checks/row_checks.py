@@ -79,14 +79,10 @@ def valid_when(
     "required_when",
     finding=error(
         "required-when",
-        Text(
-            pt="Falta o valor, obrigatório quando {condition}.",
-            en="The value is missing; it is required when {condition}.",
-        ),
-        Text(
-            pt="Preencha a célula, ou corrija {condition_column}.",
-            en="Fill in the cell, or correct {condition_column}.",
-        ),
+        pt="Falta o valor, obrigatório quando {condition}.",
+        en="The value is missing; it is required when {condition}.",
+        hint_pt="Preencha a célula, ou corrija {condition_column}.",
+        hint_en="Fill in the cell, or correct {condition_column}.",
     ),
     wording=lambda s: Text(
         pt="{column}: obrigatória quando {condition}",
@@ -106,11 +102,10 @@ def required_when(
     "not_before",
     finding=error(
         "not-before",
-        Text(
-            pt="A data é anterior à de {other}.",
-            en="The date is earlier than that of {other}.",
-        ),
-        Text(pt="Confira as duas datas.", en="Check both dates."),
+        pt="A data é anterior à de {other}.",
+        en="The date is earlier than that of {other}.",
+        hint_pt="Confira as duas datas.",
+        hint_en="Check both dates.",
     ),
     wording=lambda s: Text(
         pt="{column}: não antes de {other}", en="{column}: not before {other}"
@@ -129,11 +124,10 @@ def not_before(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series"
     "not_above",
     finding=error(
         "net-exceeds-gross",
-        Text(
-            pt="O valor é maior que {other}.",
-            en="The value is greater than {other}.",
-        ),
-        Text(pt="Confira os dois valores.", en="Check both values."),
+        pt="O valor é maior que {other}.",
+        en="The value is greater than {other}.",
+        hint_pt="Confira os dois valores.",
+        hint_en="Check both values.",
     ),
     wording=lambda s: Text(
         pt="{column}: não maior que {other}", en="{column}: not greater than {other}"
@@ -152,14 +146,10 @@ def not_above(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series":
     "sum_not_above",
     finding=error(
         "sum-exceeds-gross",
-        Text(
-            pt="O valor, somado a {columns}, é maior que {other}.",
-            en="The value, added to {columns}, is greater than {other}.",
-        ),
-        Text(
-            pt="Confira os valores retidos e o valor bruto.",
-            en="Check the retained amounts and the gross amount.",
-        ),
+        pt="O valor, somado a {columns}, é maior que {other}.",
+        en="The value, added to {columns}, is greater than {other}.",
+        hint_pt="Confira os valores retidos e o valor bruto.",
+        hint_en="Check the retained amounts and the gross amount.",
     ),
     wording=lambda s: Text(
         pt="{column}: com {columns}, não maior que {other}",
@@ -209,14 +199,10 @@ def _fitting_pairs(statistics: Statistics) -> Text:
     "fits_document",
     finding=error(
         "nature-document",
-        Text(
-            pt="Não combina com o documento preenchido ({pairs}; em branco vale {default}).",
-            en="This does not match the document in the row ({pairs}; blank means {default}).",
-        ),
-        Text(
-            pt="Corrija a célula, ou passe o documento para a outra coluna.",
-            en="Correct the cell, or move the document to the other column.",
-        ),
+        pt="Não combina com o documento preenchido ({pairs}; em branco vale {default}).",
+        en="This does not match the document in the row ({pairs}; blank means {default}).",
+        hint_pt="Corrija a célula, ou passe o documento para a outra coluna.",
+        hint_en="Correct the cell, or move the document to the other column.",
     ),
     wording=lambda s: Text(
         pt="{column}: conforme o documento preenchido ({pairs})",
@@ -244,14 +230,10 @@ def fits_document(
 
 _REPEATED = error(
     "duplicate-in-sheet",
-    Text(
-        pt="O valor se repete nesta planilha (primeira vez em {first}).",
-        en="The value is repeated in this sheet (first in {first}).",
-    ),
-    Text(
-        pt="Deixe só uma das linhas, ou corrija o valor.",
-        en="Keep only one of the rows, or correct the value.",
-    ),
+    pt="O valor se repete nesta planilha (primeira vez em {first}).",
+    en="The value is repeated in this sheet (first in {first}).",
+    hint_pt="Deixe só uma das linhas, ou corrija o valor.",
+    hint_en="Keep only one of the rows, or correct the value.",
 )
 
 

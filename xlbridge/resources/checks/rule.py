@@ -6,9 +6,9 @@ only read schema files start quickly.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
 from msgspec import Meta
 
@@ -26,8 +26,6 @@ Statistics = Mapping[str, Any]
 Wording = Callable[[Statistics], Text]
 Details = Callable[[Statistics], dict[str, object]]
 ValueTest = Callable[[Any, Statistics], bool]
-_ColumnTest = TypeVar("_ColumnTest", bound="Callable[..., pd.Series]")
-_RowTest = TypeVar("_RowTest", bound="Callable[..., pd.Series]")
 
 ColumnNames = Annotated[Names, Meta(min_length=1)]
 Values = Annotated[list[Any], Meta(min_length=1)]
@@ -41,6 +39,10 @@ ALL_DTYPES = TEXT_DTYPES | NUMBER_DTYPES | DATE_DTYPES | {"boolean"}
 
 def _no_details(_: Statistics) -> dict[str, object]:
     return {}
+
+
+def _untested(frame: "pd.DataFrame", **_: Any) -> "pd.Series":
+    raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +63,19 @@ class Rule:
     """
 
     name: str
+    _: KW_ONLY
     finding: "FindingKind"
     wording: Wording
-    statistics: Mapping[str, Any]
-    details: Details
-    optional: tuple[str, ...]
-    dtypes: frozenset[str]
-    column_values: tuple[str, ...]
-    patterns: tuple[str, ...]
-    width: Callable[[Statistics], int] | None
-    column_test: "Callable[..., pd.Series] | None"
-    value_test: ValueTest | None
-    whole_column: bool
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    details: Details = _no_details
+    optional: tuple[str, ...] = ()
+    dtypes: frozenset[str] = TEXT_DTYPES
+    column_values: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    width: Callable[[Statistics], int] | None = None
+    column_test: "Callable[..., pd.Series] | None" = None
+    value_test: ValueTest | None = None
+    whole_column: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +97,13 @@ class RowRule:
     """
 
     name: str
+    _: KW_ONLY
     finding: "FindingKind | None"
     wording: Wording
     statistics: Mapping[str, Any]
-    details: Details
-    dtypes: frozenset[str]
-    row_test: "Callable[..., pd.Series]"
+    details: Details = _no_details
+    dtypes: frozenset[str] = frozenset()
+    row_test: "Callable[..., pd.Series]" = _untested
     correct: "Callable[..., pd.Series] | None" = None
     row_details: Callable[..., list[Mapping[str, object]]] | None = None
     tests_unknown: bool = False
@@ -129,6 +133,59 @@ def declared_findings() -> Iterator["FindingKind"]:
     """Yield the findings of all rules declared so far; rules may share one."""
     yield from (rule.finding for rule in declared_rules.values())
     yield from (rule.finding for rule in declared_row_rules.values() if rule.finding)
+
+
+_Arguments = ParamSpec("_Arguments")
+_Rule = TypeVar("_Rule", Rule, RowRule)
+_Test = TypeVar("_Test", bound=Callable[..., Any])
+_Declared = TypeVar("_Declared")
+
+
+def _declared(
+    kind: Callable[_Arguments, _Rule], declare: Callable[[_Rule], _Declared]
+) -> Callable[_Arguments, _Declared]:
+    """Return the function that declares a rule of a kind, given by its arguments."""
+    return lambda *names, **properties: declare(kind(*names, **properties))
+
+
+def _add(rule: _Rule, declared: dict[str, _Rule]) -> None:
+    if rule.name in declared_rules or rule.name in declared_row_rules:
+        raise ValueError(f"There is a rule {rule.name!r} already.")
+    declared[rule.name] = rule
+
+
+def _with_column_test(rule: Rule) -> Callable[[_Test], _Test]:
+    def declare(test: _Test) -> _Test:
+        _add(replace(rule, column_test=test), declared_rules)
+        return test
+
+    return declare
+
+
+def _with_row_test(rule: RowRule) -> Callable[[_Test], _Test]:
+    def declare(test: _Test) -> _Test:
+        _add(replace(rule, row_test=test), declared_row_rules)
+        return test
+
+    return declare
+
+
+column_check = _declared(Rule, _with_column_test)
+"""Declare a rule whose function tests a whole column; see ``Rule`` for the arguments.
+
+The function takes the column, and the statistics by name. Raises ``ValueError`` if there is a rule
+of that name.
+"""
+
+row_check = _declared(RowRule, _with_row_test)
+"""Declare a rule whose function tests a frame; see ``RowRule`` for the arguments.
+
+The function takes the frame, and the statistics by name. Raises ``ValueError`` if there is a rule
+of that name.
+"""
+
+builtin_check = _declared(Rule, lambda rule: _add(rule, declared_rules))
+"""Declare the rule of a built-in check of pandera; see ``Rule`` for the arguments."""
 
 
 def text_check(
@@ -162,130 +219,6 @@ def text_check(
         return passes
 
     return declare
-
-
-def column_check(
-    name: str,
-    *,
-    finding: "FindingKind",
-    wording: Wording,
-    statistics: Mapping[str, Any] | None = None,
-    optional: tuple[str, ...] = (),
-    details: Details = _no_details,
-    dtypes: frozenset[str] = TEXT_DTYPES,
-    column_values: tuple[str, ...] = (),
-    width: Callable[[Statistics], int] | None = None,
-    value_test: ValueTest | None = None,
-    whole_column: bool = False,
-) -> Callable[[_ColumnTest], _ColumnTest]:
-    """Declare a rule whose function tests a whole column; see ``Rule`` for the arguments.
-
-    The function takes the column, and the statistics by name.
-
-    Raises ``ValueError`` if there is a rule of that name.
-    """
-
-    def declare(column_test: _ColumnTest) -> _ColumnTest:
-        rule = Rule(
-            name,
-            finding,
-            wording,
-            statistics or {},
-            details,
-            optional,
-            dtypes,
-            column_values,
-            patterns=(),
-            width=width,
-            column_test=column_test,
-            value_test=value_test,
-            whole_column=whole_column,
-        )
-        _add(rule, declared_rules)
-        return column_test
-
-    return declare
-
-
-def builtin_check(
-    name: str,
-    *,
-    finding: "FindingKind",
-    wording: Wording,
-    statistics: Mapping[str, Any],
-    details: Details,
-    value_test: ValueTest,
-    optional: tuple[str, ...] = (),
-    dtypes: frozenset[str] = TEXT_DTYPES,
-    column_values: tuple[str, ...] = (),
-    patterns: tuple[str, ...] = (),
-) -> None:
-    """Declare the rule of a built-in check of pandera; see ``Rule`` for the arguments."""
-    rule = Rule(
-        name,
-        finding,
-        wording,
-        statistics,
-        details,
-        optional,
-        dtypes,
-        column_values,
-        patterns,
-        width=None,
-        column_test=None,
-        value_test=value_test,
-        whole_column=False,
-    )
-    _add(rule, declared_rules)
-
-
-def row_check(
-    name: str,
-    *,
-    finding: "FindingKind | None",
-    wording: Wording,
-    statistics: Mapping[str, Any],
-    details: Details = _no_details,
-    dtypes: frozenset[str] = frozenset(),
-    correct: "Callable[..., pd.Series] | None" = None,
-    row_details: Callable[..., list[Mapping[str, object]]] | None = None,
-    tests_unknown: bool = False,
-    needed: tuple[str, ...] = (),
-) -> Callable[[_RowTest], _RowTest]:
-    """Declare a rule whose function tests a frame; see ``RowRule`` for the arguments.
-
-    The function takes the frame, and the statistics by name.
-
-    Raises ``ValueError`` if there is a rule of that name.
-    """
-
-    def declare(row_test: _RowTest) -> _RowTest:
-        rule = RowRule(
-            name,
-            finding,
-            wording,
-            statistics,
-            details,
-            dtypes,
-            row_test,
-            correct,
-            row_details,
-            tests_unknown,
-            needed,
-        )
-        _add(rule, declared_row_rules)
-        return row_test
-
-    return declare
-
-
-_AnyRule = TypeVar("_AnyRule", Rule, RowRule)
-
-
-def _add(rule: _AnyRule, declared: dict[str, _AnyRule]) -> None:
-    if rule.name in declared_rules or rule.name in declared_row_rules:
-        raise ValueError(f"There is a rule {rule.name!r} already.")
-    declared[rule.name] = rule
 
 
 def value_text(value: object) -> Text:

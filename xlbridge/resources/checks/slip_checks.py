@@ -26,14 +26,10 @@ _FIRST_OF_CYCLE, _CYCLE_DAYS = 1000, 9000
     "boleto",
     finding=error(
         "barcode-invalid",
-        Text(
-            pt="O código de barras do boleto não é válido (tamanho ou dígitos verificadores).",
-            en="The bank-slip barcode is not valid (length or check digits).",
-        ),
-        Text(
-            pt="Copie os 44 algarismos do código ou os 47 da linha digitável, como texto.",
-            en="Copy the 44 digits of the barcode or the 47 of the typed line, as text.",
-        ),
+        pt="O código de barras do boleto não é válido (tamanho ou dígitos verificadores).",
+        en="The bank-slip barcode is not valid (length or check digits).",
+        hint_pt="Copie os 44 algarismos do código ou os 47 da linha digitável, como texto.",
+        hint_en="Copy the 44 digits of the barcode or the 47 of the typed line, as text.",
     ),
     wording=Text(pt="código de boleto válido", en="a valid bank-slip code"),
     width=44,
@@ -159,14 +155,10 @@ def _amount_details(
     "slip_amount",
     finding=warning(
         "slip-amount",
-        Text(
-            pt="O boleto é de {amount}, diferente do valor do título ({columns}).",
-            en="The bank slip is for {amount}, which differs from the title ({columns}).",
-        ),
-        Text(
-            pt="Confira se o boleto é deste título, e o valor.",
-            en="Check that the slip belongs to this title, and check the amount.",
-        ),
+        pt="O boleto é de {amount}, diferente do valor do título ({columns}).",
+        en="The bank slip is for {amount}, which differs from the title ({columns}).",
+        hint_pt="Confira se o boleto é deste título, e o valor.",
+        hint_en="Check that the slip belongs to this title, and check the amount.",
     ),
     wording=lambda s: Text(
         pt="{column}: boleto com o valor de {columns}", en="{column}: a slip with the {columns}"
@@ -205,14 +197,10 @@ def _date_details(frame: "pd.DataFrame", *, column: str, other: str) -> list[Map
     "slip_due_date",
     finding=warning(
         "slip-due-date",
-        Text(
-            pt="O boleto vence em {due}, e não na data de {other}.",
-            en="The bank slip is due on {due}, not on the date of {other}.",
-        ),
-        Text(
-            pt="Confira se o boleto é deste título, e o vencimento.",
-            en="Check that the slip belongs to this title, and check the due date.",
-        ),
+        pt="O boleto vence em {due}, e não na data de {other}.",
+        en="The bank slip is due on {due}, not on the date of {other}.",
+        hint_pt="Confira se o boleto é deste título, e o vencimento.",
+        hint_en="Check that the slip belongs to this title, and check the due date.",
     ),
     wording=lambda s: Text(
         pt="{column}: boleto com o vencimento de {other}", en="{column}: a slip due on {other}"

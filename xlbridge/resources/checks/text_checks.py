@@ -47,14 +47,10 @@ def _is_document(shape: re.Pattern[str], text: str) -> bool:
     "cnpj",
     finding=error(
         "cnpj-invalid",
-        Text(
-            pt="O CNPJ não é válido (forma ou dígitos verificadores).",
-            en="The CNPJ is not valid (form or check digits).",
-        ),
-        Text(
-            pt="Confira o CNPJ no documento; letras são aceitas desde julho de 2026.",
-            en="Check the CNPJ against the document; letters are accepted since July 2026.",
-        ),
+        pt="O CNPJ não é válido (forma ou dígitos verificadores).",
+        en="The CNPJ is not valid (form or check digits).",
+        hint_pt="Confira o CNPJ no documento; letras são aceitas desde julho de 2026.",
+        hint_en="Check the CNPJ against the document; letters are accepted since July 2026.",
     ),
     wording=Text(pt="CNPJ válido", en="a valid CNPJ"),
     without_mask=bare_document,
@@ -68,11 +64,10 @@ def is_cnpj(text: str) -> bool:
     "cpf",
     finding=error(
         "cpf-invalid",
-        Text(
-            pt="O CPF não é válido (forma ou dígitos verificadores).",
-            en="The CPF is not valid (form or check digits).",
-        ),
-        Text(pt="Confira o CPF no documento.", en="Check the CPF against the document."),
+        pt="O CPF não é válido (forma ou dígitos verificadores).",
+        en="The CPF is not valid (form or check digits).",
+        hint_pt="Confira o CPF no documento.",
+        hint_en="Check the CPF against the document.",
     ),
     wording=Text(pt="CPF válido", en="a valid CPF"),
     without_mask=bare_document,
@@ -106,14 +101,10 @@ def _document_names(statistics: Statistics) -> Text:
     "document",
     finding=error(
         "document-invalid",
-        Text(
-            pt="Não é um {documents} válido (tamanho, forma ou dígitos verificadores).",
-            en="This is not a valid {documents} (length, form or check digits).",
-        ),
-        Text(
-            pt="Confira o número no documento; zeros à esquerda também contam.",
-            en="Check the number against the document; leading zeros count, too.",
-        ),
+        pt="Não é um {documents} válido (tamanho, forma ou dígitos verificadores).",
+        en="This is not a valid {documents} (length, form or check digits).",
+        hint_pt="Confira o número no documento; zeros à esquerda também contam.",
+        hint_en="Check the number against the document; leading zeros count, too.",
     ),
     wording=lambda s: Text(pt="{documents} válido", en="a valid {documents}").format(
         documents=_document_names(s)
@@ -146,8 +137,10 @@ _EMAIL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+(?:{_LETTER}{{2,}}|x
     "email",
     finding=error(
         "email-invalid",
-        Text(pt="O e-mail não é válido.", en="The e-mail address is not valid."),
-        Text(pt="Escreva-o como nome@empresa.com.br.", en="Write it as name@company.com.br."),
+        pt="O e-mail não é válido.",
+        en="The e-mail address is not valid.",
+        hint_pt="Escreva-o como nome@empresa.com.br.",
+        hint_en="Write it as name@company.com.br.",
     ),
     wording=Text(pt="e-mail válido", en="a valid e-mail address"),
 )
@@ -194,11 +187,10 @@ _LAST_NBS_CHAPTER = 27
     "cep",
     finding=error(
         "cep-invalid",
-        Text(pt="O CEP não é válido.", en="The postcode (CEP) is not valid."),
-        Text(
-            pt="Escreva os oito algarismos, como 01310-100.",
-            en="Write its eight digits, such as 01310-100.",
-        ),
+        pt="O CEP não é válido.",
+        en="The postcode (CEP) is not valid.",
+        hint_pt="Escreva os oito algarismos, como 01310-100.",
+        hint_en="Write its eight digits, such as 01310-100.",
     ),
     wording=Text(pt="CEP válido", en="a valid postcode (CEP)"),
     width=8,
@@ -213,11 +205,10 @@ def is_cep(text: str) -> bool:
     "uf",
     finding=error(
         "uf-invalid",
-        Text(pt="Não é a sigla de um estado.", en="This is not the abbreviation of a state."),
-        Text(
-            pt="Escreva a sigla em maiúsculas, como SP.",
-            en="Write the abbreviation in capitals, such as SP.",
-        ),
+        pt="Não é a sigla de um estado.",
+        en="This is not the abbreviation of a state.",
+        hint_pt="Escreva a sigla em maiúsculas, como SP.",
+        hint_en="Write the abbreviation in capitals, such as SP.",
     ),
     wording=Text(pt="sigla de um estado", en="the abbreviation of a state"),
 )
@@ -230,14 +221,10 @@ def is_uf(text: str) -> bool:
     "ncm",
     finding=error(
         "ncm-invalid",
-        Text(
-            pt="O código NCM não é válido (oito algarismos, capítulo existente).",
-            en="The NCM code is not valid (eight digits, an existing chapter).",
-        ),
-        Text(
-            pt="Confira o código na tabela NCM, como 8471.30.12.",
-            en="Check the code against the NCM table, such as 8471.30.12.",
-        ),
+        pt="O código NCM não é válido (oito algarismos, capítulo existente).",
+        en="The NCM code is not valid (eight digits, an existing chapter).",
+        hint_pt="Confira o código na tabela NCM, como 8471.30.12.",
+        hint_en="Check the code against the NCM table, such as 8471.30.12.",
     ),
     wording=Text(pt="código NCM", en="an NCM code"),
     width=8,
@@ -255,14 +242,10 @@ def is_ncm(text: str) -> bool:
     "nbs",
     finding=error(
         "nbs-invalid",
-        Text(
-            pt="O código NBS não é válido (nove algarismos, começa com 1, capítulo existente).",
-            en="The NBS code is not valid (nine digits, begins with 1, an existing chapter).",
-        ),
-        Text(
-            pt="Confira o código na tabela NBS, como 1.1502.10.00.",
-            en="Check the code against the NBS table, such as 1.1502.10.00.",
-        ),
+        pt="O código NBS não é válido (nove algarismos, começa com 1, capítulo existente).",
+        en="The NBS code is not valid (nine digits, begins with 1, an existing chapter).",
+        hint_pt="Confira o código na tabela NBS, como 1.1502.10.00.",
+        hint_en="Check the code against the NBS table, such as 1.1502.10.00.",
     ),
     wording=Text(pt="código NBS", en="an NBS code"),
     width=9,
@@ -277,14 +260,10 @@ def is_nbs(text: str) -> bool:
     "municipality",
     finding=error(
         "municipality-invalid",
-        Text(
-            pt="O código IBGE do município não é válido (estado ou dígito verificador).",
-            en="The IBGE code of the municipality is not valid (state or check digit).",
-        ),
-        Text(
-            pt="Confira o código de sete algarismos, como 3550308.",
-            en="Check the code of seven digits, such as 3550308.",
-        ),
+        pt="O código IBGE do município não é válido (estado ou dígito verificador).",
+        en="The IBGE code of the municipality is not valid (state or check digit).",
+        hint_pt="Confira o código de sete algarismos, como 3550308.",
+        hint_en="Check the code of seven digits, such as 3550308.",
     ),
     wording=Text(pt="código IBGE de município", en="an IBGE code of a municipality"),
     width=7,
@@ -305,14 +284,10 @@ def is_municipality(text: str) -> bool:
     "access_key",
     finding=error(
         "access-key-invalid",
-        Text(
-            pt="A chave de acesso não é válida (tamanho, emitente ou dígito verificador).",
-            en="The access key is not valid (length, issuer or check digit).",
-        ),
-        Text(
-            pt="Copie os 44 caracteres da nota, como texto.",
-            en="Copy the 44 characters from the invoice, as text.",
-        ),
+        pt="A chave de acesso não é válida (tamanho, emitente ou dígito verificador).",
+        en="The access key is not valid (length, issuer or check digit).",
+        hint_pt="Copie os 44 caracteres da nota, como texto.",
+        hint_en="Copy the 44 characters from the invoice, as text.",
     ),
     wording=Text(pt="chave de acesso válida", en="a valid access key"),
     width=44,
@@ -343,14 +318,10 @@ def access_key_digit(symbols: str) -> str:
     "telephone",
     finding=warning(
         "phone-doubtful",
-        Text(
-            pt="Não parece um telefone com DDD.",
-            en="This does not look like a telephone number with its area code.",
-        ),
-        Text(
-            pt="Escreva-o como (11) 98765-4321, ou com + e o código do país.",
-            en="Write it as (11) 98765-4321, or with + and the country code.",
-        ),
+        pt="Não parece um telefone com DDD.",
+        en="This does not look like a telephone number with its area code.",
+        hint_pt="Escreva-o como (11) 98765-4321, ou com + e o código do país.",
+        hint_en="Write it as (11) 98765-4321, or with + and the country code.",
     ),
     wording=Text(pt="telefone com DDD", en="a telephone number"),
 )

@@ -117,14 +117,20 @@ class Finding:
         return self.kind.hint.format(**{"accepted": accepted, **self.details})
 
 
-def error(code: str, message: Text, hint: Text, *, is_guess: bool = False) -> FindingKind:
-    """Return a kind of finding that stops an upload."""
-    return FindingKind(code, Severity.ERROR, message, hint, is_guess=is_guess)
+def error(
+    code: str, *, pt: str, en: str, hint_pt: str, hint_en: str, is_guess: bool = False
+) -> FindingKind:
+    """Return a kind of finding that stops an upload, by its message and hint."""
+    texts = Text(pt=pt, en=en), Text(pt=hint_pt, en=hint_en)
+    return FindingKind(code, Severity.ERROR, *texts, is_guess=is_guess)
 
 
-def warning(code: str, message: Text, hint: Text, *, of_column: bool = False) -> FindingKind:
-    """Return a kind of finding that does not stop an upload."""
-    return FindingKind(code, Severity.WARNING, message, hint, of_column=of_column)
+def warning(
+    code: str, *, pt: str, en: str, hint_pt: str, hint_en: str, of_column: bool = False
+) -> FindingKind:
+    """Return a kind of finding that does not stop an upload, by its message and hint."""
+    texts = Text(pt=pt, en=en), Text(pt=hint_pt, en=hint_en)
+    return FindingKind(code, Severity.WARNING, *texts, of_column=of_column)
 
 
 @dataclass(frozen=True, slots=True)

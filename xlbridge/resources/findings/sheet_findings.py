@@ -11,473 +11,325 @@ _DELETE_ROW = Text(
 SHEET_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "sheet-empty",
-        Text(pt="A planilha não tem linhas de dados.", en="The sheet has no data rows."),
-        Text(
-            pt="Preencha a planilha abaixo do cabeçalho.",
-            en="Fill in the sheet below the header.",
-        ),
+        pt="A planilha não tem linhas de dados.",
+        en="The sheet has no data rows.",
+        hint_pt="Preencha a planilha abaixo do cabeçalho.",
+        hint_en="Fill in the sheet below the header.",
     ),
     warning(
         "sheets-hidden",
-        Text(
-            pt="Há planilhas ocultas, que não são lidas: {listed}.",
-            en="There are hidden sheets, which are not read: {listed}.",
-        ),
-        Text(
-            pt="Se os dados estão numa delas, reexiba-a no Excel, ou informe qual com --sheet.",
-            en="If the data is in one of them, unhide it in Excel, or choose it with --sheet.",
-        ),
+        pt="Há planilhas ocultas, que não são lidas: {listed}.",
+        en="There are hidden sheets, which are not read: {listed}.",
+        hint_pt="Se os dados estão numa delas, reexiba-a no Excel, ou informe qual com --sheet.",
+        hint_en="If the data is in one of them, unhide it in Excel, or choose it with --sheet.",
     ),
     error(
         "list-misnamed",
-        Text(
-            pt="A planilha {sheet} parece ser a lista {list}, mas não é lida por ter outro nome.",
-            en="The sheet {sheet} seems to be the list {list}, but is not read: its name differs.",
-        ),
-        Text(
-            pt="Dê o nome {list} à planilha; se ela é outra coisa, exclua-a ou mude o título da "
-            "coluna chave.",
-            en="Call the sheet {list}; if it is something else, delete it, or rename its column "
-            "chave.",
-        ),
+        pt="A planilha {sheet} parece ser a lista {list}, mas não é lida por ter outro nome.",
+        en="The sheet {sheet} seems to be the list {list}, but is not read: its name differs.",
+        hint_pt="Dê o nome {list} à planilha; se ela é outra coisa, exclua-a ou mude o título da "
+        "coluna chave.",
+        hint_en="Call the sheet {list}; if it is something else, delete it, or rename its column "
+        "chave.",
     ),
     error(
         "header-not-found",
-        Text(
-            pt="Nenhuma linha com os nomes das colunas de {resource} foi encontrada.",
-            en="No row with the column names of {resource} was found.",
-        ),
-        Text(
-            pt="Use o modelo: xlbridge template {resource}",
-            en="Use the template: xlbridge template {resource}",
-        ),
+        pt="Nenhuma linha com os nomes das colunas de {resource} foi encontrada.",
+        en="No row with the column names of {resource} was found.",
+        hint_pt="Use o modelo: xlbridge template {resource}",
+        hint_en="Use the template: xlbridge template {resource}",
     ),
     error(
         "template-of-other",
-        Text(
-            pt="O arquivo foi feito com o modelo de {found}, não de {resource}.",
-            en="The workbook was made from the template of {found}, not of {resource}.",
-        ),
-        Text(
-            pt="Confira-o com --resource {found}, ou use o modelo: xlbridge template {resource}",
-            en="Check it with --resource {found}, or use the template: xlbridge template "
-            "{resource}",
-        ),
+        pt="O arquivo foi feito com o modelo de {found}, não de {resource}.",
+        en="The workbook was made from the template of {found}, not of {resource}.",
+        hint_pt="Confira-o com --resource {found}, ou use o modelo: xlbridge template {resource}",
+        hint_en="Check it with --resource {found}, or use the template: xlbridge template "
+        "{resource}",
     ),
     error(
         "columns-joined",
-        Text(
-            pt="As colunas estão todas numa célula, separadas por {separator}.",
-            en="The columns are all in one cell, separated by {separator}.",
-        ),
-        Text(
-            pt="No Excel: Dados > Texto para Colunas, com esse separador e os códigos como Texto.",
-            en="In Excel: Data > Text to Columns, with that separator and the codes as Text.",
-        ),
+        pt="As colunas estão todas numa célula, separadas por {separator}.",
+        en="The columns are all in one cell, separated by {separator}.",
+        hint_pt="No Excel: Dados > Texto para Colunas, com esse separador e os códigos como Texto.",
+        hint_en="In Excel: Data > Text to Columns, with that separator and the codes as Text.",
     ),
     warning(
         "template-outdated",
-        Text(
-            pt="O arquivo foi feito com outro modelo (leiaute {found}; o atual é {current}): "
-            "{changes}.",
-            en="The workbook was made from another template (layout {found}; the current one is "
-            "{current}): {changes}.",
-        ),
-        Text(
-            pt="Passe os dados para o modelo atual: xlbridge template {resource} --migrate ARQUIVO "
-            "-o NOVO.xlsx",
-            en="Move the data to the current template: xlbridge template {resource} --migrate FILE "
-            "-o NEW.xlsx",
-        ),
+        pt="O arquivo foi feito com outro modelo (leiaute {found}; o atual é {current}): "
+        "{changes}.",
+        en="The workbook was made from another template (layout {found}; the current one is "
+        "{current}): {changes}.",
+        hint_pt="Passe os dados para o modelo atual: xlbridge template {resource} --migrate "
+        "ARQUIVO -o NOVO.xlsx",
+        hint_en="Move the data to the current template: xlbridge template {resource} --migrate "
+        "FILE -o NEW.xlsx",
     ),
     error(
         "column-missing",
-        Text(
-            pt="Falta a coluna obrigatória {column}.",
-            en="The required column {column} is missing.",
-        ),
-        Text(
-            pt="Acrescente ao cabeçalho uma coluna com o nome {column}.",
-            en="Add a column named {column} to the header.",
-        ),
+        pt="Falta a coluna obrigatória {column}.",
+        en="The required column {column} is missing.",
+        hint_pt="Acrescente ao cabeçalho uma coluna com o nome {column}.",
+        hint_en="Add a column named {column} to the header.",
     ),
     error(
         "key-column-missing",
-        Text(
-            pt="Falta a coluna {column}, que une a esta planilha as linhas de {sheets}.",
-            en="The column {column}, which joins the rows of {sheets} to this sheet, is missing.",
-        ),
-        Text(
-            pt="Acrescente a coluna {column} com a chave de cada linha; num mapeamento, diga em "
-            "columns de que coluna ela vem.",
-            en="Add a column {column} with the key of each row; in a mapping, state under columns "
-            "where it comes from.",
-        ),
+        pt="Falta a coluna {column}, que une a esta planilha as linhas de {sheets}.",
+        en="The column {column}, which joins the rows of {sheets} to this sheet, is missing.",
+        hint_pt="Acrescente a coluna {column} com a chave de cada linha; num mapeamento, diga em "
+        "columns de que coluna ela vem.",
+        hint_en="Add a column {column} with the key of each row; in a mapping, state under columns "
+        "where it comes from.",
     ),
     warning(
         "column-in-index",
-        Text(
-            pt="O índice do DataFrame se chama {column}; o índice não é lido nem enviado.",
-            en="The DataFrame's index is called {column}; an index is neither read nor sent.",
-        ),
-        Text(
-            pt="Faça dele uma coluna: frame.reset_index().",
-            en="Make it a column: frame.reset_index().",
-        ),
+        pt="O índice do DataFrame se chama {column}; o índice não é lido nem enviado.",
+        en="The DataFrame's index is called {column}; an index is neither read nor sent.",
+        hint_pt="Faça dele uma coluna: frame.reset_index().",
+        hint_en="Make it a column: frame.reset_index().",
     ),
     error(
         "column-missing-exported",
-        Text(
-            pt="A planilha é uma listagem exportada: não tem a coluna {column} e não pode ser "
-            "enviada assim.",
-            en="The sheet is an exported listing: it lacks the column {column} and cannot be "
-            "uploaded as it is.",
-        ),
-        Text(
-            pt="Exporte na forma da planilha de importação: xlbridge export {listing} "
-            "--as-template {resource} -o NOVO.xlsx",
-            en="Export it as an import sheet: xlbridge export {listing} --as-template {resource} "
-            "-o NEW.xlsx",
-        ),
+        pt="A planilha é uma listagem exportada: não tem a coluna {column} e não pode ser "
+        "enviada assim.",
+        en="The sheet is an exported listing: it lacks the column {column} and cannot be "
+        "uploaded as it is.",
+        hint_pt="Exporte na forma da planilha de importação: xlbridge export {listing} "
+        "--as-template {resource} -o NOVO.xlsx",
+        hint_en="Export it as an import sheet: xlbridge export {listing} --as-template {resource} "
+        "-o NEW.xlsx",
     ),
     error(
         "mapping-column-missing",
-        Text(
-            pt="O mapeamento não tem a coluna obrigatória {column}.",
-            en="The mapping lacks the required column {column}.",
-        ),
-        Text(
-            pt="Acrescente {column} em columns de {mapping}: de uma coluna (from) ou um valor "
-            "(constant).",
-            en="Add {column} to columns of {mapping}: from a column (from) or a value (constant).",
-        ),
+        pt="O mapeamento não tem a coluna obrigatória {column}.",
+        en="The mapping lacks the required column {column}.",
+        hint_pt="Acrescente {column} em columns de {mapping}: de uma coluna (from) ou um valor "
+        "(constant).",
+        hint_en="Add {column} to columns of {mapping}: from a column (from) or a value (constant).",
     ),
     error(
         "mapping-value-unknown",
-        Text(
-            pt="O mapeamento não tem este valor; tem: {known}.",
-            en="The mapping does not have this value; it has: {known}.",
-        ),
-        Text(
-            pt="Acrescente o valor em values do mapeamento, ou corrija a célula.",
-            en="Add the value to values of the mapping, or correct the cell.",
-        ),
+        pt="O mapeamento não tem este valor; tem: {known}.",
+        en="The mapping does not have this value; it has: {known}.",
+        hint_pt="Acrescente o valor em values do mapeamento, ou corrija a célula.",
+        hint_en="Add the value to values of the mapping, or correct the cell.",
     ),
     error(
         "mapping-item-incomplete",
-        Text(
-            pt="Falta {column} da parcela {n}, que tem {others}.",
-            en="The instalment {n} lacks {column}, and has {others}.",
-        ),
-        Text(
-            pt="Preencha a célula, ou apague o que a parcela tem.",
-            en="Fill in the cell, or delete what the instalment has.",
-        ),
+        pt="Falta {column} da parcela {n}, que tem {others}.",
+        en="The instalment {n} lacks {column}, and has {others}.",
+        hint_pt="Preencha a célula, ou apague o que a parcela tem.",
+        hint_en="Fill in the cell, or delete what the instalment has.",
     ),
     warning(
         "mapping-rows-left-out",
-        Text(
-            pt="O mapeamento deixa linhas de fora, por {header}: {words}.",
-            en="The mapping leaves out rows, by {header}: {words}.",
-        ),
-        Text(
-            pt="Se alguma deve ser enviada, mude rows ou sign no mapeamento.",
-            en="If any is to be sent, change rows or sign in the mapping.",
-        ),
+        pt="O mapeamento deixa linhas de fora, por {header}: {words}.",
+        en="The mapping leaves out rows, by {header}: {words}.",
+        hint_pt="Se alguma deve ser enviada, mude rows ou sign no mapeamento.",
+        hint_en="If any is to be sent, change rows or sign in the mapping.",
     ),
     error(
         "mapping-day-unknown",
-        Text(
-            pt="Não é um dia do mês {month}.",
-            en="It is not a day of the month {month}.",
-        ),
-        Text(
-            pt="Escreva a data inteira, ou corrija o dia e o mês (como 10/2026).",
-            en="Type the whole date, or correct the day and the month (such as 10/2026).",
-        ),
+        pt="Não é um dia do mês {month}.",
+        en="It is not a day of the month {month}.",
+        hint_pt="Escreva a data inteira, ou corrija o dia e o mês (como 10/2026).",
+        hint_en="Type the whole date, or correct the day and the month (such as 10/2026).",
     ),
     error(
         "mapping-rows-contradict",
-        Text(
-            pt="As linhas do mesmo registro têm valores diferentes aqui e em {others}.",
-            en="Rows of the same record have different values here and in {others}.",
-        ),
-        Text(
-            pt="Corrija as células, ou leve a coluna para uma lista do mapeamento (lists) ou para "
-            "ignore.",
-            en="Correct the cells, or move the column to a list of the mapping (lists) or to "
-            "ignore.",
-        ),
+        pt="As linhas do mesmo registro têm valores diferentes aqui e em {others}.",
+        en="Rows of the same record have different values here and in {others}.",
+        hint_pt="Corrija as células, ou leve a coluna para uma lista do mapeamento (lists) ou para "
+        "ignore.",
+        hint_en="Correct the cells, or move the column to a list of the mapping (lists) or to "
+        "ignore.",
     ),
     error(
         "mapping-part-shown-otherwise",
-        Text(
-            pt="O texto de {header} seria {stored}, mas a célula mostra outra coisa.",
-            en="The text of {header} would be {stored}, but the cell shows something else.",
-        ),
-        Text(
-            pt="Formate a célula como texto e digite o que deve ser enviado.",
-            en="Format the cell as text, and type what is to be sent.",
-        ),
+        pt="O texto de {header} seria {stored}, mas a célula mostra outra coisa.",
+        en="The text of {header} would be {stored}, but the cell shows something else.",
+        hint_pt="Formate a célula como texto e digite o que deve ser enviado.",
+        hint_en="Format the cell as text, and type what is to be sent.",
     ),
     error(
         "mapping-document-unknown",
-        Text(
-            pt="O mapeamento espera {kinds}, e este valor é outra coisa.",
-            en="The mapping expects {kinds}, but this value is something else.",
-        ),
-        Text(
-            pt="Corrija o documento na célula, ou mapeie uma coluna para o outro tipo (when).",
-            en="Correct the document in the cell, or map a column for the other kind (when).",
-        ),
+        pt="O mapeamento espera {kinds}, e este valor é outra coisa.",
+        en="The mapping expects {kinds}, but this value is something else.",
+        hint_pt="Corrija o documento na célula, ou mapeie uma coluna para o outro tipo (when).",
+        hint_en="Correct the document in the cell, or map a column for the other kind (when).",
     ),
     error(
         "column-duplicate",
-        Text(
-            pt="A coluna {column} aparece mais de uma vez ({cells}).",
-            en="The column {column} appears more than once ({cells}).",
-        ),
-        Text(
-            pt="Deixe só uma; enquanto houver duas, nenhuma é lida.",
-            en="Keep only one; while there are two, neither is read.",
-        ),
+        pt="A coluna {column} aparece mais de uma vez ({cells}).",
+        en="The column {column} appears more than once ({cells}).",
+        hint_pt="Deixe só uma; enquanto houver duas, nenhuma é lida.",
+        hint_en="Keep only one; while there are two, neither is read.",
     ),
     error(
         "column-split",
-        Text(
-            pt="O nome da coluna {column} está em duas linhas: {header}.",
-            en="The name of the column {column} spans two rows: {header}.",
-        ),
-        Text(
-            pt="Escreva {column} numa só célula do cabeçalho, e apague a outra linha.",
-            en="Write {column} in one cell of the header, and delete the other row.",
-        ),
+        pt="O nome da coluna {column} está em duas linhas: {header}.",
+        en="The name of the column {column} spans two rows: {header}.",
+        hint_pt="Escreva {column} numa só célula do cabeçalho, e apague a outra linha.",
+        hint_en="Write {column} in one cell of the header, and delete the other row.",
     ),
     error(
         "column-misspelt",
-        Text(
-            pt="A coluna {header} parece ser {column}.",
-            en="The column {header} seems to be {column}.",
-        ),
-        Text(
-            pt="Escreva {column} no cabeçalho, ou dê outro nome à coluna se for anotação sua.",
-            en="Write {column} in the header, or rename the column if it is a note of your own.",
-        ),
+        pt="A coluna {header} parece ser {column}.",
+        en="The column {header} seems to be {column}.",
+        hint_pt="Escreva {column} no cabeçalho, ou dê outro nome à coluna se for anotação sua.",
+        hint_en="Write {column} in the header, or rename the column if it is a note of your own.",
     ),
     error(
         "column-missing-alike",
-        Text(
-            pt="Falta a coluna obrigatória {column}; parece ser a coluna {header}.",
-            en="The required column {column} is missing; it seems to be the column {header}.",
-        ),
-        Text(
-            pt="Se for, escreva {column} no cabeçalho; se não, acrescente essa coluna.",
-            en="If so, write {column} in the header; otherwise add a column of that name.",
-        ),
+        pt="Falta a coluna obrigatória {column}; parece ser a coluna {header}.",
+        en="The required column {column} is missing; it seems to be the column {header}.",
+        hint_pt="Se for, escreva {column} no cabeçalho; se não, acrescente essa coluna.",
+        hint_en="If so, write {column} in the header; otherwise add a column of that name.",
     ),
     warning(
         "column-alike",
-        Text(
-            pt="A coluna {header} não será enviada; será que é {column}?",
-            en="The column {header} will not be sent; did you mean {column}?",
-        ),
-        Text(
-            pt="Se for, escreva {column} no cabeçalho; se for uma anotação sua, deixe assim.",
-            en="If so, write {column} in the header; leave it if it is a note of your own.",
-        ),
+        pt="A coluna {header} não será enviada; será que é {column}?",
+        en="The column {header} will not be sent; did you mean {column}?",
+        hint_pt="Se for, escreva {column} no cabeçalho; se for uma anotação sua, deixe assim.",
+        hint_en="If so, write {column} in the header; leave it if it is a note of your own.",
     ),
     warning(
         "column-unknown",
-        Text(
-            pt="A coluna {header} não existe em {resource} e não será enviada.",
-            en="The column {header} does not exist in {resource} and will not be sent.",
-        ),
-        Text(
-            pt="Confira o nome, ou deixe assim se é só uma anotação sua.",
-            en="Check the name, or leave it if it is a note of your own.",
-        ),
+        pt="A coluna {header} não existe em {resource} e não será enviada.",
+        en="The column {header} does not exist in {resource} and will not be sent.",
+        hint_pt="Confira o nome, ou deixe assim se é só uma anotação sua.",
+        hint_en="Check the name, or leave it if it is a note of your own.",
     ),
     warning(
         "column-unnamed",
-        Text(
-            pt="A coluna tem dados e não tem nome; não será enviada.",
-            en="The column has data but no name; it will not be sent.",
-        ),
-        Text(
-            pt="Dê à coluna o nome de um campo, ou deixe assim se é só uma anotação sua.",
-            en="Give the column the name of a field, or leave it if it is a note of your own.",
-        ),
+        pt="A coluna tem dados e não tem nome; não será enviada.",
+        en="The column has data but no name; it will not be sent.",
+        hint_pt="Dê à coluna o nome de um campo, ou deixe assim se é só uma anotação sua.",
+        hint_en="Give the column the name of a field, or leave it if it is a note of your own.",
     ),
     error(
         "row-longer",
-        Text(
-            pt="{count:Uma linha tem|{count} linhas têm} mais células que o cabeçalho "
-            "({count:linha|linhas} {rows}): o separador está dentro de um valor, e o que vem "
-            "depois mudou de coluna.",
-            en="{count:One row has|{count} rows have} more cells than the header "
-            "({count:row|rows} {rows}): a value contains the delimiter, and the values after it "
-            "are in the wrong columns.",
-        ),
-        Text(
-            pt='Ponha esses valores entre aspas, como "10,50", ou salve o CSV com outro separador, '
-            "como ;.",
-            en='Put such values in quotes, like "10,50", or save the CSV with another delimiter, '
-            "such as ;.",
-        ),
+        pt="{count:Uma linha tem|{count} linhas têm} mais células que o cabeçalho "
+        "({count:linha|linhas} {rows}): o separador está dentro de um valor, e o que vem "
+        "depois mudou de coluna.",
+        en="{count:One row has|{count} rows have} more cells than the header "
+        "({count:row|rows} {rows}): a value contains the delimiter, and the values after it "
+        "are in the wrong columns.",
+        hint_pt='Ponha esses valores entre aspas, como "10,50", ou salve o CSV com outro '
+        "separador, como ;.",
+        hint_en='Put such values in quotes, like "10,50", or save the CSV with another delimiter, '
+        "such as ;.",
     ),
     error(
         "row-cut-off",
-        Text(
-            pt="O arquivo termina no meio da linha {row}, sem quebra de linha: foi cortado, e "
-            "faltam o resto dela e o que vinha depois.",
-            en="The file ends in the middle of row {row}, without a line break: it was cut off, "
-            "and the rest of the row and all later rows are missing.",
-        ),
-        Text(
-            pt="Exporte ou copie o arquivo de novo. Se a linha está completa, ponha nela os "
-            "separadores que faltam.",
-            en="Export or copy the file again. If the row is complete, add its missing delimiters.",
-        ),
+        pt="O arquivo termina no meio da linha {row}, sem quebra de linha: foi cortado, e "
+        "faltam o resto dela e o que vinha depois.",
+        en="The file ends in the middle of row {row}, without a line break: it was cut off, "
+        "and the rest of the row and all later rows are missing.",
+        hint_pt="Exporte ou copie o arquivo de novo. Se a linha está completa, ponha nela os "
+        "separadores que faltam.",
+        hint_en="Export or copy the file again. If the row is complete, add its missing "
+        "delimiters.",
     ),
     warning(
         "row-shorter",
-        Text(
-            pt="{count:Uma linha tem|{count} linhas têm} menos células que o cabeçalho "
-            "({count:linha|linhas} {rows}); as que faltam são lidas como vazias.",
-            en="{count:One row has|{count} rows have} fewer cells than the header "
-            "({count:row|rows} {rows}); missing cells are read as empty.",
-        ),
-        Text(
-            pt="Alguns programas omitem as células vazias do fim. Se não é o caso, a linha perdeu "
-            "um separador ou foi quebrada em duas: corrija-a.",
-            en="Some programs leave out empty cells at the end. If yours does not, the row has "
-            "lost a delimiter or was broken in two: correct it.",
-        ),
+        pt="{count:Uma linha tem|{count} linhas têm} menos células que o cabeçalho "
+        "({count:linha|linhas} {rows}); as que faltam são lidas como vazias.",
+        en="{count:One row has|{count} rows have} fewer cells than the header "
+        "({count:row|rows} {rows}); missing cells are read as empty.",
+        hint_pt="Alguns programas omitem as células vazias do fim. Se não é o caso, a linha perdeu "
+        "um separador ou foi quebrada em duas: corrija-a.",
+        hint_en="Some programs leave out empty cells at the end. If yours does not, the row has "
+        "lost a delimiter or was broken in two: correct it.",
     ),
     warning(
         "column-hidden",
-        Text(
-            pt="A coluna está oculta e será enviada.", en="The column is hidden and will be sent."
-        ),
-        Text(
-            pt="Mostre a coluna e confira o que há nela.",
-            en="Unhide the column and check what is in it.",
-        ),
+        pt="A coluna está oculta e será enviada.",
+        en="The column is hidden and will be sent.",
+        hint_pt="Mostre a coluna e confira o que há nela.",
+        hint_en="Unhide the column and check what is in it.",
     ),
     warning(
         "rows-hidden",
-        Text(
-            pt="Há linhas ocultas com dados ({count}: {rows}); elas serão enviadas.",
-            en="There are hidden rows with data ({count}: {rows}); they will be sent.",
-        ),
-        Text(
-            pt="Mostre as linhas (ou tire o filtro) e confira, ou apague as que não devem ser "
-            "enviadas.",
-            en="Unhide the rows (or clear the filter) and check them, or delete those that must "
-            "not be sent.",
-        ),
+        pt="Há linhas ocultas com dados ({count}: {rows}); elas serão enviadas.",
+        en="There are hidden rows with data ({count}: {rows}); they will be sent.",
+        hint_pt="Mostre as linhas (ou tire o filtro) e confira, ou apague as que não devem ser "
+        "enviadas.",
+        hint_en="Unhide the rows (or clear the filter) and check them, or delete those that must "
+        "not be sent.",
     ),
     error(
         "row-header-again",
-        Text(
-            pt="A linha repete o cabeçalho; não é um registro.",
-            en="The row repeats the header; it is not a record.",
-        ),
-        Text(pt="Apague a linha.", en="Delete the row."),
+        pt="A linha repete o cabeçalho; não é um registro.",
+        en="The row repeats the header; it is not a record.",
+        hint_pt="Apague a linha.",
+        hint_en="Delete the row.",
     ),
     error(
         "row-total",
-        Text(
-            pt="A linha parece um total, e não um registro; ela não é enviada.",
-            en="The row seems to be a total, not a record; it is not sent.",
-        ),
-        _DELETE_ROW,
+        pt="A linha parece um total, e não um registro; ela não é enviada.",
+        en="The row seems to be a total, not a record; it is not sent.",
+        hint_pt=_DELETE_ROW.pt,
+        hint_en=_DELETE_ROW.en,
         is_guess=True,
     ),
     error(
         "row-note",
-        Text(
-            pt="A linha parece uma anotação ou um título, e não um registro; ela não é enviada.",
-            en="The row seems to be a note or a title, not a record; it is not sent.",
-        ),
-        _DELETE_ROW,
+        pt="A linha parece uma anotação ou um título, e não um registro; ela não é enviada.",
+        en="The row seems to be a note or a title, not a record; it is not sent.",
+        hint_pt=_DELETE_ROW.pt,
+        hint_en=_DELETE_ROW.en,
         is_guess=True,
     ),
     warning(
         "row-doubtful",
-        Text(
-            pt="A linha talvez não seja um registro: parece um total, um título ou uma anotação; "
-            "ela será enviada.",
-            en="The row may not be a record: it looks like a total, a title or a note; it is sent.",
-        ),
-        Text(
-            pt="Apague a linha se não é um registro. Se é, aceite: --accept {accepted}.",
-            en="Delete the row if it is no record. If it is one, accept it: --accept {accepted}.",
-        ),
+        pt="A linha talvez não seja um registro: parece um total, um título ou uma anotação; "
+        "ela será enviada.",
+        en="The row may not be a record: it looks like a total, a title or a note; it is sent.",
+        hint_pt="Apague a linha se não é um registro. Se é, aceite: --accept {accepted}.",
+        hint_en="Delete the row if it is no record. If it is one, accept it: --accept {accepted}.",
         of_column=True,
     ),
     error(
         "row-struck",
-        Text(
-            pt="A linha está riscada (tachado), como se não valesse mais; ela não é enviada.",
-            en="The row is struck through, as if it were no longer valid; it is not sent.",
-        ),
-        Text(
-            pt="Apague a linha, ou tire o tachado se ela vale.",
-            en="Delete the row, or remove the strikethrough if it is valid.",
-        ),
+        pt="A linha está riscada (tachado), como se não valesse mais; ela não é enviada.",
+        en="The row is struck through, as if it were no longer valid; it is not sent.",
+        hint_pt="Apague a linha, ou tire o tachado se ela vale.",
+        hint_en="Delete the row, or remove the strikethrough if it is valid.",
     ),
     warning(
         "cell-struck",
-        Text(
-            pt="A célula está riscada (tachado), como se não valesse mais; o valor será enviado.",
-            en="The cell is struck through, as if it were no longer valid; its value is sent.",
-        ),
-        Text(
-            pt="Apague o valor, ou tire o tachado se ele vale.",
-            en="Delete the value, or remove the strikethrough if it is valid.",
-        ),
+        pt="A célula está riscada (tachado), como se não valesse mais; o valor será enviado.",
+        en="The cell is struck through, as if it were no longer valid; its value is sent.",
+        hint_pt="Apague o valor, ou tire o tachado se ele vale.",
+        hint_en="Delete the value, or remove the strikethrough if it is valid.",
     ),
     warning(
         "text-struck-in-part",
-        Text(
-            pt="Uma parte do texto está riscada (tachado); o texto inteiro será enviado.",
-            en="A part of the text is struck through; the whole text is sent.",
-        ),
-        Text(
-            pt="Apague a parte riscada, ou tire o tachado se ela vale.",
-            en="Delete that part, or remove the strikethrough if it is valid.",
-        ),
+        pt="Uma parte do texto está riscada (tachado); o texto inteiro será enviado.",
+        en="A part of the text is struck through; the whole text is sent.",
+        hint_pt="Apague a parte riscada, ou tire o tachado se ela vale.",
+        hint_en="Delete that part, or remove the strikethrough if it is valid.",
     ),
     warning(
         "date-system-old",
-        Text(
-            pt="O arquivo conta os dias desde 1904: datas coladas de outro ficam quatro anos "
-            "adiante.",
-            en="The workbook counts days from 1904: dates pasted from others are four years ahead.",
-        ),
-        Text(pt="Confira o ano das datas.", en="Check the year of the dates."),
+        pt="O arquivo conta os dias desde 1904: datas coladas de outro ficam quatro anos adiante.",
+        en="The workbook counts days from 1904: dates pasted from others are four years ahead.",
+        hint_pt="Confira o ano das datas.",
+        hint_en="Check the year of the dates.",
     ),
     error(
         "cells-merged",
-        Text(
-            pt="As células {range} estão mescladas: só a primeira tem valor; as outras, não.",
-            en="The cells {range} are merged: only the first holds a value, the others are empty.",
-        ),
-        Text(
-            pt="Desfaça a mesclagem e preencha cada célula.",
-            en="Unmerge them and fill in each cell.",
-        ),
+        pt="As células {range} estão mescladas: só a primeira tem valor; as outras, não.",
+        en="The cells {range} are merged: only the first holds a value, the others are empty.",
+        hint_pt="Desfaça a mesclagem e preencha cada célula.",
+        hint_en="Unmerge them and fill in each cell.",
     ),
     warning(
         "formula-result",
-        Text(
-            pt="A coluna tem fórmulas, a primeira aqui; vale o último resultado gravado.",
-            en="The column has formulas, the first one here; their last stored results are read.",
-        ),
-        Text(
-            pt="Recalcule e salve o arquivo antes de enviar, ou cole os valores.",
-            en="Recalculate and save the workbook before sending it, or paste the values.",
-        ),
+        pt="A coluna tem fórmulas, a primeira aqui; vale o último resultado gravado.",
+        en="The column has formulas, the first one here; their last stored results are read.",
+        hint_pt="Recalcule e salve o arquivo antes de enviar, ou cole os valores.",
+        hint_en="Recalculate and save the workbook before sending it, or paste the values.",
     ),
 )

@@ -95,7 +95,6 @@ class YamlDocument:
             self._root = loader.get_single_node()
             self.content: Any = None
             if self._root is not None:
-                _check_size(self._root)
                 for node in _parts(self._root):
                     if isinstance(node, yaml.MappingNode):
                         for key, _ in node.value:
@@ -132,24 +131,17 @@ class YamlDocument:
 
 
 def _parts(root: yaml.Node) -> Iterator[yaml.Node]:
-    """Yield every block, list and value of a finite document."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if isinstance(node, yaml.MappingNode):
-            waiting.extend(value for _, value in node.value)
-        elif isinstance(node, yaml.SequenceNode):
-            waiting.extend(node.value)
+    """Yield every block, list, key and value of a document.
 
-
-def _check_size(root: yaml.Node) -> None:
+    Raises ``yaml.YAMLError`` if it is endless, too large or too deeply nested.
+    """
     waiting, parts = [(root, 0)], 0
     while waiting:
         node, depth = waiting.pop()
         parts += 1
         if parts > _MAX_PARTS or depth > _MAX_DEPTH:
             raise yaml.composer.ComposerError(None, None, _TOO_COMPLEX, node.start_mark)
+        yield node
         if isinstance(node, yaml.CollectionNode):
             for item in node.value:
                 inner = item if isinstance(item, tuple) else [item]

@@ -184,12 +184,6 @@ def number_meanings(text: str) -> Meanings[Decimal] | None:
     return None if native is None and foreign is None else Meanings(native, foreign)
 
 
-def _amount_meanings(text: str) -> Meanings[Decimal] | None:
-    """Return the meanings of a text as an amount: the digits of a field of fixed width may include
-    the cents."""
-    return None if _PADDED.fullmatch(text) else number_meanings(text)
-
-
 def whole_meanings(text: str) -> Meanings[Decimal] | None:
     """Return the meanings of a text as a whole number, None if it is not one.
 
@@ -374,7 +368,12 @@ def sheet_number_style(texts: Iterable[str]) -> NumberStyle | None:
 
 def _number_parser(kind: Kind) -> TextParser[Decimal]:
     is_whole = kind is Kind.INTEGER
-    parse = whole_meanings if is_whole else number_meanings
+
+    def parse(text: str) -> Meanings[Decimal] | None:
+        # The digits of an amount in a field of fixed width may include the cents.
+        if kind is Kind.MONEY and _PADDED.fullmatch(text):
+            return None
+        return whole_meanings(text) if is_whole else number_meanings(text)
 
     def reject(
         text: str, native: bool | None, other: Decimal | None
@@ -388,7 +387,7 @@ def _number_parser(kind: Kind) -> TextParser[Decimal]:
         return "type-integer" if is_whole else "type-number", {"why": why}
 
     return TextParser(
-        parse=_amount_meanings if kind is Kind.MONEY else parse,
+        parse=parse,
         declared=lambda reading: None if reading.numbers is None else reading.numbers == "pt",
         format=format_decimal,
         ambiguous="number-ambiguous",

@@ -433,8 +433,12 @@ class _SheetBuilder:
         A percentage, or an amount in a currency, is displayed as one even if its style has no
         number format; a percentage even if that of its style is another one.
         """
-        code = _format_of_type(cell)
-        if code is None:
+        currency, code = cell.get(_name("office:currency")), ""
+        if cell.get(_VALUE_TYPE) == "percentage":
+            code = "0.00%"
+        elif cell.get(_VALUE_TYPE) == "currency" and currency is not None:
+            code = f"[${currency[:_MAX_CURRENCY]}] #,##0.00"
+        if not code:
             return self._style_ids.get(name, -1)
         key = name, code
         if key not in self._typed_ids:
@@ -569,14 +573,6 @@ def _pieces(element: _Element) -> Iterator[str]:
         elif name != child.tag and name not in _NO_TEXT:
             yield from _pieces(child)
         yield child.tail or ""
-
-
-def _format_of_type(cell: Mapping[str, str]) -> str | None:
-    """Return the number format of a cell by the type of its value, None if it has none."""
-    kind, currency = cell.get(_VALUE_TYPE), cell.get(_name("office:currency"))
-    if kind == "currency" and currency is not None:
-        return f"[${currency[:_MAX_CURRENCY]}] #,##0.00"
-    return "0.00%" if kind == "percentage" else None
 
 
 def _count(element: _Element, name: str) -> int:

@@ -270,15 +270,6 @@ def is_safe_to_parse(archive: WorkbookArchive) -> bool:
         return False
 
 
-def _parser_content(kind: FileKind, content: bytes, archive: WorkbookArchive | None) -> BytesIO:
-    """Return the content of a file that is not an .xlsx as the parser can read it."""
-    if archive is None:
-        return BytesIO(content)
-    if kind is FileKind.XLSB:
-        return PackageParts(archive).parser_content()
-    return BytesIO(content) if archive.is_plain else pack(archive.parts())
-
-
 def open_scan(
     kind: FileKind, content: bytes, limits: WorkbookLimits
 ) -> "XlsScan | XlsbScan | OdsScan":
@@ -335,7 +326,12 @@ def parse_file(
 
                 content = without_password(content)
             scan = open_scan(kind, content, limits)
-            book = CalamineWorkbook.from_filelike(_parser_content(kind, content, archive))
+            readable = BytesIO(content)
+            if archive is not None and kind is FileKind.XLSB:
+                readable = PackageParts(archive).parser_content()
+            elif archive is not None and not archive.is_plain:
+                readable = pack(archive.parts())
+            book = CalamineWorkbook.from_filelike(readable)
             visible = {s.name: s.visible == SheetVisibleEnum.Visible for s in book.sheets_metadata}
             instructions = {INSTRUCTIONS_SHEET.pt, INSTRUCTIONS_SHEET.en}
             is_template = bool(instructions & visible.keys()) and not visible.get(LISTS_SHEET)

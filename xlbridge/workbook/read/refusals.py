@@ -22,9 +22,9 @@ _SAVE_AS = Text(
 )
 
 
-def _refusal(code: str, message: Text, hint: Text | None = None) -> Callable[[], WorkbookRefused]:
+def _refusal(code: str, *, pt: str, en: str, hint: Text) -> Callable[[], WorkbookRefused]:
     """Return a function that creates a refusal without details."""
-    return partial(WorkbookRefused, code, message, hint)
+    return partial(WorkbookRefused, code, Text(pt=pt, en=en), hint)
 
 
 _not_a_workbook = partial(_refusal, "not-xlsx", hint=_SAVE_AS)
@@ -32,117 +32,97 @@ _not_a_workbook = partial(_refusal, "not-xlsx", hint=_SAVE_AS)
 
 damaged = _refusal(
     "truncated",
-    Text(pt="O arquivo está incompleto ou danificado.", en="The file is incomplete or damaged."),
-    _SAVE_AGAIN,
+    pt="O arquivo está incompleto ou danificado.",
+    en="The file is incomplete or damaged.",
+    hint=_SAVE_AGAIN,
 )
 # The parts are intact, but are not a workbook.
 unreadable = _refusal(
     "unreadable",
-    Text(
-        pt="O conteúdo do arquivo não pôde ser lido.", en="The workbook's content cannot be read."
-    ),
-    _SAVE_AGAIN,
+    pt="O conteúdo do arquivo não pôde ser lido.",
+    en="The workbook's content cannot be read.",
+    hint=_SAVE_AGAIN,
 )
 duration_too_long = _refusal(
     "unreadable",
-    Text(
-        pt="Uma célula com formato de horas tem um número grande demais para ser uma hora.",
-        en="A cell that is shown as hours has a number too large to be a time.",
-    ),
-    Text(
+    pt="Uma célula com formato de horas tem um número grande demais para ser uma hora.",
+    en="A cell that is shown as hours has a number too large to be a time.",
+    hint=Text(
         pt="No Excel, aplique a essas células o formato Geral ou Número.",
         en="In Excel, format such cells as General or Number.",
     ),
 )
-empty_file = _not_a_workbook(Text(pt="O arquivo está vazio.", en="The file is empty."))
+empty_file = _not_a_workbook(pt="O arquivo está vazio.", en="The file is empty.")
 # Some programs write an HTML page as a workbook.
 web_page = _refusal(
     "html",
-    Text(
-        pt="O arquivo é uma página HTML com nome de planilha.",
-        en="The file is an HTML page named as a workbook.",
-    ),
-    _SAVE_AS,
+    pt="O arquivo é uma página HTML com nome de planilha.",
+    en="The file is an HTML page named as a workbook.",
+    hint=_SAVE_AS,
 )
 # Excel or LibreOffice open these as workbooks, the parser does not.
 xml_spreadsheet = _refusal(
     "not-xlsx",
-    Text(
-        pt="O arquivo é uma Planilha XML 2003, que só o Excel abre.",
-        en="The file is an XML Spreadsheet 2003, which only Excel opens.",
-    ),
-    _SAVE_AS,
+    pt="O arquivo é uma Planilha XML 2003, que só o Excel abre.",
+    en="The file is an XML Spreadsheet 2003, which only Excel opens.",
+    hint=_SAVE_AS,
 )
 flat_open_document = _refusal(
     "not-xlsx",
-    Text(
-        pt="O arquivo é uma planilha OpenDocument em um só XML (.fods).",
-        en="The file is an OpenDocument spreadsheet in a single XML (.fods).",
-    ),
-    Text(
+    pt="O arquivo é uma planilha OpenDocument em um só XML (.fods).",
+    en="The file is an OpenDocument spreadsheet in a single XML (.fods).",
+    hint=Text(
         pt="No LibreOffice, use Salvar como > Excel 2007-365 (.xlsx) ou Planilha ODF (.ods).",
         en="In LibreOffice, use Save As > Excel 2007-365 (.xlsx) or ODF Spreadsheet (.ods).",
     ),
 )
 other_text_format = _not_a_workbook(
-    Text(
-        pt="O arquivo é um texto de outro formato (XML, JSON, RTF, SYLK ou DIF), não uma planilha "
-        "do Excel.",
-        en="The file is text in another format (XML, JSON, RTF, SYLK or DIF), not an Excel "
-        "workbook.",
-    )
+    pt="O arquivo é um texto de outro formato (XML, JSON, RTF, SYLK ou DIF), não uma planilha "
+    "do Excel.",
+    en="The file is text in another format (XML, JSON, RTF, SYLK or DIF), not an Excel workbook.",
 )
 no_workbook = _not_a_workbook(
-    Text(
-        pt="O arquivo não é uma planilha .xlsx, .xlsm, .xlsb, .xls, .ods nem .csv.",
-        en="The file is not an .xlsx, .xlsm, .xlsb, .xls, .ods or .csv workbook.",
-    )
+    pt="O arquivo não é uma planilha .xlsx, .xlsm, .xlsb, .xls, .ods nem .csv.",
+    en="The file is not an .xlsx, .xlsm, .xlsb, .xls, .ods or .csv workbook.",
 )
 lock_file = _refusal(
     "not-xlsx",
-    Text(
-        pt="O arquivo não é uma planilha: o Excel ou o LibreOffice o cria enquanto uma planilha "
-        "está aberta.",
-        en="The file is not a workbook: Excel or LibreOffice creates it while a workbook is open.",
-    ),
-    Text(
+    pt="O arquivo não é uma planilha: o Excel ou o LibreOffice o cria enquanto uma planilha "
+    "está aberta.",
+    en="The file is not a workbook: Excel or LibreOffice creates it while a workbook is open.",
+    hint=Text(
         pt="Indique a própria planilha, sem ~$ ou .~lock. no começo do nome.",
         en="Name the workbook itself, without ~$ or .~lock. before its name.",
     ),
 )
 # A workbook, but of another kind.
 no_xlsx = _not_a_workbook(
-    Text(pt="O arquivo não é uma planilha .xlsx.", en="The file is not an .xlsx workbook.")
+    pt="O arquivo não é uma planilha .xlsx.", en="The file is not an .xlsx workbook."
 )
 text_with_other_name = _refusal(
     "not-xlsx",
-    Text(
-        pt="O arquivo não é uma planilha do Excel: é um texto.",
-        en="The file is not an Excel workbook: it is text.",
-    ),
-    Text(
+    pt="O arquivo não é uma planilha do Excel: é um texto.",
+    en="The file is not an Excel workbook: it is text.",
+    hint=Text(
         pt="Se as colunas são separadas por um caractere, mude a extensão do nome para .csv.",
         en="If its columns are separated by a character, change the extension to .csv.",
     ),
 )
 other_archive = _not_a_workbook(
-    Text(
-        pt="O arquivo é um zip, mas não é uma planilha .xlsx.",
-        en="The file is a zip archive, but not an .xlsx workbook.",
-    )
+    pt="O arquivo é um zip, mas não é uma planilha .xlsx.",
+    en="The file is a zip archive, but not an .xlsx workbook.",
 )
 other_ole_file = _refusal(
     "legacy-xls",
-    Text(
-        pt="O arquivo é do Office antigo, mas não é uma planilha do Excel 97 ou mais novo (.xls).",
-        en="The file is of an old Office format, but not a workbook of Excel 97 or later (.xls).",
-    ),
-    _SAVE_AS,
+    pt="O arquivo é do Office antigo, mas não é uma planilha do Excel 97 ou mais novo (.xls).",
+    en="The file is of an old Office format, but not a workbook of Excel 97 or later (.xls).",
+    hint=_SAVE_AS,
 )
 encrypted = _refusal(
     "encrypted",
-    Text(pt="O arquivo está protegido por senha.", en="The file is protected by a password."),
-    Text(
+    pt="O arquivo está protegido por senha.",
+    en="The file is protected by a password.",
+    hint=Text(
         pt="Abra-o, retire a senha (no Excel: Arquivo > Informações > Proteger) e salve de novo.",
         en="Open it, remove the password (in Excel: File > Info > Protect) and save it again.",
     ),

@@ -129,11 +129,8 @@ class XlsbScan:
             raw.add_struck_text(row, column, *self._styles.struck_text(index))
         if kind in (_ERROR, _FORMULA_ERROR):
             raw.errors[row, column] = error_name(struct.unpack_from("<B", data, 8)[0])
-        if kind >= _FORMULA_TEXT:
-            self._add_formula(raw, row, column, kind, data)
-
-    def _add_formula(self, raw: RawSheet, row: int, column: int, kind: int, data: bytes) -> None:
-        """Add a cell with a formula."""
+        if kind < _FORMULA_TEXT:
+            return
         value = 4 + 2 * struct.unpack_from("<I", data, 8)[0] if kind == _FORMULA_TEXT else 0
         offset = 8 + (value or _FORMULA_VALUE[kind]) + 2
         if not self._is_calculated and kind == _FORMULA_NUMBER and not any(data[8:16]):

@@ -75,16 +75,11 @@ AddedColumn = tuple[str, int, str]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SheetLayout:
     """Layout of the data sheets of a resource: the columns added ``before`` and ``after`` those of
-    the main sheet, and what the headers are.
+    the main sheet, and what the headers are."""
 
-    The first sheet is a ``summary``, the data sheet, or, ``instructions_first``, the instructions.
-    """
-
-    before: Sequence[AddedColumn] = ()
-    after: Sequence[AddedColumn] = ()
-    headers: Headers = "titles"
-    instructions_first: bool = False
-    summary: Report | None = None
+    before: Sequence[AddedColumn]
+    after: Sequence[AddedColumn]
+    headers: Headers
 
     def header(self, column: Column) -> str:
         """Return the header of a column; the title of a required one is marked."""
@@ -478,17 +473,12 @@ def template_sheets(
 ) -> Iterator[tuple[xlsxwriter.Workbook, Mapping[str, Worksheet]]]:
     """Yield a workbook in the layout of the template, and its data sheets by name.
 
-    The fields of ``SheetLayout`` are its layout. Rows of a sheet must be written in order. The
-    workbook carries ``origin`` with the resource and
-    its layout. Raises ``UsageError`` if the file cannot be written.
+    ``before``, ``after`` and ``headers`` are those of ``SheetLayout``. The first sheet is a
+    ``summary``, the data sheet, or, ``instructions_first``, the instructions. Rows of a sheet must
+    be written in order. The workbook carries ``origin`` with the resource and its layout. Raises
+    ``UsageError`` if the file cannot be written.
     """
-    layout = SheetLayout(
-        before=before,
-        after=after,
-        headers=headers,
-        instructions_first=instructions_first,
-        summary=summary,
-    )
+    layout = SheetLayout(before=before, after=after, headers=headers)
     list_ranges = lists.ranges()
     fingerprint = Fingerprint.parse(resource.fingerprint)
     linked = tuple(
@@ -506,12 +496,12 @@ def template_sheets(
         export="",
     )
     with new_workbook(path, carried=origin.properties(), shared=shared) as book:
-        if layout.summary is not None:
-            write_cover(book, book.add_worksheet(str(UPLOAD_SUMMARY_SHEET)), layout.summary)
-        if layout.instructions_first:
+        if summary is not None:
+            write_cover(book, book.add_worksheet(str(UPLOAD_SUMMARY_SHEET)), summary)
+        if instructions_first:
             add_instructions_sheet(book, resource, layout, lists)
         yield book, add_data_sheets(book, resource, layout, list_ranges)
-        if not layout.instructions_first:
+        if not instructions_first:
             add_instructions_sheet(book, resource, layout, lists)
         add_lists_sheet(book, resource)
         add_registries_sheet(book, lists)
