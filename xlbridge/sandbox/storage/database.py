@@ -1,15 +1,15 @@
 """The sandbox's database: opening, creating or checking its tables, transactions.
 
-Writing transactions run one at a time, in order of arrival.
+Writing transactions run one at a time.
 """
 
 import hashlib
-from collections import deque
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
-from threading import Event, Lock
+from threading import Lock
 from uuid import uuid4
 
 from sqlalchemy import (
@@ -49,7 +49,7 @@ class Storage:
     def __init__(self, url: URL, tables: MetaData) -> None:
         self.url = url
         self._tables = tables
-        self._writers = WriteQueue()
+        self._writers = WriteLock()
         with translate_database_errors(url):
             self._engines = open_sqlite(url) if url.drivername == SQLITE else open_postgresql(url)
             try:
@@ -96,41 +96,31 @@ TURN_SECONDS = 50.0
 wait for a response, so that nothing is written after the client has timed out."""
 
 
-class WriteQueue:
-    """Queue of this process's writing transactions.
+class WriteLock:
+    """Lock of this process's writing transactions.
 
     A database's own lock is not fair: a transaction could wait for it indefinitely.
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._is_busy = False
-        self._waiting: deque[Event] = deque()
+        self._door, self._lock = Lock(), Lock()
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Hold the write lock for the block, in order of arrival. Raises ``Busy``."""
-        turn = Event()
-        with self._lock:
-            if self._is_busy:
-                self._waiting.append(turn)
-            else:
-                self._is_busy = True
-                turn.set()
-        if not turn.wait(TURN_SECONDS):
-            with self._lock:
-                # The turn may have been granted since the timeout.
-                if not turn.is_set():
-                    self._waiting.remove(turn)
-                    raise Busy
+        """Hold the lock for the block. Raises ``Busy``."""
+        until = time.monotonic() + TURN_SECONDS
+        if not self._door.acquire(timeout=TURN_SECONDS):
+            raise Busy
+        # The next one waits at the door, which the previous one cannot pass again.
+        try:
+            if not self._lock.acquire(timeout=max(until - time.monotonic(), 0)):
+                raise Busy
+        finally:
+            self._door.release()
         try:
             yield
         finally:
-            with self._lock:
-                if self._waiting:
-                    self._waiting.popleft().set()
-                else:
-                    self._is_busy = False
+            self._lock.release()
 
 
 _layout = Table(
