@@ -63,6 +63,8 @@ def test_rows_of_every_resource_are_rehearsed_with_stand_ins_and_processing(mont
     write_plan(month, steps)
     found = month.report(0, "--stand-ins", "--faults", "delay=0.02@0.2,seed=1")
     assert (found["assertions"], found["breaches"]) == (ALL_HOLD, [])
+    # Stock entries and outputs cannot be read back.
+    assert "For the rest, only the system's answer" in found["verdict"]
     rows = sum(counts.values()) + len(split)
     assert (found["rows"]["read"], found["rows"]["accepted"]) == (rows, rows)
     assert found["stand_ins"]["branches"] == 1

@@ -39,6 +39,12 @@ _PASSED = Text(
     pt="✓ Ensaio aprovado: {rows} {rows:linha|linhas}, cada uma no sistema uma vez{faults}.",
     en="✓ Rehearsal passed: {rows} {rows:row|rows}, each in the system once{faults}.",
 )
+_PASSED_IN_PART = Text(
+    pt="✓ Ensaio aprovado: {rows} {rows:linha aceita|linhas aceitas}{faults}; lidas de volta, cada "
+    "uma no sistema uma vez: {found}. Das demais, só a resposta do sistema prova o envio.",
+    en="✓ Rehearsal passed: {rows} {rows:row|rows} accepted{faults}; read back, each in the system "
+    "once: {found}. For the rest, only the system's answer proves the upload.",
+)
 _UNDER_FAULTS = Text(
     pt=", apesar das falhas em {runs} {runs:execução|execuções}",
     en=", despite the faults in {runs} {runs:run|runs}",
@@ -125,7 +131,13 @@ def _verdict(result: RehearsalResult) -> Text:
     runs = result.faulty_runs
     if result.state is RehearsalState.PASSED:
         rows = total_rows(result.outcome.steps).read
-        return _PASSED.format(rows=rows, faults=_UNDER_FAULTS.format(runs=runs) if runs else "")
+        counts = [written.proof.counts for written in result.outcome.proofs]
+        text = _PASSED_IN_PART if any(count.unread for count in counts) else _PASSED
+        return text.format(
+            rows=rows,
+            faults=_UNDER_FAULTS.format(runs=runs) if runs else "",
+            found=sum(count.found for count in counts),
+        )
     return _VERDICTS[result.state].format(
         doubts=len(result.doubts), violations=len(result.violations)
     )
