@@ -415,8 +415,8 @@ _EXIT_CODE_BY_STATE = {
     "--faults",
     metavar="SPEC",
     default="",
-    pt="Por exemplo cut-after@0.05,error-before@0.1,seed=7 (como em sandbox --faults).",
-    en="For example cut-after@0.05,error-before@0.1,seed=7 (like sandbox --faults).",
+    pt="Por exemplo cut-after@0.05,seed=7 (como em sandbox --faults).",
+    en="For example cut-after@0.05,seed=7 (like sandbox --faults).",
 )
 @option(
     "--db",
