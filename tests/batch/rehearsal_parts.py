@@ -106,6 +106,12 @@ class Month:
         return found
 
 
+def stored_rows(database: Path, *tables: str) -> int:
+    """Return the number of rows that tables of a practice system have."""
+    with closing(sqlite3.connect(database)) as db:
+        return sum(db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables)
+
+
 def make_database(path: Path, there: Mapping[str, Any]) -> None:
     """Create a practice system's database with an existing client and receivable."""
     key = {"codigoDoExercicio": 2020, "numeroDaTransacao": 1, "sequenciaDaTransacao": 1}

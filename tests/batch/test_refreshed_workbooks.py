@@ -1,10 +1,12 @@
-"""Plans that refresh an analyst's workbook: what changes, and what to do if nothing can."""
+"""Exports of a plan: into an analyst's workbook and what to do if that fails, without names."""
 
+from contextlib import closing
 from pathlib import Path
 from shutil import copyfile
 
 import xlsxwriter
 from batch_parts import RunBatch, WritePlan
+from openpyxl import load_workbook
 
 _STEPS = """version: 1
 name: {name}
@@ -59,3 +61,20 @@ def test_a_workbook_that_cannot_be_refreshed_says_what_to_do(
         assert told in failed.stdout.replace("\n", " "), told
     assert book.read_bytes() == before
     assert f"{tmp_path}/open.xlsx is open" not in failed.stdout
+
+
+def test_an_export_of_a_plan_leaves_out_names_on_request(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    steps = "  {0}: {{export: contasreceber, output: {0}.xlsx, codes_only: {1}}}\n"
+    plan = "name: month\nsteps:\n" + steps.format("named", "false") + steps.format("coded", "true")
+    done = run_batch("run", write_plan(plan), "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    headers = {}
+    for name in ("named", "coded"):
+        with closing(load_workbook(tmp_path / f"{name}.xlsx", read_only=True)) as book:
+            headers[name] = {str(cell.value) for cell in next(book["contasreceber"].iter_rows())}
+    assert headers["coded"] < headers["named"]
+    assert {name for name in headers["named"] if name.endswith("(name)")} == (
+        headers["named"] - headers["coded"]
+    )

@@ -19,6 +19,7 @@ from rehearsal_parts import (
     let_rows_be_lost,
     let_rows_be_written_twice,
     make_database,
+    stored_rows,
 )
 from sampling import sampled
 from sheets import GOOD, write_records
@@ -83,8 +84,8 @@ def test_a_month_is_rehearsed_in_isolation_and_every_row_accounted_for(month: Mo
         (month.home / "profiles.toml").write_text(profile, "utf-8")
         month.environment = {"XLBRIDGE_PASSWORD": PASSWORD, "XLBRIDGE_PROFILE": "real"}
         # None of these leaves a doubt that nothing can settle, whichever requests they strike.
-        faults = "cut-after@0.15,throttle=0@0.1,expire@0.1"
-        options = ["--faults", faults, "--seed-number", 1, "--stand-ins"]
+        faults = "cut-after@0.15,throttle=0@0.1,expire@0.1,seed=1"
+        options = ["--faults", faults, "--stand-ins"]
         done = month.rehearse("--format", "json", *options)
         assert asked == []
     assert done.returncode == 0, done.stderr
@@ -92,7 +93,7 @@ def test_a_month_is_rehearsed_in_isolation_and_every_row_accounted_for(month: Mo
     found = json.loads(done.stdout)
     assert month.files() == before
     assert [path.name for path in month.home.iterdir()] == ["profiles.toml"]
-    assert found["faults"] == f"{faults},seed=1"
+    assert found["faults"] == faults
     assert (found["copied"], found["runs"]["faulty"] > 0) == (5, True)
     require_whole_month(found)
 
@@ -109,10 +110,6 @@ def require_whole_month(found: dict[str, Any]) -> None:
     }  # fmt: skip
     assert found["stand_ins"] == {
         "clients": 1, "suppliers": 3, "branches": 1, "products": 2, "sections": 1
-    }  # fmt: skip
-    gained = {t["table"]: (t["after"] - t["before"], t["expected"]) for t in found["tables"]}
-    assert gained == {
-        "clients": (5, 5), "receivables": (8, 8), "payables": (3, 3), "addressings": (2, 2)
     }  # fmt: skip
 
 
@@ -159,7 +156,7 @@ def test_breaches_are_detected_and_reported(month: Month, tmp_path: Path) -> Non
         "unchanged": 0, "held": 0, "undone": 0
     }  # fmt: skip
     doubts = {(place["step"], place["row"], place["there"]) for place in found["in_doubt"]}
-    assert doubts == {("one", 4, False), ("one", 6, False), ("failing", 2, False)}
+    assert doubts == {("one", 4, False), ("one", 6, False), ("failing", 2, None)}
     assert set(found["open_steps"]) == {"one", "failing"}
 
 
@@ -225,17 +222,21 @@ def test_a_folder_that_is_not_empty_is_refused(month: Month, tmp_path: Path) -> 
         "expire@0.4,slow-queue=0.5,cut-after@0.1",
     ],
 )
-def test_faults_lose_and_duplicate_nothing(month: Month, faults: str, seed: int) -> None:
-    asked = ("--faults", faults, "--seed-number", seed, "--stand-ins", "--compare")
+def test_faults_lose_and_duplicate_nothing(
+    month: Month, tmp_path: Path, faults: str, seed: int
+) -> None:
+    kept = tmp_path / "kept"
+    asked = ("--faults", f"{faults},seed={seed}", "--stand-ins", "--keep", kept)
     done = month.rehearse("--format", "json", *asked)
     found = json.loads(done.stdout)
     assert found["breaches"] == []
     assert all(found["assertions"].values())
     rows = found["rows"]
     assert rows["read"] == ROWS == sum(rows.values()) - rows["read"]
-    assert all(t["after"] - t["before"] == t["expected"] for t in found["tables"])
     assert len(found["in_doubt"]) == rows["unknown"]
-    # What is left open is a doubt that only a person can settle, and what waits for it.
-    open_rows = rows["unknown"] + rows["unsent"]
-    assert (len(found["differences"]), rows["rejected"]) == (open_rows, 0)
+    assert rows["rejected"] == 0
+    # Not only what the proof reads back: the practice system has each of these rows once.
+    tables = ("clients", "receivables", "payables", "addressings")
+    stored = stored_rows(kept / "sandbox.db", *tables) - found["stand_ins"]["clients"]
+    assert rows["accepted"] <= stored <= rows["accepted"] + rows["unknown"]
     assert done.returncode == (5 if rows["unknown"] else 0)

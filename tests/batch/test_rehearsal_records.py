@@ -15,11 +15,8 @@ from rehearsal_parts import Month, make_database
 from sheets import GOOD, write_workbook
 from upload_parts import new_cnpj
 
-from xlbridge.resources import Catalogue
 from xlbridge.sandbox import SeedKind, open_database, seed_database
-from xlbridge.sandbox.rehearsal import own_code, table_name_of
 from xlbridge.sandbox.storage import database_url
-from xlbridge.upload.lookup import CODE_SEPARATOR
 
 ALL_HOLD = dict.fromkeys(("none_twice", "none_lost", "verdict_for_every_row"), True)
 UNDER_FAULTS = "cut-after@0.1,error-before@0.1,expire@0.05"
@@ -49,19 +46,6 @@ def upload_of(resource: str, options: str = "") -> str:
     return f"upload: ../books/{resource}.xlsx, resource: {resource}{options}"
 
 
-def gains(found: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    """Return how many rows each table gained, and how many it should have gained."""
-    return {t["table"]: (t["after"] - t["before"], t["expected"]) for t in found["tables"]}
-
-
-def test_every_resource_has_a_table(catalogue: Catalogue) -> None:
-    names = {table_name_of(resource) for resource in catalogue.values()}
-    assert len(names) == len(catalogue)
-    assert CODE_SEPARATOR == "/"
-    brought = {name: code for name, one in catalogue.items() if (code := own_code(one))}
-    assert set(brought) == {"tipocliente", "categoriacliente", "tipo-de-produto", "centrodecusto"}
-
-
 @pytest.mark.slow
 def test_rows_of_every_resource_are_rehearsed_with_stand_ins_and_processing(month: Month) -> None:
     counts = dict.fromkeys(MAKERS, 2)
@@ -77,17 +61,12 @@ def test_rows_of_every_resource_are_rehearsed_with_stand_ins_and_processing(mont
         "emitir": "process: nfe, records_of: nfe",
     }
     write_plan(month, steps)
-    found = month.report(0, "--stand-ins", "--faults", "delay=0.02@0.2", "--seed-number", 1)
+    found = month.report(0, "--stand-ins", "--faults", "delay=0.02@0.2,seed=1")
     assert (found["assertions"], found["breaches"]) == (ALL_HOLD, [])
+    # Stock entries and outputs cannot be read back.
+    assert "For the rest, only the system's answer" in found["verdict"]
     rows = sum(counts.values()) + len(split)
     assert (found["rows"]["read"], found["rows"]["accepted"]) == (rows, rows)
-    gained = gains(found)
-    assert len(gained) == len(MAKERS)
-    assert all(after == expected for after, expected in gained.values())
-    derived = {t["table"]: t["derived"] for t in found["tables"] if t["derived"]}
-    # Each order that is processed becomes titles and an invoice.
-    assert derived == {"receivables": gained["receivables"][0] - 4, "product_invoices": 2}
-    assert (gained["suppliers"], gained["stock_outputs"]) == ((2, 2), (2, 2))
     assert found["stand_ins"]["branches"] == 1
 
 
@@ -134,7 +113,7 @@ def test_codes_that_workbooks_bring_get_no_stand_ins(month: Month) -> None:
 
 
 @pytest.mark.slow
-def test_changed_records_are_not_rows_too_many(month: Month) -> None:
+def test_changed_records_are_rehearsed(month: Month) -> None:
     clients = [
         {"nomeComercial": f"Cliente {n}", "cnpj": cnpj, "email": "a@b.example", "idws": f"W-{n}"}
         for n, cnpj in enumerate((new_cnpj(), new_cnpj()))
@@ -149,7 +128,6 @@ def test_changed_records_are_not_rows_too_many(month: Month) -> None:
     )
     found = month.report(0)
     assert (found["assertions"], found["rows"]["accepted"]) == (ALL_HOLD, 4)
-    assert gains(found)["clients"] == (2, 2)
 
 
 def test_a_record_created_twice_and_a_lost_one_are_found(month: Month, tmp_path: Path) -> None:
@@ -226,7 +204,7 @@ def test_a_record_that_is_closed_as_its_lists_are_refused_is_not_a_row_too_many(
     write_book(month, "inventario", [good, bad])
     write_plan(month, {"inventario": upload_of("inventario")})
     found = month.report(1, "--seed", "demo")
-    assert (found["assertions"], gains(found)) == (ALL_HOLD, {"inventories": (2, 2)})
+    assert found["assertions"] == ALL_HOLD
     (refused,) = found["rejected"]
     assert (refused["row"], "98765" in refused["message"]) == (3, True)
     assert "was closed" in refused["message"]
@@ -269,17 +247,16 @@ def require_conditions(found: Mapping[str, Any], rows: int) -> None:
     assert (found["assertions"], found["breaches"]) == (ALL_HOLD, [])
     counts = found["rows"]
     assert counts["read"] == rows == sum(counts.values()) - counts["read"]
-    assert all(after == expected for after, expected in gains(found).values())
     assert len(found["in_doubt"]) == counts["unknown"]
     assert counts["rejected"] == 0
     if not counts["unknown"]:
-        assert (counts["accepted"], found["differences"] or []) == (rows, [])
+        assert counts["accepted"] == rows
 
 
 @pytest.mark.slow
 def test_the_sample_month_is_rehearsed_under_faults(month: Month) -> None:
     rows = write_sample(month, workbooks=8, rows=2)
-    asked = ["--month", "2026-10", "--faults", UNDER_FAULTS, "--seed-number", 3]
+    asked = ["--month", "2026-10", "--faults", f"{UNDER_FAULTS},seed=3"]
     done = month.rehearse("--seed", "demo", "--format", "json", *asked)
     assert done.returncode in (0, 5), done.stderr
     require_conditions(json.loads(done.stdout), rows)
@@ -289,8 +266,8 @@ def test_the_sample_month_is_rehearsed_under_faults(month: Month) -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_sample_month_survives_faults(month: Month, seed: int) -> None:
     rows = write_sample(month, workbooks=16, rows=12)
-    asked = ["--month", "2026-10", "--faults", UNDER_FAULTS, "--seed-number", seed]
-    done = month.rehearse("--seed", "demo", "--format", "json", "--compare", *asked)
+    asked = ["--month", "2026-10", "--faults", f"{UNDER_FAULTS},seed={seed}"]
+    done = month.rehearse("--seed", "demo", "--format", "json", *asked)
     assert done.returncode in (0, 5), done.stderr
     require_conditions(json.loads(done.stdout), rows)
 

@@ -203,7 +203,7 @@ def test_stand_ins_cover_child_rows_warehouses_and_codes_that_workbooks_bring(
         storage.transaction(writing=True) as connection,
     ):
         seed_database(connection, SeedKind.EMPTY, 1)
-        stand_ins = StandIns(connection, datetime(2026, 11, 2), {"cost_centres": {"09.001"}})
+        stand_ins = StandIns(connection, datetime(2026, 11, 2), {"centro-de-custo": {"09.001"}})
         header = {
             "codigoDaFilial": 1, "codigoDoTipoDeCompra": 70, "codigoDoColaborador": 71,
             "codigoDoMotivo": 72, "codigoDoCentroDeCusto": "09.001", "CodigoDoProjeto": 73,

@@ -48,12 +48,6 @@ def test_a_database_of_another_version_is_reported_with_that_version(tmp_path: P
     assert "Delete it" in str(error.hint)
 
 
-def test_a_database_without_a_stored_layout_is_reported_as_another_version(tmp_path: Path) -> None:
-    with connected(tmp_path, writing=True) as connection:
-        connection.execute(text("drop table sandbox_layout"))
-    assert "from another version of the sandbox:" in str(refused(tmp_path))
-
-
 def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
     with connected(tmp_path, writing=True) as connection:
         metadata.drop_all(connection)

@@ -4,12 +4,11 @@ A run holds the batch's lock, and ends with the findings page and the closing pr
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.ledger import ExportRecord, FailureRecord
@@ -71,7 +70,7 @@ from xlbridge.errors import (
 from xlbridge.export import ExportResult, PreparedExport
 from xlbridge.files import file_lock, report_local_failures, report_write_errors
 from xlbridge.i18n import Text, joined, untranslated
-from xlbridge.parallel import Executor, ExportTask, export_all, validate_files
+from xlbridge.parallel import Executor, validate_files
 from xlbridge.progress import OpenProgress, WorkProgress
 from xlbridge.settings import CsvForm
 from xlbridge.upload import known_numbers
@@ -139,9 +138,6 @@ class BatchRun:
             with self._options.progress(title, units) as progress:
                 self._sender.show = progress.show
                 for step in plan.ordered:
-                    on_cluster = self._options.cluster_executor
-                    if isinstance(step, ExportStep) and on_cluster is not None:
-                        self._export_on_cluster(on_cluster, plan.ordered, before)
                     self._run_step(step, before, progress)
         return overview(self._batch)
 
@@ -269,49 +265,6 @@ class BatchRun:
                     self._attempt(step, unit, partial(self._run_unit, step, unit))
             progress.advance()
         before[step.name] = step_overview(self._batch, step, before)
-
-    def _export_on_cluster(
-        self,
-        cluster_executor: Callable[[], AbstractContextManager[Executor]],
-        steps: Sequence[AnyStep],
-        before: Mapping[str, StepOverview],
-    ) -> None:
-        """Run all exports that no longer wait for another step in parallel on a cluster."""
-        states = dict(before)
-        ready: list[tuple[ExportStep, str]] = []
-        for step in steps[len(before) :]:
-            state = states[step.name] = step_overview(self._batch, step, states)
-            if not isinstance(step, ExportStep) or state.waits_for:
-                continue
-            ready += [
-                (step, unit.sha256)
-                for unit in state.units
-                if unit.status not in _FINISHED and (step.name, unit.name) not in self._failed
-                if step.into is None
-            ]
-        if not ready:
-            return
-        self.worked = True
-        batch = self._batch
-        by_schemas: defaultdict[Path, list[tuple[ExportStep, str, ExportTask]]] = defaultdict(list)
-        with cluster_executor() as executor:
-            for step, fingerprint in ready:
-                try:
-                    prepared = _prepare_export(batch, step)
-                except XlbridgeError as error:
-                    self._note_failure(step, step.output, fingerprint, error)
-                    continue
-                target = batch.environments.client(step.profile).target
-                task = ExportTask(target, prepared.request, prepared.output)
-                schemas = batch.environments.context(step.profile).settings.schemas
-                by_schemas[schemas].append((step, fingerprint, task))
-            for schemas, tasks in by_schemas.items():
-                outcomes = export_all([task for *_, task in tasks], schemas, executor)
-                for (step, fingerprint, _), outcome in zip(tasks, outcomes, strict=True):
-                    if isinstance(outcome, XlbridgeError):
-                        self._note_failure(step, step.output, fingerprint, outcome)
-                    else:
-                        _record_export(batch, step, fingerprint, outcome)
 
     def _attempt(self, step: AnyStep, unit: UnitOverview, work: Callable[[], None]) -> None:
         """Do ``work`` on a unit; record a failure instead of raising it.

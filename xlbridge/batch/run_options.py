@@ -182,7 +182,7 @@ class BatchRunOptions:
     ``consent`` is called once, before anything is sent; ``consent_to_processing`` before each step
     that processes records, as they are not known earlier. ``all_or_nothing`` sends nothing if any
     workbook has errors. ``executor_for`` opens the executor that validates the files, None for this
-    process; ``cluster_executor`` the one that runs the exports.
+    process.
     """
 
     consent: Callable[[BatchConsentRequest], bool]
@@ -190,7 +190,6 @@ class BatchRunOptions:
     consent_to_processing: Consent = lambda _request: False
     all_or_nothing: bool = False
     executor_for: ExecutorFor = lambda _files: nullcontext()
-    cluster_executor: Callable[[], AbstractContextManager[Executor]] | None = None
     progress: OpenProgress = lambda _title, _total: nullcontext(WorkProgress())
 
 

@@ -282,6 +282,7 @@ def _output_overview(
         filters = {name.value: str(value) for name, value in step.filters.values.items()}
         content = [step.listing, step.output, filters, step.flat, step.as_template, step.headers]
         content += [step.into, step.sheet] if step.into else []
+        content += ["codes_only"] if step.codes_only else []
     else:
         listings = [
             [
@@ -358,7 +359,9 @@ def prepared_export(batch: Batch, step: ExportStep) -> "PreparedExport":
     from xlbridge.export import OutputFile
 
     return export_request(step).prepare(
-        OutputFile(batch.plan.folder / step.output, headers=step.headers),
+        OutputFile(
+            batch.plan.folder / step.output, headers=step.headers, codes_only=step.codes_only
+        ),
         lambda: batch.environments.context(step.profile).catalogue,
     )
 

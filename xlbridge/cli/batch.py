@@ -270,7 +270,7 @@ def _run(
     """
     with heavy_imports():
         from xlbridge.batch import run_batch
-        from xlbridge.parallel import cluster_executor, executor_for
+        from xlbridge.parallel import executor_for
 
     consent = ConsentOptions(yes, confirm)
 
@@ -298,7 +298,6 @@ def _run(
         consent_to_processing=consent_to_processing,
         all_or_nothing=all_or_nothing,
         executor_for=partial(executor_for, workers=workers, scheduler=scheduler),
-        cluster_executor=None if scheduler is None else partial(cluster_executor, scheduler),
         progress=show_progress,
     )
     try:
@@ -416,15 +415,8 @@ _EXIT_CODE_BY_STATE = {
     "--faults",
     metavar="SPEC",
     default="",
-    pt="Por exemplo cut-after@0.05,error-before@0.1 (como em sandbox --faults).",
-    en="For example cut-after@0.05,error-before@0.1 (like sandbox --faults).",
-)
-@option(
-    "--seed-number",
-    type=click.IntRange(min=0),
-    metavar="N",
-    pt="A semente das falhas; a mesma semente as repete.",
-    en="The seed of the faults; the same seed repeats them.",
+    pt="Por exemplo cut-after@0.05,seed=7 (como em sandbox --faults).",
+    en="For example cut-after@0.05,seed=7 (like sandbox --faults).",
 )
 @option(
     "--db",
@@ -450,12 +442,6 @@ _EXIT_CODE_BY_STATE = {
     en="Creates codes of the workbooks that are missing there: clients, branches, …",
 )
 @option(
-    "--compare",
-    is_flag=True,
-    pt="Ensaia antes sem falhas, e mostra as diferenças.",
-    en="Rehearses without faults first, and shows the differences.",
-)
-@option(
     "--keep",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
@@ -469,11 +455,9 @@ def rehearse_command(
     month: str | None,
     assignments: tuple[str, ...],
     faults: str,
-    seed_number: int | None,
     database: Path | None,
     kind: str,
     stand_ins: bool,
-    compare: bool,
     keep: Path | None,
     form: str,
 ) -> ExitCode:
@@ -492,11 +476,9 @@ def rehearse_command(
         plan=read_plan(plan, catalogue, parameters, partial(local_date, settings)),
         faults=faults,
         settings=settings,
-        seed_number=seed_number,
         database=database,
         kind=SeedKind(kind),
         stand_ins=stand_ins,
-        compare=compare,
         keep=keep,
     )
     title = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")

@@ -20,14 +20,13 @@ from xlbridge.cli.options import (
     headers_option,
     option,
     require_file_name,
-    scheduler_option,
 )
 from xlbridge.cli.output import YES, ask, print_message, print_result
 from xlbridge.cli.progress import show_progress
-from xlbridge.client import Client, Target
+from xlbridge.client import Client
 from xlbridge.client.registries import Registries
 from xlbridge.connection import connect
-from xlbridge.errors import UsageError, XlbridgeError
+from xlbridge.errors import UsageError
 from xlbridge.export import (
     FORMATS,
     ExportProgress,
@@ -42,7 +41,6 @@ from xlbridge.export import (
 )
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text, untranslated
-from xlbridge.parallel import ExportTask, cluster_executor, export_all
 from xlbridge.progress import WorkProgress
 from xlbridge.report_forms import Report, ReportForms
 from xlbridge.resources import load_catalogue
@@ -208,7 +206,6 @@ def _parameter_name(name: Filter) -> str:
     pt="Só os códigos, sem os nomes de clientes, filiais e outros ao lado.",
     en="Codes only, without the names of clients, branches and others beside them.",
 )
-@scheduler_option
 @force_option
 def command(**options: Any) -> ExitCode:
     options["filter_texts"] = {name: options.pop(_parameter_name(name)) for name in Filter}
@@ -230,12 +227,7 @@ def command(**options: Any) -> ExitCode:
         if arguments.continues_chain:
             chain = export.chain(settings.exports, client, arguments.chain)
             export = export.since(chain)
-        if arguments.scheduler is None:
-            result = _export_locally(
-                client, arguments, export, settings, activity, Registries(client)
-            )
-        else:
-            result = _export_on_cluster(arguments.scheduler, client.target, export, settings)
+        result = _export_locally(client, arguments, export, settings, activity, Registries(client))
     if arguments.manifest:
         result.write_manifest(arguments.manifest)
     if chain is not None:
@@ -274,7 +266,6 @@ class ExportArguments:
     fresh: bool
     headers: Headers | None
     codes_only: bool
-    scheduler: str | None
     force: bool
 
     @property
@@ -302,8 +293,6 @@ def _request(arguments: ExportArguments) -> ExportRequest:
 
 def _prepare(arguments: ExportArguments, settings: Settings) -> PreparedExport:
     """Return the requested export to a file. Raises ``UsageError`` for invalid arguments."""
-    if arguments.scheduler is not None and arguments.attachments is not None:
-        raise UsageError(_DOWNLOADS_ON_CLUSTER)
     output = OutputFile(
         arguments.output,
         arguments.form,
@@ -320,12 +309,6 @@ def _prepare(arguments: ExportArguments, settings: Settings) -> PreparedExport:
     if not arguments.force:
         export.require_replaceable()
     return export
-
-
-_DOWNLOADS_ON_CLUSTER = Text(
-    pt="Use --attachments ou --scheduler, não os dois.",
-    en="--attachments and --scheduler are mutually exclusive.",
-)
 
 
 def _export_locally(
@@ -359,23 +342,6 @@ _WINDOWS_KEPT = Text(
     en="{n} fetched {n:window is|windows are} kept for {hours} hours; the same command continues "
     "from there.",
 )
-
-
-def _export_on_cluster(
-    scheduler: str, target: Target, export: PreparedExport, settings: Settings
-) -> ExportResult:
-    """Export on a worker of a cluster. Raises what the export raised there.
-
-    Raises ``ConfigError`` if the extra ``dask`` is not installed, ``TransportError`` if the cluster
-    does not answer.
-    """
-    request = replace(export.request, filters=export.filters)
-    task = ExportTask(target, request, export.output)
-    with cluster_executor(scheduler) as executor:
-        (outcome,) = export_all([task], settings.schemas, executor)
-    if isinstance(outcome, XlbridgeError):
-        raise outcome
-    return outcome
 
 
 _UPDATE_SECONDS = 0.2
@@ -426,7 +392,6 @@ _NOT_WITH_INTO = {
     "settled": "--settled",
     "headers": "--headers",
     "codes_only": "--codes-only",
-    "scheduler": "--scheduler",
     "force": "--force",
 }
 """Options that make no sense with ``--into``, by parameter."""

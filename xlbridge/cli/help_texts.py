@@ -288,8 +288,8 @@ _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
     (
         Text(pt="Falhas e ambiente de testes", en="Faults and practice system"),
         frozenset(
-            {"--faults", "--seed", "--seed-number", "--db", "--stand-ins", "--strict"}
-            | {"--scale", "--token-lifetime", "--request-timeout"}
+            {"--faults", "--seed", "--db", "--stand-ins", "--strict"}
+            | {"--scale", "--token-lifetime"}
         ),
     ),
     (

@@ -1,6 +1,6 @@
 """Export of a listing from a request to files or DataFrames, without a terminal.
 
-Commands, batches, workers and the Python API share it: a request is checked before the first
+Commands, batches and the Python API share it: a request is checked before the first
 call, then run with a progress callback.
 """
 
@@ -56,7 +56,7 @@ ReadKnownIds = Callable[[str], tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportRequest:
-    """Listing to export, with its layout; it can be sent to another process.
+    """Listing to export, with its layout.
 
     ``flat`` names the list within a record that is joined to it in one sheet; ``as_template`` the
     resource whose import sheet is written, empty for the listing's own. ``in_detail`` reads each

@@ -1,4 +1,4 @@
-"""Run validations and exports in parallel: in local processes or on a Dask cluster."""
+"""Run validations in parallel: in local processes or on a Dask cluster."""
 
 import lazy_loader
 

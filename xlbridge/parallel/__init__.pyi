@@ -1,11 +1,6 @@
 from .executors import (
     Executor as Executor,
-    cluster_executor as cluster_executor,
     executor_for as executor_for,
-)
-from .exports import (
-    ExportTask as ExportTask,
-    export_all as export_all,
 )
 from .validation import (
     ValidationProgress as ValidationProgress,

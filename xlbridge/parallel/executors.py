@@ -145,8 +145,12 @@ def executor_for(
                     en="--workers and --scheduler are mutually exclusive.",
                 )
             )
-        with cluster_executor(scheduler) as cluster:
-            yield cluster
+        require_extra("dask")
+        # Imported late: Dask is slow to import.
+        from xlbridge.parallel.cluster import connect_cluster
+
+        with connect_cluster(scheduler) as cluster:
+            yield Executor(cluster)
         return
     count = default_worker_count(files) if workers is None else min(workers, len(files))
     if count <= 1:
@@ -161,18 +165,3 @@ def default_worker_count(files: Sequence[Path]) -> int:
     if sum(file.stat().st_size for file in files if file.is_file()) < _MIN_BYTES:
         return 1
     return min(available_cpus(), len(files))
-
-
-@contextmanager
-def cluster_executor(scheduler: str) -> Iterator[Executor]:
-    """Connect to a Dask cluster for the block.
-
-    Raises ``ConfigError`` if the extra ``dask`` is not installed, ``TransportError`` if the cluster
-    does not answer.
-    """
-    require_extra("dask")
-    # Imported late: Dask is slow to import.
-    from xlbridge.parallel.cluster import connect_cluster
-
-    with connect_cluster(scheduler) as pool:
-        yield Executor(pool)

@@ -67,9 +67,9 @@ def seed_database(
         **seed_orders(connection, random, customers, demo_products, _ORDERS * scale, on_progress),
         **seed_services(connection, _new_random(), customers, scale),
         **seed_payables(connection, _new_random(), _PAYABLES * scale),
-        **seed_purchases(connection, random, demo_products, _PURCHASES * scale),
         **seed_contacts(connection, _new_random(), with_contacts),
     }
+    seed_purchases(connection, random, demo_products, _PURCHASES * scale)
     rows = [{"scope": scope, "last": last} for scope, last in last_numbers.items()]
     write_rows(connection, counters, rows)
     return True

@@ -397,7 +397,8 @@ _IN_USE = Text(
     pt="{path} já é lido ou gravado pelo plano; escolha outro nome.",
     en="the plan already reads or writes {path}; choose another name.",
 )
-_ONLY_INTO, _ONLY_OUTPUT = ("sheet", "accept_losses"), ("as_template", "settled", "headers")
+_ONLY_INTO = ("sheet", "accept_losses")
+_ONLY_OUTPUT = ("as_template", "settled", "headers", "codes_only")
 _ONE_TARGET = Text(pt="escreva output ou into, só um dos dois.", en="write either output or into.")
 _NEEDS_OTHER = Text(pt="só vale com {key}.", en="is for {key} only.")
 _ONE_SOURCE = Text(

@@ -29,7 +29,7 @@ from xlbridge.batch.plan.steps import (
     file_digest,
     workbooks_of,
 )
-from xlbridge.batch.rehearsal.checks import RehearsalResult, TrialResult, check_trial, read_tables
+from xlbridge.batch.rehearsal.checks import RehearsalResult, check_rehearsal
 from xlbridge.batch.run import prove_batch, run_batch
 from xlbridge.batch.run_options import BatchRunOptions, open_batch
 from xlbridge.batch.unit import UnitStatus
@@ -56,7 +56,7 @@ from xlbridge.sandbox import (
     sandbox_process,
     seed_database,
 )
-from xlbridge.sandbox.rehearsal import CODE_COLUMNS, StandIns, own_code, table_name_of
+from xlbridge.sandbox.rehearsal import CODE_COLUMNS, StandIns
 from xlbridge.sandbox.storage import Storage, database_url, translate_database_errors
 from xlbridge.settings import Settings
 from xlbridge.upload import UploadOptions
@@ -288,21 +288,18 @@ _EXPORT_FIRST = Text(
 class RehearsalOptions:
     """Options of a rehearsal.
 
-    ``faults`` is a specification for the practice system, ``seed_number`` replaces its seed.
-    ``database`` is a practice system's, which is copied; without it a new one is filled by
-    ``kind``. ``stand_ins`` creates records that are missing there. ``compare`` also runs the month
-    without faults. ``keep`` is a folder for all files, otherwise they are deleted. Of ``settings``
-    only schemas and limits are used.
+    ``faults`` is a specification for the practice system. ``database`` is a practice system's,
+    which is copied; without it a new one is filled by ``kind``. ``stand_ins`` creates records that
+    are missing there. ``keep`` is a folder for all files, otherwise they are deleted. Of
+    ``settings`` only schemas and limits are used.
     """
 
     plan: BatchPlan
     faults: str
     settings: Settings
-    seed_number: int | None = None
     database: Path | None = None
     kind: SeedKind = SeedKind.DEMO
     stand_ins: bool = False
-    compare: bool = False
     keep: Path | None = None
 
 
@@ -316,29 +313,12 @@ def run_rehearsal(options: RehearsalOptions, show: Callable[[Text], None]) -> Re
     ``run_batch`` raises.
     """
     faults = parse_faults(options.faults)
-    parts = [part for part in options.faults.split(",") if not part.strip().startswith("seed=")]
-    seed = faults.seed if options.seed_number is None else options.seed_number
-    specification = ",".join([*parts, f"seed={seed}"]) if faults.faults else ""
+    specification = options.faults if faults.faults else ""
     with _workspace_folder(options.keep) as folder:
-
-        def try_month(name: str, faults_of_trial: str) -> TrialResult:
-            workspace = prepare_workspace(
-                folder / name, options.settings, faults, options.database, options.kind
-            )
-            return _run_trial(workspace, options, faults_of_trial, show)
-
-        undisturbed = try_month("undisturbed", "") if options.compare else None
-        trial = try_month("disturbed", specification)
-    differences = None
-    if undisturbed is not None:
-        expected, found = undisturbed.checks.outcomes, trial.checks.outcomes
-        differences = {
-            row_id: (expected.get(row_id), found.get(row_id))
-            for row_id in sorted(expected.keys() | found.keys())
-            if expected.get(row_id) is not found.get(row_id)
-        }
-    kept = options.keep is not None
-    return RehearsalResult(options.plan, specification, trial, kept, differences)
+        workspace = prepare_workspace(
+            folder, options.settings, faults, options.database, options.kind
+        )
+        return _run_month(workspace, options, specification, show)
 
 
 @contextmanager
@@ -366,18 +346,19 @@ def _workspace_folder(keep: Path | None) -> Iterator[Path]:
     yield keep.resolve()
 
 
-def _run_trial(
+def _run_month(
     workspace: Workspace, options: RehearsalOptions, faults: str, show: Callable[[Text], None]
-) -> TrialResult:
+) -> RehearsalResult:
     """Copy the month, run it under faults and then without, prove it, and check the result."""
     path, copied = copy_month(options.plan, workspace.month)
     parameters = options.plan.parameters
-    with (
-        open_batch(path, parameters, workspace.settings, show) as batch,
-        workspace.storage() as storage,
-    ):
-        stand_ins = _create_stand_ins(batch, storage, show) if options.stand_ins else {}
-        before = read_tables(storage, batch.environments.context(None).catalogue)
+    stand_ins: Mapping[str, int] = {}
+    if options.stand_ins:
+        with (
+            open_batch(path, parameters, workspace.settings, show) as batch,
+            workspace.storage() as storage,
+        ):
+            stand_ins = _create_stand_ins(batch, storage, show)
     runs = _Runs(workspace.settings.settle_seconds, show)
     if faults:
         with (
@@ -392,9 +373,18 @@ def _run_trial(
         outcome = prove_batch(batch, runs.options.progress)
         if (error := failure or outcome.proof_error) is not None:
             raise error
-        with workspace.storage() as storage:
-            checks = check_trial(batch, outcome, storage, before)
-    return TrialResult(outcome, checks, copied, stand_ins, faulty, runs.count - faulty)
+    result = RehearsalResult(
+        plan=options.plan,
+        faults=faults,
+        kept=options.keep is not None,
+        outcome=outcome,
+        copied=copied,
+        stand_ins=stand_ins,
+        faulty_runs=faulty,
+        calm_runs=runs.count - faulty,
+    )
+    check_rehearsal(result, batch)
+    return result
 
 
 def _create_stand_ins(
@@ -448,10 +438,10 @@ class _RequiredRecords:
                 if column.link is not None:
                     for value in part.frame[column.name].dropna().unique():
                         self._linked[column.link.registry, str(value)] = column.link
-        code = own_code(record)
-        if code is not None:
-            codes = sheet.frame[code].dropna().unique().tolist()
-            self._provided_codes[table_name_of(record)].update(codes)
+        for column in record.columns:
+            if column.registers is not None:
+                codes = sheet.frame[column.name].dropna().unique().tolist()
+                self._provided_codes[column.registers].update(codes)
         registry = registry_named(record.name)
         if registry is not None:
             plain = record.base or record
@@ -501,7 +491,7 @@ A workbook with errors is not final: it may refer to records that did not exist 
 
 
 class _Runs:
-    """The runs of a trial; a doubt is left alone for ``settle`` seconds before the next one."""
+    """The runs of a month; a doubt is left alone for ``settle`` seconds before the next one."""
 
     def __init__(self, settle: float, show: Callable[[Text], None]) -> None:
         self.count = 0

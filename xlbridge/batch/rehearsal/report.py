@@ -32,15 +32,18 @@ _ASSERTIONS: Mapping[str, tuple[Text, tuple[ViolationKind, ...]]] = {
 _IN_DATABASE = {
     True: Text(pt="está no sistema", en="is in the system"),
     False: Text(pt="não está no sistema", en="is not in the system"),
-    None: Text(
-        pt="o sistema tem só uma parte destas linhas, e nada mostra se tem esta",
-        en="the system has only some of these rows, and nothing shows whether it has this one",
-    ),
+    None: Text(pt="não há como procurá-la no sistema", en="it cannot be looked up in the system"),
 }
 
 _PASSED = Text(
     pt="✓ Ensaio aprovado: {rows} {rows:linha|linhas}, cada uma no sistema uma vez{faults}.",
     en="✓ Rehearsal passed: {rows} {rows:row|rows}, each in the system once{faults}.",
+)
+_PASSED_IN_PART = Text(
+    pt="✓ Ensaio aprovado: {rows} {rows:linha aceita|linhas aceitas}{faults}; lidas de volta, cada "
+    "uma no sistema uma vez: {found}. Das demais, só a resposta do sistema prova o envio.",
+    en="✓ Rehearsal passed: {rows} {rows:row|rows} accepted{faults}; read back, each in the system "
+    "once: {found}. For the rest, only the system's answer proves the upload.",
 )
 _UNDER_FAULTS = Text(
     pt=", apesar das falhas em {runs} {runs:execução|execuções}",
@@ -90,7 +93,6 @@ _NO_FAULTS = Text(
     en="! No faults were requested: only the case without faults was rehearsed. "
     "With faults: --faults cut-after@0.05,error-before@0.1",
 )
-_TABLE_COUNTS = ("table", "before", "after", "expected", "derived")
 
 
 def rehearsal_report(result: RehearsalResult) -> ReportForms:
@@ -101,18 +103,18 @@ def rehearsal_report(result: RehearsalResult) -> ReportForms:
 def _content(result: RehearsalResult) -> Report:
     conclusion, *next_steps = verdict_lines(result)
     broken = [what for what, kinds in _ASSERTIONS.values() if not _holds(result, kinds)]
-    assertions = [what for what, _ in _ASSERTIONS.values()]
-    if result.differences is not None and not result.differences:
-        assertions.append(_SAME_OUTCOMES)
     return Report(
         title=_TITLE.format(id=result.plan.batch),
         verdict=conclusion,
         grade=_GRADES[result.state],
-        remarks=[] if result.trial.faulty_runs else [_NO_FAULTS],
+        remarks=[] if result.faulty_runs else [_NO_FAULTS],
         problems=[_BROKEN.format(what=what) for what in broken],
         facts=[
             *_facts(result),
-            *((what, _BROKEN_MARK if what in broken else _HOLDS) for what in assertions),
+            *(
+                (what, _BROKEN_MARK if what in broken else _HOLDS)
+                for what, _ in _ASSERTIONS.values()
+            ),
         ],
         tables=list(_tables(result)),
         next_steps=next_steps,
@@ -126,18 +128,24 @@ def verdict_lines(result: RehearsalResult) -> list[Text]:
 
 
 def _verdict(result: RehearsalResult) -> Text:
-    checks, runs = result.trial.checks, result.trial.faulty_runs
+    runs = result.faulty_runs
     if result.state is RehearsalState.PASSED:
-        rows = total_rows(result.trial.outcome.steps).read
-        return _PASSED.format(rows=rows, faults=_UNDER_FAULTS.format(runs=runs) if runs else "")
+        rows = total_rows(result.outcome.steps).read
+        counts = [written.proof.counts for written in result.outcome.proofs]
+        text = _PASSED_IN_PART if any(count.unread for count in counts) else _PASSED
+        return text.format(
+            rows=rows,
+            faults=_UNDER_FAULTS.format(runs=runs) if runs else "",
+            found=sum(count.found for count in counts),
+        )
     return _VERDICTS[result.state].format(
-        doubts=len(checks.doubts), violations=len(checks.violations)
+        doubts=len(result.doubts), violations=len(result.violations)
     )
 
 
 def _open_steps(result: RehearsalResult) -> Iterator[tuple[str, Text]]:
     """Yield the steps that are not done and why; problems of workbooks are shown with these."""
-    for state in result.trial.outcome.steps:
+    for state in result.outcome.steps:
         if state.done:
             continue
         problems = [unit.problem for unit in state.units if unit.problem is not None]
@@ -150,21 +158,20 @@ def _open_steps(result: RehearsalResult) -> Iterator[tuple[str, Text]]:
 
 
 def _holds(result: RehearsalResult, kinds: Sequence[ViolationKind]) -> bool:
-    return all(one.kind not in kinds for one in result.trial.checks.violations)
+    return all(one.kind not in kinds for one in result.violations)
 
 
 def _facts(result: RehearsalResult) -> Iterator[tuple[Text, Value]]:
-    """Yield the facts of the trial."""
-    trial = result.trial
+    """Yield the facts of a rehearsal."""
     yield titles.PLAN, str(result.plan.path)
     copied = Text(
         pt="{n}, para uma pasta isolada; o ambiente real não foi chamado",
         en="{n}, to an isolated folder; the real environment was not called",
     )
-    yield Text(pt="Arquivos copiados", en="Workbooks copied"), copied.format(n=trial.copied)
+    yield Text(pt="Arquivos copiados", en="Workbooks copied"), copied.format(n=result.copied)
     created = [
         untranslated("{n} {what}").format(n=count, what=REGISTRY_TITLES[table])
-        for table, count in trial.stand_ins.items()
+        for table, count in result.stand_ins.items()
     ]
     if created:
         yield (
@@ -181,9 +188,9 @@ def _facts(result: RehearsalResult) -> Iterator[tuple[Text, Value]]:
     )
     yield (
         Text(pt="Execuções", en="Runs"),
-        runs.format(faulty=trial.faulty_runs, calm=trial.calm_runs),
+        runs.format(faulty=result.faulty_runs, calm=result.calm_runs),
     )
-    for written in trial.outcome.proofs:
+    for written in result.outcome.proofs:
         yield Text(pt="Prova de fechamento", en="Closing proof"), verdict(written.proof)
         if result.kept:
             yield Text(pt="Página da prova", en="Page of the proof"), str(written.page)
@@ -194,7 +201,6 @@ def _row_json(row_id: RowId | None, **values: Any) -> dict[str, Any]:
 
 
 def _document(result: RehearsalResult) -> dict[str, Any]:
-    trial, checks = result.trial, result.trial.checks
     deleted = {} if result.kept else {"workbook": None, "page": None}
     return {
         "version": 1,
@@ -203,11 +209,11 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
         "state": result.state.value,
         "verdict": str(_verdict(result)),
         "faults": result.faults,
-        "runs": {"faulty": trial.faulty_runs, "calm": trial.calm_runs},
-        "copied": trial.copied,
-        "stand_ins": dict(trial.stand_ins),
+        "runs": {"faulty": result.faulty_runs, "calm": result.calm_runs},
+        "copied": result.copied,
+        "stand_ins": dict(result.stand_ins),
         "assertions": {key: _holds(result, kinds) for key, (_, kinds) in _ASSERTIONS.items()},
-        "rows": total_rows(trial.outcome.steps).to_json(),
+        "rows": total_rows(result.outcome.steps).to_json(),
         "workbooks": [
             {
                 "step": state.step.name,
@@ -218,33 +224,22 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
                     map(str, unit.check.first_findings if unit.check and unit.check.errors else ())
                 ),
             }
-            for state in trial.outcome.steps
+            for state in result.outcome.steps
             if sends_workbooks(state.step)
             for unit in state.units
         ],
         "breaches": [
             {"kind": one.kind.value, "message": str(one.message), **_row_json(one.row_id)}
-            for one in checks.violations
+            for one in result.violations
         ],
-        "in_doubt": [_row_json(row_id, there=there) for row_id, there in checks.doubts.items()],
-        "rejected": [_row_json(row_id, message=str(r)) for row_id, r in checks.refused.items()],
-        "held": [_row_json(row_id, message=str(r)) for row_id, r in checks.held.items()],
-        "tables": [
-            {name: getattr(table, name) for name in _TABLE_COUNTS} for table in checks.tables
-        ],
+        "in_doubt": [_row_json(row_id, there=there) for row_id, there in result.doubts.items()],
+        "rejected": [_row_json(row_id, message=str(r)) for row_id, r in result.refused.items()],
+        "held": [_row_json(row_id, message=str(r)) for row_id, r in result.held.items()],
         "open_steps": {name: str(text) for name, text in _open_steps(result)},
-        "proofs": [proof_json(proof) | deleted for proof in trial.outcome.proofs],
-        "differences": None
-        if result.differences is None
-        else [
-            _row_json(row_id, undisturbed=calm, disturbed=now)
-            for row_id, (calm, now) in result.differences.items()
-        ],
+        "proofs": [proof_json(proof) | deleted for proof in result.outcome.proofs],
     }
 
 
-_DIFFERS = Text(pt="sem falhas {calm}, aqui {now}", en="{calm} without faults, {now} here")
-_UNSENT = RowOutcome.UNSENT
 _TITLE = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
 _GRADES = {
     RehearsalState.PASSED: Grade.GOOD,
@@ -252,63 +247,40 @@ _GRADES = {
     RehearsalState.IN_DOUBT: Grade.WARNING,
     RehearsalState.BROKEN: Grade.ERROR,
 }
-_SAME_OUTCOMES = Text(
-    pt="Cada linha terminou como no ensaio sem falhas",
-    en="Each row ended as in the rehearsal without faults",
-)
 _BROKEN = Text(pt="QUEBRADO: {what}", en="BROKEN: {what}")
 _HOLDS = Text(pt="✓ vale", en="✓ holds")
 _BROKEN_MARK = Text(pt="✗✗ quebrada", en="✗✗ broken")
 _OPEN_ITEMS = Text(pt="Em aberto na prova de fechamento", en="Open in the closing proof")
 _ROW_TITLES = (titles.STEP, titles.WORKBOOK, titles.ROW, titles.DETAILS)
-_TABLE_TITLES = (
-    Text(pt="Tabela", en="Table"),
-    titles.BEFORE,
-    titles.AFTER,
-    Text(pt="Acréscimo esperado", en="Expected increase"),
-    Text(pt="Criadas pelo processamento", en="Created by processing"),
-)
 
 
 def _tables(result: RehearsalResult) -> Iterator[Table]:
-    """Yield the tables: steps, rows that a person has to check, and the system's tables."""
-    checks = result.trial.checks
-    yield step_table(result.plan, result.trial.outcome.steps)
-    broken = [(one.row_id, one.message) for one in checks.violations]
-    open_in_proofs = [
-        item for written in result.trial.outcome.proofs for item in open_items(written.proof)
-    ]
-    doubts = [(row_id, _IN_DATABASE[there]) for row_id, there in checks.doubts.items()]
-    differences = [
-        (row_id, _DIFFERS.format(calm=(calm or _UNSENT).text, now=(now or _UNSENT).text))
-        for row_id, (calm, now) in (result.differences or {}).items()
-    ]
+    """Yield the steps, and the rows that a person has to check."""
+    yield step_table(result.plan, result.outcome.steps)
+    proofs = result.outcome.proofs
     lists: list[tuple[Text, Sequence[tuple[RowId | None, Text]]]] = [
-        (Text(pt="Garantias quebradas", en="Broken assertions"), broken),
-        (RowOutcome.REJECTED.count_title, list(checks.refused.items())),
-        (RowOutcome.HELD.count_title, list(checks.held.items())),
-        (Text(pt="Em dúvida até o fim", en="In doubt to the end"), doubts),
         (
-            Text(
-                pt="Diferenças do ensaio sem falhas",
-                en="Differences from the rehearsal without faults",
-            ),
-            differences,
+            Text(pt="Garantias quebradas", en="Broken assertions"),
+            [(one.row_id, one.message) for one in result.violations],
         ),
-        (_OPEN_ITEMS, [(None, item) for item in open_in_proofs]),
+        (RowOutcome.REJECTED.count_title, list(result.refused.items())),
+        (RowOutcome.HELD.count_title, list(result.held.items())),
+        (
+            Text(pt="Em dúvida até o fim", en="In doubt to the end"),
+            [(row_id, _IN_DATABASE[there]) for row_id, there in result.doubts.items()],
+        ),
+        (_OPEN_ITEMS, [(None, item) for one in proofs for item in open_items(one.proof)]),
     ]
+    headings = tuple(Heading(column, words=column is titles.DETAILS) for column in _ROW_TITLES)
+    nowhere = (None,) * len(RowId._fields)
     for title, rows in lists:
         if rows:
-            nowhere = (None,) * len(RowId._fields)
             lines = [Line((*(row_id or nowhere), reason), Tone.OPEN) for row_id, reason in rows]
-            yield _table(title, _ROW_TITLES, lines, title=title, most=_MAX_SHOWN)
-    counts = [
-        Line((one.title, one.before, one.after, one.expected, one.derived)) for one in checks.tables
-    ]
-    yield _table(Text(pt="Linhas no banco", en="Rows in the database"), _TABLE_TITLES, counts)
-
-
-def _table(sheet: Text, columns: Sequence[Text], lines: Sequence[Line], **options: Any) -> Table:
-    headings = tuple(Heading(column, words=column is titles.DETAILS) for column in columns)
-    none = Text(pt="Nenhuma.", en="None.")
-    return Table(sheet=sheet, headings=headings, lines=lines, none=none, aligned=True, **options)
+            yield Table(
+                sheet=title,
+                headings=headings,
+                lines=lines,
+                title=title,
+                most=_MAX_SHOWN,
+                aligned=True,
+            )

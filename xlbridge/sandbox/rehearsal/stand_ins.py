@@ -1,4 +1,4 @@
-"""Rows of a rehearsal's database, and stand-ins for codes of real workbooks that it lacks.
+"""Stand-ins for codes of real workbooks that a rehearsal's database lacks.
 
 The registry of a code comes from the ``references`` of its column in the schema, or from the rules
 of the record.
@@ -6,53 +6,19 @@ of the record.
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Table,
-    exists,
-    false,
-    func,
-    insert,
-    not_,
-    or_,
-    select,
-    true,
-    update,
-)
+from sqlalchemy import Connection, Table, func, insert, or_, select, update
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
-from xlbridge.resources.remote import ExistingPolicy
-from xlbridge.sandbox.areas.financial import titles as financial
-from xlbridge.sandbox.areas.purchasing import rules as purchasing
 from xlbridge.sandbox.areas.registry import tables as registry
 from xlbridge.sandbox.areas.registry.codes import REGISTRIES, counters
 from xlbridge.sandbox.areas.registry.tables import PRODUCT_COLUMNS, SUPPLIER_COLUMNS
-from xlbridge.sandbox.areas.sales import tables as sales
-from xlbridge.sandbox.areas.stock import movements as stock
-from xlbridge.sandbox.imports.lines import (
-    own_records,
-)
-from xlbridge.wire import (
-    WireModel,
-    budget,
-    financial as wire_financial,
-    inventory,
-    product_invoices,
-    products,
-    purchasing as wire_purchasing,
-    registry as wire_registry,
-    sales as wire_sales,
-    services,
-    stock as wire_stock,
-)
+from xlbridge.wire import WireModel
 from xlbridge.wire.budget import SpendingLimitInput
 from xlbridge.wire.financial import PayableInput, ReceivableInput
 from xlbridge.wire.registry import Client
@@ -149,9 +115,9 @@ CODE_COLUMNS = frozenset(
 class StandIns:
     """Creates records that rows refer to and the database lacks, within one transaction.
 
-    ``provided`` are the codes that rows of workbooks will create themselves, by table. ``counts``
-    are the records created by table, including existing ones that had to be activated or
-    reassigned.
+    ``provided`` are the codes that rows of workbooks will create themselves, by registry.
+    ``counts`` are the records created by table, including existing ones that had to be activated
+    or reassigned.
     """
 
     def __init__(
@@ -162,7 +128,7 @@ class StandIns:
     ) -> None:
         self._connection = connection
         self._now = now
-        self._provided = provided
+        self._provided = {_REGISTRIES[name][0].name: codes for name, codes in provided.items()}
         self._existing: dict[str, dict[tuple[Any, ...], Mapping[str, Any]]] = {}
         self._codes: dict[str, count[int]] = {}
         self.counts: Counter[str] = Counter()
@@ -175,10 +141,9 @@ class StandIns:
         ``record`` is the resource that the row of a child sheet belongs to.
         """
         model = (record or resource).row_model
-        own = own_code(resource)
         for column in resource.columns:
             code = row.get(column.name)
-            if code is None or column.name == own:
+            if code is None or column.registers is not None:
                 continue
             if column.references is not None:
                 self._ensure_entry(_REGISTRIES[column.references][0], code, model)
@@ -300,92 +265,5 @@ class StandIns:
         return self._existing[table.name]
 
 
-def own_code(resource: Resource) -> str | None:
-    """Return the column in which rows of a resource bring the code of their own record, if any."""
-    codes = () if resource.create is None else resource.create.codes
-    return codes[0] if len(codes) == 1 and codes[0] in resource.by_name else None
-
-
 def _stand_in_name(code: object) -> str:
     return f"{code} (ensaio)"
-
-
-_TABLES: Mapping[type[WireModel], Table] = {
-    budget.SpendingLimitInput: purchasing.spending_limits,
-    inventory.CountedInventory: stock.inventories,
-    product_invoices.ProductInvoiceInput: sales.product_invoices,
-    products.ProductInput: registry.products,
-    services.ServiceForecastInput: sales.service_forecasts,
-    services.ServiceInvoiceInput: sales.service_invoices,
-    wire_financial.PayableInput: financial.payables,
-    wire_financial.ReceivableInput: financial.receivables,
-    wire_purchasing.BuyingOrderInput: purchasing.buying_orders,
-    wire_purchasing.PurchaseOrderInput: purchasing.purchase_orders,
-    wire_purchasing.PurchaseRequisitionInput: purchasing.purchase_requisitions,
-    wire_registry.ClientCategoryInput: registry.client_categories,
-    wire_registry.ClientInput: registry.clients,
-    wire_registry.ClientTypeInput: registry.client_types,
-    wire_registry.ContactInput: registry.contacts,
-    wire_registry.CostCentreInput: registry.cost_centres,
-    wire_registry.ProductTypeInput: registry.product_types,
-    wire_registry.SupplierInput: registry.suppliers,
-    wire_sales.SalesOrderInput: sales.sales_orders,
-    wire_stock.AddressingInput: stock.addressings,
-    wire_stock.StockEntryInput: stock.movements,
-    wire_stock.StockOutputInput: stock.movements,
-}
-"""Table of each resource's rows, by the resource's model."""
-
-_MOVEMENT = stock.movements.c
-_PARTS: Mapping[type[WireModel], tuple[str, ColumnElement[bool]]] = {
-    wire_stock.StockEntryInput: ("stock_entries", _MOVEMENT.inward),
-    wire_stock.StockOutputInput: ("stock_outputs", not_(_MOVEMENT.inward)),
-}
-"""Name and condition of the rows of resources that share a table."""
-
-_DERIVED: Mapping[type[WireModel], ColumnElement[bool]] = {
-    wire_financial.ReceivableInput: exists().where(
-        *(
-            sales.sales_order_installments.c[ours] == financial.receivables.c[name]
-            for name, ours in sales.TITLE_COLUMNS.items()
-        )
-    ),
-    product_invoices.ProductInvoiceInput: sales.product_invoices.c.numeroDoPedido.is_not(None),
-    wire_stock.StockEntryInput: or_(_MOVEMENT.adjustment, _MOVEMENT.reverses.is_not(None)),
-    wire_stock.StockOutputInput: _MOVEMENT.adjustment,
-}
-"""Condition of the records that the system creates by processing others."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRows:
-    """Number of a resource's rows, without the ``derived`` ones that processing has created."""
-
-    number: int
-    derived: int = 0
-
-
-def table_name_of(resource: Resource) -> str:
-    """Return the name of the rows of a resource."""
-    model = resource.row_model
-    if model is None:
-        return f"{own_records.name}:{resource.name}"
-    return _PARTS[model][0] if model in _PARTS else _TABLES[model].name
-
-
-def replaces_rows(resource: Resource) -> bool:
-    """Return whether a row of a resource replaces the one with the same key."""
-    policy = None if resource.read_back is None else resource.read_back.existing
-    return policy is ExistingPolicy.REPLACED
-
-
-def read_stored_rows(connection: Connection, resource: Resource) -> StoredRows:
-    """Count the rows of a resource's table."""
-    model = resource.row_model
-    if model is None:
-        table, included = own_records, own_records.c.resource == resource.name
-    else:
-        table, included = _TABLES[model], _PARTS.get(model, ("", true()))[1]
-    derived = false() if model is None else _DERIVED.get(model, false())
-    counts = select(func.count().filter(not_(derived)), func.count().filter(derived))
-    return StoredRows(*connection.execute(counts.select_from(table).where(included)).one())

@@ -1,15 +1,14 @@
 """The sandbox's database: opening, creating or checking its tables, transactions.
 
-Writing transactions run one at a time, in order of arrival.
+Writing transactions run one at a time.
 """
 
 import hashlib
-from collections import deque
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import cache
-from threading import Event, Lock
+from threading import Lock
 from uuid import uuid4
 
 from sqlalchemy import (
@@ -44,16 +43,14 @@ class Storage:
     be opened or has other tables.
     """
 
-    system: str
-
     def __init__(self, url: URL, tables: MetaData) -> None:
         self.url = url
         self._tables = tables
-        self._writers = WriteQueue()
+        self._writers = WriteLock()
         with translate_database_errors(url):
             self._engines = open_sqlite(url) if url.drivername == SQLITE else open_postgresql(url)
             try:
-                self._prepare()
+                self.system = self._prepare()
             except BaseException:
                 self.close()
                 raise
@@ -76,19 +73,42 @@ class Storage:
         """Close all connections."""
         self._engines.writing.dispose()
 
-    def _prepare(self) -> None:
+    def _prepare(self) -> str:
+        """Return the id of the system, after creating what an empty database lacks."""
         with self.transaction(writing=False) as connection:
-            layout = read_layout(connection, self._tables)
-        if layout.is_incomplete:
+            system = self._system_in(connection)
+        if system is None:
             with self.transaction(writing=True) as connection:
                 # Read again under the lock: two processes may open a new database at once.
-                layout = read_layout(connection, self._tables)
-                if layout.is_incomplete:
-                    complete_layout(connection, self._tables, layout)
-                    layout = read_layout(connection, self._tables)
-        if layout.system is None:
+                system = self._system_in(connection) or self._complete(connection)
+        return system
+
+    def _system_in(self, connection: Connection) -> str | None:
+        """Return the id of the system, None if it has none or the database is empty.
+
+        Raises ``ConfigError`` if the database has other tables.
+        """
+        existing = set(inspect(connection).get_table_names())
+        if not existing:
+            return None
+        if _layout.name not in existing:
+            raise layout_error(self.url, None)
+        layout = connection.execute(select(_layout)).one()
+        if layout.fingerprint != fingerprint(self._tables):
             raise layout_error(self.url, layout.version)
-        self.system = layout.system
+        return connection.scalar(select(_system.c.id)) if _system.name in existing else None
+
+    def _complete(self, connection: Connection) -> str:
+        """Create the tables of an empty database, and return the id that its system gets."""
+        if not inspect(connection).get_table_names():
+            self._tables.create_all(connection, checkfirst=False)
+            _layout.create(connection)
+            row = {"fingerprint": fingerprint(self._tables), "version": __version__}
+            connection.execute(insert(_layout).values(row))
+        _system.create(connection, checkfirst=True)
+        system = str(uuid4())
+        connection.execute(insert(_system).values(id=system))
+        return system
 
 
 TURN_SECONDS = 50.0
@@ -96,41 +116,31 @@ TURN_SECONDS = 50.0
 wait for a response, so that nothing is written after the client has timed out."""
 
 
-class WriteQueue:
-    """Queue of this process's writing transactions.
+class WriteLock:
+    """Lock of this process's writing transactions.
 
     A database's own lock is not fair: a transaction could wait for it indefinitely.
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._is_busy = False
-        self._waiting: deque[Event] = deque()
+        self._door, self._lock = Lock(), Lock()
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Hold the write lock for the block, in order of arrival. Raises ``Busy``."""
-        turn = Event()
-        with self._lock:
-            if self._is_busy:
-                self._waiting.append(turn)
-            else:
-                self._is_busy = True
-                turn.set()
-        if not turn.wait(TURN_SECONDS):
-            with self._lock:
-                # The turn may have been granted since the timeout.
-                if not turn.is_set():
-                    self._waiting.remove(turn)
-                    raise Busy
+        """Hold the lock for the block. Raises ``Busy``."""
+        until = time.monotonic() + TURN_SECONDS
+        if not self._door.acquire(timeout=TURN_SECONDS):
+            raise Busy
+        # The next one waits at the door, which the previous one cannot pass again.
+        try:
+            if not self._lock.acquire(timeout=max(until - time.monotonic(), 0)):
+                raise Busy
+        finally:
+            self._door.release()
         try:
             yield
         finally:
-            with self._lock:
-                if self._waiting:
-                    self._waiting.popleft().set()
-                else:
-                    self._is_busy = False
+            self._lock.release()
 
 
 _layout = Table(
@@ -144,49 +154,6 @@ _layout = Table(
 
 _system = Table("sandbox_system", MetaData(), Column("id", Text, primary_key=True))
 """One row: the id of the system. Without it, as in a copy, a database becomes a new system."""
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Tables found in a database: none, those of this version, or others.
-
-    ``version`` is the version of xlbridge that created them, "" if unknown, None if another
-    program did. ``system`` is the id of the system, None if it has none or the tables are others.
-    """
-
-    is_empty: bool = False
-    is_current: bool = False
-    version: str | None = None
-    system: str | None = None
-
-    @property
-    def is_incomplete(self) -> bool:
-        """True if the tables or the id of the system must be created."""
-        return self.is_empty or (self.is_current and self.system is None)
-
-
-def read_layout(connection: Connection, tables: MetaData) -> Layout:
-    """Compare the tables of a database with those of this version."""
-    existing = set(inspect(connection).get_table_names())
-    if _layout.name not in existing:
-        is_ours = bool(existing & tables.tables.keys())
-        return Layout(is_empty=not existing, version="" if is_ours else None)
-    row = connection.execute(select(_layout)).one()
-    if row.fingerprint != fingerprint(tables):
-        return Layout(version=row.version)
-    system = connection.scalar(select(_system.c.id)) if _system.name in existing else None
-    return Layout(is_current=True, version=row.version, system=system)
-
-
-def complete_layout(connection: Connection, tables: MetaData, layout: Layout) -> None:
-    """Create the tables of an empty database, and assign an id to its system."""
-    if layout.is_empty:
-        tables.create_all(connection, checkfirst=False)
-        _layout.create(connection)
-        row = {"fingerprint": fingerprint(tables), "version": __version__}
-        connection.execute(insert(_layout).values(row))
-    _system.create(connection, checkfirst=True)
-    connection.execute(insert(_system).values(id=str(uuid4())))
 
 
 _ANY_DIALECT = StrCompileDialect()  # shared: creating it takes longer than using it

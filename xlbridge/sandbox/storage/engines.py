@@ -283,9 +283,10 @@ def layout_error(url: URL, version: str | None) -> ConfigError:
         )
         return ConfigError(message.format(url=redacted_url(url)), hint)
     message = Text(
-        pt="O banco de dados {url} é de outra versão do ambiente de testes{version}, com tabelas "
-        "diferentes.",
-        en="The database {url} is from another version of the sandbox{version}: its tables differ.",
+        pt="O banco de dados {url} é de outra versão do ambiente de testes ({version}), com "
+        "tabelas diferentes.",
+        en="The database {url} is from another version of the sandbox ({version}): its tables "
+        "differ.",
     )
     hint = Text(
         pt="Apague-o para começar de novo (os dados serão perdidos), indique outro com --db, ou "
@@ -293,9 +294,7 @@ def layout_error(url: URL, version: str | None) -> ConfigError:
         en="Delete it to start over (its data will be lost), choose another with --db, or use the "
         "version that created it.",
     )
-    return ConfigError(
-        message.format(url=redacted_url(url), version=f" ({version})" if version else ""), hint
-    )
+    return ConfigError(message.format(url=redacted_url(url), version=version), hint)
 
 
 def _hint(error: Exception, url: URL) -> Text:

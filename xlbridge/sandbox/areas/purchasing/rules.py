@@ -4,9 +4,9 @@ Each document approves and closes the one that it was made from. Source: the spe
 States (purchase flow), which does not show the approvals.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     Boolean,
@@ -198,10 +198,21 @@ def _matches(original: Row[Any], item: _ItemInput) -> bool:
     return item.idProduto == AD_HOC and is_same
 
 
-Document = PurchaseRequisition | BuyingOrder | PurchaseOrder
+Document = TypeVar("Document", PurchaseRequisition, BuyingOrder, PurchaseOrder)
 
 
-class PurchaseRequisitionRegistration(RecordRegistration[PurchaseRequisition]):
+class DocumentRegistration(RecordRegistration[Document]):
+    """Registration of documents with items."""
+
+    def _keep(self, headers: Table, items: Table, document: Document) -> None:
+        """Keep the rows of an accepted document for ``write``."""
+        row = document.model_dump(include=set(headers.c.keys()))
+        (key,) = headers.primary_key
+        self._rows[headers].append(row)
+        self._rows[items] += ({"number": row[key.name], **i.model_dump()} for i in document.itens)
+
+
+class PurchaseRequisitionRegistration(DocumentRegistration[PurchaseRequisition]):
     """Registration of new purchase requisitions."""
 
     def problems(self, data: PurchaseRequisitionInput) -> list[Problem]:
@@ -217,11 +228,11 @@ class PurchaseRequisitionRegistration(RecordRegistration[PurchaseRequisition]):
             encerrada=False,
             itens=requested_items(self._lookup, data),
         )
-        self._keep(document_rows(purchase_requisitions, purchase_requisition_items, [requisition]))
+        self._keep(purchase_requisitions, purchase_requisition_items, requisition)
         return requisition
 
 
-class BuyingOrderRegistration(RecordRegistration[BuyingOrder]):
+class BuyingOrderRegistration(DocumentRegistration[BuyingOrder]):
     """Registration of new orders; each closes the requisition that it refers to."""
 
     def problems(self, data: BuyingOrderInput) -> list[Problem]:
@@ -250,7 +261,7 @@ class BuyingOrderRegistration(RecordRegistration[BuyingOrder]):
             encerrada=False,
             itens=requested_items(self._lookup, data),
         )
-        self._keep(document_rows(buying_orders, buying_order_items, [order]))
+        self._keep(buying_orders, buying_order_items, order)
         self._requisition(data).approve(data.itens)
         return order
 
@@ -264,7 +275,7 @@ class BuyingOrderRegistration(RecordRegistration[BuyingOrder]):
         )
 
 
-class PurchaseOrderRegistration(RecordRegistration[PurchaseOrder]):
+class PurchaseOrderRegistration(DocumentRegistration[PurchaseOrder]):
     """Registration of new purchase orders; each closes the order (Ordem) that it refers to."""
 
     def problems(self, data: PurchaseOrderInput) -> list[Problem]:
@@ -304,7 +315,7 @@ class PurchaseOrderRegistration(RecordRegistration[PurchaseOrder]):
             valorTotal=sum(map(item_total, data.itens), Decimal(0)),
             itens=items,
         )
-        self._keep(document_rows(purchase_orders, purchase_order_items, [order]))
+        self._keep(purchase_orders, purchase_order_items, order)
         self._origin(data).approve(data.itens)
         return order
 
@@ -389,17 +400,3 @@ def requested_items(lookup: CodeLookup, data: PurchaseRequisitionInput) -> list[
         )
         for seq, item in enumerate(data.itens, start=1)
     ]
-
-
-def document_rows(
-    headers: Table, items: Table, documents: Iterable[Document]
-) -> dict[Table, list[dict[str, Any]]]:
-    """Return the rows of new documents and their items, by table."""
-    (key,) = headers.primary_key
-    columns = set(headers.c.keys())
-    rows: dict[Table, list[dict[str, Any]]] = {headers: [], items: []}
-    for document in documents:
-        row = document.model_dump(include=columns)
-        rows[headers].append(row)
-        rows[items].extend({"number": row[key.name], **i.model_dump()} for i in document.itens)
-    return rows

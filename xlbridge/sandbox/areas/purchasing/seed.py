@@ -1,4 +1,7 @@
-"""Purchases of the demo: requisitions, orders, purchase orders, spending limits."""
+"""Purchases of the demo: requisitions, orders, purchase orders, spending limits.
+
+They are registered like those of a client, and so close the documents that they are made from.
+"""
 
 import itertools
 from datetime import datetime, timedelta
@@ -6,21 +9,21 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Table, update
 
 from xlbridge.sandbox.amounts import round_half_even
 from xlbridge.sandbox.areas.purchasing.rules import (
     AD_HOC,
-    buying_order_items,
+    BuyingOrderRegistration,
+    PurchaseOrderRegistration,
+    PurchaseRequisitionRegistration,
+    SpendingLimitRegistration,
     buying_orders,
-    document_rows,
     purchase_order_files,
-    purchase_order_items,
     purchase_orders,
-    purchase_requisition_items,
     purchase_requisitions,
-    spending_limits,
 )
+from xlbridge.sandbox.areas.registry.codes import CodeLookup
 from xlbridge.sandbox.areas.registry.seed import (
     FIRST_DAY,
     TODAY,
@@ -40,75 +43,66 @@ from xlbridge.sandbox.areas.registry.tables import (
     purchase_types,
     suppliers,
 )
-from xlbridge.wire.budget import SpendingLimit
+from xlbridge.wire.budget import SpendingLimitInput
 from xlbridge.wire.purchasing import (
     BuyingOrder,
-    PurchaseOrder,
-    PurchaseOrderItem,
-    PurchaseRequisition,
-    RequestedItem,
+    BuyingOrderInput,
+    PurchaseOrderInput,
+    PurchaseOrderItemInput,
+    PurchaseRequisitionInput,
+    RequestedItemInput,
 )
 
 
 def seed_purchases(
     connection: Connection, random: Random, products: list[DemoProduct], count: int
-) -> dict[str, int]:
-    """Write purchases in different states and this year's spending limits.
-
-    Return the last number of each scope.
-    """
-    maker = PurchaseMaker(random, products)
+) -> None:
+    """Write purchases in different states, and this year's spending limits for goods."""
+    seed = _PurchaseSeed(connection, random)
     for requested in office_moments(random, count, FIRST_DAY, TODAY - 2 * _STEP - _RELEASED_AFTER):
-        maker.make(requested)
-    limits = spending_limits_of_year(random)
-    for headers, items, documents in (
-        (purchase_requisitions, purchase_requisition_items, maker.requisitions),
-        (buying_orders, buying_order_items, maker.orders),
-        (purchase_orders, purchase_order_items, maker.purchase_orders),
-    ):
-        for table, rows in document_rows(headers, items, documents).items():
-            write_rows(connection, table, rows)
-    write_rows(connection, purchase_order_files, maker.files)
-    write_rows(connection, spending_limits, (limit.model_dump() for limit in limits))
-    return {
-        "purchase_requisition": len(maker.requisitions),
-        "buying_order": len(maker.orders),
-        "purchase_order": len(maker.purchase_orders),
-        "spending_limit": len(limits),
-    }
+        seed.add(products, requested)
+    write_rows(connection, purchase_order_files, seed.files)
+    limits = SpendingLimitRegistration(connection, TODAY, seed.lookup)
+    keys = itertools.product(codes(branches), codes(cost_centres), range(1, 13))
+    for branch, cost_centre, month in keys:
+        limits.accept(
+            SpendingLimitInput(
+                codigoDaFilial=branch,
+                codigoDoCentroDeCusto=cost_centre,
+                codigoDoItemDeLancamento=_GOODS,
+                ano=TODAY.year,
+                mes=month,
+                valorLimite=Decimal(random.randrange(10, 200) * 500),
+            )
+        )
+    limits.write()
 
 
 _ORDERED, _BOUGHT, _RECEIVED = 0.7, 0.7, 0.6
 _FOR_PROJECT, _RELEASED, _WITH_AD_HOC, _WITH_FILE = 0.2, 0.5, 0.3, 0.5
 _MAX_ITEMS, _MAX_UNITS, _MAX_QUOTATIONS = 4, 60, 5
 _STEP, _RELEASED_AFTER = timedelta(days=3), timedelta(days=1)
-_ZERO = Decimal(0)
 _AD_HOC_ITEMS = ("Instalação de divisórias", "Dedetização do depósito", "Faixa para a fachada")
 _GOODS = "2.02.001"
 
 
-class PurchaseMaker:
-    """Makes purchases in different states.
+class _PurchaseSeed:
+    """Registers purchases; ``files`` are the rows of the attachments of their orders."""
 
-    Collects ``requisitions``, ``orders`` (Ordem), ``purchase_orders`` (Pedido) and ``files``, the
-    rows of attachments of purchase orders.
-    """
-
-    def __init__(self, random: Random, products: list[DemoProduct]) -> None:
+    def __init__(self, connection: Connection, random: Random) -> None:
+        self._connection = connection
         self._random = random
-        self._products = products
-        self.requisitions: list[PurchaseRequisition] = []
-        self.orders: list[BuyingOrder] = []
-        self.purchase_orders: list[PurchaseOrder] = []
+        self._bought = 0
+        self.lookup = CodeLookup(connection)
         self.files: list[dict[str, Any]] = []
 
-    def make(self, requested: datetime) -> None:
-        """Add one purchase that began with a requisition at this time."""
+    def add(self, products: list[DemoProduct], requested: datetime) -> None:
+        """Add one purchase that begins with a requisition, and may go on to be received."""
         random = self._random
         ordered = random.random() < _ORDERED
         bought = ordered and random.random() < _BOUGHT
         for_project = random.random() < _FOR_PROJECT
-        header = {
+        header: dict[str, Any] = {
             "codigoDaFilial": random.choice(codes(branches)),
             "codigoDoTipoDeCompra": random.choice(active_codes(purchase_types)),
             "codigoDoColaborador": random.choice(codes(collaborators)),
@@ -117,113 +111,77 @@ class PurchaseMaker:
             "CodigoDoProjeto": random.choice(codes(projects)) if for_project else None,
         }
         released = random.random() < _RELEASED
-        products = random.sample(self._products, random.randint(1, _MAX_ITEMS))
+        chosen = random.sample(products, random.randint(1, _MAX_ITEMS))
         items = [
-            RequestedItem(
-                seq=seq,
-                idProduto=product.code,
-                descricaoDoProduto=product.name,
-                quantidade=Decimal(random.randint(1, _MAX_UNITS)),
-                quantidadeAprovada=Decimal(0),
+            RequestedItemInput(
+                idProduto=product.code, quantidade=Decimal(random.randint(1, _MAX_UNITS))
             )
-            for seq, product in enumerate(products, start=1)
+            for product in chosen
         ]
         if not bought and random.random() < _WITH_AD_HOC:
-            description = random.choice(_AD_HOC_ITEMS)
             items[0] = items[0].model_copy(
-                update={"idProduto": AD_HOC, "descricaoDoProduto": description}
+                update={"idProduto": AD_HOC, "descricaoDoProduto": random.choice(_AD_HOC_ITEMS)}
             )
-        requisition = PurchaseRequisition(
-            **(header | _release(requested, released)),
-            numeroDaRequisicao=len(self.requisitions) + 1,
-            dataDaRequisicao=requested,
-            encerrada=ordered,
-            itens=_approved(items) if ordered else items,
-        )
-        self.requisitions.append(requisition)
-        if ordered:
-            day = requested + _STEP
-            order = BuyingOrder(
-                **(header | _release(day, released)),
-                numeroDaOrdem=len(self.orders) + 1,
-                dataDaOrdem=day,
-                NumeroDaRequisicaoDeCompra=Decimal(len(self.requisitions)),
+        requisition = PurchaseRequisitionRegistration(
+            self._connection, requested, self.lookup
+        ).register(PurchaseRequisitionInput(**header, itens=items))
+        number = requisition.numeroDaRequisicao
+        self._complete(purchase_requisitions, number, _release(requested, released))
+        if not ordered:
+            return
+        day = requested + _STEP
+        order = BuyingOrderRegistration(self._connection, day, self.lookup).register(
+            BuyingOrderInput(
+                **header,
+                NumeroDaRequisicaoDeCompra=number,
                 codigoDoColaboradorResponsavelCompras=random.choice(codes(collaborators)),
-                TotalDeCotacoes=random.randint(0, _MAX_QUOTATIONS),
-                encerrada=bought,
-                itens=_approved(items) if bought else items,
+                itens=items,
             )
-            self.orders.append(order)
+        )
+        quotations = {"TotalDeCotacoes": random.randint(0, _MAX_QUOTATIONS)}
+        self._complete(buying_orders, order.numeroDaOrdem, quotations | _release(day, released))
         if bought:
-            self._buy(products, items, requested + 2 * _STEP, released=released)
+            self._buy(order, chosen, day + _STEP, released=released)
 
     def _buy(
-        self,
-        products: list[DemoProduct],
-        items: list[RequestedItem],
-        day: datetime,
-        *,
-        released: bool,
+        self, order: BuyingOrder, products: list[DemoProduct], day: datetime, *, released: bool
     ) -> None:
+        """Add the purchase order of an order, perhaps with files, and perhaps received."""
         random = self._random
-        lines = []
-        for product, item in zip(products, items, strict=True):
-            price, quantity = round_half_even(product.cost), item.quantidade or _ZERO
-            line = PurchaseOrderItem(
-                seq=item.seq,
-                idProduto=product.code,
-                descricaoDoProduto=product.name,
-                quantidade=quantity,
-                valorUnitario=price,
-                valorTotal=quantity * price,
-            )
-            lines.append(line)
-        number = len(self.purchase_orders) + 1
         received = random.random() < _RECEIVED
-        order = PurchaseOrder(
-            codigoDaFilial=self.orders[-1].codigoDaFilial,
+        self._bought += 1
+        data = PurchaseOrderInput(
+            codigoDaFilial=order.codigoDaFilial or 0,
             codigoDoFornecedor=random.choice(active_codes(suppliers)),
-            numeroDaOrdem=len(self.orders),
-            IdPedidoWS=f"WS-{number:06}",
-            numeroPedido=number,
-            dataDoPedido=day,
-            **_release(day, released),
-            encerrado=received,
-            valorTotal=sum((line.valorTotal or _ZERO for line in lines), _ZERO),
-            itens=lines,
+            numeroDaOrdem=order.numeroDaOrdem,
+            IdPedidoWS=f"WS-{self._bought:06}",
+            itens=[
+                PurchaseOrderItemInput(
+                    idProduto=product.code,
+                    quantidade=item.quantidade or Decimal(0),
+                    valorUnitario=round_half_even(product.cost),
+                )
+                for product, item in zip(products, order.itens, strict=True)
+            ],
         )
-        self.purchase_orders.append(order)
+        PurchaseOrderRegistration(self._connection, day, self.lookup).register(data)
+        state = {"encerrado": received, **_release(day, released)}
+        self._complete(purchase_orders, self._bought, state)
         if random.random() < _WITH_FILE:
-            self._attach(number, "Proposta.pdf", of_invoice=False)
+            self._attach("Proposta.pdf", of_invoice=False)
         if received:
-            self._attach(number, f"NF-e {number:06}.xml", of_invoice=True)
+            self._attach(f"NF-e {self._bought:06}.xml", of_invoice=True)
 
-    def _attach(self, number: int, name: str, *, of_invoice: bool) -> None:
+    def _attach(self, name: str, *, of_invoice: bool) -> None:
         file = attachment_row(self._random, len(self.files) + 1, name, None)
-        self.files.append(file | {"number": number, "of_invoice": of_invoice})
+        self.files.append(file | {"number": self._bought, "of_invoice": of_invoice})
 
-
-def spending_limits_of_year(random: Random) -> list[SpendingLimit]:
-    """Return the limits for goods of each branch, cost centre and month of this year."""
-    keys = itertools.product(codes(branches), codes(cost_centres), range(1, 13))
-    return [
-        SpendingLimit(
-            idPlanejamento=number,
-            codigoDaFilial=branch,
-            codigoDoCentroDeCusto=cost_centre,
-            codigoDoItemDeLancamento=_GOODS,
-            ano=TODAY.year,
-            mes=month,
-            valorLimite=Decimal(random.randrange(10, 200) * 500),
-        )
-        for number, (branch, cost_centre, month) in enumerate(keys, start=1)
-    ]
+    def _complete(self, documents: Table, number: int | None, values: dict[str, Any]) -> None:
+        """Set what the registration of a document leaves out."""
+        (key,) = documents.primary_key
+        self._connection.execute(update(documents).where(key == number).values(values))
 
 
 def _release(day: datetime, released: bool) -> dict[str, datetime | None]:
     """Return the date on which a document was released for approval, if it was."""
     return {"DataLiberacaoParaAprovacao": day + _RELEASED_AFTER if released else None}
-
-
-def _approved(items: list[RequestedItem]) -> list[RequestedItem]:
-    return [item.model_copy(update={"quantidadeAprovada": item.quantidade}) for item in items]

@@ -243,11 +243,6 @@ class RecordRegistration(ABC, Generic[Record]):
         self.write()
         return record
 
-    def _keep(self, rows: Mapping[Table, list[dict[str, Any]]]) -> None:
-        """Keep rows of an accepted record for ``write``."""
-        for table, new in rows.items():
-            self._rows[table].extend(new)
-
     def write(self) -> None:
         """Write all accepted records, in the order in which their tables were first used."""
         self._numbers.write()

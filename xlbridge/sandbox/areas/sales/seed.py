@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Table, insert, select
 from xlbridge.sandbox.amounts import equal_parts, percent_of
 from xlbridge.sandbox.areas.financial.seed import split_rows
 from xlbridge.sandbox.areas.financial.titles import receivable_allocations, receivables, title_scope
+from xlbridge.sandbox.areas.registry.codes import CodeLookup
 from xlbridge.sandbox.areas.registry.seed import (
     TODAY,
     Customer,
@@ -37,12 +38,12 @@ from xlbridge.sandbox.areas.registry.tables import (
 )
 from xlbridge.sandbox.areas.sales.invoices import (
     Issuer,
+    ServiceInvoiceRegistration,
+    emit_invoice,
     invoice_amounts,
     months_after,
     product_invoice_key,
     product_invoice_scope,
-    service_invoice_key,
-    service_invoice_scope,
 )
 from xlbridge.sandbox.areas.sales.order_figures import ZERO, line_amounts
 from xlbridge.sandbox.areas.sales.orders import INVOICE_FIELDS, SALE_TERMS, TITLE_FIELDS
@@ -58,7 +59,7 @@ from xlbridge.sandbox.areas.sales.tables import (
 )
 from xlbridge.sandbox.options import ProgressCallback
 from xlbridge.wire.sales import SalesOrder, SalesOrderItemInput
-from xlbridge.wire.services import MONTHS_PER_YEAR, ServiceInvoice
+from xlbridge.wire.services import MONTHS_PER_YEAR, ServiceInvoiceInput
 
 _INVOICES, _FORECASTS = 60, 24
 _EMITTED = 0.6
@@ -74,70 +75,50 @@ _NBS_OF_SERVICE = {
 
 def seed_services(
     connection: Connection, random: Random, customers: list[Customer], scale: int
-) -> Counter[str]:
+) -> dict[str, int]:
     """Write service invoices, emitted and pending, and service forecasts.
 
-    Return the last number of each scope.
+    Return the last number of each scope of the forecasts.
     """
-    last_numbers: Counter[str] = Counter()
-    invoices = []
-    for id_nf, moment in enumerate(office_moments(random, _INVOICES * scale), start=1):
-        invoice = _service_invoice(random, id_nf, random.choice(customers), moment)
-        if random.random() < _EMITTED:
-            branch = invoice["codigoDaFilial"]
-            scope = service_invoice_scope(branch)
-            last_numbers[scope] += 1
-            number = last_numbers[scope]
-            invoice |= {
-                "dataDeEmissao": moment,
-                "numeroDaNotaFiscalEletronica": number,
-                "chaveDaNotaFiscalEletronica": service_invoice_key(_issuer(branch), number, moment),
-            }
-        invoices.append(invoice)
+    lookup = CodeLookup(connection)
+    for moment in office_moments(random, _INVOICES * scale):
+        registration = ServiceInvoiceRegistration(connection, moment, lookup)
+        invoice = registration.accept(_service_invoice(random, random.choice(customers)))
+        registration.write()
+        if random.random() < _EMITTED and invoice.idNF is not None:
+            emit_invoice(connection, service_invoices, invoice.idNF, moment)
     forecasts = list(_forecast_rows(random, customers, _FORECASTS * scale))
-    write_rows(connection, service_invoices, invoices)
     write_rows(connection, service_forecasts, forecasts)
-    last_numbers |= {"service_invoice": len(invoices), "service_forecast": len(forecasts)}
-    return last_numbers
+    return {"service_forecast": len(forecasts)}
 
 
-def _issuer(branch: int) -> Issuer:
-    entry = entries(issuers)[branch]
-    return Issuer(entry["cnpj"], entry["municipality"])
-
-
-def _service_invoice(
-    random: Random, id_nf: int, customer: Customer, moment: datetime
-) -> dict[str, Any]:
+def _service_invoice(random: Random, customer: Customer) -> ServiceInvoiceInput:
     service = random.choice(codes(services))
     amount = Decimal(random.randrange(15_000, 900_000)).scaleb(-2)
     half_of_ibs = _IBS / 2
     share_of_ibs = percent_of(amount, half_of_ibs)
-    values = {
-        "idNF": id_nf,
-        "codigoDaFilial": random.choice(codes(issuers)),
-        "codigoDoCliente": customer.code,
-        "codigoDoServicoPrestado": service,
-        "valorDoServico": amount,
-        "aliquotaISSRetido": random.choice(_ISS),
-        "CodigoNBS": _NBS_OF_SERVICE[service],
-        "CodigoIndicadorDaOperacao": "100301",
-        "CodigoTipoDaOperacao": 1,
-        "CodigoIndicadorDoDestinatario": 0,
-        "CodigoDaSituacaoTributariaIBSCBS": "000",
-        "ClassificacaoIBSCBS": "000001",
-        "AliquotaIBSMunicipal": half_of_ibs,
-        "ValorIBSMunicipal": share_of_ibs,
-        "AliquotaIBSEstadual": half_of_ibs,
-        "ValorIBSEstadual": share_of_ibs,
-        "AliquotaCBS": _CBS,
-        "ValorCBS": percent_of(amount, _CBS),
-        "CodigoDaSituacaoTributariaPIS": "01",
-        "CodigoDaSituacaoTributariaCOFINS": "01",
-        "CodigoDaRetencaoPisCofinsCsll": "1",
-        "ultimaAtualizacao": moment,
-    }
-    return dict.fromkeys(ServiceInvoice.model_fields) | values
+    return ServiceInvoiceInput(
+        codigoDaFilial=random.choice(codes(issuers)),
+        codigoDoCliente=customer.code,
+        codigoDoServicoPrestado=service,
+        valorDoServico=amount,
+        aliquotaISSRetido=random.choice(_ISS),
+        CodigoNBS=_NBS_OF_SERVICE[service],
+        CodigoIndicadorDaOperacao="100301",
+        CodigoTipoDaOperacao=1,
+        CodigoIndicadorDoDestinatario=0,
+        CodigoDaSituacaoTributariaIBSCBS="000",
+        ClassificacaoIBSCBS="000001",
+        AliquotaIBSMunicipal=half_of_ibs,
+        ValorIBSMunicipal=share_of_ibs,
+        AliquotaIBSEstadual=half_of_ibs,
+        ValorIBSEstadual=share_of_ibs,
+        AliquotaCBS=_CBS,
+        ValorCBS=percent_of(amount, _CBS),
+        CodigoDaSituacaoTributariaPIS="01",
+        CodigoDaSituacaoTributariaCOFINS="01",
+        CodigoDaRetencaoPisCofinsCsll="1",
+    )
 
 
 _ENDED, _READJUSTED, _AUTOMATIC = 0.2, 0.7, 0.5
@@ -477,7 +458,8 @@ def _invoice(
     header: dict[str, Any], items: list[dict[str, Any]], plan: OrderPlan
 ) -> dict[str, Any]:
     """Return the emitted product invoice of a processed order."""
-    issuer, number = _issuer(plan.branch), plan.invoice_number
+    entry, number = entries(issuers)[plan.branch], plan.invoice_number
+    issuer = Issuer(entry["cnpj"], entry["municipality"])
     return {name: header[name] for name in (*INVOICE_FIELDS, "idNF", "numeroDoPedido")} | {
         **SALE_TERMS,
         **invoice_amounts(items),
