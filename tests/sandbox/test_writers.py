@@ -141,11 +141,11 @@ def test_a_long_file_lets_others_write_and_is_resumed(
         with storage.transaction(writing=True) as connection:
             seed_database(connection, "empty", 1)
         prepare_account(storage, Settings(home=tmp_path))
-        door, alone = storage._writers._door, Event()
+        others, alone = storage._writers._waiting, Event()
 
         def now() -> datetime:
             """Return the time of a transaction, once another writer waits for its end."""
-            wait_until(lambda: door.locked() or alone.is_set())
+            wait_until(lambda: others or alone.is_set())
             return datetime(2026, 11, 21)
 
         sandbox = Sandbox(storage, load_catalogue(Settings(home=tmp_path).schemas), clock=now)

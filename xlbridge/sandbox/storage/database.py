@@ -1,14 +1,14 @@
 """The sandbox's database: opening, creating or checking its tables, transactions.
 
-Writing transactions run one at a time.
+Writing transactions run one at a time, in order of arrival.
 """
 
 import hashlib
-import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
-from threading import Lock
+from threading import Event, Lock
 from uuid import uuid4
 
 from sqlalchemy import (
@@ -46,7 +46,7 @@ class Storage:
     def __init__(self, url: URL, tables: MetaData) -> None:
         self.url = url
         self._tables = tables
-        self._writers = WriteLock()
+        self._writers = WriteQueue()
         with translate_database_errors(url):
             self._engines = open_sqlite(url) if url.drivername == SQLITE else open_postgresql(url)
             try:
@@ -116,31 +116,41 @@ TURN_SECONDS = 50.0
 wait for a response, so that nothing is written after the client has timed out."""
 
 
-class WriteLock:
-    """Lock of this process's writing transactions.
+class WriteQueue:
+    """Queue of this process's writing transactions.
 
     A database's own lock is not fair: a transaction could wait for it indefinitely.
     """
 
     def __init__(self) -> None:
-        self._door, self._lock = Lock(), Lock()
+        self._lock = Lock()
+        self._is_busy = False
+        self._waiting: deque[Event] = deque()
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Hold the lock for the block. Raises ``Busy``."""
-        until = time.monotonic() + TURN_SECONDS
-        if not self._door.acquire(timeout=TURN_SECONDS):
-            raise Busy
-        # The next one waits at the door, which the previous one cannot pass again.
-        try:
-            if not self._lock.acquire(timeout=max(until - time.monotonic(), 0)):
-                raise Busy
-        finally:
-            self._door.release()
+        """Hold the write lock for the block, in order of arrival. Raises ``Busy``."""
+        turn = Event()
+        with self._lock:
+            if self._is_busy:
+                self._waiting.append(turn)
+            else:
+                self._is_busy = True
+                turn.set()
+        if not turn.wait(TURN_SECONDS):
+            with self._lock:
+                # The turn may have been granted since the timeout.
+                if not turn.is_set():
+                    self._waiting.remove(turn)
+                    raise Busy
         try:
             yield
         finally:
-            self._lock.release()
+            with self._lock:
+                if self._waiting:
+                    self._waiting.popleft().set()
+                else:
+                    self._is_busy = False
 
 
 _layout = Table(
