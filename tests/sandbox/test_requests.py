@@ -3,8 +3,14 @@
 Inside: sandbox.
 """
 
+import itertools
 import json
+import socket
+import time
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -156,6 +162,63 @@ def test_a_number_with_a_huge_exponent_is_refused(
     assert refused.status_code == 400, refused.text
     assert [error["key"] for error in refused.json()["errors"]] == [field]
     assert http.get("/v2/sistema/info").status_code == 200
+
+
+def _connected(server: RunningSandbox) -> socket.socket:
+    address = urlsplit(server.base_url)
+    return socket.create_connection((address.hostname, address.port), timeout=60)
+
+
+HEAD = b"POST /v2/autenticar HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [b"", b"POST /v2", HEAD, HEAD + b'Content-Length: 99\r\n\r\n{"email"'],
+    ids=["nothing", "line", "head", "body"],
+)
+def test_a_stalled_connection_is_closed(start: Start, begun: bytes) -> None:
+    server = start("--seed", "empty", "--request-timeout", "0.3")
+    with _connected(server) as connection:
+        connection.sendall(begun)
+        assert connection.recv(1) == b""
+
+
+def test_a_head_sent_letter_by_letter_gains_no_time(start: Start) -> None:
+    server = start("--seed", "empty", "--request-timeout", "0.3")
+    with _connected(server) as connection, pytest.raises(OSError, match=r"reset|[Bb]roken"):
+        _send_slowly(connection, itertools.chain(HEAD, itertools.repeat(ord("x"))))
+
+
+def _send_slowly(connection: socket.socket, text: Iterable[int]) -> None:
+    for letter in text:
+        connection.sendall(bytes([letter]))
+        time.sleep(0.01)
+
+
+def test_a_slow_body_is_accepted(start: Start) -> None:
+    server = start("--seed", "empty", "--request-timeout", "1")
+    body = json.dumps({"email": server.email, "password": server.password}).encode()
+    with _connected(server) as connection:
+        connection.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(body))
+        for place in range(0, len(body), 10):
+            connection.sendall(body[place : place + 10])
+            time.sleep(0.15)
+        assert b"200 OK" in connection.recv(65536)
+
+
+def test_a_response_that_is_not_read_closes_its_connection(start: Start) -> None:
+    server = start("--request-timeout", "0.3")
+    with log_in(server) as http, _connected(server) as connection:
+        full_size = len(http.get("/v2/faturamento/pedido").content)
+        head = "GET /v2/faturamento/pedido HTTP/1.1\r\nHost: localhost\r\nAuthorization: {}\r\n\r\n"
+        connection.sendall(head.format(http.headers["Authorization"]).encode())
+        received = len(connection.recv(1))
+        time.sleep(2)
+        with suppress(ConnectionResetError):
+            while part := connection.recv(2**20):
+                received += len(part)
+        assert received < full_size
 
 
 def test_an_inactive_client_gets_no_title(http: httpx.Client) -> None:

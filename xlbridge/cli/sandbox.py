@@ -108,6 +108,15 @@ _SECONDS = click.FloatRange(min=0)
     pt="Comporta-se como a instalação que um arquivo de particularidades descreve.",
     en="Behaves like the installation that a quirks file describes.",
 )
+@option(
+    "--request-timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    pt="Encerra uma conexão parada por esse tempo no meio de uma requisição.",
+    en="Closes a connection that is idle for this long in the middle of a request.",
+)
 @schemas_option
 def command(
     port: int,
@@ -122,6 +131,7 @@ def command(
     token_lifetime: float,
     strict: bool,
     quirks_file: Path | None,
+    request_timeout: float,
 ) -> None:
     require_extra("sandbox")
     from xlbridge.sandbox import ServeOptions, serve
@@ -132,6 +142,7 @@ def command(
         quirks = read_quirks(quirks_file, load_catalogue(settings.schemas))
     behaviour = Behaviour(
         token_lifetime=timedelta(seconds=token_lifetime),
+        request_timeout=timedelta(seconds=request_timeout),
         faults=parse_faults(faults or ""),
         host_names=host_names,
         strict=strict,

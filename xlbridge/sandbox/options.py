@@ -108,12 +108,14 @@ ProgressCallback = Callable[[int, int], None]
 class Behaviour:
     """Behaviour of the sandbox.
 
-    ``faults``: planned faults. ``exposed``: it listens beyond loopback, also under ``host_names``.
-    ``strict``: names and values must be written exactly as in the spec's samples. ``quirks``:
-    those of the installation that it stands for.
+    ``faults``: planned faults. ``exposed``: it listens beyond loopback, also under
+    ``host_names``. ``request_timeout``: time after which a stalled request is closed.
+    ``strict``: names and values must be written exactly as in the spec's samples. ``quirks``: those
+    of the installation that it stands for.
     """
 
     token_lifetime: timedelta = timedelta(hours=1)
+    request_timeout: timedelta = timedelta(seconds=30)
     faults: FaultPlan = FaultPlan()
     exposed: bool = False
     host_names: tuple[str, ...] = ()

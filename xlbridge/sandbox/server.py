@@ -1,15 +1,24 @@
-"""Foreground server: serves one database until it is interrupted."""
+"""Foreground server: serves one database until it is interrupted.
+
+Connections are closed if their client stalls in the middle of a request or response; uvicorn
+itself closes only those that are idle between requests.
+"""
 
 import os
 import signal
 import socket
 import sys
+from asyncio import BaseTransport, TimerHandle
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
 from threading import Thread
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.i18n import Text
@@ -29,6 +38,81 @@ from xlbridge.sandbox.storage import database_url, translate_database_errors
 from xlbridge.sandbox.users import prepare_account
 from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import Settings
+
+_INCOMPLETE = (h11.IDLE, h11.SEND_BODY)
+
+
+class _TimeoutProtocol(H11Protocol):
+    """Closes a connection after ``seconds`` without progress.
+
+    The limit applies to the whole head of a request, to each part of its body, and to each part
+    of a response that the client reads.
+    """
+
+    seconds: float
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._receive_timer: TimerHandle | None = None
+        self._send_timer: TimerHandle | None = None
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        """Start the timer of the first request."""
+        super().connection_made(transport)  # type: ignore[arg-type]
+        self._start_receive_timer()
+
+    def data_received(self, data: bytes) -> None:
+        """Receive a part of a request, and restart the timer."""
+        super().data_received(data)
+        self._start_receive_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Cancel the timers."""
+        for timer in (self._receive_timer, self._send_timer):
+            if timer is not None:
+                timer.cancel()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Start the timer of a response that the client does not read fast enough."""
+        super().pause_writing()
+        self._start_send_timer()
+
+    def resume_writing(self) -> None:
+        """Cancel the timer of the response."""
+        if self._send_timer is not None:
+            self._send_timer.cancel()
+        super().resume_writing()
+
+    def _start_receive_timer(self) -> None:
+        state = self.conn.their_state
+        if self._receive_timer is not None:
+            if state is h11.IDLE:
+                # The head has one limit in all, however slowly it arrives.
+                return
+            self._receive_timer.cancel()
+            self._receive_timer = None
+        if state in _INCOMPLETE and self.timeout_keep_alive_task is None:
+            self._receive_timer = self.loop.call_later(self.seconds, self._close_stalled_request)
+
+    def _close_stalled_request(self) -> None:
+        self._receive_timer = None
+        if self.flow.read_paused:
+            # The client has not stalled: data that it sent are waiting to be read.
+            self._start_receive_timer()
+        elif self.conn.their_state in _INCOMPLETE and self.timeout_keep_alive_task is None:
+            self.transport.close()
+
+    def _start_send_timer(self) -> None:
+        unsent = self.transport.get_write_buffer_size()
+        self._send_timer = self.loop.call_later(self.seconds, self._close_stalled_response, unsent)
+
+    def _close_stalled_response(self, unsent_before: int) -> None:
+        if self.transport.get_write_buffer_size() < unsent_before:
+            self._start_send_timer()
+        else:
+            self.transport.abort()
+
 
 _STOP_SECONDS = 3
 
@@ -107,11 +191,11 @@ def serve(
                 stack.callback(ready_file.unlink, missing_ok=True)
             on_ready(running)
 
-        # The connections that planned faults cut are those of h11.
+        seconds = options.behaviour.request_timeout.total_seconds()
         server = Server(
             build_app(sandbox),
             report_ready,
-            http="h11",
+            http=type("TimeoutProtocol", (_TimeoutProtocol,), {"seconds": seconds}),
             timeout_graceful_shutdown=_STOP_SECONDS,
         )
         server.run(sockets=[listener])
