@@ -51,7 +51,8 @@ SOURCES = sorted(Path(xlbridge.__file__).parent.rglob("*.py"))
 @cache
 def texts(path: Path) -> list[tuple[int, str, str]]:
     found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    source = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(source)) if "Text(" in source else ():
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)

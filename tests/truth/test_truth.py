@@ -24,7 +24,7 @@ MIN_CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("every", [24, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "group",
     [pytest.param(one, marks=[pytest.mark.programs] * ("LibreOffice" in one)) for one in GROUPS],
