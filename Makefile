@@ -11,7 +11,11 @@ TESTS_OF_report_forms := tests/report_forms tests/validation/reports
 TESTS_OF_validation := tests/validation tests/mapping
 TESTS_OF_wire := tests/wire tests/golden
 # What `make check` leaves out of a room: tests that repeat its main ways for other systems, keys, logs,
-# journals and clocks, and those of many sheets. They take longer than all others.
+# journals and clocks, those of many sheets, and rehearsals. They take longer than all others.
+LATER_OF_batch := $(addprefix batch/test_,environments late_workbook rehearsal rehearsal_counts \
+	rehearsal_records rehearsal_workspace same_plan)
+LATER_OF_export := $(addprefix export/test_,answers_side_by_side changes_meanwhile edited_sheets \
+	round_trip window_ends)
 LATER_OF_upload := $(addprefix upload/test_,answer_variants clocks corrected_files corrected_keys deletions \
 	growing_sheet inventory_counts journal_marker lookup_proofs lost_fields many_rows near_keys \
 	order_sheets other_journals other_logs other_systems process processar process_recovery quirks \

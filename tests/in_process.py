@@ -75,13 +75,13 @@ def skip_if_excluded(needed_for: str) -> None:
 
 
 def run_command(
-    folder: Path, environment: Mapping[str, str], arguments: list[str]
+    folder: Path, environment: Mapping[str, str], arguments: list[str], content: bytes = b""
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a command line in this process."""
+    """Run a command line in this process; ``content`` is on its standard input."""
     with (
         tempfile.TemporaryFile() as out,
         tempfile.TemporaryFile() as err,
-        _kept_process_state(),
+        _kept_process_state(content),
         _limited_time(),
         warnings.catch_warnings(),
     ):
@@ -104,14 +104,15 @@ def run_command(
 
 
 @contextmanager
-def _kept_process_state() -> Iterator[None]:
-    """Restore what a command changes; its standard input is empty."""
+def _kept_process_state(content: bytes) -> Iterator[None]:
+    """Restore what a command changes."""
     environment, folder, arguments = dict(os.environ), Path.cwd(), sys.argv
     language, streams = active_language(), (sys.stdin, sys.stdout, sys.stderr)
     kept = [os.dup(number) for number in (0, 1, 2)]
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    with tempfile.TemporaryFile() as given:
+        given.write(content)
+        given.seek(0)
+        os.dup2(given.fileno(), 0)
     sys.stdin = io.TextIOWrapper(os.fdopen(0, "rb", closefd=False), encoding="utf-8")
     try:
         yield

@@ -3,13 +3,13 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
-import httpx
 from answer_shapes import kind_of
 from exercised import note_answer
 
@@ -142,14 +142,22 @@ class LossyProxy:
 def lossy_proxy(target: str) -> Iterator[LossyProxy]:
     """Run a proxy in front of ``target`` for the block."""
     proxy = LossyProxy(target)
-    # A new connection for each request, as the server may have been killed meanwhile.
-    fresh = httpx.Limits(max_keepalive_connections=0)
-    http = httpx.Client(base_url=target, timeout=30, verify=False, limits=fresh)
+    address = urlsplit(target).netloc
+
+    def forward(
+        method: str, path: str, body: bytes, headers: dict[str, str]
+    ) -> tuple[int, bytes, str | None]:
+        """Return status, content and type of the system's answer, by a new connection, as it may
+        have been killed meanwhile."""
+        with closing(HTTPConnection(address, timeout=30)) as connection:
+            connection.request(method, path, body or None, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read(), answer.getheader("Content-Type")
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def forward(self) -> None:
+        def pass_on(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             proxy.seen.append((self.command, self.path))
             proxy.bodies.append((self.command, body))
@@ -168,25 +176,23 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
                 # Declined at once, and delivered later.
                 self.answer(429, b"")
                 headers = {n: v for n, v in self.headers.items() if n.lower() in PASSED_ON}
-                late = partial(http.request, self.command, self.path, content=body, headers=headers)
-                threading.Timer(LATE_SECONDS, late).start()
+                late = (self.command, self.path, body, headers)
+                threading.Timer(LATE_SECONDS, forward, late).start()
                 return
             headers = {
                 name: value
                 for name, value in self.headers.items()
                 if name.lower() not in {"host", "content-length", "connection"}
             }
-            answer = http.request(self.command, self.path, content=body, headers=headers)
-            note_answer(self.command, self.path, answer.status_code)
-            shown, answered = proxy.shown(
-                self.command, self.path, answer.status_code, answer.content
-            )
+            given, given_content, given_kind = forward(self.command, self.path, body, headers)
+            note_answer(self.command, self.path, given)
+            shown, answered = proxy.shown(self.command, self.path, given, given_content)
             if fault == "lose answer":
                 self.close_connection = True
                 return
-            if proxy.rewrite is not None and answer.headers["Content-Type"] == "application/json":
-                document = answer.json()
-                other = proxy.rewrite(self.command, self.path, answer.status_code, document)
+            if proxy.rewrite is not None and given_kind == "application/json":
+                document = json.loads(given_content)
+                other = proxy.rewrite(self.command, self.path, given, document)
                 if other is not None:
                     status, document = other
                     if isinstance(document, bytes):
@@ -221,7 +227,7 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_POST = do_PUT = do_DELETE = forward
+        do_GET = do_POST = do_PUT = do_DELETE = pass_on
 
         def log_message(self, format: str, *args: object) -> None:
             """Keep the test's output clean."""
@@ -237,4 +243,3 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
         server.shutdown()
         server.server_close()
         thread.join()
-        http.close()

@@ -17,7 +17,7 @@ from xlbridge.resources import Catalogue
 from xlbridge.sandbox import RunningSandbox
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def batch_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
     folder = tmp_path_factory.mktemp("batch-sandbox")
     options = ["--seed", "demo", *database_options(folder)]

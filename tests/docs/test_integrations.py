@@ -91,7 +91,7 @@ def test_a_killed_load_is_finished_by_its_next_run(place: Path) -> None:
         with subprocess.Popen(command, cwd=place, env=environment) as killed:
             while "processing" not in job_states(place, environment):
                 assert killed.poll() is None
-                time.sleep(0.05)
+                time.sleep(0.2)
             killed.send_signal(signal.SIGKILL)
         again = subprocess.check_output(command, cwd=place, env=environment, text=True)
         assert "'accepted': 30" in again

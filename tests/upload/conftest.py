@@ -32,13 +32,14 @@ from xlbridge.upload import Journal, UploadContext
 _DOCUMENTS = itertools.count(1)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def sandbox_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of the sandbox's database."""
+    """Folder of the sandbox's database, one for each module: what its tests leave there makes the
+    listings of later ones longer."""
     return tmp_path_factory.mktemp("upload-sandbox")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def sandbox(sandbox_home: Path) -> Iterator[RunningSandbox]:
     options = ["--seed", "empty", *database_options(sandbox_home)]
     with sandbox_process(sandbox_home, options, clean_environment(sandbox_home)) as running:

@@ -115,25 +115,6 @@ def test_records_that_differ_are_settled_or_are_elsewhere_stay(
     assert before.keys() - titles(client).keys() == {first, second, third}
 
 
-@pytest.mark.parametrize("fault", ["lose answer", "lose request"])
-def test_a_lost_answer_to_a_deletion_is_proven_by_reading(
-    client: Client, run: Run, payables: Path, proxy: LossyProxy, fault: ProxyFault
-) -> None:
-    before = titles(client)
-    lost: list[str] = []
-
-    def decide(method: str, path: str) -> ProxyFault:
-        if method == "DELETE" and not lost:
-            lost.append(path)
-            return fault
-        return "pass"
-
-    proxy.decide = decide
-    code, report = run("upload", payables, "--delete", "--yes")
-    assert (code, report["rows"]) == (0, DELETED), report
-    assert len(before.keys() - titles(client).keys()) == 3
-
-
 def test_a_record_that_changes_after_the_plan_is_left_alone(
     client: Client, run: Run, payables: Path, proxy: LossyProxy
 ) -> None:

@@ -23,7 +23,8 @@ _MAX_RUNS = 20
 class Write:
     """Command that writes, the request that is disturbed, and the rows that are written by now.
 
-    ``rows`` are wanted, by as many requests if each is a request of its own.
+    ``rows`` are wanted, by as many requests if each is a request of its own. Once they are written,
+    the command ends with the exit code ``again``.
     """
 
     command: tuple[object, ...]
@@ -31,6 +32,7 @@ class Write:
     path: str
     written: Callable[[], int]
     rows: int = 1
+    again: int = 0
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,19 @@ def change_record(setting: Setting) -> Write:
     )
 
 
+def delete_records(setting: Setting) -> Write:
+    book = setting.payables()
+    before = len(titles(setting.client))
+    return Write(
+        ("upload", book, "--delete", "--yes"),
+        "DELETE",
+        PAYABLES,
+        lambda: before - len(titles(setting.client)),
+        3,
+        again=1,
+    )
+
+
 def undo_upload(setting: Setting) -> Write:
     setting.payables()
     job = setting.run("jobs")[1]["jobs"][0]["job"]
@@ -115,6 +130,7 @@ CHANNELS = [
     change_record,
     undo_upload,
     process_record,
+    delete_records,
 ]
 DISTURBANCES: list[tuple[ProxyFault, int]] = [
     ("lose answer", 1),
@@ -185,4 +201,5 @@ def test_a_write_in_doubt_is_proven_and_made_once(
         made = [path for method, path in writes(proxy) if method == write.method]
         assert sum(write.path in path for path in made) == write.rows - 1 + sent
     proxy.seen.clear()
-    assert (run(*write.command)[0], writes(proxy), write.written()) == (0, [], write.rows)
+    ended = run(*write.command)[0], writes(proxy), write.written()
+    assert ended == (write.again, [], write.rows)

@@ -33,7 +33,7 @@ def close_inventories(client: Client) -> Iterator[None]:
             client.stock.inventories.close(idInventario=inventory.idInventario)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def known_products() -> list[int]:
     """Products of all tests of this file, created on first use."""
     return []

@@ -15,12 +15,10 @@ from environment import Xlbridge, clean_environment
 from forked import Zygote
 from lossy_proxy import LossyProxy, ProxyFault
 from upload_parts import (
-    AT_ONCE,
     QUICK,
     YES,
     MakeClients,
     new_cnpj,
-    registered,
     write_job,
 )
 
@@ -134,19 +132,6 @@ def test_the_commands_of_a_doubt_name_its_cause_and_the_next_command(
     assert following == (
         f"Next: to send the rows, repeat xlbridge upload {path.name} with the same options."
     )
-
-
-def test_a_direct_import_whose_request_is_lost_is_in_doubt(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
-) -> None:
-    document = new_cnpj()
-    proxy.fail_once("lose request", "importacao/cliente")
-    job = Uploads(context, client).run(
-        write_job(context, client, make_clients(document), "direct"), NO_PREVIEW
-    )
-    assert job.state is State.IN_DOUBT
-    assert not registered(client, document)
-    assert Uploads(context, client).run(job, AT_ONCE).state is State.NEEDS_PERSON
 
 
 @pytest.mark.parametrize("fault", ["lose answer", "lose request", "html", "500 after"])

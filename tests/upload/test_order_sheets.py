@@ -35,7 +35,7 @@ def remarks(count: int) -> list[str]:
     return [f"Pedido da prova {next(_numbers):05}" for _ in range(count)]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def articles() -> dict[str, int]:
     """Products of all orders, by name, created on first use."""
     return {}

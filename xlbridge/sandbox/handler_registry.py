@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from threading import Event
 from typing import Any, TypeVar, cast
 
@@ -259,4 +259,11 @@ def read_documents(
 
 def _construct(model: type[Model], values: Mapping[Any, Any]) -> Model:
     construct = cast("Callable[..., Model]", model.model_construct)
-    return construct(**values)
+    return construct(**{name: [] for name in _lists(model)} | dict(values))
+
+
+@cache
+def _lists(model: type[WireModel]) -> Sequence[str]:
+    """Return the fields whose default is a new list; pydantic would inspect how each is made, for
+    every record."""
+    return [name for name, info in model.model_fields.items() if info.default_factory is not None]

@@ -74,7 +74,7 @@ def apply_rules(typed: TypedRows, memo: ColumnMemo | None) -> None:
         else:
             key, read = ("rule", number), (rule.column, *rule.others)
             versions = tuple(typed.versions[name] for name in read)
-            find = partial(_FailingRows.of, rule, typed, memo.known(key, None))
+            find = partial(_FailingRows.of, rule, typed, memo.known(key, None), is_kept=True)
             failing = memo.result(key, versions, find).value
         positions = failing.positions
         skipped = (rule.column, *(() if rule.tests_unknown else rule.others))
@@ -115,12 +115,17 @@ class _FailingRows:
 
     @classmethod
     def of(
-        cls, rule: _CellRule, typed: TypedRows, before: "_FailingRows | None" = None
+        cls,
+        rule: _CellRule,
+        typed: TypedRows,
+        before: "_FailingRows | None" = None,
+        *,
+        is_kept: bool = False,
     ) -> "_FailingRows":
         """Find the rows that break a rule; after edits, only those that they concern are tested
-        again: ``before`` is the last result."""
+        again: ``before`` is the last result, and this one ``is_kept`` for the next time."""
         frame, columns = typed.frame, rule.others or (rule.column,)
-        names = {rule.column, *columns}
+        names = {rule.column, *columns} if is_kept else ()
         read = {name: (typed.versions[name], frame[name].array) for name in names}
         # Rows with the same values have the same one in the rule's column, if that is compared.
         by_value = rule.code == _REPEATED and rule.column in columns
@@ -135,8 +140,8 @@ class _FailingRows:
         if rule.code == _REPEATED and len(positions):
             rows = np.arange(len(frame))
             if by_value:
-                own = read[rule.column][1]
-                rows = np.flatnonzero(own.isin(own[positions]))
+                own = frame[rule.column]
+                rows = np.flatnonzero(own.isin(own.iloc[positions]))
             found = first_occurrences(frame[list(columns)].iloc[rows])
             firsts = rows[found[np.searchsorted(rows, positions)]]
         return cls(read, positions, firsts)
@@ -174,7 +179,9 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
     # The rules of one column run in succession.
     @lru_cache(maxsize=1)
     def present(name: str) -> pd.Series:
-        return frame[name].dropna()
+        values = frame[name]
+        missing = values.isna()
+        return values[~missing] if missing.any() else values
 
     def missing_rows(name: str, rows: Positions | None) -> Positions:
         missing = np.flatnonzero(frame[name].isna().to_numpy())

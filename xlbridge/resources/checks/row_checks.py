@@ -167,7 +167,8 @@ def sum_not_above(
 
     Missing values of ``columns`` count as zero; half a cent is tolerated.
     """
-    total = frame[column] + frame[list(columns)].fillna(0).sum(axis="columns")
+    # By columns: a sum over the rows of a frame converts each of its cells.
+    total = frame[column] + sum(frame[name].fillna(0) for name in columns)
     return ~(total > frame[other] + 0.005).fillna(value=False).astype(bool)
 
 
@@ -269,6 +270,8 @@ def no_repeated_rows(frame: "pd.DataFrame", *, column: str, columns: Sequence[st
     # they take the longest, and ``column`` first, as its values repeat least.
     for name in sorted(columns, key=lambda name: (is_text(frame[name]), name != column)):
         is_shared = keys[name].duplicated(keep=False)
+        if not is_shared.any():
+            return passes
         if not is_shared.all():
             keys = keys[is_shared]
     keys = keys.dropna()
