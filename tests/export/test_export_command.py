@@ -250,10 +250,13 @@ def test_a_cover_is_recognised_without_the_properties_of_its_workbook(
 
 def test_the_cover_is_in_the_users_language(tmp_path: Path, configured: RunningSandbox) -> None:
     output = tmp_path / "m.xlsx"
-    assert main(["export", "contasreceber", "-o", str(output)]) == 0
+    assert main(["export", "contasreceber", "--branch", "1-9", "-o", str(output)]) == 0
     book = openpyxl.load_workbook(output)
     assert book.sheetnames[0] == "Export cover"
-    assert book.worksheets[1].oddFooter.right.text == "&P of &N"
+    footer = book.worksheets[1].oddFooter
+    assert footer.left.text == "Export: Open receivables · contasreceber"
+    assert footer.right.text == "&P of &N"
+    assert "Branch code" in [cell.value for cell in book.worksheets[0]["A"]]
     rows = [row for row in book.worksheets[0].iter_rows(max_col=3) if row[1].value == "Rows"]
     assert len(rows) >= 3
     (months,) = [row[0].row for row in rows if str(row[0].value).endswith(", by month")]

@@ -7,7 +7,9 @@ from functools import partial
 from pathlib import Path
 from zipfile import ZipFile
 
+import openpyxl
 import pytest
+from libreoffice import save_with_libreoffice
 from python_calamine import CalamineWorkbook
 from reading import write_all
 
@@ -37,6 +39,8 @@ def test_a_sheet_for_people_ends_with_stored_sums(tmp_path: Path, records: int) 
     with ZipFile(path) as book:
         content = book.read("content.xml").decode()
     assert content.count(f"SUBTOTAL(109;[.L2:.L{last}])") == 1
+    # Without it LibreOffice does not understand the formula.
+    assert 'xmlns:of="urn:oasis:names:tc:opendocument:xmlns:of:1.2"' in content
     assert f"'contasreceber'.S{last}\"" in content  # the filter ends above
     read = next(
         one for one in read_workbook(path, WorkbookLimits()).sheets if one.name == "contasreceber"
@@ -44,6 +48,17 @@ def test_a_sheet_for_people_ends_with_stored_sums(tmp_path: Path, records: int) 
     rows = [read.row(row) for row in range(read.height)]
     assert [row for row in rows[1:] if any(row)] == rows[1 : records + 1]
     assert not any("Total" in row for row in rows[1:])
+
+
+@pytest.mark.programs
+def test_libreoffice_calculates_the_sums(tmp_path: Path) -> None:
+    path = tmp_path / "contasreceber.ods"
+    titles = [title_with(valorDoLancamento="10.10"), title_with(valorDoLancamento="1.05")]
+    sheets = LISTINGS["contasreceber"].sheets
+    write_all(path, titles, sheets, partial(open_ods, headers="titles"))
+    (saved,) = save_with_libreoffice([path], tmp_path / "saved")
+    *_, totals = openpyxl.load_workbook(saved, data_only=True)["contasreceber"].values
+    assert totals[11] == pytest.approx(11.15)
 
 
 def test_each_sheet_of_a_long_table_has_its_own_sums(tmp_path: Path) -> None:

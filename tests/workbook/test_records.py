@@ -155,6 +155,9 @@ def test_rejects_have_the_template_layout_and_the_reasons(tmp_path: Path) -> Non
     assert [line[4] for line in lines[1:]] == [1001, 1002]
     assert (sheet["A2"].data_type, sheet["B3"].data_type) == ("n", "s")
     assert (sheet["G2"].number_format, sheet["B3"].number_format) == ("@", "@")
+    # Texts keep apart from the numbers on their left.
+    beside = [sheet[cell].alignment for cell in ("B2", "C2", "F2", "G2", "I2")]
+    assert {(one.horizontal, one.indent) for one in beside} == {("left", 1)}
     assert book.worksheets[0]["A1"].value == f"Summary of the upload {ORIGIN.job}"
     assert len(sheet.data_validations.dataValidation) == len(RECEIVABLE.columns)
     assert INSTRUCTIONS_SHEET in book.sheetnames

@@ -87,6 +87,13 @@ def test_the_header_has_marked_titles_required_first_and_no_rows_below(resource:
     assert sheet.max_row == 1
     assert sheet.freeze_panes == "A2"
     assert sheet.print_title_rows == "$1:$1"
+    instructions = book_of(resource.name).worksheets[0]
+    first, last = instructions.print_title_rows.replace("$", "").split(":")
+    assert first == last
+    assert [instructions[f"A{first}"].value, instructions[f"G{first}"].value] == [
+        "Coluna",
+        "Exemplo",
+    ]
 
 
 @each_resource

@@ -9,6 +9,7 @@ from typing import Any
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.resources.names import field_title
 from xlbridge.wire import WireModel, parse_moment
 
 
@@ -40,6 +41,24 @@ class Filter(StrEnum):
     def type(self) -> "FilterType":
         """Type of its values, and the fields that carry them."""
         return _TYPES[self]
+
+    @property
+    def label(self) -> Text:
+        """Label for people: that of the record's field, or what it does."""
+        fields = self.type.record_fields
+        if fields and not self.type.is_flag:
+            return field_title(fields[0])
+        meaning = self.type.meaning
+        does = Text(pt=meaning.pt.removesuffix("."), en=meaning.en.removesuffix("."))
+        return _TITLES.get(self, does)
+
+
+_TITLES = {
+    Filter.FROM: Text(pt="De", en="From"),
+    Filter.TO: Text(pt="Até", en="To"),
+    Filter.ID: Text(pt="Só os números", en="These numbers only"),
+    Filter.LIMIT: Text(pt="Máximo de registros", en="Records at most"),
+}
 
 
 class ValueKind(StrEnum):

@@ -14,7 +14,7 @@ from xlbridge.export.filters import Filters
 from xlbridge.export.listing_model import FetchedWindow, InferredValues
 from xlbridge.export.sheets import OVERDUE, TotalTable
 from xlbridge.files import replace_atomically
-from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.i18n import Text, joined
 from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, Value, list_first
 from xlbridge.resources.names import field_title
 from xlbridge.wire import format_moment
@@ -165,7 +165,7 @@ class ExportResult:
             text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
             if isinstance(value, datetime):
                 text = f"{value:%d/%m/%Y %H:%M}"
-            used.append((untranslated(f"--{name}"), text))
+            used.append((name.label, str(titles.YES) if name.type.is_flag else text))
         return replace(
             self.report(Path(file)),
             title=joined([COVER_TITLE, title], ""),

@@ -52,7 +52,10 @@ _SPACES = "".join(
         ("number", "datastyle"), ("fo", "xsl-fo-compatible"), ("meta", "meta"),
         ("config", "config"),
     )
-) + ' xmlns:dc="http://purl.org/dc/elements/1.1/" office:version="1.3"'  # fmt: skip
+) + (
+    ' xmlns:of="urn:oasis:names:tc:opendocument:xmlns:of:1.2"'
+    ' xmlns:dc="http://purl.org/dc/elements/1.1/" office:version="1.3"'
+)  # fmt: skip
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _EMPTY = "<table:table-cell/>"
 _END_OF_ROW = "</table:table-row>\n"

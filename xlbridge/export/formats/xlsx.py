@@ -164,7 +164,7 @@ def _workbook_without_rows(
         sheet: Worksheet = book.add_worksheet(str(COVER_SHEET))
         _add_styles(book, sheet)
         for part in data:
-            _add_data_sheet(book, part, headers)
+            _add_data_sheet(book, part, headers, f"{cover.title} · {part.name}")
         write_cover(book, sheet, cover)
     if _styles_in(content) != style_ids():
         raise AssertionError("the styles' numbers differ from those in the rows")
@@ -193,7 +193,9 @@ def _styles_in(content: BytesIO) -> dict[CellStyle, str]:
     }
 
 
-def _add_data_sheet(book: xlsxwriter.Workbook, data: _Worksheet, headers: Headers) -> None:
+def _add_data_sheet(
+    book: xlsxwriter.Workbook, data: _Worksheet, headers: Headers, footer: str
+) -> None:
     sheet = data.table.sheet
     worksheet: Worksheet = book.add_worksheet(data.name)
     worksheet.freeze_panes(1, 0)
@@ -235,7 +237,7 @@ def _add_data_sheet(book: xlsxwriter.Workbook, data: _Worksheet, headers: Header
         },
     )
     # Print across several pages in a readable size, with header and key on each.
-    print_across_pages(worksheet, data.name, widths, repeated_columns(sheet, widths))
+    print_across_pages(worksheet, footer, widths, repeated_columns(sheet, widths))
     worksheet.repeat_rows(0)
     worksheet.ignore_errors({"number_stored_as_text": f"A2:XFD{data.rows.rows + 1}"})
 

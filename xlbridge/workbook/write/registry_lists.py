@@ -121,3 +121,4 @@ def add_registries_sheet(book: xlsxwriter.Workbook, lists: RegistryLists) -> Non
     sheet.freeze_panes(_FIRST_ROW - 1, 0)
     sheet.set_tab_color(style.RULE)
     print_across_pages(sheet, str(REGISTRIES_SHEET))
+    sheet.repeat_rows(0, _FIRST_ROW - 2)

@@ -121,7 +121,9 @@ class RejectedRows:
                     reason, what_to_do = rows.reasons[position]
                     if rows is self:
                         # Text format, as reasons come from the remote system.
-                        wrapped = {**_REMARK, "num_format": "@", "text_wrap": True, "indent": 1}
+                        wrapped = {
+                            **_REMARK, **style.BESIDE_NUMBERS, "num_format": "@", "text_wrap": True
+                        }  # fmt: skip
                         writer.write(sheet, position + 1, 0, numbers[position], _REMARK)
                         writer.write(sheet, position + 1, 1, reason, wrapped)
                         writer.write(sheet, position + 1, 2, what_to_do, wrapped)
@@ -136,6 +138,8 @@ class RejectedRows:
                     for index, column in enumerate(columns, first):
                         value = contents.get(column.name, values[index - first][position])
                         properties = {"num_format": style.NUMBER_FORMATS[column.kind], **_TOP}
+                        if column.kind.is_text:
+                            properties |= style.BESIDE_NUMBERS
                         if column.name in wrong:
                             properties |= _WRONG
                             note = "\n".join(filter(None, (reason, what_to_do)))

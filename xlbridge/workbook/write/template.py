@@ -369,6 +369,8 @@ def add_instructions_sheet(
         page.line("plain", f"– {remark}")
     for part in parts:
         page.heading("columns of" if resource.children else "columns", sheet=part.sheet)
+        if part is resource:  # the header of all tables from here on
+            sheet.repeat_rows(page.row)
         _write_columns(page, part, layout, lists)
 
 
