@@ -7,8 +7,8 @@ only written when the user puts the corrected copy in its place; the earlier one
 import hashlib
 import re
 import shutil
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -308,11 +308,22 @@ class BatchRequests:
             )
             with opened(tell) as batch:
                 outcome = self._run_batch(batch, options)
+                sent = (one for one in outcome.steps if any(unit.jobs for unit in one.units))
+                for profile in {one.step.profile for one in sent}:
+                    self._branches(batch, profile)  # for the totals, which call no system
                 remote.state.outcome = {
                     "batch": batch.id,
                     "asked": self._consent_json(batch, unconfirmed[0]) if unconfirmed else None,
                     "problems": list(map(error_json, outcome.errors)),
                 }
+
+    def _branches(self, batch: Batch, profile: str | None) -> Mapping[str, str]:
+        """Return the names of the branches in a step's environment, read now if need be."""
+        where = batch.environments
+        with suppress(XlbridgeError):
+            client, settings = where.client(profile), where.context(profile).settings
+            return self._names.read_with(client, ControlTotals.BRANCH, settings)
+        return {}
 
     def _consent_json(
         self, batch: Batch, request: BatchConsentRequest | ConsentRequest
@@ -334,12 +345,7 @@ class BatchRequests:
         for writes in request.steps:
             if (own := writes.totals) is None:
                 continue
-            profile = writes.step.profile
-            client, context = (
-                batch.environments.client(profile),
-                batch.environments.context(profile),
-            )
-            own.branches = self._names.read_with(client, ControlTotals.BRANCH, context.settings)
+            own.branches = self._branches(batch, writes.step.profile)
             totals += own.by_column(own.rows, sheet=untranslated(writes.step.name))
         return {
             "token": request.token,
