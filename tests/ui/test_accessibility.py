@@ -53,7 +53,7 @@ def test_every_screen_keeps_the_rules_of_accessibility(
         assert xlbridge("upload", changed, "--yes", *options, **own).returncode == 0
     tab = begin_without_file(page, ui)
     tab.locator("#help-button").click()
-    tab.locator("#menu summary").click()
+    tab.locator("#menu").click()
     found = violations(tab, "first steps, help and menu")
     tab.locator("#help-button").click()
     drop(tab, path)
@@ -87,7 +87,7 @@ def test_every_screen_keeps_the_rules_of_accessibility(
     tab.get_by_role("button", name="Details").nth(1).click()  # the change can be undone
     tab.get_by_role("button", name="Undo this upload").click()
     tab.locator("#undo-plan .figures").wait_for()
-    expect(tab.locator("#undo-plan")).to_contain_text("becomes Unit price: 2 again")
+    expect(tab.locator("#undo-plan")).to_contain_text("gets back Unit price: 2")
     tab.locator("#job-shown .totals table").first.wait_for()
     found += violations(tab, "jobs")
     tab.locator("[data-view=exports]").click()

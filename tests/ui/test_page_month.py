@@ -84,6 +84,16 @@ def test_a_plan_is_made_of_a_folder(client: httpx.Client, folder: Path) -> None:
     ]
 
 
+def test_a_question_about_a_month_names_the_branches(client: httpx.Client, folder: Path) -> None:
+    found = client.post("/api/workbooks", json={"folder": str(folder)}).json()["workbooks"]
+    chosen = [one["key"] for one in found if one["title"] == "Receivable entries"]
+    body = {"folder": str(folder), "name": "mes", "month": "2026-11", "workbooks": chosen}
+    plan = client.post("/api/new-plan", json=body).json()["plan"]
+    assert client.post("/api/begin-batch", json={"plan": plan, "month": "2026-11"}).is_success
+    by_branch = wait_for_end(client)["outcome"]["asked"]["totals"][-1]
+    assert rows(by_branch)[0] == ["1 – Matriz São Paulo", "1", "1,000.10"]
+
+
 @pytest.mark.programs
 def test_a_month_is_begun_corrected_sent_and_proven(
     page: Page, ui: RunningPage, folder: Path, home: Path
@@ -122,5 +132,6 @@ def test_a_month_is_begun_corrected_sent_and_proven(
     expect(share.locator(".series-1")).to_have_count(3)  # one is in the legend
     tab.locator("#batch-list summary", has_text="Receivable entries").click()
     expect(tab.locator("#batch-list figure", has_text="by month").locator("tr")).to_have_count(4)
+    tab.locator("#batch-list").get_by_role("cell", name="1 – Matriz São Paulo").wait_for()
     tab.get_by_role("button", name="Write the proof as of now").click()
     tab.locator("#batch-work").get_by_text("Reading back").first.wait_for()

@@ -85,7 +85,7 @@ def test_a_page_that_is_started_again_opens_the_sheet_it_left(
         tab.goto(second.link)
         expect(tab.locator("#saved")).to_contain_text("Reopened")
         expect(tab.locator("#counts")).to_contain_text("cells changed: 1")
-        tab.locator("#menu summary").click()
+        tab.locator("#menu").click()
         tab.locator("#end").click()
         tab.locator(".card", has_text="The page is closed").wait_for()
     with running_page(forks, tmp_path, home, environment) as third:

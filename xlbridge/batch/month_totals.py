@@ -1,7 +1,7 @@
 """Control totals of a batch: rows and amounts of its steps, with pictures of the month."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from xlbridge.batch.unit import UnitOverview
 from xlbridge.errors import LocalFailure, UsageError
 from xlbridge.i18n import Text, untranslated
 from xlbridge.report_forms import Heading, Line, Table, Tone, Value
+from xlbridge.settings import Settings
 from xlbridge.upload.results import ControlTotals, RowChange, RowLedger, RowOutcome
 
 if TYPE_CHECKING:
@@ -36,9 +37,15 @@ _GROUP_OF = {
 """Group of a row by its outcome; all others wait to be sent."""
 
 
-def month_tables(batch: Batch, steps: "Sequence[StepOverview]") -> list[Table]:
+def month_tables(
+    batch: Batch,
+    steps: "Sequence[StepOverview]",
+    branches: Callable[[Settings], Mapping[str, str]] = lambda _: {},
+) -> list[Table]:
     """Return the rows and the amounts of the steps that send, by what became of them, then for each
     step its totals by outcome, reason, branch and due month.
+
+    ``branches`` returns the names of an environment's branches by their codes.
 
     Amounts of a step are left out if its resource has none, or its stored rows are gone.
     """
@@ -58,8 +65,9 @@ def month_tables(batch: Batch, steps: "Sequence[StepOverview]") -> list[Table]:
         counts["waiting"] += sum(unit.rows.read for unit in unsent)
         if counts.total():
             rows.append((step.name, *(counts[name] for name in _GROUPS), counts.total()))
+        context = batch.environments.context(step.profile)
         try:
-            totals = ControlTotals.of_changes(batch.environments.context(step.profile), changes)
+            totals = ControlTotals.of_changes(context, changes)
         except (LocalFailure, UsageError):
             continue
         sums = {name: totals.of_rows(numbers[name]) or Decimal(0) for name in _GROUPS}
@@ -69,8 +77,8 @@ def month_tables(batch: Batch, steps: "Sequence[StepOverview]") -> list[Table]:
         if totals.amount is not None or known:
             amounts.append((step.name, *sums.values(), sum(sums.values(), Decimal(0))))
         if changes:
-            title = untranslated(step.name)
-            details += totals.by_outcome(changes, sheet=title)
+            totals.branches = branches(context.settings)
+            details += totals.by_outcome(changes, sheet=untranslated(step.name))
     tables = [_table(_ROWS, rows, shares=True), _table(_AMOUNTS, amounts)]
     return [*(table for table in tables if table.body), *details]
 

@@ -160,7 +160,7 @@ _STEP_WRITES = Text(
     en="  {step} · {resource} to {profile} · workbooks: {files}{counts}",
 )
 _NOT_SENT = Text(
-    pt="  não {n:será enviado|serão enviados}, por ter erros: {n} {n:arquivo|arquivos}",
+    pt="  {n} {n:arquivo não será enviado|arquivos não serão enviados}, por ter erros",
     en="  not sent because of errors: {n} {n:workbook|workbooks}",
 )
 _WITHOUT_KEY = Text(

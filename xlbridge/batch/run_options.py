@@ -18,7 +18,6 @@ from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor
 from xlbridge.progress import OpenProgress, WorkProgress
-from xlbridge.report_forms import Table
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.upload import UploadOptions
@@ -26,6 +25,7 @@ from xlbridge.upload.planning import Consent, RowAction, action_counts
 
 if TYPE_CHECKING:
     from xlbridge.batch.proof.model import WrittenProof
+    from xlbridge.upload.results import ControlTotals
 
 
 @contextmanager
@@ -100,8 +100,8 @@ class StepWrites:
     """Rows of a step that a run would write: its workbooks, and the rows by planned action.
 
     ``later`` counts the rows of a step that waits for others: they are planned after these, and not
-    more are written. ``undone`` counts rows that were reversed, and would be sent again. ``amount``
-    is that of the planned rows, ``totals`` are theirs by branch and due month.
+    more are written. ``undone`` counts rows that were reversed, and would be sent again. ``totals``
+    are those of the planned rows, None without any.
     """
 
     step: WorkbookStep
@@ -109,8 +109,7 @@ class StepWrites:
     actions: Mapping[str, int]
     later: int = 0
     undone: int = 0
-    amount: Decimal | None = None
-    totals: Sequence[Table] = ()
+    totals: "ControlTotals | None" = None
 
     def texts(self) -> Iterator[Text]:
         """Yield what is written, in words."""
@@ -119,6 +118,11 @@ class StepWrites:
             yield _LATER.format(n=self.later, steps=", ".join(self.step.after))
         if self.undone:
             yield _UNDONE.format(n=self.undone)
+
+    @property
+    def amount(self) -> Decimal | None:
+        """Amount of the planned rows, None if there is none."""
+        return None if self.totals is None else self.totals.of_rows(self.totals.rows)
 
     @property
     def total(self) -> int:

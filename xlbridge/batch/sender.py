@@ -36,7 +36,7 @@ from xlbridge.batch.workbook_checks import (
     validate_workbook,
 )
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text
 from xlbridge.upload import (
     Job,
     State,
@@ -421,17 +421,13 @@ def _step_writes(plans: Sequence[WorkbookPlan]) -> StepWrites:
     if planned:
         frames = [one.source.frame.iloc[one.plan.positions] for one in planned]
         totals = ControlTotals.of_frames(planned[0].source.resource, frames)
-    rows = range(sum(len(one.plan.positions) for one in planned))
     return StepWrites(
         step,
         len(plans),
         sum((plan.actions for plan in plans), Counter()),
         sum(plan.later for plan in plans),
         sum(plan.undone for plan in plans),
-        amount=None if totals is None else totals.of_rows(rows),
-        totals=()
-        if totals is None
-        else tuple(totals.by_column(rows, sheet=untranslated(step.name))),
+        totals=totals,
     )
 
 

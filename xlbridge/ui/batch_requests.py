@@ -7,8 +7,8 @@ only written when the user puts the corrected copy in its place; the earlier one
 import hashlib
 import re
 import shutil
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -35,8 +35,9 @@ from xlbridge.batch import (
 from xlbridge.batch.plan import FoundWorkbook, find_workbooks, plan_name, with_month, write_plan
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.files import make_private_folder, replace_atomically, report_write_errors
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.progress import OpenProgress, WorkProgress
+from xlbridge.report_forms import Table
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.resources.yaml_files import read_document
 from xlbridge.ui.answers import (
@@ -49,12 +50,14 @@ from xlbridge.ui.answers import (
     table_json,
 )
 from xlbridge.ui.environment import BackgroundWork, OnChange, PageConnection
+from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_remarks import in_titles
 from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
 from xlbridge.ui.sheet_forms import sheet_json
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import UploadOptions
 from xlbridge.upload.planning import ApproveAll, ConsentRequest
+from xlbridge.upload.results import ControlTotals
 from xlbridge.validation.mapping import read_mapping
 from xlbridge.workbook import CellPosition
 
@@ -82,12 +85,14 @@ class BatchRequests:
         workspace: Workspace,
         remote: PageConnection,
         work: BackgroundWork,
+        names: RegistryNames,
         run_batch: RunBatch,
         prove_batch: ProveBatch,
     ) -> None:
         self._workspace = workspace
         self._remote = remote
         self._work = work
+        self._names = names
         self._run_batch = run_batch
         self._prove_batch = prove_batch
 
@@ -139,7 +144,8 @@ class BatchRequests:
 
         def build() -> dict[str, Any]:
             with self._opened(request.query_params["batch"]) as batch:
-                tables = month_tables(batch, BatchOutcome.of(batch).steps)
+                names = partial(self._names.known, ControlTotals.BRANCH)
+                tables = month_tables(batch, BatchOutcome.of(batch).steps, names)
             return {"totals": [table_json(table) for table in tables]}
 
         return await json_response(build)
@@ -302,11 +308,53 @@ class BatchRequests:
             )
             with opened(tell) as batch:
                 outcome = self._run_batch(batch, options)
+                sent = (one for one in outcome.steps if any(unit.jobs for unit in one.units))
+                for profile in {one.step.profile for one in sent}:
+                    self._branches(batch, profile)  # for the totals, which call no system
                 remote.state.outcome = {
                     "batch": batch.id,
-                    "asked": _consent_json(batch, unconfirmed[0]) if unconfirmed else None,
+                    "asked": self._consent_json(batch, unconfirmed[0]) if unconfirmed else None,
                     "problems": list(map(error_json, outcome.errors)),
                 }
+
+    def _branches(self, batch: Batch, profile: str | None) -> Mapping[str, str]:
+        """Return the names of the branches in a step's environment, read now if need be."""
+        where = batch.environments
+        with suppress(XlbridgeError):
+            client, settings = where.client(profile), where.context(profile).settings
+            return self._names.read_with(client, ControlTotals.BRANCH, settings)
+        return {}
+
+    def _consent_json(
+        self, batch: Batch, request: BatchConsentRequest | ConsentRequest
+    ) -> dict[str, Any]:
+        """Return what a run would send or process, for confirmation."""
+        if isinstance(request, ConsentRequest):
+            return {
+                "token": request.token,
+                "writes": len(request.planned),
+                "remarks": [str(line).strip() for line in request.lines()],
+                "targets": [request.target.to_json()],
+                "table": None,
+                "totals": [],
+            }
+        report = consent_report(batch, request)
+        profiles = dict.fromkeys(writes.step.profile for writes in request.steps)
+        targets = [batch.environments.client(profile).target for profile in profiles]
+        totals = list[Table]()
+        for writes in request.steps:
+            if (own := writes.totals) is None:
+                continue
+            own.branches = self._branches(batch, writes.step.profile)
+            totals += own.by_column(own.rows, sheet=untranslated(writes.step.name))
+        return {
+            "token": request.token,
+            "writes": request.total,
+            "remarks": list(map(str.strip, map(str, report.remarks))),
+            "targets": list({target.profile: target.to_json() for target in targets}.values()),
+            "table": table_json(report.tables[0]),
+            "totals": list(map(table_json, totals)),
+        }
 
     def _opened(
         self, name: str, announce: Callable[[Text], None] = lambda _text: None
@@ -405,30 +453,6 @@ def _workbook_json(book: FoundWorkbook, catalogue: Catalogue) -> dict[str, Any]:
         "rows": book.rows,
         "errors": book.errors,
         "problem": None if book.problem is None else str(book.problem),
-    }
-
-
-def _consent_json(batch: Batch, request: BatchConsentRequest | ConsentRequest) -> dict[str, Any]:
-    """Return what a run would send or process, for confirmation."""
-    if isinstance(request, ConsentRequest):
-        return {
-            "token": request.token,
-            "writes": len(request.planned),
-            "remarks": [str(line).strip() for line in request.lines()],
-            "targets": [request.target.to_json()],
-            "table": None,
-            "totals": [],
-        }
-    report = consent_report(batch, request)
-    profiles = dict.fromkeys(writes.step.profile for writes in request.steps)
-    targets = [batch.environments.client(profile).target for profile in profiles]
-    return {
-        "token": request.token,
-        "writes": request.total,
-        "remarks": list(map(str.strip, map(str, report.remarks))),
-        "targets": list({target.profile: target.to_json() for target in targets}.values()),
-        "table": table_json(report.tables[0]),
-        "totals": [table_json(table) for writes in request.steps for table in writes.totals],
     }
 
 

@@ -100,7 +100,8 @@ HELP_TEXTS: Mapping[str, Text] = {
         "O arquivo diz se a exportação está completa. Se faltar algo, o período está indicado.\n"
         "Nomes aparecem ao lado dos códigos.",
         en="Choose the listing and, if you like, filters; empty fields do not filter.\n"
-        "The file says whether the export is complete. If something lacks, its period is named.\n"
+        "The file says whether the export is complete. If something is missing, its period is "
+        "named.\n"
         "Names are beside the codes.",
     ),
     "help_batches": Text(

@@ -6,15 +6,18 @@ that they are shown without a connection, too.
 
 import hashlib
 import json
-from collections.abc import Set
+from collections.abc import Iterable, Set
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from xlbridge.client.registries import Registries
+from xlbridge.client import Client
+from xlbridge.client.registries import NamedRecord, Registries
 from xlbridge.errors import XlbridgeError
 from xlbridge.files import write_private
 from xlbridge.resources import Catalogue, Column, strip_accents
 from xlbridge.resources.references import REFERENCES
+from xlbridge.settings import Settings
 from xlbridge.ui.environment import PageConnection
 from xlbridge.upload.lookup import OnlineCheck
 from xlbridge.validation.mapping import MappingProposal
@@ -35,9 +38,10 @@ class RegistryNames:
         self._usable: dict[Path, Names] = {}
         self._read: set[Path] = set()
 
-    def known(self, registry: str) -> Names:
-        """Return the names that were read now or earlier."""
-        path = self._path(registry)
+    def known(self, registry: str, settings: Settings | None = None) -> Names:
+        """Return the names that were read now or earlier; ``settings`` are those of another
+        environment than the page's."""
+        path = self._path(registry, settings)
         if path not in self._names:
             try:
                 stored = json.loads(path.read_text("utf-8"))
@@ -89,14 +93,24 @@ class RegistryNames:
         with self._remote.connected(looking_up=True) as (_, client):
             return OnlineCheck(client).ask_unknown_names(proposal, cells, catalogue)
 
+    def read_with(self, client: Client, registry: str, settings: Settings) -> Names:
+        """Return the names in another environment, read with its client as ``read`` does."""
+        path = self._path(registry, settings)
+        if path not in self._read:
+            with suppress(XlbridgeError):
+                self._store(path, Registries(client).named(REFERENCES[registry]))
+        return self.known(registry, settings)
+
     def _read_names(self, registry: str) -> bool:
         """Read the names of a registry; return whether that was possible."""
-        path = self._path(registry)
         try:
             with self._remote.connected(looking_up=True) as (_, client):
-                records = Registries(client).named(REFERENCES[registry])
+                self._store(self._path(registry), Registries(client).named(REFERENCES[registry]))
         except XlbridgeError:
             return False
+        return True
+
+    def _store(self, path: Path, records: Iterable[NamedRecord]) -> None:
         by_name = sorted(records, key=lambda one: one.label.casefold())
         names = {str(one.code): one.label for one in by_name}
         inactive = {str(one.code) for one in by_name if not one.active}
@@ -104,14 +118,13 @@ class RegistryNames:
         self._read.add(path)
         stored = {"names": names, "inactive": sorted(inactive)}
         write_private(path, json.dumps(stored, ensure_ascii=False))
-        return True
 
     def _keep(self, path: Path, names: Names, inactive: Set[str]) -> None:
         self._names[path] = names
         self._usable[path] = {code: name for code, name in names.items() if code not in inactive}
 
-    def _path(self, registry: str) -> Path:
-        settings = self._remote.settings
+    def _path(self, registry: str, settings: Settings | None = None) -> Path:
+        settings = settings or self._remote.settings
         system = f"{settings.profile} {settings.base_url}"
         name = hashlib.sha256(system.encode()).hexdigest()[:16]
         return settings.home / "names" / name / f"{registry}.json"

@@ -496,8 +496,8 @@ _REMOVED = Text(
     en="row {row}: the record {code} is deleted",
 )
 _RESTORED = Text(
-    pt="linha {row}, registro {code}: volta a {values}",
-    en="row {row}, record {code}: becomes {values} again",
+    pt="linha {row}, registro {code}: volta a ter {values}",
+    en="row {row}, record {code}: gets back {values}",
 )
 
 

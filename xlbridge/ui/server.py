@@ -99,7 +99,7 @@ class PageApplication:
             *UploadRequests(self._workspace, self._remote, work, uploads).routes(),
             *ExportAndProfileRequests(self._workspace, self._remote, work).routes(),
             *BatchRequests(
-                self._workspace, self._remote, work, self._run_batch, self._prove_batch
+                self._workspace, self._remote, work, names, self._run_batch, self._prove_batch
             ).routes(),
             post_route("/api/preferences", self.prefer, language=Language, theme=Theme),
             post_route("/api/stop", self.stop),

@@ -29,7 +29,7 @@ def check_layout(typed: TypedRows) -> list[Finding]:
     _report_merged(columns, typed)
     _report_formulas(columns, typed)
     layout, findings = cells.raw.layout, list[Finding]()
-    if rows := sorted(layout.hidden_rows.intersection(typed.rows)):
+    if layout.hidden_rows and (rows := sorted(layout.hidden_rows.intersection(typed.rows))):
         findings.append(
             Finding(CATALOGUE["rows-hidden"], row=header.row, details=_row_details(rows))
         )

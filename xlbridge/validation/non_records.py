@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -201,7 +202,8 @@ class _Marks:
 
     def _mark_totals(self, gaps: "_Gaps", sums: Mapping[int, bool], *, has_amounts: bool) -> None:
         lacking = np.flatnonzero(gaps.sparse | gaps.lacking | gaps.partial)
-        found = self._words(np.union1d(lacking, np.array(sorted(sums), dtype=np.intp)))
+        likely = np.union1d(lacking, np.array(sorted(sums), dtype=np.intp))
+        found = self._words("likely", likely)
         for position, (word, name) in found.items():
             is_sparse, is_sum = bool(gaps.sparse[position]), position in sums
             match word:
@@ -228,7 +230,7 @@ class _Marks:
                 self.doubtful.setdefault(position, None)
         if has_amounts:
             complete = np.flatnonzero(~(gaps.sparse | gaps.lacking | gaps.partial))
-            for position, (word, name) in self._words(complete, hinted=True).items():
+            for position, (word, name) in self._words("complete", complete).items():
                 if word is RowWord.TOTAL and position not in self.found:
                     self.doubtful.setdefault(position, name)
 
@@ -245,7 +247,7 @@ class _Marks:
         few = (gaps.sparse & (gaps.filled <= _MAX_TITLE_CELLS)) | (
             gaps.lacking & (gaps.filled == 1)
         )
-        words = self._words(np.flatnonzero(few))
+        words = self._words("few cells", np.flatnonzero(few))
         gap = self._last_gap(gaps)
         sparse = np.flatnonzero(gaps.sparse | few | (gaps.filled == 1))
         unexplained = []
@@ -297,32 +299,38 @@ class _Marks:
         return bool(frame[required].iloc[position].notna().all())
 
     def _words(
-        self, positions: Positions, *, hinted: bool = False
+        self, about: Literal["likely", "few cells", "complete"], positions: Positions
     ) -> Mapping[int, tuple[RowWord, str | None]]:
-        """Return the first word of each row that has one, and the column of its cell; only those of
-        totals, outside of codes, if ``hinted``, which is fast for many rows."""
+        """Return the first word of each row that has one, and the column of its cell; of complete
+        rows, which are many, only those of totals, outside of codes."""
         found: dict[int, tuple[RowWord, str | None]] = {}
         if not len(positions):
             return found
-        order = list(RowWord).index
+        order, hinted = list(RowWord).index, about == "complete"
         names = {index: name for name, index in self.typed.header.source_columns().items()}
         numbers = np.array(self.typed.rows, dtype=np.int64)[positions]
         by_name = self.typed.resource.by_name
         codes = {index for index, name in names.items() if by_name[name].kind.is_code}
+
+        def find(column: CellColumn) -> list[tuple[int, RowWord]]:
+            texts = ColumnCells(column, numbers).distinct_texts
+            words = {
+                at: word
+                for at, text in enumerate(texts.values)
+                if (not hinted or _has_hint([text])) and (word := row_word(text)) is not None
+            }
+            return [(int(positions[at]), words[text]) for at, text in texts.cells_with(words)]
+
         for index, column in _own_columns(self.typed):
             if CellKind.TEXT not in column.kinds:
                 continue
             if hinted and (index in codes or not self._may_have_totals(index, column)):
                 continue
-            texts = ColumnCells(column, numbers).distinct_texts
-            likely = enumerate(texts.values)
-            words = {
-                at: word
-                for at, text in likely
-                if (not hinted or _has_hint([text])) and (word := row_word(text)) is not None
-            }
-            for at, text_index in texts.cells_with(words):
-                position, word = int(positions[at]), words[text_index]
+            versions = column.edits, positions.tobytes(), numbers.tobytes()
+            key = "words", about, index
+            for position, word in self.memo.result(
+                key, versions, partial(find, column), column
+            ).value:
                 if position not in found or order(word) < order(found[position][0]):
                     found[position] = word, names.get(index)
         return found

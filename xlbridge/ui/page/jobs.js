@@ -1,9 +1,9 @@
 // Uploads: the list of jobs, details of one, its undo, and the decision about a doubt.
 
-import { button, byId, call, element, fill, input, labelled, planBy, post, reportLines, show, showFieldProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, element, fill, input, labelled, planBy, post, reportLines, showFieldProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
 import { openInGrid } from "./begin.js";
 import { showWrongRows } from "./correct.js";
-import { confirmParts, environmentLine, figureItem, followSending, outcomeLinks, startConfirmed } from "./send.js";
+import { confirmParts, environmentLine, figureItem, outcomeLinks, startConfirmed } from "./send.js";
 import { totalsParts } from "./totals.js";
 
 async function showJobs() {
@@ -17,17 +17,8 @@ async function showJobs() {
 
 function jobButtons(job) {
   const parts = [button(texts.details, () => showJob(job.job))];
-  if (!job.final && job.sent) parts.push(" ", resumeButton(job.job));
+  if (!job.final && job.sent) parts.push(" ", button(texts.resume, ({ target }) => startConfirmed("/api/resume", { job: job.job }, target)));
   return parts;
-}
-
-function resumeButton(job) {
-  return button(texts.resume, async () => {
-    const started = await post("/api/resume", { job });
-    if (!started) return;
-    show("send");
-    followSending();
-  });
 }
 
 async function showJob(id) {

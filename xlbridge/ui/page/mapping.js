@@ -121,9 +121,7 @@ function valueParts(name) {
       columns[name].values[text] = typed.value;
       noteChange(typed);
     });
-    const line = element("div");
-    line.append(labelled(`${text} → ${titleOf(name)}`, typed));
-    return line;
+    return labelled(`${text} → ${titleOf(name)}`, typed);
   });
 }
 
@@ -138,9 +136,7 @@ function rowParts(header) {
       words[text] = chosen.value === "" ? "?" : chosen.value === "true";
       noteChange(chosen);
     });
-    const line = element("div");
-    line.append(labelled(text, chosen));
-    return line;
+    return labelled(text, chosen);
   });
 }
 

@@ -54,15 +54,6 @@ for (const name of ["language", "theme"]) {
     if (await post("/api/preferences", { language: byId("language").value, theme: byId("theme").value })) location.reload();
   });
 }
-// The menu closes as those of programs do.
-document.addEventListener("click", (event) => {
-  if (!byId("menu").contains(event.target)) byId("menu").open = false;
-});
-byId("menu").addEventListener("keydown", (event) => {
-  if (event.key !== "Escape") return;
-  byId("menu").open = false;
-  byId("menu").firstElementChild.focus();
-});
 byId("end").addEventListener("click", async () => {
   await post("/api/stop", {});
   const main = element("main");

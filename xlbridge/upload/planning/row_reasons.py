@@ -134,16 +134,16 @@ _SHEET_REASONS = frozenset(
 _ONLY_WHY = Text(pt="{why}", en="{why}")
 _REASONS: Mapping[RowReason, Text] = {
     RowReason.SAME: Text(
-        pt="já está no sistema com os mesmos valores", en="in the system with the same values"
+        pt="já no sistema com os mesmos valores", en="in the system with the same values"
     ),
     RowReason.SENT_BEFORE: Text(
         pt="já foi aceita no envio {job}", en="was already accepted, in the upload {job}"
     ),
     RowReason.DIFFERS: Text(
-        pt="já está no sistema com outros valores", en="in the system with other values"
+        pt="já no sistema com outros valores", en="in the system with other values"
     ),
     RowReason.CANNOT_CHANGE: Text(
-        pt="já está no sistema com outros valores, que não podem ser alterados por planilha; "
+        pt="já no sistema com outros valores, que não podem ser alterados por planilha; "
         "altere manualmente no sistema",
         en="in the system with other values, which the interface cannot change; change it by hand "
         "in the system",

@@ -4,7 +4,7 @@ The amount and the columns are those of the resource's control totals, as in the
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -120,6 +120,11 @@ class ControlTotals:
         totals = cls.of_changes(context, changes) if sheet is None else cls.of_sheet(sheet)
         totals.branches = branches or {}
         yield from totals.by_outcome(changes)
+
+    @property
+    def rows(self) -> Collection[int]:
+        """Numbers of the rows."""
+        return self._positions.keys()
 
     def of_rows(self, rows: Iterable[int]) -> Decimal | None:
         """Return the amount of rows, None if the resource has none."""
