@@ -85,6 +85,18 @@ def test_amounts_are_numbers_and_exact(tmp_path: Path, month: Proof) -> None:
     assert len(day) == 1
 
 
+def test_columns_and_resources_have_titles_for_people(tmp_path: Path, month: Proof) -> None:
+    book = written(tmp_path, month)
+    named = {value for sheet in book for line in lines(book, sheet.title) for value in line}
+    shown = "\n".join(map(str, named))
+    columns = {cell.column for cell in month.cells} | {
+        name for row in month.rows for name in row.key
+    }
+    assert columns
+    assert not [name for name in columns if name in shown]
+    assert {"Receivable entries", "Clients"} <= named
+
+
 def test_text_is_never_a_formula(tmp_path: Path, month: Proof) -> None:
     book = written(tmp_path, month)
     hostile = [

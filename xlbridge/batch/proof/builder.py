@@ -518,6 +518,7 @@ def build_proof(
         ),
         fields=tuple(_compared_fields(resource) for resource, _ in by_resource),
         breaches=tuple(breaches),
+        catalogue=context.catalogue,
     )
 
 

@@ -106,7 +106,7 @@ def difference_table(proof: Proof) -> Table:
                 (
                     *_location_values(cell.location),
                     cell.cell or row_text(cell.location.row),
-                    cell.column,
+                    proof.column_title(cell.location.resource, cell.column),
                     value_text(typed_value(cell.kind, cell.sent)),
                     value_text(typed_value(cell.kind, cell.found)),
                     cell.code,
@@ -131,7 +131,8 @@ def open_row_table(proof: Proof) -> Table:
         state = OPEN_REASONS[row.state]
         if row.state is OpenReason.UNKNOWN and row.key:
             state = _UNKNOWN_FOUND if row.codes else _UNKNOWN_NOT_FOUND
-        key = " · ".join(f"{name}: {value}" for name, value in row.key.items()) or None
+        titled = (proof.column_title(row.location.resource, name) for name in row.key)
+        key = " · ".join(map("{}: {}".format, titled, row.key.values())) or None
         codes = ", ".join(row.codes) or None
         place = _location_values(row.location)
         lines.append(Line((*place, row_text(row.location.row), state, key, codes)))
@@ -169,7 +170,7 @@ def refused_table(proof: Proof) -> Table:
                     *_location_values(row.location),
                     row_text(row.location.row) if row.location.row else None,
                     row.cell,
-                    row.column,
+                    row.column and proof.column_title(row.location.resource, row.column),
                     row.message,
                 )
             )
@@ -230,7 +231,8 @@ def _step_table(proof: Proof) -> Table:
     for step, files in proof.steps.items():
         lines.append(Line((step, None, *astuple(total_counts(files)), None), Tone.HEAD))
         for file in files:
-            name, resources = file.file.path.name, ", ".join(file.resources) or None
+            name = file.file.path.name
+            resources = joined((proof.catalogue.named(one).title for one in file.resources), ", ")
             reason = file.file.not_sent_because
             lines.append(Line((name, resources, *astuple(file.counts), reason)))
     if proof.steps:
@@ -262,7 +264,10 @@ def _unread_table(proof: Proof) -> Table:
             Heading(titles.ROWS, 10),
             Heading(titles.REASON, 60),
         ),
-        lines=[Line((unread.resource, unread.rows, unread.reason)) for unread in proof.unread],
+        lines=[
+            Line((proof.catalogue.named(one.resource).title, one.rows, one.reason))
+            for one in proof.unread
+        ],
         none=Text(
             pt="Todas as linhas aceitas foram lidas de volta.",
             en="All accepted rows were read back.",
@@ -290,12 +295,16 @@ def _field_table(proof: Proof) -> Table:
         lines=[
             Line(
                 (
-                    fields.resource,
-                    ", ".join(fields.compared) or None,
-                    ", ".join(fields.not_returned) or None,
+                    proof.catalogue.named(one.resource).title,
+                    *(
+                        joined((proof.column_title(one.resource, name) for name in names), ", ")
+                        if names
+                        else None
+                        for names in (one.compared, one.not_returned)
+                    ),
                 )
             )
-            for fields in proof.fields
+            for one in proof.fields
         ],
         none=Text(pt="Nada foi lido de volta.", en="Nothing was read back."),
     )

@@ -13,7 +13,7 @@ from xlbridge.batch.unit import RowCounts
 from xlbridge.files import short_path
 from xlbridge.i18n import Text, untranslated
 from xlbridge.report_forms import Line, Tone, grouped_number
-from xlbridge.resources import Kind
+from xlbridge.resources import Catalogue, Kind
 from xlbridge.upload import Job
 from xlbridge.upload.results import RowChange, RowLedger
 
@@ -28,6 +28,7 @@ class RowLocation:
     """
 
     step: str
+    resource: str
     workbook: Path
     origin: int
     file: Path
@@ -288,12 +289,16 @@ class FileProof:
         """Return the location of a row that a job has sent, of its whole sheet if None."""
         return RowLocation(
             step=self.step,
+            resource=job.spec.resource,
             workbook=self.file.path,
             origin=0 if row is None else row.origin,
             file=Path(job.spec.file),
             sheet=job.spec.sheet,
             row=0 if row is None else row.row,
         )
+
+
+_LIST_COLUMN = untranslated("{sheet}: {title}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,6 +308,7 @@ class Proof:
     ``quirks`` is the environment's quirks file, if it has one.
     ``steps`` are the workbooks of the steps that upload, by the steps' names.
     ``breaches`` are contradictions, for example of counts.
+    ``catalogue`` has the titles of resources and columns.
     """
 
     title: ProofTitle
@@ -320,6 +326,15 @@ class Proof:
     unread: tuple[UnreadRows, ...]
     fields: tuple[ComparedFields, ...]
     breaches: tuple[Text, ...]
+    catalogue: Catalogue = field(repr=False)
+
+    def column_title(self, resource: str, path: str) -> Text:
+        """Return the title of a resource's column, that of a list with the name of its sheet."""
+        column = self.catalogue.named(resource).column_at(path)
+        if column is None:
+            return untranslated(path)
+        sheet, dot, _ = path.partition(".")
+        return _LIST_COLUMN.format(sheet=sheet, title=column.title) if dot else column.title
 
     @property
     def counts(self) -> ProofCounts:
