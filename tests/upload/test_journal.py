@@ -28,7 +28,7 @@ from xlbridge.upload.job import JobSpec
 from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import FoundRecord, Moment, RowSnapshot, Snapshot
-from xlbridge.upload.payload import frame_of_payload, frame_with_lists, store_payload
+from xlbridge.upload.payload import frame_of_payload, frame_with_lists, payload_of, store_payload
 from xlbridge.upload.planning import PlannedRow, RowAction
 from xlbridge.upload.planning.planned_row import RowPlan
 from xlbridge.upload.results.row_ledger import row_counts
@@ -68,7 +68,7 @@ def test_rows_read_from_a_payload_are_those_that_were_stored(
     sheet = validate_workbook(path, context.catalogue)
     assert sheet.resource is not None
     stored = frame_with_lists(sheet)
-    content = store_payload(context, sheet.resource, stored)
+    content = store_payload(context, payload_of(sheet.resource, stored))
     read = frame_of_payload(context, sheet.resource, content, len(sheet.rows))
     assert repr(RowTable.of(read).dicts()) == repr(RowTable.of(stored).dicts())
 

@@ -7,22 +7,17 @@ digests, claims and payloads treat as any other column.
 
 import hashlib
 import json
-import os
-import re
-import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from xlbridge.files import make_private_folder
+from xlbridge.files import make_private_folder, replace_atomically
 from xlbridge.resources import KEY, Resource
 from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.upload.claims import claim_digest
@@ -96,98 +91,21 @@ def frame_of_rows(resource: Resource, rows: Sequence[RowValues]) -> pd.DataFrame
     return frame.assign(**lists) if lists else frame
 
 
-def store_payload(context: UploadContext, resource: Resource, frame: pd.DataFrame) -> str:
-    """Write the payload durably and return its content hash."""
-    return _write_payload(context, resource, frame).keep()
+def payload_of(resource: Resource, frame: pd.DataFrame) -> bytes:
+    """Return the payload of the rows in a frame."""
+    from xlbridge.workbook.write import records_workbook  # Planning alone needs none.
+
+    children = {child.resource.sheet: child.frame for child in child_rows(resource, frame)}
+    return records_workbook(resource, frame, children)
 
 
-class _TemporaryFile:
-    """Temporary file in a folder, locked while the process that writes it is running."""
-
-    def __init__(self, folder: Path) -> None:
-        from filelock import FileLock  # Imported here, as planning stores no payload.
-
-        token = secrets.token_hex(8)
-        self.path = folder / f".{token}.tmp"
-        self._lock_file = folder / f".{token}.lock"
-        # Another thread than the writing one releases it.
-        self._lock = FileLock(self._lock_file, mode=0o600, thread_local=False)
-        self._lock.acquire()
-
-    def remove(self) -> None:
-        """Delete the file, if it is still there, and its lock."""
-        self.path.unlink(missing_ok=True)
-        self._lock.release()
-        # On Windows it cannot be while another process that cleans up has it open.
-        with suppress(PermissionError):
-            self._lock_file.unlink(missing_ok=True)
-
-
-_TEMPORARY_NAME = re.compile(r"\.+([0-9a-f]{16})\..+")
-"""Names of a temporary file, of its lock, and of the file from which it is renamed itself."""
-
-
-def _remove_abandoned_files(folder: Path) -> None:
-    """Remove the temporary files of killed processes, whose locks the system has released."""
-    from filelock import FileLock, Timeout
-
-    for path in list(folder.glob(".*")):
-        if (name := _TEMPORARY_NAME.fullmatch(path.name)) is None:
-            continue
-        lock_file = folder / f".{name[1]}.lock"
-        with suppress(Timeout, PermissionError):
-            with FileLock(lock_file, timeout=0, mode=0o600):
-                if path != lock_file:
-                    path.unlink(missing_ok=True)
-            lock_file.unlink(missing_ok=True)
-
-
-@dataclass(frozen=True, slots=True)
-class PendingPayload:
-    """A written payload that no job refers to yet: ``content`` is its hash."""
-
-    content: str
-    _temporary: _TemporaryFile
-    _path: Path
-
-    def keep(self) -> str:
-        """Store the payload and return its content hash."""
-        self._temporary.path.replace(self._path)
-        self._temporary.remove()
-        return self.content
-
-    def discard(self) -> None:
-        """Delete the payload. One with the same content that is stored already stays."""
-        self._temporary.remove()
-
-
-def write_pending_payload(
-    context: UploadContext, resource: Resource, frame: pd.DataFrame
-) -> PendingPayload:
-    """Write the payload durably, to be kept or discarded; remove those that killed runs left."""
-    _remove_abandoned_files(context.settings.payloads)
-    return _write_payload(context, resource, frame)
-
-
-def _write_payload(
-    context: UploadContext, resource: Resource, frame: pd.DataFrame
-) -> PendingPayload:
-    from xlbridge.workbook.write import write_records  # Imported here: planning stores no payload.
-
-    folder = context.settings.payloads
-    make_private_folder(folder)
-    temporary = _TemporaryFile(folder)
-    try:
-        children = {child.resource.sheet: child.frame for child in child_rows(resource, frame)}
-        write_records(temporary.path, resource, frame, children)
-        content = hashlib.sha256(temporary.path.read_bytes()).hexdigest()
-        temporary.path.chmod(0o600)
-        with temporary.path.open("rb+") as written:
-            os.fsync(written.fileno())
-    except BaseException:
-        temporary.remove()
-        raise
-    return PendingPayload(content, temporary, context.payload_path(content))
+def store_payload(context: UploadContext, payload: bytes) -> str:
+    """Store a payload durably and return its content hash."""
+    content = hashlib.sha256(payload).hexdigest()
+    make_private_folder(context.settings.payloads)
+    with replace_atomically(context.payload_path(content), in_home=True) as temporary:
+        temporary.write_bytes(payload)
+    return content
 
 
 def frame_of_payload(

@@ -21,7 +21,7 @@ from xlbridge.upload.lookup.row_lookup import lookups_for
 from xlbridge.upload.lookup.row_table import RowTable, RowValues
 from xlbridge.upload.lookup.snapshot import Snapshot
 from xlbridge.upload.options import UploadOptions
-from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
+from xlbridge.upload.payload import frame_of_rows, payload_of, sent_rows, store_payload
 from xlbridge.upload.planning.consent import ConsentRequest
 from xlbridge.upload.planning.plan_builder import PLAN_CHANGED, plan_still_holds
 from xlbridge.upload.requests import State
@@ -110,9 +110,9 @@ class RunContext:
 
     def workbook_of(self, resource: Resource, rows: Sequence[RowValues]) -> bytes:
         """Return a workbook with the given rows, stored like any payload."""
-        context = self.environment
-        content = store_payload(context, resource, frame_of_rows(resource, rows))
-        return context.load_payload(content)
+        payload = payload_of(resource, frame_of_rows(resource, rows))
+        store_payload(self.environment, payload)
+        return payload
 
     def refusal(self, job: Job) -> Text | None:
         """Ask for consent to write a job's rows; return the reason not to write them, if any.

@@ -34,7 +34,7 @@ from xlbridge.upload.lookup.snapshot import (
     RowSnapshot,
     Snapshot,
 )
-from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
+from xlbridge.upload.payload import frame_of_rows, payload_of, sent_rows, store_payload
 from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, StoredRow
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.requests import State
@@ -120,7 +120,7 @@ def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
         file=job.spec.file,
         sheet=job.spec.sheet,
         digest=job.spec.digest,
-        payload=store_payload(context, resource, frame),
+        payload=store_payload(context, payload_of(resource, frame)),
         rows=tuple(one.row.row for one in plan.reversals),
         columns=job.spec.columns,
         system=client.identity,

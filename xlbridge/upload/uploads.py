@@ -31,7 +31,7 @@ from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, JobSpec, file_hash
 from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.options import UploadOptions
-from xlbridge.upload.payload import has_lists, sheet_digest, store_payload
+from xlbridge.upload.payload import has_lists, payload_of, sheet_digest, store_payload
 from xlbridge.upload.planning.corrected_rows import (
     CorrectedRows,
     corrected_rows,
@@ -468,7 +468,8 @@ class Uploads:
         source, content, frame = planned.source, planned.payload, planned.source.frame
         if content is None or len(positions) < len(planned.plan.rows):
             frame = frame.iloc[list(positions)].reset_index(drop=True)
-            content = store_payload(self._context, source.resource, frame)
+            payload = payload_of(source.resource, frame)
+            content = store_payload(self._context, payload)
         self._frames[content] = frame
         return content
 

@@ -2,9 +2,9 @@
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import chain, count
@@ -29,15 +29,15 @@ from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import LookupResult, Moment, Snapshot
 from xlbridge.upload.options import CountCallback, PlanOptions
 from xlbridge.upload.payload import (
-    PendingPayload,
     frame_of_payload,
     frame_with_lists,
     item_addresses,
+    payload_of,
     record_positions,
     row_digests,
     sent_rows,
+    store_payload,
     with_empty_lists,
-    write_pending_payload,
 )
 from xlbridge.upload.planning.corrected_keys import SentSheet, rows_with_corrected_keys
 from xlbridge.upload.planning.planned_row import CellContent, PlannedRow, RowPlan
@@ -279,9 +279,9 @@ def plan_source(
 
     Records are read again while they do not show what this home has just written.
 
-    While the system looks up the records, a thread finds the claims and, with ``store``, stores the
-    payload of all rows. Raises ``TransportError`` or ``AuthenticationFailed`` if the system cannot
-    be reached.
+    While the system looks up the records, a thread finds the claims and, with ``store``, makes the
+    payload of all rows, which is stored with the plan. Raises ``TransportError`` or
+    ``AuthenticationFailed`` if the system cannot be reached.
     """
     resource = source.resource
     scope = ClaimScope(client.identity, resource.name)
@@ -291,55 +291,41 @@ def plan_source(
         own = context.own_writes(scope, patience)
         look_up = prepare_lookup(client, resource, rows, options, on_count)
         claiming = meanwhile.submit(_find_claims, context, scope, source, job)
-        writing = None
-        if store:
-            writing = meanwhile.submit(write_pending_payload, context, resource, source.frame)
-        with _discarded_on_failure(writing):
-            found = look_up()
-            claims, claimed, elsewhere = claiming.result()
-            everywhere = reduce(ClaimedRows.merge, elsewhere.values(), claimed)
-            readings = chain(
-                [found], (prepare_lookup(client, resource, rows, options)() for _ in count())
-            )
+        writing = meanwhile.submit(payload_of, resource, source.frame) if store else None
+        found = look_up()
+        claims, claimed, elsewhere = claiming.result()
+        everywhere = reduce(ClaimedRows.merge, elsewhere.values(), claimed)
+        readings = chain(
+            [found], (prepare_lookup(client, resource, rows, options)() for _ in count())
+        )
 
-            def plan_reading() -> tuple[LookupResult, RowPlan]:
-                found = next(readings)
-                return found, plan_rows(resource, rows, claims, found, everywhere, options, own)
+        def plan_reading() -> tuple[LookupResult, RowPlan]:
+            found = next(readings)
+            return found, plan_rows(resource, rows, claims, found, everywhere, options, own)
 
-            found, plan = patience.read_until(
-                plan_reading,
-                lambda read: all(row.reason is not RowReason.SHOWN_LATE for row in read[1].rows),
+        found, plan = patience.read_until(
+            plan_reading,
+            lambda read: all(row.reason is not RowReason.SHOWN_LATE for row in read[1].rows),
+        )
+        seeks_corrected = options.look_up and options.again is None and not options.delete
+        if job is None and seeks_corrected:
+            sheet = SentSheet(
+                scope,
+                source.file,
+                source.sheet,
+                source.columns,
+                source.rows,
+                partial(sent_rows, context),
             )
-            seeks_corrected = options.look_up and options.again is None and not options.delete
-            if job is None and seeks_corrected:
-                sheet = SentSheet(
-                    scope,
-                    source.file,
-                    source.sheet,
-                    source.columns,
-                    source.rows,
-                    partial(sent_rows, context),
-                )
-                corrected = rows_with_corrected_keys(
-                    context.journal, client, resource, sheet, rows.values, plan
-                )
-                if corrected:
-                    rows = replace(rows, set_aside={**rows.set_aside, **corrected})
-                    plan = plan_rows(resource, rows, claims, found, everywhere, options, own)
+            corrected = rows_with_corrected_keys(
+                context.journal, client, resource, sheet, rows.values, plan
+            )
+            if corrected:
+                rows = replace(rows, set_aside={**rows.set_aside, **corrected})
+                plan = plan_rows(resource, rows, claims, found, everywhere, options, own)
         _LOGGER.info("plan of %d rows of %s: %s", len(plan.rows), resource.name, plan.counts)
-        payload = None if writing is None else writing.result().keep()
+        payload = None if writing is None else store_payload(context, writing.result())
         return PlannedSheet(source, plan, found.snapshot, claimed, elsewhere, payload, at)
-
-
-@contextmanager
-def _discarded_on_failure(writing: Future[PendingPayload] | None) -> Iterator[None]:
-    """Discard the payload that a thread writes if the block fails."""
-    try:
-        yield
-    except BaseException:
-        if writing is not None and writing.exception() is None:
-            writing.result().discard()
-        raise
 
 
 def _find_claims(
