@@ -479,10 +479,10 @@ class _RecordReader:
                     seen_fields.update(record)
             stored: dict[int, int] = {}
             for search, known in searches:
-                for at, key, hashed in search.candidates(batch, known):
+                for at, key, form in search.candidates(batch, known):
                     if at not in stored:
                         stored[at] = self._records.add(batch[at], operation.name)
-                    search.add(key, hashed, stored[at])
+                    search.add(key, form, stored[at])
 
     def _judge(self, search: SoughtRecords, fields: Iterable[str]) -> None:
         """Decide whether an answered search proves that the records it did not find are absent.

@@ -62,7 +62,7 @@ def compare_rows(
             continue
         values = ColumnsRow(comparison.columns, at)
         of_row = tuple([comparison.record(pair, values) for pair in range(begin, end)])
-        snapshot.append(RowSnapshot(ColumnsRow(key, at), values, of_row))
+        snapshot.append(RowSnapshot(ColumnsRow(key, at), of_row, values))
     return snapshot
 
 

@@ -1,13 +1,10 @@
-"""Typed rows: as mappings, and as a table of columns whose rows are views; and their JSON.
-
-Values of a frame's columns are created on access, to save memory.
-"""
+"""Typed rows: as mappings, and as a table of columns whose rows are views; and their JSON."""
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from itertools import chain, islice
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -20,10 +17,7 @@ RowValues = Mapping[str, Any]
 """Row as it is sent: typed values by column, None for an empty cell."""
 
 _BLOCK = 16_384
-"""Values that are read together when a column is read as a whole."""
-
-_NEIGHBOURS = 1_024
-"""Values that are read together when one of them is accessed."""
+"""Values that are processed together."""
 
 
 class LazySequence(Sequence[_Item], ABC):
@@ -45,40 +39,6 @@ class LazySequence(Sequence[_Item], ABC):
         if isinstance(positions, range):
             return list(map(self._item, positions))
         return self._item(positions)
-
-
-class PiecewiseColumn(LazySequence[Any]):
-    """Values of a column that are read in slices, the last of which is cached."""
-
-    def __init__(self, count: int, read_slice: Callable[[slice], Sequence[Any]]) -> None:
-        self._count = count
-        self._read_slice = read_slice
-        self._cached: tuple[int, Sequence[Any]] = (-1, ())
-
-    @classmethod
-    def of_series(cls, series: "pd.Series") -> "PiecewiseColumn":
-        """Return the values of a typed column, None for an empty cell."""
-        return cls(len(series), lambda piece: column_values(series.iloc[piece]))
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __iter__(self) -> Iterator[Any]:
-        begins = range(0, self._count, _BLOCK)
-        return chain.from_iterable(self._read_slice(slice(one, one + _BLOCK)) for one in begins)
-
-    def _item(self, at: int) -> Any:
-        offset = at % _NEIGHBOURS
-        begin, values = self._cached
-        if begin != at - offset:
-            begin = at - offset
-            values = self._read_slice(slice(begin, begin + _NEIGHBOURS))
-            # One assignment, since threads that send records share the rows.
-            self._cached = begin, values
-        return values[offset]
-
-    def __getitem__(self, at: Any) -> Any:
-        return list(self._read_slice(at)) if isinstance(at, slice) else super().__getitem__(at)
 
 
 _NO_LISTS: Mapping[str, Sequence[Any]] = MappingProxyType({})
@@ -131,7 +91,7 @@ class RowTable(LazySequence[RowValues]):
     ) -> "RowTable":
         """Return the rows of typed frames side by side, with the ``lists`` of their records."""
         series = {str(name): frame[name] for frame in frames for name in frame}
-        columns = {name: PiecewiseColumn.of_series(values) for name, values in series.items()}
+        columns = {name: column_values(values) for name, values in series.items()}
         return cls({**columns, **lists}, len(frames[0]))
 
     def __len__(self) -> int:
