@@ -39,12 +39,11 @@ from xlbridge.upload.planning.corrected_rows import (
 )
 from xlbridge.upload.planning.plan_builder import (
     PlannedSheet,
-    SheetSource,
-    may_be_sent,
     plan_source,
     refresh_plan,
     replan_job,
 )
+from xlbridge.upload.planning.sheet_source import SheetSource, may_be_sent
 from xlbridge.upload.requests import State
 from xlbridge.validation import ValidatedSheet
 from xlbridge.workbook import WorkbookOrigin

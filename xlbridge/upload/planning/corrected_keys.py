@@ -7,11 +7,9 @@ of that one.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
-from typing import NamedTuple
 
 from xlbridge.client import Client
 from xlbridge.errors import LocalFailure
@@ -20,14 +18,15 @@ from xlbridge.record_rows import row_text
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.claims import ClaimScope
-from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.context import UploadContext
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues, TypedRows
 from xlbridge.upload.lookup.snapshot import Matching
+from xlbridge.upload.payload import sent_rows
 from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.planning.sheet_source import SheetSource
 
 _SENT_AS = Text(
     pt="envio {job}, linha {row}: registro {record}", en="upload {job}, row {row}: record {record}"
@@ -43,20 +42,6 @@ _BY_HAND = Text(
     pt="{sent}; altere o registro manualmente no sistema",
     en="{sent}; change the record by hand in the system",
 )
-
-
-class SentSheet(NamedTuple):
-    """Sheet of a file that is sent to a system: its columns, and the numbers of its rows.
-
-    ``read`` returns the rows that an earlier job sent.
-    """
-
-    scope: ClaimScope
-    file: Path
-    sheet: str
-    columns: Collection[str]
-    rows: Sequence[int]
-    read: Callable[[Job], TypedRows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +78,7 @@ def sent_with_other_key(
 
 
 def rows_with_corrected_keys(
-    journal: Journal,
-    client: Client,
-    resource: Resource,
-    sheet: SentSheet,
-    rows: TypedRows,
-    plan: RowPlan,
+    context: UploadContext, client: Client, source: SheetSource, plan: RowPlan
 ) -> Mapping[int, PlannedRow]:
     """Return the rows whose records have the keys that the sheet was sent with before.
 
@@ -109,13 +89,15 @@ def rows_with_corrected_keys(
         for at, row in enumerate(plan.rows)
         if row.action is RowAction.CREATE or row.reason is RowReason.NOT_IN_SYSTEM
     ]
-    declared = resource.read_back
+    resource, declared = source.resource, source.resource.read_back
     if declared is None or declared.existing is ExistingPolicy.REPLACED or not new:
         return {}
-    earlier = list(
-        _missing_rows(journal, sheet, frozenset(chain.from_iterable(row.keys for row in plan.rows)))
-    )
-    corrected = _match(RowMatcher(resource, declared), sheet, rows, new, earlier) if earlier else {}
+    scope = ClaimScope(client.identity, resource.name)
+    present = frozenset(chain.from_iterable(row.keys for row in plan.rows))
+    earlier = list(_missing_rows(context, scope, source, present))
+    if not earlier:
+        return {}
+    corrected = _match(RowMatcher(resource, declared), source, new, earlier)
     if not corrected:
         return {}
     sent = [earlier[index] for index, _ in corrected.values()]
@@ -130,17 +112,17 @@ def rows_with_corrected_keys(
         ]
         if codes:
             aside[at] = sent_with_other_key(
-                sheet.rows[at], resource, [column], row.job, row.row, ", ".join(codes)
+                source.rows[at], resource, [column], row.job, row.row, ", ".join(codes)
             )
     return aside
 
 
 def _missing_rows(
-    journal: Journal, sheet: SentSheet, present: Collection[str]
+    context: UploadContext, scope: ClaimScope, source: SheetSource, present: Collection[str]
 ) -> Iterator[_EarlierRow]:
     """Yield the rows that jobs have sent from a sheet and whose keys are not ``present`` in it."""
-    seen = set(present)
-    jobs = journal.jobs_of_file(sheet.scope, sheet.file, sheet.sheet)
+    seen, journal = set(present), context.journal
+    jobs = journal.jobs_of_file(scope, source.file, source.sheet)
     for job in (one for each in jobs for one in journal.requests_of(each)):
         if job.state.is_unsent:
             continue
@@ -148,7 +130,7 @@ def _missing_rows(
         missing = {at: keys for at, keys in claimed.items() if seen.isdisjoint(keys)}
         if missing:
             try:
-                values = sheet.read(job)
+                values = sent_rows(context, job)
             except LocalFailure:  # Somebody has removed the stored workbook.
                 continue
             for at, keys in missing.items():
@@ -157,11 +139,7 @@ def _missing_rows(
 
 
 def _match(
-    matcher: RowMatcher,
-    sheet: SentSheet,
-    rows: TypedRows,
-    new: Sequence[int],
-    earlier: Sequence[_EarlierRow],
+    matcher: RowMatcher, source: SheetSource, new: Sequence[int], earlier: Sequence[_EarlierRow]
 ) -> Mapping[int, tuple[int, str]]:
     """Return for each new row the earlier one that it corrects, and the column that differs.
 
@@ -169,15 +147,15 @@ def _match(
     """
     sent: TypedRows = [row.values for row in earlier]
     by_content: defaultdict[_Content, list[int]] = defaultdict(list)
-    for content, index in _contents(matcher, sheet, sent, range(len(earlier))):
+    for content, index in _contents(matcher, source.columns, sent, range(len(earlier))):
         by_content[content].append(index)
     candidates: defaultdict[int, dict[int, str]] = defaultdict(dict)
-    for content, at in _contents(matcher, sheet, rows, new):
+    for content, at in _contents(matcher, source.columns, source.values, new):
         for index in by_content.get(content, ()):
             candidates[at].setdefault(index, content[1])
     matching = Matching(range(len(earlier)))
     for at, found in candidates.items():
-        matching.give(at, (index for index in found if earlier[index].row == sheet.rows[at]))
+        matching.give(at, (index for index in found if earlier[index].row == source.rows[at]))
     for at, found in candidates.items():
         matching.give(at, found)
     return {at: (index, candidates[at][index]) for at, index in sorted(matching.matched.items())}
@@ -189,9 +167,9 @@ this column are the same one."""
 
 
 def _contents(
-    matcher: RowMatcher, sheet: SentSheet, rows: TypedRows, positions: Sequence[int]
+    matcher: RowMatcher, sheet: Collection[str], rows: TypedRows, positions: Sequence[int]
 ) -> Iterator[tuple[_Content, int]]:
-    """Yield the contents of the rows at the given positions.
+    """Yield the contents of the rows at the given positions; ``sheet`` are the sheet's columns.
 
     These are the rest of the key, and the amount if the resource has one; otherwise, and if the key
     has no other column, all other columns of the sheet.
@@ -204,7 +182,7 @@ def _contents(
             others = [
                 name
                 for name in matcher.resource.by_name
-                if name in sheet.columns and name not in lookup.key
+                if name in sheet and name not in lookup.key
             ]
             evidence = [amount] if amount and rest else others
             texts = [matcher.column(name, rows) for name in (*rest, *evidence)]
