@@ -292,10 +292,6 @@ class _UndoPlanner:
         declared = self._resource.read_back
         return {} if declared is None else RowMatcher(self._resource, declared).blank
 
-    def _is_settled(self, record: FoundRecord) -> bool:
-        change = self._resource.change
-        return record.final or (change is not None and record.listing in change.not_listed)
-
 
 class _CreatedRecords(_UndoPlanner):
     """Planner for rows that created a record, found among those that did not exist before."""
@@ -330,8 +326,8 @@ class _CreatedRecords(_UndoPlanner):
                 yield _left(row, RowReason.NOT_IDENTIFIED)
                 continue
             record = matching.record(row.position)
-            if record is None or self._is_settled(record):
-                settled = any(map(self._is_settled, new[row.position]))
+            if record is None or record.final:
+                settled = any(one.final for one in new[row.position])
                 yield _left(row, RowReason.SETTLED) if settled else self._changed(row, now)
                 continue
             claim = (self._job.id, row.position)
@@ -361,7 +357,7 @@ class _ChangedRecords(_UndoPlanner):
                 yield _left(sent, RowReason.NOT_IDENTIFIED)
                 continue
             found = [one for one in (now.found if now else ()) if one.code == task.record]
-            if found and self._is_settled(found[0]):
+            if found and found[0].final:
                 yield _left(sent, RowReason.SETTLED)
             elif not found or not PresentRecord(found[0].values, None, self._blank).has(
                 task.expected

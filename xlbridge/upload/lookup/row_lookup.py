@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from functools import cached_property, partial
-from itertools import chain, compress, count
+from itertools import compress, count
 from json import dumps
 from json.encoder import encode_basestring_ascii
 from operator import itemgetter
@@ -29,7 +29,6 @@ from xlbridge.upload.lookup.row_table import (
     RecordTable,
     RowValues,
     TypedRows,
-    batched,
     values_of,
 )
 from xlbridge.wire import Operation
@@ -115,14 +114,16 @@ def _comparable_number(value: Any) -> str:
 
 def lookups_for(resource: Resource, row: RowValues) -> list[Lookup]:
     """Return the lookups that serve a row, the one by the system's own number first."""
-    return [lookup for lookup in _declared_lookups(resource) if lookup.serves(row)]
+    declared = resource.read_back
+    lookups = () if declared is None else declared.all_lookups
+    return [lookup for lookup in lookups if lookup.serves(row)]
 
 
 def lookups_of_rows(resource: Resource, rows: TypedRows) -> list[Sequence[Lookup]]:
     """Return the lookups that serve each row, computed once for rows with the same empty cells."""
-    lookups = _declared_lookups(resource)
-    if not lookups:
+    if resource.read_back is None:
         return [()] * len(rows)
+    lookups = resource.read_back.all_lookups
     columns = list(dict.fromkeys(name for lookup in lookups for name in lookup.key))
     deciding = list(dict.fromkeys(name for lookup in lookups for name in lookup.when))
     empty = [[value is None for value in values_of(rows, name)] for name in columns]
@@ -132,21 +133,13 @@ def lookups_of_rows(resource: Resource, rows: TypedRows) -> list[Sequence[Lookup
     return list(map(serving.__getitem__, cases))
 
 
-def _declared_lookups(resource: Resource) -> Sequence[Lookup]:
-    declared = resource.read_back
-    if declared is None:
-        return ()
-    number = () if declared.by_number is None else (declared.by_number,)
-    return (*number, *declared.lookups)
-
-
 _FetchItems = Callable[[Operation, Mapping[str, object]], Iterable[Record]]
 
 
 class SeparateLists:
     """Reader of lists that are not part of their records, with at most ``most`` requests."""
 
-    def __init__(self, fetch: _FetchItems, declared: ReadBack, most: int | None) -> None:
+    def __init__(self, fetch: _FetchItems, declared: ReadBack, most: float) -> None:
         self._fetch = fetch
         self._lists = declared.lists
         self._left = most
@@ -158,9 +151,9 @@ class SeparateLists:
         for name, declared in self._lists.items():
             unread = [at for at in found if row.get(name) and records.lists[name][at] is None]
             for at in unread:
-                if self._left == 0:
+                if not self._left:
                     return False
-                self._left = None if self._left is None else self._left - 1
+                self._left -= 1
                 operation = operation_named(declared.operation_name)
                 path = {
                     parameter: records[at][parameter] for parameter in operation.path_parameters
@@ -261,38 +254,31 @@ def _have_plain_blanks(texts: Sequence[str | None]) -> bool:
     )
 
 
-_RowDigests = Iterator[tuple[str, ...]]
-
-
 def business_keys(resource: Resource, rows: TypedRows) -> Sequence[tuple[str, ...]]:
     """Return the digests of each row's keys, without the system's own number."""
     declared = resource.read_back
     if declared is None:
         return [()] * len(rows)
     matcher = RowMatcher(resource, declared)
-    opening = f"[{dumps(resource.name)}"
+    opening, lookups = f"[{dumps(resource.name)}", matcher.lookups(rows)
     columns = dict.fromkeys(column for lookup in declared.lookups for column in lookup.key)
-    names = {column: f", [{dumps(column)}, " for column in columns}
-
-    def digests(rows: Sequence[Sequence[Lookup]], *texts: Sequence[str | None]) -> _RowDigests:
-        items = {
-            column: [
-                f"{name}null]" if text is None else f"{name}{encode_basestring_ascii(text)}]"
-                for text in values
-            ]
-            for (column, name), values in zip(names.items(), texts, strict=True)
-        }
-        for at, lookups in enumerate(rows):
-            keys = [
-                "".join([items[column][at] for column in lookup.key])
-                for lookup in lookups
+    items = {}
+    for column in columns:
+        name = f", [{dumps(column)}, "
+        items[column] = [
+            f"{name}null]" if text is None else f"{name}{encode_basestring_ascii(text)}]"
+            for text in matcher.column(column, rows)
+        ]
+    return [
+        tuple(
+            [
+                claim_digest(f"{opening}{''.join([items[column][at] for column in lookup.key])}]")
+                for lookup in of_row
                 if lookup is not declared.by_number
             ]
-            yield tuple([claim_digest(f"{opening}{key}]") for key in keys])
-
-    texts = (batched(matcher.column(column, rows)) for column in columns)
-    pieces = map(digests, batched(matcher.lookups(rows)), *texts)
-    return list(chain.from_iterable(pieces))
+        )
+        for at, of_row in enumerate(lookups)
+    ]
 
 
 class NearRecord(NamedTuple):

@@ -42,11 +42,11 @@ class FoundRecord:
     """Remote record: its code, its compared values, and how they differ from a row's.
 
     ``same``: all filled cells of the row equal the record; ``unchanged``: its empty cells, too.
-    ``differing`` maps each other column to the row's and the record's value. ``listing`` is the
-    operation that listed the record; ``final``: the interface no longer changes it. ``items`` are
-    the differences of its lists, with the row's items counted from zero; if the numbers of items
-    differ, the item and the column are None and the values are the two numbers. ``unlisted`` are
-    the columns of the row's items that its lists do not show, as ``list.column``.
+    ``differing`` maps each other column to the row's and the record's value. ``final``: the
+    interface no longer changes the record. ``items`` are the differences of its lists, with the
+    row's items counted from zero; if the numbers of items differ, the item and the column are None
+    and the values are the two numbers. ``unlisted`` are the columns of the row's items that its
+    lists do not show, as ``list.column``.
     """
 
     code: str
@@ -54,7 +54,6 @@ class FoundRecord:
     same: bool
     unchanged: bool = False
     differing: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
-    listing: str = ""
     final: bool = False
     items: Sequence[ItemDifference] = ()
     unlisted: Sequence[str] = ()

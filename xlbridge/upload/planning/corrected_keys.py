@@ -71,7 +71,7 @@ def sent_with_other_key(
         sent = _SENT_AS.format(job=job, row=row_text(row), record=record)
     change = resource.change
     numbers = () if resource.read_back is None else resource.read_back.number_columns
-    changes = change is not None and change.operation_name and change.covers("", columns)
+    changes = change is not None and change.operation_name and change.covers(columns)
     how = _BY_NUMBER if changes and numbers else _BY_HAND
     why = how.format(sent=sent, resource=resource.name)
     return PlannedRow(number, RowAction.HELD, RowReason.SENT_OTHERWISE, why=why)

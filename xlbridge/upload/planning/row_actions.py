@@ -219,12 +219,8 @@ class _Planner:
 
     def _is_settled(self, at: int, code: str | None) -> bool:
         """Return whether a row's record can no longer be deleted."""
-        change = self._resource.change
-        return any(
-            record.final or (change is not None and record.listing in change.not_listed)
-            for record in _found(self._lookup.snapshot[at])
-            if record.code == code
-        )
+        found = _found(self._lookup.snapshot[at])
+        return any(record.final for record in found if record.code == code)
 
     def _decide_unread(self, at: int, row: PlannedRow) -> PlannedRow:
         """Decide on a row that was not looked up, by the journal alone."""
@@ -261,7 +257,7 @@ class _Planner:
         if (
             change is None
             or record.final
-            or not change.covers(record.listing, record.differing)
+            or not change.covers(record.differing)
             or not children.isdisjoint(record.differing)
         ):
             return _held(row, RowReason.CANNOT_CHANGE)
