@@ -24,7 +24,7 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
-from xlbridge.upload.lookup.row_lookup import RowMatcher
+from xlbridge.upload.lookup.row_lookup import blank_values
 from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import (
     CODE_SEPARATOR,
@@ -32,7 +32,6 @@ from xlbridge.upload.lookup.snapshot import (
     Moment,
     RecordMatching,
     RowSnapshot,
-    Snapshot,
 )
 from xlbridge.upload.payload import frame_of_rows, payload_of, sent_rows, store_payload
 from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, StoredRow
@@ -289,8 +288,7 @@ class _UndoPlanner:
 
     @cached_property
     def _blank(self) -> Values:
-        declared = self._resource.read_back
-        return {} if declared is None else RowMatcher(self._resource, declared).blank
+        return blank_values(self._resource)
 
 
 class _CreatedRecords(_UndoPlanner):
@@ -301,7 +299,9 @@ class _CreatedRecords(_UndoPlanner):
         if change is None or change.delete_name is None:
             yield from (_left(row, RowReason.NO_OPERATION) for row in self._rows)
             return
-        self._before, written = self._stored(Moment.BEFORE), self._stored(Moment.WRITTEN)
+        count, snapshots = len(self._job.spec.rows), self._context.journal.snapshots
+        self._before = snapshots.newest_of(count, self._job.id, Moment.BEFORE)
+        written = snapshots.newest_of(count, self._job.id, Moment.WRITTEN)
         new: dict[int, Sequence[FoundRecord]] = {}
         read = self._read([row.values for row in self._rows])
         for row, now in zip(self._rows, read, strict=True):
@@ -338,11 +338,6 @@ class _CreatedRecords(_UndoPlanner):
         if self._job.id in self._own.jobs and now is not None and earlier is not None:
             return not now.new_since(earlier)
         return super()._is_late(sent, now)
-
-    def _stored(self, moment: Moment) -> Snapshot:
-        """Return the newest snapshot of a moment, all None if there is none."""
-        found = self._context.journal.snapshots.newest(self._job.id, moment)
-        return found or (None,) * len(self._job.spec.rows)
 
 
 class _ChangedRecords(_UndoPlanner):

@@ -244,6 +244,11 @@ class RowMatcher:
         return comparable_value(self._kinds.get(column, Kind.INTEGER), value)
 
 
+def blank_values(resource: Resource) -> Mapping[str, str | None]:
+    """Return the comparable values that empty cells of a resource mean."""
+    return {} if resource.read_back is None else RowMatcher(resource, resource.read_back).blank
+
+
 def _have_plain_blanks(texts: Sequence[str | None]) -> bool:
     """Return whether texts are normalised: composed, none empty, words with single spaces."""
     joined = " \0 ".join(filter(None, texts))

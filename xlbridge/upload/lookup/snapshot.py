@@ -335,6 +335,10 @@ class StoredSnapshots:
         stored = self.all_of(job_id)
         return next((one.rows for one in stored if one.moment is Moment.BEFORE), ())
 
+    def newest_of(self, count: int, job_id: str, *moments: Moment) -> Snapshot:
+        """Return the newest snapshot of the ``count`` rows of a job, all None without one."""
+        return self.newest(job_id, *moments) or (None,) * count
+
     def newest(self, job_id: str, *moments: Moment) -> Snapshot | None:
         """Return the newest snapshot of a job at one of the moments, None if there is none."""
         found = self._db.execute(

@@ -16,7 +16,7 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.claims import ClaimedRows, OwnWrites, RowClaims
 from xlbridge.upload.lookup.bulk_lookup import record_reader
-from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_of_rows
+from xlbridge.upload.lookup.row_lookup import blank_values, lookups_of_rows
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import (
     FoundRecord,
@@ -117,7 +117,7 @@ class _Planner:
         self._own = own
         resource = source.resource
         declared = resource.read_back
-        self._blank = {} if declared is None else RowMatcher(resource, declared).blank
+        self._blank = blank_values(resource)
         self._resource = resource
         self._source = source
         self._lookup = found

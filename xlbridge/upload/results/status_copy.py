@@ -305,7 +305,7 @@ def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
     after = context.journal.snapshots.newest(job.id, Moment.AFTER, Moment.CODES)
     if after is None:
         return codes
-    before = context.journal.snapshots.newest(job.id, Moment.BEFORE) or (None,) * len(after)
+    before = context.journal.snapshots.newest_of(len(after), job.id, Moment.BEFORE)
     found = {
         row: [record for record in now.found if record.same]
         for row, now in zip(job.spec.rows, after, strict=True)
