@@ -7,14 +7,11 @@ digests, claims and payloads treat as any other column.
 
 import hashlib
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.files import make_private_folder, replace_atomically
@@ -23,7 +20,7 @@ from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.upload.claims import claim_digest
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
-from xlbridge.upload.lookup.row_table import LazySequence, RowTable, RowValues, column_values
+from xlbridge.upload.lookup.row_table import RowTable, RowValues, column_values
 from xlbridge.upload.results.verdict import ItemAddresses, parse_item_column
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cells import type_rows
@@ -144,10 +141,7 @@ def _typed_payload(
 
 
 def sent_rows(context: UploadContext, job: Job, *, with_unsent: bool = False) -> RowTable:
-    """Return the rows of a job as sent, in order; with ``with_unsent`` all planned rows.
-
-    Lists are created on access.
-    """
+    """Return the rows of a job as sent, in order; with ``with_unsent`` all planned rows."""
     resource = context.catalogue.named(job.spec.resource)
     content, count = job.spec.payload, len(job.spec.rows)
     if with_unsent and job.spec.planned:
@@ -163,15 +157,13 @@ ListItem = Mapping[str, Any]
 def frame_with_lists(sheet: ValidatedSheet) -> pd.DataFrame:
     """Return the frame of a validated sheet with a column for each list that any record has, and
     for those that were emptied."""
-    lists: dict[str, list[list[ListItem] | None]] = {
-        name: items for name, column in _lists_of(sheet).items() if any(items := list(column))
+    index = sheet.frame.index
+    lists = {
+        name: pd.Series(items, index=index, dtype=object)
+        for name, items in _lists_of(sheet).items()
+        if any(items)
     }
-    return with_empty_lists(
-        sheet.frame.assign(
-            **{n: pd.Series(i, index=sheet.frame.index, dtype=object) for n, i in lists.items()}
-        ),
-        sheet.emptied_lists,
-    )
+    return with_empty_lists(sheet.frame.assign(**lists), sheet.emptied_lists)
 
 
 def with_empty_lists(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
@@ -180,37 +172,29 @@ def with_empty_lists(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     return frame.assign(**{n: pd.Series(None, index=frame.index, dtype=object) for n in missing})
 
 
-def _lists_of(sheet: ValidatedSheet) -> "Mapping[str, ItemLists]":
-    """Return the lists of a sheet's records, by their names."""
-    count, children = len(sheet.frame), sheet.children.items()
-    return {
-        n: ItemLists(child.frame, sheet.parent_positions(child), count) for n, child in children
-    }
+def items_of_records(main: ValidatedSheet, child: ValidatedSheet) -> list[list[int]]:
+    """Return the positions in a child sheet of the items of each record, in order."""
+    items: list[list[int]] = [[] for _ in range(len(main.frame))]
+    for at, record in enumerate(main.parent_positions(child).tolist()):
+        if record >= 0:
+            items[record].append(at)
+    return items
 
 
-class ItemLists(LazySequence[list[ListItem] | None]):
-    """Lists of a sheet's records, from the rows of a child sheet; None for a record without items.
-
-    ``parents`` has the position of each row's record, negative if it has none. Lists are created on
-    access, since dicts of the items take many times the memory of their columns.
-    """
-
-    def __init__(self, child: pd.DataFrame, parents: npt.NDArray[np.intp], count: int) -> None:
-        filled = [name for name in child if name != KEY and child[name].notna().any()]
-        self._columns = {str(name): column_values(child[name]) for name in filled}
-        self._order = np.argsort(parents, kind="stable")
-        self._ends = np.searchsorted(parents[self._order], np.arange(count + 1))
-
-    def __len__(self) -> int:
-        return len(self._ends) - 1
-
-    def _item(self, at: int) -> list[ListItem] | None:
-        positions = self._order[self._ends[at] : self._ends[at + 1]].tolist()
-        columns = self._columns.items()
-        return [
-            {name: values[position] for name, values in columns if values[position] is not None}
-            for position in positions
-        ] or None
+def _lists_of(sheet: ValidatedSheet) -> dict[str, list[list[ListItem] | None]]:
+    """Return the lists of a sheet's records, by their names; None for a record without items."""
+    lists: dict[str, list[list[ListItem] | None]] = {}
+    for name, child in sheet.children.items():
+        filled = [column for column in child.frame if column != KEY]
+        columns = {str(column): column_values(child.frame[column]) for column in filled}
+        rows = [
+            {column: values[at] for column, values in columns.items() if values[at] is not None}
+            for at in range(len(child.frame))
+        ]
+        lists[name] = [
+            [rows[at] for at in items] or None for items in items_of_records(sheet, child)
+        ]
+    return lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,31 +237,19 @@ def has_lists(resource: Resource, frame: pd.DataFrame) -> bool:
     return any(name in frame and frame[name].notna().any() for name in names)
 
 
-def record_positions(main: ValidatedSheet, child: ValidatedSheet) -> dict[int, tuple[int, int]]:
-    """Return the record's position and the item's number for each position of a child sheet.
-
-    Rows without a record are left out.
-    """
-    parents = main.parent_positions(child)
-    numbers = pd.Series(parents).groupby(parents).cumcount().to_numpy()
-    kept = np.flatnonzero(parents >= 0)
-    return {at: (int(parents[at]), int(numbers[at])) for at in kept.tolist()}
-
-
 def item_addresses(main: ValidatedSheet) -> dict[str, ItemAddresses]:
     """Return the addresses of the items of a sheet's records, by the names of the lists."""
     addresses = {}
     for name, child in main.children.items():
-        rows: defaultdict[int, list[int]] = defaultdict(list)
-        blocks: defaultdict[int, list[int]] = defaultdict(list)
-        positions = main.parent_positions(child).tolist()
-        for at, (child_row, position) in enumerate(zip(child.rows, positions, strict=True)):
-            if position >= 0:
-                rows[main.rows[position]].append(child_row)
-                if child.blocks:
-                    blocks[main.rows[position]].append(child.block_numbers[at])
+        of_record = zip(main.rows, items_of_records(main, child), strict=True)
+        items = {row: positions for row, positions in of_record if positions}
+        rows = {row: [child.rows[at] for at in positions] for row, positions in items.items()}
         columns = [block.columns for block in child.blocks]
-        addresses[name] = ItemAddresses(child.sheet, child.columns, rows, columns, blocks)
+        numbers = {
+            row: [child.block_numbers[at] for at in positions if child.blocks]
+            for row, positions in items.items()
+        }
+        addresses[name] = ItemAddresses(child.sheet, child.columns, rows, columns, numbers)
     return addresses
 
 
@@ -286,7 +258,7 @@ class ItemCells:
 
     def __init__(self, main: ValidatedSheet) -> None:
         self._main = main
-        self._rows: dict[str, dict[tuple[int, int], int]] = {}
+        self._items: dict[str, list[list[int]]] = {}
 
     def find(self, row: int | None, column: str) -> tuple[str, CellPosition] | None:
         """Return the sheet and cell of an item's column, for the record in a row of the main sheet;
@@ -296,12 +268,11 @@ class ItemCells:
         if item is None or child is None or row not in self._main.rows:
             return None
         name, number, item_field = item
-        if name not in self._rows:
-            positions = record_positions(self._main, child)
-            self._rows[name] = {item_key: at for at, item_key in positions.items()}
-        at = self._rows[name].get((self._main.rows.index(row), number))
-        if at is None:
+        if name not in self._items:
+            self._items[name] = items_of_records(self._main, child)
+        items = self._items[name][self._main.rows.index(row)]
+        if number >= len(items):
             return None
-        columns = child.block_at(at).columns
+        columns = child.block_at(items[number]).columns
         first = min(columns.values(), default=0)
-        return child.sheet, (child.rows[at], columns.get(item_field, first))
+        return child.sheet, (child.rows[items[number]], columns.get(item_field, first))

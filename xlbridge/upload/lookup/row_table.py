@@ -1,7 +1,6 @@
 """Typed rows: as mappings, and as a table of columns whose rows are views; and their JSON."""
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from itertools import islice
@@ -18,27 +17,6 @@ RowValues = Mapping[str, Any]
 
 _BLOCK = 16_384
 """Values that are processed together."""
-
-
-class LazySequence(Sequence[_Item], ABC):
-    """Sequence whose items are created on access."""
-
-    @abstractmethod
-    def _item(self, at: int) -> _Item:
-        """Return the item at a position."""
-
-    def __iter__(self) -> Iterator[_Item]:
-        return map(self._item, range(len(self)))
-
-    @overload
-    def __getitem__(self, at: int) -> _Item: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[_Item]: ...
-    def __getitem__(self, at: int | slice) -> _Item | list[_Item]:
-        positions = range(len(self))[at]
-        if isinstance(positions, range):
-            return list(map(self._item, positions))
-        return self._item(positions)
 
 
 _NO_LISTS: Mapping[str, Sequence[Any]] = MappingProxyType({})
@@ -75,7 +53,7 @@ class ColumnsRow(Mapping[str, Any]):
         return {name: column[self.at] for name, column in self.columns.items()}.items()
 
 
-class RowTable(LazySequence[RowValues]):
+class RowTable(Sequence[RowValues]):
     """Typed rows, stored as columns; rows are views created on access.
 
     A dict for each row would take many times the memory, since most cells are empty.
@@ -97,8 +75,15 @@ class RowTable(LazySequence[RowValues]):
     def __len__(self) -> int:
         return self._count
 
-    def _item(self, at: int) -> RowValues:
-        return ColumnsRow(self._columns, at)
+    @overload
+    def __getitem__(self, at: int) -> RowValues: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[RowValues]: ...
+    def __getitem__(self, at: int | slice) -> RowValues | list[RowValues]:
+        positions = range(self._count)[at]
+        if isinstance(positions, int):
+            return ColumnsRow(self._columns, positions)
+        return [ColumnsRow(self._columns, one) for one in positions]
 
     def dicts(self) -> list[dict[str, Any]]:
         """Return all rows as dicts, in a fraction of the time that single rows take."""

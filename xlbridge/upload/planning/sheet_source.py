@@ -23,7 +23,7 @@ from xlbridge.upload.payload import (
     frame_of_payload,
     frame_with_lists,
     item_addresses,
-    record_positions,
+    items_of_records,
     row_digests,
     with_empty_lists,
 )
@@ -193,7 +193,10 @@ def _item_errors(sheet: ValidatedSheet) -> Mapping[int, Sequence[_ItemFinding]]:
     found: defaultdict[int, list[_ItemFinding]] = defaultdict(list)
     for name, child in sheet.children.items():
         errors = [error for error in child.error_findings() if error.row not in child.non_records]
-        records = record_positions(sheet, child) if errors else {}
+        of_records = enumerate(items_of_records(sheet, child) if errors else ())
+        records = {
+            at: (record, number) for record, items in of_records for number, at in enumerate(items)
+        }
         for error in errors:
             at = child.position_of(error)
             if at in records and error.column is not None:
