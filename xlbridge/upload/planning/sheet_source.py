@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple, Self
 
 import pandas as pd
 
@@ -27,7 +28,7 @@ from xlbridge.upload.payload import (
     row_digests,
     with_empty_lists,
 )
-from xlbridge.upload.planning.planned_row import CellContent, PlannedRow
+from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.verdict import ItemAddresses, item_column
 from xlbridge.validation import ValidatedSheet
@@ -154,43 +155,45 @@ def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, PlannedRow]:
         if finding.row is not None:
             found[finding.row].append(finding)
     item_errors = _item_errors(sheet)
-    for position in item_errors:
-        found.setdefault(sheet.rows[position], [])
+    with_errors = {*found, *(sheet.rows[position] for position in item_errors)}
     aside = {}
     for at, row in enumerate(sheet.rows):
-        if row not in found:
+        if row not in with_errors:
             continue
-        findings, items = found[row], item_errors.get(at, ())
+        errors = [_CellError.of(sheet, at, finding.column, finding) for finding in found[row]]
+        errors += item_errors.get(at, ())
         aside[at] = PlannedRow(
             row,
             RowAction.HELD,
             RowReason.NO_RECORD if row in sheet.non_records else RowReason.ERRORS,
-            why=_join_messages([*findings, *(item.finding for item in items)]),
+            why=_join_messages([error.finding for error in errors]),
             raw_cells={
-                **_raw_cells(sheet, at, findings),
-                **{
-                    item.column: _content(item.finding)
-                    for item in items
-                    if item.unparsed and item.finding.value
-                },
+                error.column: float(value) if error.finding.numeric else value
+                for error in errors
+                if error.column is not None and error.unparsed and (value := error.finding.value)
             },
         )
     return aside
 
 
-@dataclass(frozen=True, slots=True)
-class _ItemFinding:
-    """Error in an item of a list: the item's column in the record, the finding with its address,
-    and whether the cell is missing in the typed frame."""
+class _CellError(NamedTuple):
+    """Error in a cell of a record: the column, of an item as in ``item_column``, the finding, and
+    whether the cell is missing in the typed frame."""
 
-    column: str
+    column: str | None
     finding: Finding
     unparsed: bool
 
+    @classmethod
+    def of(cls, sheet: ValidatedSheet, at: int, column: str | None, finding: Finding) -> Self:
+        """Return the error that was found in the row at a position of a sheet."""
+        frame, name = sheet.frame, finding.column
+        return cls(column, finding, name in frame and not frame[name].notna().iat[at])
 
-def _item_errors(sheet: ValidatedSheet) -> Mapping[int, Sequence[_ItemFinding]]:
+
+def _item_errors(sheet: ValidatedSheet) -> Mapping[int, Sequence[_CellError]]:
     """Return the errors in child rows, by the positions of their records."""
-    found: defaultdict[int, list[_ItemFinding]] = defaultdict(list)
+    found: defaultdict[int, list[_CellError]] = defaultdict(list)
     for name, child in sheet.children.items():
         errors = [error for error in child.error_findings() if error.row not in child.non_records]
         of_records = enumerate(items_of_records(sheet, child) if errors else ())
@@ -201,28 +204,10 @@ def _item_errors(sheet: ValidatedSheet) -> Mapping[int, Sequence[_ItemFinding]]:
             at = child.position_of(error)
             if at in records and error.column is not None:
                 position, number = records[at]
-                unparsed = not child.frame[error.column].notna().iat[at]
                 column = item_column(name, number, error.column)
                 finding = replace(error, header=f"{child.sheet}!{error.cell}")
-                found[position].append(_ItemFinding(column, finding, unparsed))
+                found[position].append(_CellError.of(child, at, column, finding))
     return found
-
-
-def _raw_cells(
-    sheet: ValidatedSheet, at: int, findings: Sequence[Finding]
-) -> dict[str, CellContent]:
-    """Return the contents of a row's cells that are missing in the typed frame."""
-    unparsed = {name for name in sheet.frame if not sheet.frame[name].notna().iat[at]}
-    return {
-        finding.column: _content(finding)
-        for finding in findings
-        if finding.column is not None and finding.column in unparsed and finding.value
-    }
-
-
-def _content(finding: Finding) -> CellContent:
-    value = finding.value or ""
-    return float(value) if finding.numeric else value
 
 
 def _join_messages(findings: Sequence[Finding]) -> Text:
