@@ -30,7 +30,13 @@ from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, JobSpec, file_hash
 from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.options import UploadOptions
-from xlbridge.upload.payload import has_lists, payload_of, sheet_digest, store_payload
+from xlbridge.upload.payload import (
+    SheetSource,
+    has_lists,
+    payload_of,
+    sheet_digest,
+    store_payload,
+)
 from xlbridge.upload.planning.corrected_rows import (
     CorrectedRows,
     corrected_rows,
@@ -38,11 +44,11 @@ from xlbridge.upload.planning.corrected_rows import (
 )
 from xlbridge.upload.planning.plan_builder import (
     PlannedSheet,
+    may_be_sent,
     plan_source,
     refresh_plan,
     replan_job,
 )
-from xlbridge.upload.planning.sheet_source import SheetSource, may_be_sent
 from xlbridge.upload.requests import State
 from xlbridge.validation import ValidatedSheet
 from xlbridge.workbook import WorkbookOrigin

@@ -10,11 +10,10 @@ from .corrected_rows import (
     NotRetriable as NotRetriable,
     corrected_rows as corrected_rows,
 )
-from .plan_builder import PlannedSheet as PlannedSheet
+from .plan_builder import PlannedSheet as PlannedSheet, may_be_sent as may_be_sent
 from .planned_row import PlannedRow as PlannedRow, token_line as token_line
 from .row_reasons import (
     RowAction as RowAction,
     RowReason as RowReason,
     action_counts as action_counts,
 )
-from .sheet_source import may_be_sent as may_be_sent

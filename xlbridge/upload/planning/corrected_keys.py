@@ -7,9 +7,10 @@ of that one.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from xlbridge.client import Client
 from xlbridge.errors import LocalFailure
@@ -18,15 +19,17 @@ from xlbridge.record_rows import row_text
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.claims import ClaimScope
-from xlbridge.upload.context import UploadContext
+from xlbridge.upload.job import Job
+from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues, TypedRows
 from xlbridge.upload.lookup.snapshot import Matching
-from xlbridge.upload.payload import sent_rows
 from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
-from xlbridge.upload.planning.sheet_source import SheetSource
+
+if TYPE_CHECKING:
+    from xlbridge.upload.payload import SheetSource
 
 _SENT_AS = Text(
     pt="envio {job}, linha {row}: registro {record}", en="upload {job}, row {row}: record {record}"
@@ -78,11 +81,15 @@ def sent_with_other_key(
 
 
 def rows_with_corrected_keys(
-    context: UploadContext, client: Client, source: SheetSource, plan: RowPlan
+    journal: Journal,
+    client: Client,
+    source: "SheetSource",
+    plan: RowPlan,
+    read: Callable[[Job], TypedRows],
 ) -> Mapping[int, PlannedRow]:
     """Return the rows whose records have the keys that the sheet was sent with before.
 
-    Raises what ``Client.records`` raises.
+    ``read`` returns the rows that an earlier job sent. Raises what ``Client.records`` raises.
     """
     new = [
         at
@@ -94,7 +101,7 @@ def rows_with_corrected_keys(
         return {}
     scope = ClaimScope(client.identity, resource.name)
     present = frozenset(chain.from_iterable(row.keys for row in plan.rows))
-    earlier = list(_missing_rows(context, scope, source, present))
+    earlier = list(_missing_rows(journal, scope, source, present, read))
     if not earlier:
         return {}
     corrected = _match(RowMatcher(resource, declared), source, new, earlier)
@@ -118,10 +125,14 @@ def rows_with_corrected_keys(
 
 
 def _missing_rows(
-    context: UploadContext, scope: ClaimScope, source: SheetSource, present: Collection[str]
+    journal: Journal,
+    scope: ClaimScope,
+    source: "SheetSource",
+    present: Collection[str],
+    read: Callable[[Job], TypedRows],
 ) -> Iterator[_EarlierRow]:
     """Yield the rows that jobs have sent from a sheet and whose keys are not ``present`` in it."""
-    seen, journal = set(present), context.journal
+    seen = set(present)
     jobs = journal.jobs_of_file(scope, source.file, source.sheet)
     for job in (one for each in jobs for one in journal.requests_of(each)):
         if job.state.is_unsent:
@@ -130,7 +141,7 @@ def _missing_rows(
         missing = {at: keys for at, keys in claimed.items() if seen.isdisjoint(keys)}
         if missing:
             try:
-                values = sent_rows(context, job)
+                values = read(job)
             except LocalFailure:  # Somebody has removed the stored workbook.
                 continue
             for at, keys in missing.items():
@@ -139,7 +150,7 @@ def _missing_rows(
 
 
 def _match(
-    matcher: RowMatcher, source: SheetSource, new: Sequence[int], earlier: Sequence[_EarlierRow]
+    matcher: RowMatcher, source: "SheetSource", new: Sequence[int], earlier: Sequence[_EarlierRow]
 ) -> Mapping[int, tuple[int, str]]:
     """Return for each new row the earlier one that it corrects, and the column that differs.
 

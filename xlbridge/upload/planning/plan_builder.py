@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain, count
 from pathlib import Path
 from types import MappingProxyType
@@ -22,14 +22,16 @@ from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.snapshot import LookupResult, Moment, Snapshot
 from xlbridge.upload.options import CountCallback, PlanOptions
 from xlbridge.upload.payload import (
+    SheetSource,
     payload_of,
+    sent_rows,
     store_payload,
 )
 from xlbridge.upload.planning.corrected_keys import rows_with_corrected_keys
 from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan
 from xlbridge.upload.planning.row_actions import plan_rows, prepare_lookup
 from xlbridge.upload.planning.row_reasons import RowReason
-from xlbridge.upload.planning.sheet_source import SheetSource
+from xlbridge.validation import ValidatedSheet
 
 _NO_NOTE: Mapping[str, Any] = MappingProxyType({})
 
@@ -57,6 +59,23 @@ class PlannedSheet:
     def is_old(self, now: Instant) -> bool:
         """Return whether the keys of the rows must be read again before anything is written."""
         return now.uptime - self.at.uptime > MAX_PLAN_SECONDS
+
+
+def may_be_sent(sheet: ValidatedSheet, *, good_rows: bool) -> bool:
+    """Return whether a sheet may be sent: all its errors are in rows that can be set aside.
+
+    With ``good_rows`` these are all rows with errors, else only rows that are not records. An error
+    in a child row sets its record aside; if the record is unknown, nothing may be sent, nor where
+    no row is a record.
+    """
+    sheets = sheet.with_children
+    if sheet.ok or not all(part.readable for part in sheets):
+        return sheet.ok
+    if sheet.non_record_mask.all():
+        return False
+    if good_rows:
+        return not sheet.has_stray_rows
+    return all(f.row in part.non_records for part in sheets for f in part.error_findings())
 
 
 def plan_source(
@@ -101,7 +120,9 @@ def plan_source(
         )
         seeks_corrected = options.look_up and options.again is None and not options.delete
         if job is None and seeks_corrected:
-            corrected = rows_with_corrected_keys(context, client, source, plan)
+            corrected = rows_with_corrected_keys(
+                context.journal, client, source, plan, partial(sent_rows, context)
+            )
             if corrected:
                 aside = replace(source, set_aside={**source.set_aside, **corrected})
                 plan = plan_rows(aside, claims, found, everywhere, options, own)

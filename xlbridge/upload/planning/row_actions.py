@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Client
 from xlbridge.errors import RemoteRejected
@@ -28,7 +28,9 @@ from xlbridge.upload.lookup.snapshot import (
 from xlbridge.upload.options import CountCallback, PlanOptions
 from xlbridge.upload.planning.planned_row import Difference, PlannedRow, RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
-from xlbridge.upload.planning.sheet_source import SheetSource
+
+if TYPE_CHECKING:
+    from xlbridge.upload.payload import SheetSource
 
 _LOOKUP_REJECTED = Text(
     pt="o sistema não permitiu a leitura: {reason}",
@@ -47,7 +49,7 @@ _NOT_REQUESTED = Text(pt="não foi pedido", en="not requested")
 
 def prepare_lookup(
     client: Client,
-    source: SheetSource,
+    source: "SheetSource",
     options: PlanOptions,
     on_count: CountCallback = lambda _done, _total: None,
 ) -> Callable[[], LookupResult]:
@@ -68,7 +70,7 @@ def prepare_lookup(
 
 
 def _look_up(
-    read: Callable[[], LookupResult], source: SheetSource, positions: Sequence[int]
+    read: Callable[[], LookupResult], source: "SheetSource", positions: Sequence[int]
 ) -> LookupResult:
     """Return the records that ``read`` finds for the rows at the given positions."""
     count = len(source.rows)
@@ -91,7 +93,7 @@ def _look_up(
 
 
 def plan_rows(
-    source: SheetSource,
+    source: "SheetSource",
     claims: RowClaims,
     found: LookupResult,
     claimed: ClaimedRows,
@@ -107,7 +109,7 @@ def plan_rows(
 class _Planner:
     def __init__(
         self,
-        source: SheetSource,
+        source: "SheetSource",
         claims: RowClaims,
         found: LookupResult,
         claimed: ClaimedRows,

@@ -83,7 +83,7 @@ class ControlTotals:
         Raises ``LocalFailure`` if the stored rows of a job are gone, ``UsageError`` if its resource
         is not known any more.
         """
-        from xlbridge.upload.planning.sheet_source import (
+        from xlbridge.upload.payload import (
             planned_rows,  # Imported here, as slow to import.
         )
 

@@ -23,7 +23,7 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, Job, file_hash
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.snapshot import Moment, RecordMatching, Snapshot
-from xlbridge.upload.payload import sent_rows
+from xlbridge.upload.payload import planned_rows, sent_rows
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.verdict import RowOutcome, parse_item_column
@@ -80,7 +80,7 @@ def write_status_copy(
     from xlbridge.workbook.edit import write_remark_columns
 
     with as_xlsx(source, [job.spec.sheet], context.settings.limits) as workbook:
-        sent = UploadRows.of(context, job)
+        sent = UploadRows.of(context, job, planned_rows)
         sheets = _remark_columns(context, job, sent)
         summary = upload_summary(context, job, sent, target)
         origin, carried = job.origin_of_file(copy=True), WorkbookOrigin.of(source)

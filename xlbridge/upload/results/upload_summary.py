@@ -3,15 +3,16 @@ what to do, and the summary on their first sheet."""
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlbridge import titles
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
-from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, group_by_reason
+from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, Value, group_by_reason
 from xlbridge.resources import Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
@@ -47,18 +48,30 @@ class UploadRows:
     reasons: Mapping[int, tuple[str, str]]
 
     @classmethod
-    def of(cls, context: UploadContext, job: Job) -> "UploadRows":
-        """Return the rows of a job."""
-        from xlbridge.upload.planning.sheet_source import (
-            planned_rows,  # Imported here, as slow to import.
-        )
-
+    def of(
+        cls,
+        context: UploadContext,
+        job: Job,
+        read: Callable[
+            [UploadContext, Job], "tuple[Sequence[PlannedRow], Sequence[int], pd.DataFrame]"
+        ],
+    ) -> "UploadRows":
+        """Return the rows of a job; ``read`` is ``planned_rows``."""
         resource = context.catalogue.named(job.spec.resource)
-        planned, numbers, frame = planned_rows(context, job)
+        planned, numbers, frame = read(context, job)
         rejections = messages_of(context.journal, job)
         wrong = _wrong_columns(resource, rejections, planned)
         reasons = _reasons(resource, job, rejections, planned, wrong)
         return cls(resource, planned, numbers, frame, wrong, reasons)
+
+    def amounts(self) -> dict[int, Decimal] | None:
+        """Return the amount of each row, None if the resource has no amounts."""
+        name = self.resource.totals.amount
+        if name is None or name not in self.frame:
+            return None
+        values = self.frame[name].astype(object).where(self.frame[name].notna(), 0)
+        amounts = (Decimal(str(round(value, 2))) for value in values)
+        return dict(zip(self.numbers, amounts, strict=True))
 
 
 def _wrong_columns(
@@ -142,20 +155,19 @@ def upload_summary(context: UploadContext, job: Job, sent: UploadRows, target: P
 
     ``target`` is the workbook that has this report, to be corrected and sent again.
     """
-    from xlbridge.upload.results.control_totals import ControlTotals  # slow to import
-
-    resource = sent.resource
-    totals = ControlTotals(resource, sent.numbers, sent.frame)
+    resource, amounts = sent.resource, sent.amounts()
     changes = RowLedger.of(context.journal, job).rows_of(job)
     outcomes = {row: one.outcome for row, one in changes.items() if one.is_record}
     reasons = {row: text for row, text in sent.reasons.items() if outcomes.get(row) not in _SETTLED}
 
     def line(label: Text | str, rows: Collection[int], tone: Tone = Tone.PLAIN) -> Line:
-        amount = totals.of_rows(rows)
-        return Line((label, len(rows), *([] if amount is None else [amount])), tone)
+        money: tuple[Value, ...] = ()
+        if amounts is not None:
+            money = (sum((amounts.get(row, _ZERO) for row in rows), _ZERO),)
+        return Line((label, len(rows), *money), tone)
 
     headings = [Heading(titles.ROWS)]
-    if totals.amount is not None:
+    if amounts is not None:
         headings.append(Heading(_AMOUNT, 18))
     by_outcome = group_by_reason((outcome, row) for row, outcome in outcomes.items())
     # Messages that differ only in values are one reason.
@@ -202,6 +214,7 @@ def upload_summary(context: UploadContext, job: Job, sent: UploadRows, target: P
 
 
 _SETTLED = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNCHANGED})
+_ZERO = Decimal(0)
 _REASON_WIDTH = 60
 _AMOUNT = Text(pt="Valor (R$)", en="Amount (R$)")
 _ROWS_SENT = Text(pt="Linhas do envio", en="Rows of the upload")
