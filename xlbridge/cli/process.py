@@ -148,9 +148,7 @@ def command(
                     kind.name, client.target, plan.rows, plan.token, plan.numbers.hidden
                 )
                 report = replace(report, next_steps=[*report.next_steps, step])
-                document = process_plan_json(
-                    kind.name, plan.rows, plan.token, in_sheet=bool(numbers.file)
-                ) | {"target": client.target.to_json()}
+                document = process_plan_json(plan) | {"target": client.target.to_json()}
                 forms = ReportForms.of_report(lambda: report, lambda: document)
                 print_report(forms, arguments.form)
                 return ExitCode.DATA_ERRORS if plan.skipped else ExitCode.GOOD

@@ -413,8 +413,7 @@ def plan_records(
     with open_context(settings) as context:
         read = numbers.read(kind, settings)
         plan = plan_processing(context, client, kind, read, again=again, at_once=numbers.at_once)
-    document = process_plan_json(kind.name, plan.rows, plan.token, in_sheet=bool(read.file))
-    return _processing(document, ok=not plan.skipped)
+    return _processing(process_plan_json(plan), ok=not plan.skipped)
 
 
 def process_listing(

@@ -267,7 +267,7 @@ class SheetUploads:
         with self._remote.connected() as (context, client):
             plan = plan_processing(context, client, kind, explicit_numbers(kind, numbers))
             report = process_plan_report(listing, client.target, plan.rows, plan.token, 0)
-            return process_plan_json(kind.name, plan.rows, plan.token, in_sheet=False) | {
+            return process_plan_json(plan) | {
                 "table": table_json(report.tables[0]),
                 "warnings": [str(warning).strip() for warning in report.remarks],
                 "target": client.target.to_json(),

@@ -29,6 +29,7 @@ from xlbridge.upload.row_changes import WriteState
 
 if TYPE_CHECKING:
     from xlbridge.client import Target
+    from xlbridge.upload.processing.plan import ProcessPlan
 
 ALREADY = Text(pt="já processado", en="already processed")
 _SHOWN_RECORDS = 10
@@ -227,12 +228,11 @@ def record_table(records: Iterable[tuple[Text, Text | str | None, int]]) -> Tabl
     )
 
 
-def process_plan_json(
-    listing: str, rows: Sequence[PlannedRow], token: str, *, in_sheet: bool
-) -> dict[str, Any]:
-    """Return the plan of a processing as JSON, with the fields of its report; ``in_sheet`` if the
-    records' rows are in a sheet."""
-    return _json(listing, [_before_sending(row, in_sheet=in_sheet) for row in rows], token, None)
+def process_plan_json(plan: "ProcessPlan") -> dict[str, Any]:
+    """Return the plan of a processing as JSON, with the fields of its report."""
+    in_sheet = bool(plan.numbers.file)
+    records = [_before_sending(record, in_sheet=in_sheet) for record in plan.rows]
+    return _json(plan.kind.name, records, plan.token, None)
 
 
 def _json(
