@@ -1,6 +1,5 @@
 from .plan import (
     InvalidNumbers as InvalidNumbers,
-    ProcessPlan as ProcessPlan,
     create_processing as create_processing,
     numbers_in_sheet as numbers_in_sheet,
     plan_processing as plan_processing,
@@ -12,9 +11,12 @@ from .process_kinds import (
     explicit_numbers as explicit_numbers,
     find_kind as find_kind,
 )
+from .process_plan import (
+    ProcessPlan as ProcessPlan,
+    process_plan_report as process_plan_report,
+)
 from .report import (
     process_counts as process_counts,
     process_plan_json as process_plan_json,
-    process_plan_report as process_plan_report,
     processed_records as processed_records,
 )

@@ -3,11 +3,8 @@
 That follows from the state of each record and the claims of other jobs.
 """
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +17,7 @@ from xlbridge.resources.names import number_headers
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims, repeat_while_outdated
 from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.journal import NewRequest
-from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow
+from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.processing.process_kinds import (
     ProcessKind,
@@ -29,6 +26,7 @@ from xlbridge.upload.processing.process_kinds import (
     RecordStatus,
     StateReader,
 )
+from xlbridge.upload.processing.process_plan import ProcessPlan
 from xlbridge.upload.row_changes import RecordTask
 from xlbridge.workbook import WorkbookOrigin, cell_address
 from xlbridge.workbook.read import SheetCells, read_workbook
@@ -59,44 +57,6 @@ _PROCESSED_BEFORE = Text(
     en="was processed by {job}, but the system shows it as pending: check it; to process it "
     "anyway: --again",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessPlan(JobPlan):
-    """Plan of a processing, with a row for every record in the sheet's order.
-
-    ``known`` are the claims on them in this journal, ``elsewhere`` those in other profiles'
-    journals.
-    """
-
-    kind: ProcessKind
-    numbers: RecordNumbers
-    rows: Sequence[PlannedRow]
-    known: ClaimedRows = field(repr=False)
-    elsewhere: Mapping[Path, ClaimedRows] = field(repr=False)
-
-    @property
-    def to_process(self) -> list[PlannedRow]:
-        """Records to process, or that the system is processing, in order."""
-        return [row for row in self.rows if row.action.writes]
-
-    @property
-    def skipped(self) -> list[PlannedRow]:
-        """Records that cannot be processed, in order."""
-        return [row for row in self.rows if row.action is RowAction.HELD]
-
-    @property
-    def digest(self) -> str:
-        """Digest of the records to process."""
-        records = [[int(row.record or 0), row.status] for row in self.to_process]
-        return hashlib.sha256(json.dumps([self.kind.name, records]).encode()).hexdigest()
-
-    @property
-    def note(self) -> dict[str, Any]:
-        """Details of the event that records the plan, named as for uploads."""
-        skipped = len(self.skipped)
-        counts = {"unchanged": len(self.rows) - self.writes - skipped, "held": skipped}
-        return {**super(ProcessPlan, self).note, "plan": counts, "hidden": self.numbers.hidden}
 
 
 def plan_processing(
