@@ -1,4 +1,4 @@
-"""Payload: a clean workbook with the validated rows, stored by its content hash.
+"""Rows of a sheet that may be sent, and their payload: a clean workbook stored by its hash.
 
 The analyst's own file is never sent, nor its macros, links, hidden sheets and parser differences.
 Rows of child sheets become lists of their records, in one column of the frame for each list, which
