@@ -1,18 +1,12 @@
 """Requests with lost answers are never sent twice, and never reported as done without proof."""
 
-import os
 import re
-import signal
 import subprocess
-import threading
-import time
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from environment import Xlbridge, clean_environment
-from forked import Zygote
+from environment import Xlbridge
 from lossy_proxy import LossyProxy, ProxyFault
 from upload_parts import (
     QUICK,
@@ -47,60 +41,10 @@ def test_a_failed_lookup_leaves_no_payload(
     )
     failed = xlbridge("upload", path, "--yes", **proxy_environment)
     assert failed.returncode == 4, failed.stderr
-    assert list((home / "payloads").iterdir()) == []
+    assert not (home / "payloads").exists()
     proxy.decide = lambda _method, _path: "pass"
     assert xlbridge("upload", path, "--yes", **proxy_environment).returncode == 0
     assert len(list((home / "payloads").iterdir())) == 1
-
-
-def test_a_run_removes_the_payload_of_a_killed_one_but_not_of_a_running_one(
-    xlbridge: Xlbridge,
-    forks: Zygote,
-    home: Path,
-    tmp_path: Path,
-    proxy: LossyProxy,
-    proxy_environment: dict[str, str],
-    make_clients: MakeClients,
-) -> None:
-    payloads, go_on = home / "payloads", threading.Event()
-
-    def hold(method: str, path: str) -> ProxyFault:
-        if method == "GET" and "/v2/cliente" in path:
-            go_on.wait()
-        return "pass"
-
-    def temporary_files(count: int) -> set[Path]:
-        """Wait until so many payloads are written, and return their files."""
-        deadline = time.monotonic() + 60
-        while len(found := set(payloads.glob(".[0-9a-f]*.tmp"))) < count:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        return found
-
-    def running(name: str) -> AbstractContextManager[int]:
-        command = ["upload", str(make_clients(new_cnpj(), name=name)), "--yes"]
-        environment = clean_environment(home, **proxy_environment)
-        return forks.running(environment, command, log=tmp_path / f"{name}.log")
-
-    proxy.decide = hold
-    with running("slow.xlsx"):
-        slow = temporary_files(1)
-        with running("killed.xlsx") as pid:
-            (killed,) = temporary_files(2) - slow
-            os.kill(pid, signal.SIGKILL)
-        proxy.decide = lambda _method, _path: "pass"
-        path = make_clients(new_cnpj())
-        assert xlbridge("upload", path, "--yes", **proxy_environment).returncode == 0
-        locks = {path.with_suffix(".lock") for path in slow}
-        assert set(payloads.glob(".*")) == slow | locks
-        assert not killed.exists()
-        go_on.set()
-        # The running process ends with its own payload only, and removes its lock.
-        deadline = time.monotonic() + 60
-        while len(list(payloads.glob("*.xlsx"))) < 2 or set(payloads.glob(".*")):
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-    assert len(list(payloads.iterdir())) == 2
 
 
 def test_the_commands_of_a_doubt_name_its_cause_and_the_next_command(

@@ -191,7 +191,7 @@ def test_rows_cannot_be_resolved_as_not_applied_before_the_settle_time(
 def snapshot(key: str, sent: str, *found: str) -> RowSnapshot:
     """Return the snapshot of a row with a key and a value; ``found`` are its records' values."""
     records = tuple(FoundRecord(f"c{i}", {"v": v}, v == sent) for i, v in enumerate(found))
-    return RowSnapshot({"k": key}, {"v": sent}, records)
+    return RowSnapshot({"k": key}, records, {"v": sent})
 
 
 @pytest.mark.parametrize(

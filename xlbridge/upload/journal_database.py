@@ -270,10 +270,10 @@ _WHAT_NOW = Text(
 )
 
 
-LAYOUT = 8
+LAYOUT = 9
 """Number of the current layout, stored in the file's ``user_version``.
 
-Files of earlier development versions are refused: the parts of their sheets are jobs.
+Files of earlier development versions are refused: their snapshots are stored otherwise.
 """
 
 _SCHEMA = """

@@ -1,4 +1,4 @@
-"""Payload: a clean workbook with the validated rows, stored by its content hash.
+"""Rows of a sheet that may be sent, and their payload: a clean workbook stored by its hash.
 
 The analyst's own file is never sent, nor its macros, links, hidden sheets and parser differences.
 Rows of child sheets become lists of their records, in one column of the frame for each list, which
@@ -7,29 +7,29 @@ digests, claims and payloads treat as any other column.
 
 import hashlib
 import json
-import os
-import re
-import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from json.encoder import encode_basestring_ascii
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from xlbridge.files import make_private_folder
+from xlbridge.files import make_private_folder, replace_atomically
+from xlbridge.i18n import Text, joined
 from xlbridge.resources import KEY, Resource
+from xlbridge.resources.findings import Finding
 from xlbridge.settings import ParseOptions, WorkbookLimits
-from xlbridge.upload.claims import claim_digest
+from xlbridge.upload.claims import RowClaims, claim_digest
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import Job
-from xlbridge.upload.lookup.row_table import LazySequence, RowTable, RowValues, column_values
-from xlbridge.upload.results.verdict import ItemAddresses, parse_item_column
+from xlbridge.upload.job import NO_POSITION, Job, file_hash
+from xlbridge.upload.lookup.row_lookup import business_keys
+from xlbridge.upload.lookup.row_table import RowTable, RowValues, column_values
+from xlbridge.upload.planning.planned_row import PlannedRow
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.results.verdict import ItemAddresses, item_column, parse_item_column
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cells import type_rows
 from xlbridge.validation.headers import match_header
@@ -96,98 +96,21 @@ def frame_of_rows(resource: Resource, rows: Sequence[RowValues]) -> pd.DataFrame
     return frame.assign(**lists) if lists else frame
 
 
-def store_payload(context: UploadContext, resource: Resource, frame: pd.DataFrame) -> str:
-    """Write the payload durably and return its content hash."""
-    return _write_payload(context, resource, frame).keep()
+def payload_of(resource: Resource, frame: pd.DataFrame) -> bytes:
+    """Return the payload of the rows in a frame."""
+    from xlbridge.workbook.write import records_workbook  # Planning alone needs none.
+
+    children = {child.resource.sheet: child.frame for child in child_rows(resource, frame)}
+    return records_workbook(resource, frame, children)
 
 
-class _TemporaryFile:
-    """Temporary file in a folder, locked while the process that writes it is running."""
-
-    def __init__(self, folder: Path) -> None:
-        from filelock import FileLock  # Imported here, as planning stores no payload.
-
-        token = secrets.token_hex(8)
-        self.path = folder / f".{token}.tmp"
-        self._lock_file = folder / f".{token}.lock"
-        # Another thread than the writing one releases it.
-        self._lock = FileLock(self._lock_file, mode=0o600, thread_local=False)
-        self._lock.acquire()
-
-    def remove(self) -> None:
-        """Delete the file, if it is still there, and its lock."""
-        self.path.unlink(missing_ok=True)
-        self._lock.release()
-        # On Windows it cannot be while another process that cleans up has it open.
-        with suppress(PermissionError):
-            self._lock_file.unlink(missing_ok=True)
-
-
-_TEMPORARY_NAME = re.compile(r"\.+([0-9a-f]{16})\..+")
-"""Names of a temporary file, of its lock, and of the file from which it is renamed itself."""
-
-
-def _remove_abandoned_files(folder: Path) -> None:
-    """Remove the temporary files of killed processes, whose locks the system has released."""
-    from filelock import FileLock, Timeout
-
-    for path in list(folder.glob(".*")):
-        if (name := _TEMPORARY_NAME.fullmatch(path.name)) is None:
-            continue
-        lock_file = folder / f".{name[1]}.lock"
-        with suppress(Timeout, PermissionError):
-            with FileLock(lock_file, timeout=0, mode=0o600):
-                if path != lock_file:
-                    path.unlink(missing_ok=True)
-            lock_file.unlink(missing_ok=True)
-
-
-@dataclass(frozen=True, slots=True)
-class PendingPayload:
-    """A written payload that no job refers to yet: ``content`` is its hash."""
-
-    content: str
-    _temporary: _TemporaryFile
-    _path: Path
-
-    def keep(self) -> str:
-        """Store the payload and return its content hash."""
-        self._temporary.path.replace(self._path)
-        self._temporary.remove()
-        return self.content
-
-    def discard(self) -> None:
-        """Delete the payload. One with the same content that is stored already stays."""
-        self._temporary.remove()
-
-
-def write_pending_payload(
-    context: UploadContext, resource: Resource, frame: pd.DataFrame
-) -> PendingPayload:
-    """Write the payload durably, to be kept or discarded; remove those that killed runs left."""
-    _remove_abandoned_files(context.settings.payloads)
-    return _write_payload(context, resource, frame)
-
-
-def _write_payload(
-    context: UploadContext, resource: Resource, frame: pd.DataFrame
-) -> PendingPayload:
-    from xlbridge.workbook.write import write_records  # Imported here: planning stores no payload.
-
-    folder = context.settings.payloads
-    make_private_folder(folder)
-    temporary = _TemporaryFile(folder)
-    try:
-        children = {child.resource.sheet: child.frame for child in child_rows(resource, frame)}
-        write_records(temporary.path, resource, frame, children)
-        content = hashlib.sha256(temporary.path.read_bytes()).hexdigest()
-        temporary.path.chmod(0o600)
-        with temporary.path.open("rb+") as written:
-            os.fsync(written.fileno())
-    except BaseException:
-        temporary.remove()
-        raise
-    return PendingPayload(content, temporary, context.payload_path(content))
+def store_payload(context: UploadContext, payload: bytes) -> str:
+    """Store a payload durably and return its content hash."""
+    content = hashlib.sha256(payload).hexdigest()
+    make_private_folder(context.settings.payloads)
+    with replace_atomically(context.payload_path(content), in_home=True) as temporary:
+        temporary.write_bytes(payload)
+    return content
 
 
 def frame_of_payload(
@@ -225,11 +148,20 @@ def _typed_payload(
     return main
 
 
-def sent_rows(context: UploadContext, job: Job, *, with_unsent: bool = False) -> RowTable:
-    """Return the rows of a job as sent, in order; with ``with_unsent`` all planned rows.
+def planned_rows(
+    context: UploadContext, job: Job
+) -> tuple[Sequence[PlannedRow], Sequence[int], pd.DataFrame]:
+    """Return all rows that a job, or a part of it, was planned for, in order: their plan, empty for
+    a task, their numbers, and the typed frame. Raises what ``load_payload`` raises."""
+    journal, spec = context.journal, job.spec
+    planned = journal.plan_of(job) if job.parent is None else journal.sent_plan_of(job)
+    numbers = [row.row for row in planned] or list(spec.rows)
+    resource, content = context.catalogue.named(spec.resource), spec.planned or spec.payload
+    return planned, numbers, frame_of_payload(context, resource, content, len(numbers))
 
-    Lists are created on access.
-    """
+
+def sent_rows(context: UploadContext, job: Job, *, with_unsent: bool = False) -> RowTable:
+    """Return the rows of a job as sent, in order; with ``with_unsent`` all planned rows."""
     resource = context.catalogue.named(job.spec.resource)
     content, count = job.spec.payload, len(job.spec.rows)
     if with_unsent and job.spec.planned:
@@ -245,15 +177,13 @@ ListItem = Mapping[str, Any]
 def frame_with_lists(sheet: ValidatedSheet) -> pd.DataFrame:
     """Return the frame of a validated sheet with a column for each list that any record has, and
     for those that were emptied."""
-    lists: dict[str, list[list[ListItem] | None]] = {
-        name: items for name, column in _lists_of(sheet).items() if any(items := list(column))
+    index = sheet.frame.index
+    lists = {
+        name: pd.Series(items, index=index, dtype=object)
+        for name, items in _lists_of(sheet).items()
+        if any(items)
     }
-    return with_empty_lists(
-        sheet.frame.assign(
-            **{n: pd.Series(i, index=sheet.frame.index, dtype=object) for n, i in lists.items()}
-        ),
-        sheet.emptied_lists,
-    )
+    return with_empty_lists(sheet.frame.assign(**lists), sheet.emptied_lists)
 
 
 def with_empty_lists(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
@@ -262,37 +192,29 @@ def with_empty_lists(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     return frame.assign(**{n: pd.Series(None, index=frame.index, dtype=object) for n in missing})
 
 
-def _lists_of(sheet: ValidatedSheet) -> "Mapping[str, ItemLists]":
-    """Return the lists of a sheet's records, by their names."""
-    count, children = len(sheet.frame), sheet.children.items()
-    return {
-        n: ItemLists(child.frame, sheet.parent_positions(child), count) for n, child in children
-    }
+def items_of_records(main: ValidatedSheet, child: ValidatedSheet) -> list[list[int]]:
+    """Return the positions in a child sheet of the items of each record, in order."""
+    items: list[list[int]] = [[] for _ in range(len(main.frame))]
+    for at, record in enumerate(main.parent_positions(child).tolist()):
+        if record >= 0:
+            items[record].append(at)
+    return items
 
 
-class ItemLists(LazySequence[list[ListItem] | None]):
-    """Lists of a sheet's records, from the rows of a child sheet; None for a record without items.
-
-    ``parents`` has the position of each row's record, negative if it has none. Lists are created on
-    access, since dicts of the items take many times the memory of their columns.
-    """
-
-    def __init__(self, child: pd.DataFrame, parents: npt.NDArray[np.intp], count: int) -> None:
-        filled = [name for name in child if name != KEY and child[name].notna().any()]
-        self._columns = {str(name): column_values(child[name]) for name in filled}
-        self._order = np.argsort(parents, kind="stable")
-        self._ends = np.searchsorted(parents[self._order], np.arange(count + 1))
-
-    def __len__(self) -> int:
-        return len(self._ends) - 1
-
-    def _item(self, at: int) -> list[ListItem] | None:
-        positions = self._order[self._ends[at] : self._ends[at + 1]].tolist()
-        columns = self._columns.items()
-        return [
-            {name: values[position] for name, values in columns if values[position] is not None}
-            for position in positions
-        ] or None
+def _lists_of(sheet: ValidatedSheet) -> dict[str, list[list[ListItem] | None]]:
+    """Return the lists of a sheet's records, by their names; None for a record without items."""
+    lists: dict[str, list[list[ListItem] | None]] = {}
+    for name, child in sheet.children.items():
+        filled = [column for column in child.frame if column != KEY]
+        columns = {str(column): column_values(child.frame[column]) for column in filled}
+        rows = [
+            {column: values[at] for column, values in columns.items() if values[at] is not None}
+            for at in range(len(child.frame))
+        ]
+        lists[name] = [
+            [rows[at] for at in items] or None for items in items_of_records(sheet, child)
+        ]
+    return lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,31 +257,19 @@ def has_lists(resource: Resource, frame: pd.DataFrame) -> bool:
     return any(name in frame and frame[name].notna().any() for name in names)
 
 
-def record_positions(main: ValidatedSheet, child: ValidatedSheet) -> dict[int, tuple[int, int]]:
-    """Return the record's position and the item's number for each position of a child sheet.
-
-    Rows without a record are left out.
-    """
-    parents = main.parent_positions(child)
-    numbers = pd.Series(parents).groupby(parents).cumcount().to_numpy()
-    kept = np.flatnonzero(parents >= 0)
-    return {at: (int(parents[at]), int(numbers[at])) for at in kept.tolist()}
-
-
 def item_addresses(main: ValidatedSheet) -> dict[str, ItemAddresses]:
     """Return the addresses of the items of a sheet's records, by the names of the lists."""
     addresses = {}
     for name, child in main.children.items():
-        rows: defaultdict[int, list[int]] = defaultdict(list)
-        blocks: defaultdict[int, list[int]] = defaultdict(list)
-        positions = main.parent_positions(child).tolist()
-        for at, (child_row, position) in enumerate(zip(child.rows, positions, strict=True)):
-            if position >= 0:
-                rows[main.rows[position]].append(child_row)
-                if child.blocks:
-                    blocks[main.rows[position]].append(child.block_numbers[at])
+        of_record = zip(main.rows, items_of_records(main, child), strict=True)
+        items = {row: positions for row, positions in of_record if positions}
+        rows = {row: [child.rows[at] for at in positions] for row, positions in items.items()}
         columns = [block.columns for block in child.blocks]
-        addresses[name] = ItemAddresses(child.sheet, child.columns, rows, columns, blocks)
+        numbers = {
+            row: [child.block_numbers[at] for at in positions if child.blocks]
+            for row, positions in items.items()
+        }
+        addresses[name] = ItemAddresses(child.sheet, child.columns, rows, columns, numbers)
     return addresses
 
 
@@ -368,7 +278,7 @@ class ItemCells:
 
     def __init__(self, main: ValidatedSheet) -> None:
         self._main = main
-        self._rows: dict[str, dict[tuple[int, int], int]] = {}
+        self._items: dict[str, list[list[int]]] = {}
 
     def find(self, row: int | None, column: str) -> tuple[str, CellPosition] | None:
         """Return the sheet and cell of an item's column, for the record in a row of the main sheet;
@@ -378,12 +288,169 @@ class ItemCells:
         if item is None or child is None or row not in self._main.rows:
             return None
         name, number, item_field = item
-        if name not in self._rows:
-            positions = record_positions(self._main, child)
-            self._rows[name] = {item_key: at for at, item_key in positions.items()}
-        at = self._rows[name].get((self._main.rows.index(row), number))
-        if at is None:
+        if name not in self._items:
+            self._items[name] = items_of_records(self._main, child)
+        items = self._items[name][self._main.rows.index(row)]
+        if number >= len(items):
             return None
-        columns = child.block_at(at).columns
+        columns = child.block_at(items[number]).columns
         first = min(columns.values(), default=0)
-        return child.sheet, (child.rows[at], columns.get(item_field, first))
+        return child.sheet, (child.rows[items[number]], columns.get(item_field, first))
+
+
+@dataclass(frozen=True)
+class SheetSource:
+    """Rows of a sheet that may be sent, and their source.
+
+    ``frame`` has the typed columns of the resource, ``numbers`` those of the system's own number;
+    ``rows`` are Excel row numbers. ``columns`` are as in ``JobSpec``. ``set_aside`` are the rows
+    that are not sent, by position. ``items`` are the addresses of the items of lists.
+    """
+
+    resource: Resource
+    file: Path
+    file_hash: str | None
+    sheet: str
+    frame: pd.DataFrame = field(repr=False)
+    numbers: pd.DataFrame = field(repr=False)
+    rows: Sequence[int] = field(repr=False)
+    columns: Mapping[str, int] = field(default_factory=dict)
+    set_aside: Mapping[int, PlannedRow] = field(default_factory=dict)
+    items: Mapping[str, ItemAddresses] = field(default_factory=dict)
+
+    @classmethod
+    def of_sheet(cls, sheet: ValidatedSheet, resource: Resource) -> "SheetSource":
+        """Return the rows of a validated sheet."""
+        return cls(
+            resource,
+            sheet.file.resolve(),
+            file_hash(sheet.file),
+            sheet.sheet,
+            frame_with_lists(sheet),
+            sheet.numbers,
+            sheet.record_rows,
+            {
+                **sheet.record_columns,
+                **dict.fromkeys(
+                    (*sheet.constants, *sheet.children, *sheet.emptied_lists), NO_POSITION
+                ),
+            },
+            _rows_set_aside(sheet),
+            item_addresses(sheet),
+        )
+
+    @classmethod
+    def of_job(cls, context: UploadContext, job: Job) -> "SheetSource":
+        """Return the rows that a job was planned for, from its stored workbook.
+
+        Raises ``LocalFailure`` if that is missing or has changed.
+        """
+        spec = job.spec
+        resource = context.catalogue.named(spec.resource)
+        planned, rows, frame = planned_rows(context, job)
+        lists = (child.sheet for child in resource.children if child.sheet in spec.columns)
+        frame = with_empty_lists(frame, lists)
+        return cls(
+            resource,
+            Path(spec.file),
+            job.file_hash,
+            spec.sheet,
+            frame,
+            pd.DataFrame([row.number for row in planned] or None, index=frame.index),
+            rows,
+            spec.columns,
+            {
+                at: row
+                for at, row in enumerate(planned)
+                if row.reason is not None and row.reason.is_of_sheet
+            },
+            job.items,
+        )
+
+    def claims(self) -> RowClaims:
+        """Return the digests of the rows and of their keys."""
+        digests = row_digests(self.resource, self.frame)
+        return RowClaims(digests, business_keys(self.resource, self.values))
+
+    @cached_property
+    def values(self) -> RowTable:
+        """Rows with only the columns that the sheet has, and the system's own numbers."""
+        present = [name for name in self.frame if name in self.columns]
+        numbers = () if self.numbers.empty else (self.numbers,)
+        return RowTable.of(self.frame[present], *numbers)
+
+
+def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, PlannedRow]:
+    """Return the rows that have errors or are not records, by position.
+
+    Cells that could not be parsed keep their content, for the rejects workbook.
+    """
+    found: defaultdict[int, list[Finding]] = defaultdict(list)
+    for finding in sheet.error_findings():
+        if finding.row is not None:
+            found[finding.row].append(finding)
+    item_errors = _item_errors(sheet)
+    with_errors = {*found, *(sheet.rows[position] for position in item_errors)}
+    aside = {}
+    for at, row in enumerate(sheet.rows):
+        if row not in with_errors:
+            continue
+        errors = [_CellError.of(sheet, at, finding.column, finding) for finding in found[row]]
+        errors += item_errors.get(at, ())
+        aside[at] = PlannedRow(
+            row,
+            RowAction.HELD,
+            RowReason.NO_RECORD if row in sheet.non_records else RowReason.ERRORS,
+            why=_join_messages([error.finding for error in errors]),
+            raw_cells={
+                error.column: float(value) if error.finding.numeric else value
+                for error in errors
+                if error.column is not None and error.unparsed and (value := error.finding.value)
+            },
+        )
+    return aside
+
+
+class _CellError(NamedTuple):
+    """Error in a cell of a record: the column, of an item as in ``item_column``, the finding, and
+    whether the cell is missing in the typed frame."""
+
+    column: str | None
+    finding: Finding
+    unparsed: bool
+
+    @classmethod
+    def of(cls, sheet: ValidatedSheet, at: int, column: str | None, finding: Finding) -> Self:
+        """Return the error that was found in the row at a position of a sheet."""
+        frame, name = sheet.frame, finding.column
+        return cls(column, finding, name in frame and not frame[name].notna().iat[at])
+
+
+def _item_errors(sheet: ValidatedSheet) -> Mapping[int, Sequence[_CellError]]:
+    """Return the errors in child rows, by the positions of their records."""
+    found: defaultdict[int, list[_CellError]] = defaultdict(list)
+    for name, child in sheet.children.items():
+        errors = [error for error in child.error_findings() if error.row not in child.non_records]
+        of_records = enumerate(items_of_records(sheet, child) if errors else ())
+        records = {
+            at: (record, number) for record, items in of_records for number, at in enumerate(items)
+        }
+        for error in errors:
+            at = child.position_of(error)
+            if at in records and error.column is not None:
+                position, number = records[at]
+                column = item_column(name, number, error.column)
+                finding = replace(error, header=f"{child.sheet}!{error.cell}")
+                found[position].append(_CellError.of(child, at, column, finding))
+    return found
+
+
+def _join_messages(findings: Sequence[Finding]) -> Text:
+    messages = [
+        (f"{finding.column_label}: " if finding.column else "", finding.message)
+        for finding in findings
+    ]
+    return joined(
+        Text(pt=column + message.pt.removesuffix("."), en=column + message.en.removesuffix("."))
+        for column, message in messages
+    )

@@ -1,6 +1,7 @@
 """Context of a run: connection, journal and options, and the operations that all steps share."""
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from http import HTTPStatus
@@ -14,14 +15,14 @@ from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Resource
 from xlbridge.upload.claims import Patience
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import Job, JobSpec
+from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.row_lookup import lookups_for
 from xlbridge.upload.lookup.row_table import RowTable, RowValues
 from xlbridge.upload.lookup.snapshot import Snapshot
 from xlbridge.upload.options import UploadOptions
-from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
+from xlbridge.upload.payload import frame_of_rows, payload_of, sent_rows, store_payload
 from xlbridge.upload.planning.consent import ConsentRequest
 from xlbridge.upload.planning.plan_builder import PLAN_CHANGED, plan_still_holds
 from xlbridge.upload.requests import State
@@ -110,9 +111,9 @@ class RunContext:
 
     def workbook_of(self, resource: Resource, rows: Sequence[RowValues]) -> bytes:
         """Return a workbook with the given rows, stored like any payload."""
-        context = self.environment
-        content = store_payload(context, resource, frame_of_rows(resource, rows))
-        return context.load_payload(content)
+        payload = payload_of(resource, frame_of_rows(resource, rows))
+        store_payload(self.environment, payload)
+        return payload
 
     def refusal(self, job: Job) -> Text | None:
         """Ask for consent to write a job's rows; return the reason not to write them, if any.
@@ -168,22 +169,34 @@ class RunContext:
         return self.journal.record(job, state, verdict=verdict, **detail)
 
     def _with_sheet_columns(self, job: Job, verdict: Verdict) -> Verdict:
-        """Return a verdict whose rejected rows name the sheet's columns, as far as they are known.
+        """Return a verdict whose rejected rows name the sheet's columns, as far as they are known:
+        the likeliest of those that are written to the named field of a record.
 
         The rows that were sent are loaded only if needed.
         """
-        if job.spec.mode.channel.of_listing:
+        spec = job.spec
+        declared = None if spec.mode.channel.of_listing else self.resource(job).read_back
+        columns: defaultdict[str, list[str]] = defaultdict(list)
+        for lookup in () if declared is None else declared.lookups:
+            for column, record_field in lookup.key.items():
+                if column in spec.columns and record_field not in spec.columns:
+                    columns[record_field].append(column)
+        if not any(rejected.column in columns for rejected in verdict.rejections):
             return verdict
-        resource, rejections = self.resource(job), verdict.rejections
-        candidates = [_candidate_columns(resource, job.spec, row.column) for row in rejections]
-        if not any(candidates):
-            return verdict
-        sent = dict(zip(job.spec.rows, self.rows(job), strict=True))
-        resolved = [
-            _with_sheet_column(rejected, names, job.spec, resource, sent)
-            for rejected, names in zip(rejections, candidates, strict=True)
-        ]
-        return replace(verdict, rejections=resolved)
+        sent = dict(zip(spec.rows, self.rows(job), strict=True))
+
+        def with_column(rejected: RejectedRow) -> RejectedRow:
+            number, candidates = rejected.row, columns.get(rejected.column or "")
+            row = None if number is None else sent.get(number)
+            if number is None or row is None or not candidates:
+                return rejected
+            lookups = lookups_for(self.resource(job), row)
+            looked_up = [name for name in candidates if any(name in one.key for one in lookups)]
+            filled = [name for name in candidates if row.get(name) is not None]
+            column = [*looked_up, *filled, *candidates][0]
+            return rejected._replace(column=column, cell=spec.cell(number, column))
+
+        return replace(verdict, rejections=list(map(with_column, verdict.rejections)))
 
     def doubt(self, job: Job, reason: Text, verdict: Verdict = NO_VERDICT, **detail: Any) -> Step:
         """Record that the outcome is unknown, except for the ``verdict``; the next step settles it
@@ -251,33 +264,3 @@ class RunContext:
 
         policy = replace(self.client.retry_policy, sleep=self.options.sleep)
         return policy.repeat(attempt, least_pause)
-
-
-def _with_sheet_column(
-    rejected: RejectedRow,
-    candidates: Sequence[str],
-    job: JobSpec,
-    resource: Resource,
-    sent: Mapping[int, RowValues],
-) -> RejectedRow:
-    """Return a rejected row that names the likeliest of the candidate columns."""
-    row = None if rejected.row is None else sent.get(rejected.row)
-    if row is None or rejected.row is None or not candidates:
-        return rejected
-    lookups = lookups_for(resource, row)
-    looked_up = [name for name in candidates if any(name in lookup.key for lookup in lookups)]
-    filled = [name for name in candidates if row.get(name) is not None]
-    column = [*looked_up, *filled, *candidates][0]
-    return rejected._replace(column=column, cell=job.cell(rejected.row, column))
-
-
-def _candidate_columns(resource: Resource, job: JobSpec, field: str | None) -> list[str]:
-    """Return the sheet's columns that are written to a field of the record."""
-    if field in job.columns or resource.read_back is None:
-        return []
-    return [
-        column
-        for lookup in resource.read_back.lookups
-        for column, record_field in lookup.key.items()
-        if record_field == field and column in job.columns
-    ]

@@ -24,7 +24,7 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
-from xlbridge.upload.lookup.row_lookup import RowMatcher
+from xlbridge.upload.lookup.row_lookup import blank_values
 from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import (
     CODE_SEPARATOR,
@@ -32,9 +32,8 @@ from xlbridge.upload.lookup.snapshot import (
     Moment,
     RecordMatching,
     RowSnapshot,
-    Snapshot,
 )
-from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
+from xlbridge.upload.payload import frame_of_rows, payload_of, sent_rows, store_payload
 from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, StoredRow
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.requests import State
@@ -120,7 +119,7 @@ def create_undo(context: UploadContext, client: Client, plan: UndoPlan) -> Job:
         file=job.spec.file,
         sheet=job.spec.sheet,
         digest=job.spec.digest,
-        payload=store_payload(context, resource, frame),
+        payload=store_payload(context, payload_of(resource, frame)),
         rows=tuple(one.row.row for one in plan.reversals),
         columns=job.spec.columns,
         system=client.identity,
@@ -289,12 +288,7 @@ class _UndoPlanner:
 
     @cached_property
     def _blank(self) -> Values:
-        declared = self._resource.read_back
-        return {} if declared is None else RowMatcher(self._resource, declared).blank
-
-    def _is_settled(self, record: FoundRecord) -> bool:
-        change = self._resource.change
-        return record.final or (change is not None and record.listing in change.not_listed)
+        return blank_values(self._resource)
 
 
 class _CreatedRecords(_UndoPlanner):
@@ -305,7 +299,9 @@ class _CreatedRecords(_UndoPlanner):
         if change is None or change.delete_name is None:
             yield from (_left(row, RowReason.NO_OPERATION) for row in self._rows)
             return
-        self._before, written = self._stored(Moment.BEFORE), self._stored(Moment.WRITTEN)
+        count, snapshots = len(self._job.spec.rows), self._context.journal.snapshots
+        self._before = snapshots.newest_of(count, self._job.id, Moment.BEFORE)
+        written = snapshots.newest_of(count, self._job.id, Moment.WRITTEN)
         new: dict[int, Sequence[FoundRecord]] = {}
         read = self._read([row.values for row in self._rows])
         for row, now in zip(self._rows, read, strict=True):
@@ -330,8 +326,8 @@ class _CreatedRecords(_UndoPlanner):
                 yield _left(row, RowReason.NOT_IDENTIFIED)
                 continue
             record = matching.record(row.position)
-            if record is None or self._is_settled(record):
-                settled = any(map(self._is_settled, new[row.position]))
+            if record is None or record.final:
+                settled = any(one.final for one in new[row.position])
                 yield _left(row, RowReason.SETTLED) if settled else self._changed(row, now)
                 continue
             claim = (self._job.id, row.position)
@@ -342,11 +338,6 @@ class _CreatedRecords(_UndoPlanner):
         if self._job.id in self._own.jobs and now is not None and earlier is not None:
             return not now.new_since(earlier)
         return super()._is_late(sent, now)
-
-    def _stored(self, moment: Moment) -> Snapshot:
-        """Return the newest snapshot of a moment, all None if there is none."""
-        found = self._context.journal.snapshots.newest(self._job.id, moment)
-        return found or (None,) * len(self._job.spec.rows)
 
 
 class _ChangedRecords(_UndoPlanner):
@@ -361,7 +352,7 @@ class _ChangedRecords(_UndoPlanner):
                 yield _left(sent, RowReason.NOT_IDENTIFIED)
                 continue
             found = [one for one in (now.found if now else ()) if one.code == task.record]
-            if found and self._is_settled(found[0]):
+            if found and found[0].final:
                 yield _left(sent, RowReason.SETTLED)
             elif not found or not PresentRecord(found[0].values, None, self._blank).has(
                 task.expected

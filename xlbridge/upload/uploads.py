@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
@@ -31,7 +30,13 @@ from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, JobSpec, file_hash
 from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.options import UploadOptions
-from xlbridge.upload.payload import has_lists, sheet_digest, store_payload
+from xlbridge.upload.payload import (
+    SheetSource,
+    has_lists,
+    payload_of,
+    sheet_digest,
+    store_payload,
+)
 from xlbridge.upload.planning.corrected_rows import (
     CorrectedRows,
     corrected_rows,
@@ -39,7 +44,6 @@ from xlbridge.upload.planning.corrected_rows import (
 )
 from xlbridge.upload.planning.plan_builder import (
     PlannedSheet,
-    SheetSource,
     may_be_sent,
     plan_source,
     refresh_plan,
@@ -73,16 +77,6 @@ _FOREIGN_NUMBERS = Text(
     "plan, foreign_numbers: true; on the page, the option “Record numbers are another system's”.",
 )
 _HAS_ERRORS = Text(pt="{file} tem {n} {n:erro|erros}.", en="{file} has {n} {n:error|errors}.")
-
-
-class _Origin(NamedTuple):
-    """Job that a retry sends again, and the numbers of its rows in the sheet of the first job."""
-
-    retry_of: str | None = None
-    rows: Mapping[int, int] = MappingProxyType({})
-
-
-_FIRST = _Origin()
 
 
 class InvalidSheet(UsageError):
@@ -243,11 +237,11 @@ class Uploads:
         source, options = self._source(rows, options)
         lists = has_lists(source.resource, source.frame)
         if isinstance(rows, CorrectedRows):
-            # An unsent retry is replaced, not reused, since it may have other origins.
-            origin, mode = _Origin(rows.job.id, rows.origins), rows.job.import_mode
+            retry_of, origins, mode = rows.job.id, rows.origins, rows.job.import_mode
             mode = Mode.RECORDS if lists else mode
         else:
-            origin, mode = _FIRST, options.choose_mode(source.resource, with_lists=lists).mode
+            retry_of, origins = None, {}
+            mode = options.choose_mode(source.resource, with_lists=lists).mode
         note = {"planning": options.to_journal()}
         ready = [] if planned is None or planned.is_old(self._context.journal.now()) else [planned]
 
@@ -255,8 +249,11 @@ class Uploads:
             # Repeated if other jobs claim rows in the meantime.
             current = ready.pop() if ready else self._plan(source, options, store=True)
             with gc_paused():
-                reuse = origin is _FIRST
-                return self._record(current, mode, options.chunk_rows, note, origin, reuse=reuse)
+                # An unsent retry is replaced, not reused, since it may have other origins.
+                return self._record(
+                    *(current, mode, options.chunk_rows, note, retry_of, origins),
+                    reuse=retry_of is None,
+                )
 
         return repeat_while_outdated(create)
 
@@ -384,8 +381,8 @@ class Uploads:
         journal = self._context.journal
         parts = journal.parts_of(job)
         sizes = [len(part.spec.rows) for part in parts if part.spec.mode is job.import_mode]
-        origin = _Origin(job.spec.retry_of, journal.changes.origins(job.id))
-        current = self._record(planned, job.import_mode, max(sizes, default=None), kept, origin)
+        origins, size = journal.changes.origins(job.id), max(sizes, default=None)
+        current = self._record(planned, job.import_mode, size, kept, job.spec.retry_of, origins)
         # The old job is abandoned even if the new one sends none of its rows.
         for one in [*([journal.job(job.id)] if parts else ()), *journal.requests_of(job)]:
             if one.state.is_unsent:
@@ -398,11 +395,15 @@ class Uploads:
         mode: Mode,
         chunk_rows: int | None,
         note: Mapping[str, Any],
-        origin: _Origin,
+        retry_of: str | None,
+        origins: Mapping[int, int],
         *,
         reuse: bool = False,
     ) -> Job:
-        """Store the payloads of a plan, and record its job; ``reuse`` an unsent job like it."""
+        """Store the payloads of a plan, and record its job; ``reuse`` an unsent job like it.
+
+        ``origins`` are the numbers of the rows in the sheet of the first job, if they differ.
+        """
         journal = self._context.journal
         self._frames.clear()
         positions, rows = planned.plan.positions, planned.plan.rows
@@ -432,13 +433,13 @@ class Uploads:
         if not all_rows or len(positions) < len(rows):
             all_rows = self._payload_of(planned, range(len(rows)))
         return self._context.create_job(
-            replace(spec, planned=all_rows, retry_of=origin.retry_of),
+            replace(spec, planned=all_rows, retry_of=retry_of),
             requests,
             planned.plan,
             note,
             planned.claimed,
             planned.elsewhere,
-            origin.rows,
+            origins,
         )
 
     def _request(self, planned: PlannedSheet, mode: Mode, positions: Sequence[int]) -> NewRequest:
@@ -468,7 +469,8 @@ class Uploads:
         source, content, frame = planned.source, planned.payload, planned.source.frame
         if content is None or len(positions) < len(planned.plan.rows):
             frame = frame.iloc[list(positions)].reset_index(drop=True)
-            content = store_payload(self._context, source.resource, frame)
+            payload = payload_of(source.resource, frame)
+            content = store_payload(self._context, payload)
         self._frames[content] = frame
         return content
 

@@ -211,7 +211,7 @@ def _read_back(
     removable = resource.change is not None and resource.change.delete_name is not None
     is_stored = creates and removable and at_once
     positions = range(len(rows)) if is_stored else written.sample(written.accepted)
-    before = journal.snapshots.newest(job.id, Moment.BEFORE) or (None,) * len(rows)
+    before = journal.snapshots.newest_of(len(rows), job.id, Moment.BEFORE)
     accepted = written.accepted
 
     def shows_all(found: Snapshot) -> bool:

@@ -36,7 +36,7 @@ def readings(sent: Sequence[Sent], there: Sequence[tuple[str, str, Cells]]) -> l
         )
 
     return [
-        RowSnapshot({"key": key}, dict(zip(COLUMNS, row, strict=True)), found(key, row))
+        RowSnapshot({"key": key}, found(key, row), dict(zip(COLUMNS, row, strict=True)))
         for key, row in sent
     ]
 

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from math import inf
 from types import MappingProxyType
 from typing import Any
 
@@ -311,7 +312,7 @@ def _read_records(
         return missing, _NO_QUERY
     try:
         matcher = RowMatcher(resource, resource.read_back, has_assigned_numbers=True)
-        return look_up_rows(client, resource, [*rows, *others], most=None, matcher=matcher)
+        return look_up_rows(client, resource, [*rows, *others], inf, matcher)
     except RemoteRejected as error:
         if others:
             snapshots, reason = _read_records(client, resource, rows, ())

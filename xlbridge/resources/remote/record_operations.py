@@ -186,6 +186,11 @@ class ReadBack(
         lists = (name for one in supported or self.lookups for name in one.operation_names)
         return Lookup(key, tuple(dict.fromkeys(lists)), assumed=not supported)
 
+    @property
+    def all_lookups(self) -> tuple[Lookup, ...]:
+        """The lookups, the one by the system's own number first."""
+        return self.lookups if self.by_number is None else (self.by_number, *self.lookups)
+
     def item_columns(self, name: str) -> frozenset[str]:
         """Return the columns of a list's rows that the system returns."""
         if (separate := self.lists.get(name)) is not None:
@@ -247,11 +252,9 @@ class RecordChange(
         field = None if body is None else body.model_fields.get(column)
         return field is not None and not field.is_required()
 
-    def covers(self, listing: str, columns: Iterable[str]) -> bool:
-        """Return whether columns of a record in ``listing`` can be changed."""
-        return listing not in self.not_listed and (
-            not self.columns or set(columns) <= set(self.columns)
-        )
+    def covers(self, columns: Iterable[str]) -> bool:
+        """Return whether columns of a record can be changed, unless it is final."""
+        return not self.columns or set(columns) <= set(self.columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import islice
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from msgspec import structs
@@ -42,7 +40,7 @@ from xlbridge.wire.quirks import Quirks
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
 from xlbridge.wire.sales import SALES_ORDER_LIST
 from xlbridge.workbook.edit import with_headers
-from xlbridge.workbook.write import write_records
+from xlbridge.workbook.write import records_workbook
 
 _TOO_LONG = "x" * 5_001
 _IMPOSSIBLE: Mapping[Kind, object] = {
@@ -166,10 +164,8 @@ def _taken_headers(
     rows = [
         {**required, column.name: _IMPOSSIBLE.get(column.kind, _TOO_LONG)} for column in columns
     ]
-    with TemporaryDirectory(prefix="xlbridge-") as folder:
-        book = Path(folder) / "xlbridge.xlsx"
-        write_records(book, resource, frame_of_rows(resource, rows))
-        content = with_headers(book.read_bytes(), lambda header: spelled.get(header, header))
+    plain = records_workbook(resource, frame_of_rows(resource, rows))
+    content = with_headers(plain, lambda header: spelled.get(header, header))
     outcome = client.send(
         resource.paths.direct,
         path={"resource": resource.name} if resource.paths.direct.path_parameters else {},
@@ -337,10 +333,8 @@ class FirstContact:
         """Preview two clients that cannot be imported, to see how lines and messages are told."""
         resource = context.catalogue.named("cliente")
         rows = [{"nomeComercial": f"xlbridge {n}", "cnpj": "1", "cpf": "1"} for n in (1, 2)]
-        with TemporaryDirectory(prefix="xlbridge-") as folder:
-            book = Path(folder) / "xlbridge.xlsx"
-            write_records(book, resource, frame_of_rows(resource, rows))
-            file = UploadFile.of(book)
+        book = records_workbook(resource, frame_of_rows(resource, rows))
+        file = UploadFile("xlbridge.xlsx", book)
         path = {"resource": resource.name}
         query = ImportQuery(preview=True)
         outcome = client.send(

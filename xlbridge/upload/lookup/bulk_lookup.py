@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from itertools import chain
+from math import inf
 from types import MappingProxyType
 
 from xlbridge.client import Client, Record
@@ -90,7 +91,7 @@ def look_up_rows(
     client: Client,
     resource: Resource,
     rows: Sequence[RowValues],
-    most: int | None = MAX_REQUESTS,
+    most: float = MAX_REQUESTS,
     matcher: RowMatcher | None = None,
 ) -> tuple[Snapshot, Text | None]:
     """Return the remote records of each row, and the reason if some were not read.
@@ -107,14 +108,14 @@ def read_snapshot(client: Client, resource: Resource, rows: TypedRows) -> Snapsh
 
     Raises what ``Client.records`` raises.
     """
-    return record_reader(client, resource, rows, most=None)().snapshot
+    return record_reader(client, resource, rows, most=inf)().snapshot
 
 
 def record_reader(
     client: Client,
     resource: Resource,
     rows: TypedRows,
-    most: int | None = MAX_REQUESTS,
+    most: float = MAX_REQUESTS,
     matcher: RowMatcher | None = None,
     on_count: CountCallback = lambda _done, _total: None,
 ) -> Callable[[], LookupResult]:
@@ -131,10 +132,6 @@ def record_reader(
     return _RecordReader(client, matcher, rows, lookups, most, on_count).read
 
 
-def _exceeds(needed: int, most: int | None) -> bool:
-    return most is not None and needed > most
-
-
 class _RecordReader:
     """Reader of the records of rows."""
 
@@ -144,7 +141,7 @@ class _RecordReader:
         matcher: RowMatcher,
         rows: TypedRows,
         lookups: Sequence[Sequence[Lookup]],
-        most: int | None,
+        most: float,
         on_count: CountCallback,
     ) -> None:
         self._on_count = on_count
@@ -154,8 +151,6 @@ class _RecordReader:
         self._lists = SeparateLists(
             lambda operation, path: client.records(operation, path=path), declared, most
         )
-        number = () if declared.by_number is None else (declared.by_number,)
-        self._declared = (*number, *declared.lookups)
         self._matcher = matcher
         self._rows = rows
         self._lookups = lookups
@@ -163,7 +158,7 @@ class _RecordReader:
         self._distinct_lookups = {id(row_lookups): row_lookups for row_lookups in lookups}.values()
         """Distinct sequences of lookups that rows have."""
         used = {id(lookup) for row_lookups in self._distinct_lookups for lookup in row_lookups}
-        self._used_lookups = [lookup for lookup in self._declared if id(lookup) in used]
+        self._used_lookups = [one for one in declared.all_lookups if id(one) in used]
         """Lookups that serve any row, in their declared order."""
         self._seen_fields: defaultdict[str, set[str]] = defaultdict(set)
         """Fields of the records of each listing."""
@@ -191,10 +186,10 @@ class _RecordReader:
         """Read the records by single keys or in whole listings, whichever takes fewer requests."""
         most, needed = self._most, self._needed
         if needed > _MAX_SINGLE_REQUESTS or self._needs_listings:
-            affordable = most if self._needs_listings or _exceeds(needed, most) else needed
+            affordable = most if self._needs_listings or needed > most else needed
             if self._read_listings(affordable):
                 return self._result(_NOT_PROVEN)
-        if _exceeds(needed, most):
+        if needed > most:
             why = _TOO_MANY_REQUESTS.format(n=needed, most=most)
             return self._result(why, answered=True)
         self._read_one_by_one()
@@ -226,7 +221,7 @@ class _RecordReader:
             queries = {tuple((name, str(row[c])) for name, c in named): row for row in rows}
             yield from ((lookup, filters, row) for filters, row in queries.items())
 
-    def _read_listings(self, most: int | None) -> bool:
+    def _read_listings(self, most: float) -> bool:
         """Read the listings that contain the records, with at most ``most`` answers.
 
         Return whether they prove the absence of records for every row.
@@ -239,10 +234,10 @@ class _RecordReader:
             for records, whole in self._answers(operation, sought):
                 answered += 1
                 self._on_count(answered, 0)
-                if not whole or left == 0:
+                if not whole or not left:
                     self._clear()
                     return False
-                left = None if left is None else left - 1
+                left -= 1
                 self._store_matches(records, operation, sought)
         for search in self._sought.values():
             if id(search) in listed:
@@ -479,10 +474,10 @@ class _RecordReader:
                     seen_fields.update(record)
             stored: dict[int, int] = {}
             for search, known in searches:
-                for at, key, hashed in search.candidates(batch, known):
+                for at, key, form in search.candidates(batch, known):
                     if at not in stored:
                         stored[at] = self._records.add(batch[at], operation.name)
-                    search.add(key, hashed, stored[at])
+                    search.add(key, form, stored[at])
 
     def _judge(self, search: SoughtRecords, fields: Iterable[str]) -> None:
         """Decide whether an answered search proves that the records it did not find are absent.

@@ -1,10 +1,7 @@
 """Comparison of rows with the remote records of their keys, column by column."""
 
-from array import array
 from collections.abc import Collection, Mapping, Sequence
-from itertools import chain, compress, count
-from operator import ne
-from typing import Any, NamedTuple
+from typing import Any
 
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.remote import ExistingPolicy
@@ -46,12 +43,9 @@ def compare_rows(
     records have are compared.
     """
     found = _deduplicate(matcher, found, records)
-    pairs = _Pairs(
-        array("L", (at for at, positions in enumerate(found) for _ in positions)),
-        array("L", chain.from_iterable(found)),
-    )
+    pairs = [(at, record) for at, positions in enumerate(found) for record in positions]
     comparison = _Comparison(matcher, rows, records, pairs)
-    if pairs.rows:
+    if pairs:
         comparison.compare(fields)
     snapshot: list[RowSnapshot | None] = []
     end = 0
@@ -62,7 +56,7 @@ def compare_rows(
             continue
         values = ColumnsRow(comparison.columns, at)
         of_row = tuple([comparison.record(pair, values) for pair in range(begin, end)])
-        snapshot.append(RowSnapshot(ColumnsRow(key, at), values, of_row))
+        snapshot.append(RowSnapshot(ColumnsRow(key, at), of_row, values))
     return snapshot
 
 
@@ -84,21 +78,6 @@ def _deduplicate(
     ]
 
 
-class _Pairs(NamedTuple):
-    """Pairs of a row and a record, by their positions."""
-
-    rows: "array[int]"
-    records: "array[int]"
-
-    def differing(self, mine: _Values, theirs: _Values) -> list[int]:
-        """Return the indexes of the pairs that differ in a column."""
-        if not any(mine) and not any(theirs):
-            return []
-        mine_of_pairs = map(mine.__getitem__, self.rows)
-        theirs_of_pairs = map(theirs.__getitem__, self.records)
-        return list(compress(count(), map(ne, mine_of_pairs, theirs_of_pairs)))
-
-
 class _Comparison:
     """Comparison of pairs of a row and a record.
 
@@ -106,7 +85,11 @@ class _Comparison:
     """
 
     def __init__(
-        self, matcher: RowMatcher, rows: TypedRows, records: RecordTable, pairs: _Pairs
+        self,
+        matcher: RowMatcher,
+        rows: TypedRows,
+        records: RecordTable,
+        pairs: Sequence[tuple[int, int]],
     ) -> None:
         self._matcher = matcher
         declared = self._declared = matcher.declared
@@ -115,13 +98,13 @@ class _Comparison:
         self._pairs = pairs
         self.columns = {name: matcher.column(name, rows) for name in declared.compare}
         change = matcher.resource.change
-        until = () if change is None else change.until
-        self._final = {
-            at
-            for name in until
-            for at, value in enumerate(records.column(name))
-            if value is not None
-        }
+        self._final: set[int] = set()
+        for name in () if change is None else change.until:
+            filled = enumerate(records.column(name))
+            self._final.update(at for at, value in filled if value is not None)
+        for at, listing in enumerate(records.listings):
+            if change is not None and listing in change.not_listed:
+                self._final.add(at)
         codes = zip(*map(records.column, declared.codes), strict=True)
         self._codes = [
             "/".join(["?" if part is None else str(part) for part in code]) for code in codes
@@ -149,9 +132,9 @@ class _Comparison:
             mine, differing = list(column), None
             raw = texts(name, list(self._records.column(name)))
             if name in self.columns:
-                differing = self._pairs.differing(mine, raw)
+                differing = self._differing_pairs(mine, raw)
                 for pair in differing:
-                    filled = mine[self._pairs.rows[pair]] is not None
+                    filled = mine[self._pairs[pair][0]] is not None
                     self._unequal[pair] = self._unequal.get(pair, False) or filled
             if name not in shown:
                 continue
@@ -161,20 +144,27 @@ class _Comparison:
             theirs = texts(name, [row[name] for row in as_rows]) if name in renamed else raw
             if differing is None or intended is not column or theirs is not raw:
                 mine = list(intended)
-                differing = self._pairs.differing(mine, theirs)
+                differing = self._differing_pairs(mine, theirs)
             # Blank values for new records do not overwrite those of existing ones.
             emptied = name in declared.blank and declared.existing is not ExistingPolicy.REPLACED
             for pair in differing:
-                at, other = self._pairs.rows[pair], theirs[self._pairs.records[pair]]
+                at, record = self._pairs[pair]
                 if mine[at] is not _UNSTATED:
                     value = column[at] if emptied else mine[at]
-                    self._differing.setdefault(pair, {})[name] = (value, other)
+                    self._differing.setdefault(pair, {})[name] = (value, theirs[record])
         for child in self._matcher.resource.children:
             self._compare_lists(child)
 
+    def _differing_pairs(self, mine: _Values, theirs: _Values) -> list[int]:
+        """Return the indexes of the pairs that differ in a column."""
+        if not any(mine) and not any(theirs):
+            return []
+        pairs = enumerate(self._pairs)
+        return [pair for pair, (at, record) in pairs if mine[at] != theirs[record]]
+
     def record(self, pair: int, row_values: Mapping[str, str | None]) -> FoundRecord:
         """Return the record of a pair; it shares the values of its row if they are equal."""
-        at = self._pairs.records[pair]
+        _, at = self._pairs[pair]
         differing = self._differing.get(pair, _NO_DIFFERENCES)
         values = row_values
         if pair in self._unequal:
@@ -186,7 +176,6 @@ class _Comparison:
             same=not self._unequal.get(pair, False),
             unchanged=not differing,
             differing=differing,
-            listing=self._records.listings[at],
             final=at in self._final,
             items=self._items.get(pair, ()),
             unlisted=self._unlisted.get(pair, ()),
@@ -234,7 +223,7 @@ class _Comparison:
             # were removed.
             columns = (values_of(self._rows, name) for name in numbers)
             removed = [None not in number for number in zip(*columns, strict=True)]
-        for pair, (row, record) in enumerate(zip(*self._pairs, strict=True)):
+        for pair, (row, record) in enumerate(self._pairs):
             mine = own[row] or ([] if removed[row] else None)
             if mine is None:
                 continue

@@ -1,23 +1,22 @@
 """Matching of rows and remote records: lookups, comparable values, and searches by key.
 
-Keys are searched by the hashes of their near forms, and compared value by value once all records
-are read: equal keys are the same record's, near ones may be.
+Keys are searched by their near forms, and compared value by value once all records are read: equal
+keys are the same record's, near ones may be.
 """
 
 import re
 import unicodedata
-from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from functools import cached_property, partial
-from itertools import chain, compress, count
+from itertools import compress, count
 from json import dumps
 from json.encoder import encode_basestring_ascii
-from operator import eq
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from xlbridge.client import Record
@@ -27,19 +26,12 @@ from xlbridge.resources.checks import bare_document
 from xlbridge.resources.remote import Lookup, ReadBack, operation_named
 from xlbridge.upload.claims import claim_digest
 from xlbridge.upload.lookup.row_table import (
-    PiecewiseColumn,
     RecordTable,
     RowValues,
     TypedRows,
-    batched,
     values_of,
 )
 from xlbridge.wire import Operation
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    _Hashes = NDArray[np.int64]
 
 _TOO_MANY_LISTS = Text(
     pt="ler as listas dos registros levaria mais de {most} consultas",
@@ -122,14 +114,16 @@ def _comparable_number(value: Any) -> str:
 
 def lookups_for(resource: Resource, row: RowValues) -> list[Lookup]:
     """Return the lookups that serve a row, the one by the system's own number first."""
-    return [lookup for lookup in _declared_lookups(resource) if lookup.serves(row)]
+    declared = resource.read_back
+    lookups = () if declared is None else declared.all_lookups
+    return [lookup for lookup in lookups if lookup.serves(row)]
 
 
 def lookups_of_rows(resource: Resource, rows: TypedRows) -> list[Sequence[Lookup]]:
     """Return the lookups that serve each row, computed once for rows with the same empty cells."""
-    lookups = _declared_lookups(resource)
-    if not lookups:
+    if resource.read_back is None:
         return [()] * len(rows)
+    lookups = resource.read_back.all_lookups
     columns = list(dict.fromkeys(name for lookup in lookups for name in lookup.key))
     deciding = list(dict.fromkeys(name for lookup in lookups for name in lookup.when))
     empty = [[value is None for value in values_of(rows, name)] for name in columns]
@@ -139,21 +133,13 @@ def lookups_of_rows(resource: Resource, rows: TypedRows) -> list[Sequence[Lookup
     return list(map(serving.__getitem__, cases))
 
 
-def _declared_lookups(resource: Resource) -> Sequence[Lookup]:
-    declared = resource.read_back
-    if declared is None:
-        return ()
-    number = () if declared.by_number is None else (declared.by_number,)
-    return (*number, *declared.lookups)
-
-
 _FetchItems = Callable[[Operation, Mapping[str, object]], Iterable[Record]]
 
 
 class SeparateLists:
     """Reader of lists that are not part of their records, with at most ``most`` requests."""
 
-    def __init__(self, fetch: _FetchItems, declared: ReadBack, most: int | None) -> None:
+    def __init__(self, fetch: _FetchItems, declared: ReadBack, most: float) -> None:
         self._fetch = fetch
         self._lists = declared.lists
         self._left = most
@@ -165,9 +151,9 @@ class SeparateLists:
         for name, declared in self._lists.items():
             unread = [at for at in found if row.get(name) and records.lists[name][at] is None]
             for at in unread:
-                if self._left == 0:
+                if not self._left:
                     return False
-                self._left = None if self._left is None else self._left - 1
+                self._left -= 1
                 operation = operation_named(declared.operation_name)
                 path = {
                     parameter: records[at][parameter] for parameter in operation.path_parameters
@@ -210,11 +196,7 @@ class RowMatcher:
         """
         self._reset_for(rows)
         if name not in self._columns:
-            values = values_of(rows, name)
-            texts = PiecewiseColumn(len(rows), lambda piece: self.texts(name, values[piece]))
-            # Texts of numbers and dates are expensive to compute.
-            is_stored = name not in self._plain_texts
-            self._columns[name] = list(texts) if is_stored else texts
+            self._columns[name] = self.texts(name, values_of(rows, name))
         return self._columns[name]
 
     def lookups(self, rows: TypedRows) -> Sequence[Sequence[Lookup]]:
@@ -262,6 +244,11 @@ class RowMatcher:
         return comparable_value(self._kinds.get(column, Kind.INTEGER), value)
 
 
+def blank_values(resource: Resource) -> Mapping[str, str | None]:
+    """Return the comparable values that empty cells of a resource mean."""
+    return {} if resource.read_back is None else RowMatcher(resource, resource.read_back).blank
+
+
 def _have_plain_blanks(texts: Sequence[str | None]) -> bool:
     """Return whether texts are normalised: composed, none empty, words with single spaces."""
     joined = " \0 ".join(filter(None, texts))
@@ -272,56 +259,31 @@ def _have_plain_blanks(texts: Sequence[str | None]) -> bool:
     )
 
 
-_RowDigests = Iterator[tuple[str, ...]]
-
-
 def business_keys(resource: Resource, rows: TypedRows) -> Sequence[tuple[str, ...]]:
     """Return the digests of each row's keys, without the system's own number."""
     declared = resource.read_back
     if declared is None:
         return [()] * len(rows)
     matcher = RowMatcher(resource, declared)
-    opening = f"[{dumps(resource.name)}"
+    opening, lookups = f"[{dumps(resource.name)}", matcher.lookups(rows)
     columns = dict.fromkeys(column for lookup in declared.lookups for column in lookup.key)
-    names = {column: f", [{dumps(column)}, " for column in columns}
-
-    def digests(rows: Sequence[Sequence[Lookup]], *texts: Sequence[str | None]) -> _RowDigests:
-        items = {
-            column: [
-                f"{name}null]" if text is None else f"{name}{encode_basestring_ascii(text)}]"
-                for text in values
-            ]
-            for (column, name), values in zip(names.items(), texts, strict=True)
-        }
-        for at, lookups in enumerate(rows):
-            keys = [
-                "".join([items[column][at] for column in lookup.key])
-                for lookup in lookups
+    items = {}
+    for column in columns:
+        name = f", [{dumps(column)}, "
+        items[column] = [
+            f"{name}null]" if text is None else f"{name}{encode_basestring_ascii(text)}]"
+            for text in matcher.column(column, rows)
+        ]
+    return [
+        tuple(
+            [
+                claim_digest(f"{opening}{''.join([items[column][at] for column in lookup.key])}]")
+                for lookup in of_row
                 if lookup is not declared.by_number
             ]
-            yield tuple([claim_digest(f"{opening}{key}]") for key in keys])
-
-    texts = (batched(matcher.column(column, rows)) for column in columns)
-    pieces = map(digests, batched(matcher.lookups(rows)), *texts)
-    return list(chain.from_iterable(pieces))
-
-
-def _hashes(values: Iterable[object]) -> "_Hashes":
-    return np.fromiter(map(hash, values), np.int64)
-
-
-class HashSet:
-    """Hashes of values, in a tenth of a set's memory, with false positives but no negatives."""
-
-    def __init__(self, hashes: "_Hashes") -> None:
-        self._sorted = np.unique(hashes)
-
-    def contains(self, values: Sequence[object]) -> Sequence[bool]:
-        """Return for each value whether it may be in the set."""
-        hashes = _hashes(values)
-        indexes = np.searchsorted(self._sorted, hashes)
-        found: list[bool] = (self._sorted.take(indexes, mode="clip") == hashes).tolist()
-        return found
+        )
+        for at, of_row in enumerate(lookups)
+    ]
 
 
 class NearRecord(NamedTuple):
@@ -356,39 +318,37 @@ class SoughtRecords:
         forms = self._forms(self._columns)
         # A record whose date is not understood may be any row's with the same other values.
         undated = list(map(matcher.undated, fields, forms))
-        kinds = (forms,) if undated == forms else (forms, undated)
-        self._rows = [_hashes(zip(*one, strict=True)) for one in kinds]
-        self._served = np.fromiter(served, bool)
-        self._keys = HashSet(np.concatenate([rows[self._served] for rows in self._rows]))
+        self._rows: defaultdict[Key, list[int]] = defaultdict(list)
+        self._undated: defaultdict[Key, list[int]] = defaultdict(list)
+        for at in compress(count(), served):
+            self._rows[tuple([form[at] for form in forms])].append(at)
+            if undated != forms:
+                self._undated[tuple([form[at] for form in undated])].append(at)
         best = max(range(len(fields)), key=lambda at: len(set(forms[at][:_SAMPLE])))
         self._best_column, self.best_field = list(fields.items())[best]
-        best_forms = [*compress(forms[best], served), *undated[best][:1]]
-        self._best_values = HashSet(_hashes(best_forms))
+        self._best_values = {*compress(forms[best], served), *undated[best][:1]}
         self.clear()
 
-    def _forms(
-        self, columns: Iterable[Sequence[str | None]], names: Iterable[str] = ()
-    ) -> list[Sequence[str | None]]:
-        """Return the near forms of the columns of the key, or of those with the given names."""
-        return list(map(self._matcher.near_forms, names or self.fields, columns))
+    def _forms(self, columns: Iterable[Sequence[str | None]]) -> list[Sequence[str | None]]:
+        """Return the near forms of the columns of the key."""
+        return list(map(self._matcher.near_forms, self.fields, columns))
 
     def clear(self) -> None:
         """Remove all results."""
-        self._found = array("q")
-        self._records = array("L")
-        self._found_keys: list[Key] = []
+        self._found: list[tuple[Key, Key, int]] = []
 
     def are_wanted(self, values: Sequence[Any]) -> Sequence[bool]:
         """Return for each value of ``best_field``, the most selective one of the key, whether its
         record may be sought."""
         texts = self._matcher.texts(self._best_column, values)
-        (forms,) = self._forms([texts], [self._best_column])
-        return self._best_values.contains(forms)
+        forms = self._matcher.near_forms(self._best_column, texts)
+        return [form in self._best_values for form in forms]
 
     def candidates(
         self, records: Sequence[Record], known: Mapping[str, object]
-    ) -> Iterator[tuple[int, Key, int]]:
-        """Yield the position of each record whose key may be sought, the key, and its hash.
+    ) -> Iterator[tuple[int, Key, Key]]:
+        """Yield the position of each record whose key is sought or near, the key, and its near
+        form.
 
         ``known`` are the values of fields that records may leave out.
         """
@@ -403,62 +363,33 @@ class SoughtRecords:
             default = known.get(name)
             values = [records[at].get(name, default) for at in positions]
             columns.append(self._matcher.texts(column, values))
-        forms = list(zip(*self._forms(columns), strict=True))
-        found = zip(positions, zip(*columns, strict=True), map(hash, forms), strict=True)
-        return compress(found, self._keys.contains(forms))
+        keys, forms = zip(*columns, strict=True), zip(*self._forms(columns), strict=True)
+        for at, key, form in zip(positions, keys, forms, strict=True):
+            if form in self._rows or form in self._undated:
+                yield at, key, form
 
-    def add(self, key: Key, hashed: int, record: int) -> None:
-        """Add the position of a record with a key that may be sought, and the key's hash."""
-        self._found.append(hashed)
-        self._records.append(record)
-        self._found_keys.append(key)
+    def add(self, key: Key, form: Key, record: int) -> None:
+        """Add the position of a record with a key that is sought or near, and its near form."""
+        self._found.append((key, form, record))
 
-    def pairs(self) -> tuple[Iterator[tuple[int, int]], Iterator[tuple[int, NearRecord]]]:
+    def pairs(self) -> tuple[list[tuple[int, int]], list[tuple[int, NearRecord]]]:
         """Return the positions of rows and of records with the same key, ordered by row, and the
         rows with the records whose keys are near."""
-        found = np.asarray(self._found, np.int64)
-        order = np.argsort(found, kind="stable")
-        rows, matches = self._matches(self._rows[0], found, order)
-        equal = np.ones(len(rows), bool)
-        for number, column in enumerate(self._columns):
-            mine = map(list(column).__getitem__, rows.tolist())
-            found_texts = [key[number] for key in self._found_keys]
-            theirs = map(found_texts.__getitem__, matches.tolist())
-            equal &= np.fromiter(map(eq, mine, theirs), bool, len(rows))
-        exact = zip(rows[equal].tolist(), matches[equal].tolist(), strict=True)
-        near = [(rows[~equal], matches[~equal])]
-        near += [self._matches(hashes, found, order) for hashes in self._rows[1:]]
-        return (
-            ((at, self._records[one]) for at, one in exact),
-            chain.from_iterable(self._near(r.tolist(), m.tolist()) for r, m in near),
-        )
-
-    def _matches(
-        self, hashes: "_Hashes", found: "_Hashes", order: "_Hashes"
-    ) -> tuple["_Hashes", "_Hashes"]:
-        """Return the positions of served rows with the given hashes, and of the found keys with
-        the same ones."""
-        begins = np.searchsorted(found, hashes, "left", sorter=order)
-        counts = np.searchsorted(found, hashes, "right", sorter=order) - begins
-        counts[~self._served] = 0
-        rows = np.repeat(np.arange(len(counts)), counts)
-        within = np.arange(len(rows)) - np.repeat(counts.cumsum() - counts, counts)
-        return rows, order[np.repeat(begins, counts) + within]
-
-    def _near(
-        self, rows: Sequence[int], matches: Sequence[int]
-    ) -> Iterator[tuple[int, NearRecord]]:
-        """Yield the rows with the records whose keys are really near, not only their hashes."""
-        mine = zip(*([column[at] for at in rows] for column in self._columns), strict=True)
-        theirs = map(self._found_keys.__getitem__, matches)
-        for at, one, own, other in zip(rows, matches, mine, theirs, strict=True):
-            forms, others = (self._forms([[value] for value in key]) for key in (own, other))
-            if others in (forms, list(map(self._matcher.undated, self.fields, forms))):
-                values = zip(self.fields, own, other, strict=True)
+        exact: list[tuple[int, int]] = []
+        near: list[tuple[int, NearRecord]] = []
+        for key, form, record in self._found:
+            rows = self._rows.get(form, ())
+            for at in dict.fromkeys((*rows, *self._undated.get(form, ()))):
+                own = [column[at] for column in self._columns]
+                values = zip(self.fields, own, key, strict=True)
                 differing = {name: that for name, this, that in values if this != that}
-                yield at, NearRecord(self._records[one], differing)
+                if differing:
+                    near.append((at, NearRecord(record, differing)))
+                else:
+                    exact.append((at, record))
+        return sorted(exact, key=itemgetter(0)), sorted(near, key=itemgetter(0))
 
     def all_found(self) -> bool:
         """Return whether every served row has a record."""
         exact, _ = self.pairs()
-        return len({at for at, _ in exact}) == np.count_nonzero(self._served)
+        return len({at for at, _ in exact}) == sum(map(len, self._rows.values()))

@@ -1,13 +1,9 @@
-"""Typed rows: as mappings, and as a table of columns whose rows are views; and their JSON.
-
-Values of a frame's columns are created on access, to save memory.
-"""
+"""Typed rows: as mappings, and as a table of columns whose rows are views; and their JSON."""
 
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from itertools import chain, islice
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -20,65 +16,7 @@ RowValues = Mapping[str, Any]
 """Row as it is sent: typed values by column, None for an empty cell."""
 
 _BLOCK = 16_384
-"""Values that are read together when a column is read as a whole."""
-
-_NEIGHBOURS = 1_024
-"""Values that are read together when one of them is accessed."""
-
-
-class LazySequence(Sequence[_Item], ABC):
-    """Sequence whose items are created on access."""
-
-    @abstractmethod
-    def _item(self, at: int) -> _Item:
-        """Return the item at a position."""
-
-    def __iter__(self) -> Iterator[_Item]:
-        return map(self._item, range(len(self)))
-
-    @overload
-    def __getitem__(self, at: int) -> _Item: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[_Item]: ...
-    def __getitem__(self, at: int | slice) -> _Item | list[_Item]:
-        positions = range(len(self))[at]
-        if isinstance(positions, range):
-            return list(map(self._item, positions))
-        return self._item(positions)
-
-
-class PiecewiseColumn(LazySequence[Any]):
-    """Values of a column that are read in slices, the last of which is cached."""
-
-    def __init__(self, count: int, read_slice: Callable[[slice], Sequence[Any]]) -> None:
-        self._count = count
-        self._read_slice = read_slice
-        self._cached: tuple[int, Sequence[Any]] = (-1, ())
-
-    @classmethod
-    def of_series(cls, series: "pd.Series") -> "PiecewiseColumn":
-        """Return the values of a typed column, None for an empty cell."""
-        return cls(len(series), lambda piece: column_values(series.iloc[piece]))
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __iter__(self) -> Iterator[Any]:
-        begins = range(0, self._count, _BLOCK)
-        return chain.from_iterable(self._read_slice(slice(one, one + _BLOCK)) for one in begins)
-
-    def _item(self, at: int) -> Any:
-        offset = at % _NEIGHBOURS
-        begin, values = self._cached
-        if begin != at - offset:
-            begin = at - offset
-            values = self._read_slice(slice(begin, begin + _NEIGHBOURS))
-            # One assignment, since threads that send records share the rows.
-            self._cached = begin, values
-        return values[offset]
-
-    def __getitem__(self, at: Any) -> Any:
-        return list(self._read_slice(at)) if isinstance(at, slice) else super().__getitem__(at)
+"""Values that are processed together."""
 
 
 _NO_LISTS: Mapping[str, Sequence[Any]] = MappingProxyType({})
@@ -115,7 +53,7 @@ class ColumnsRow(Mapping[str, Any]):
         return {name: column[self.at] for name, column in self.columns.items()}.items()
 
 
-class RowTable(LazySequence[RowValues]):
+class RowTable(Sequence[RowValues]):
     """Typed rows, stored as columns; rows are views created on access.
 
     A dict for each row would take many times the memory, since most cells are empty.
@@ -131,14 +69,21 @@ class RowTable(LazySequence[RowValues]):
     ) -> "RowTable":
         """Return the rows of typed frames side by side, with the ``lists`` of their records."""
         series = {str(name): frame[name] for frame in frames for name in frame}
-        columns = {name: PiecewiseColumn.of_series(values) for name, values in series.items()}
+        columns = {name: column_values(values) for name, values in series.items()}
         return cls({**columns, **lists}, len(frames[0]))
 
     def __len__(self) -> int:
         return self._count
 
-    def _item(self, at: int) -> RowValues:
-        return ColumnsRow(self._columns, at)
+    @overload
+    def __getitem__(self, at: int) -> RowValues: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[RowValues]: ...
+    def __getitem__(self, at: int | slice) -> RowValues | list[RowValues]:
+        positions = range(self._count)[at]
+        if isinstance(positions, int):
+            return ColumnsRow(self._columns, positions)
+        return [ColumnsRow(self._columns, one) for one in positions]
 
     def dicts(self) -> list[dict[str, Any]]:
         """Return all rows as dicts, in a fraction of the time that single rows take."""

@@ -27,7 +27,7 @@ from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.journal_database import transaction
-from xlbridge.upload.lookup.row_table import ColumnsRow, RowTable, json_text, value_of_json
+from xlbridge.upload.lookup.row_table import json_text, value_of_json
 
 CODE_SEPARATOR = "/"
 """Separator of the parts of a record's code."""
@@ -42,11 +42,11 @@ class FoundRecord:
     """Remote record: its code, its compared values, and how they differ from a row's.
 
     ``same``: all filled cells of the row equal the record; ``unchanged``: its empty cells, too.
-    ``differing`` maps each other column to the row's and the record's value. ``listing`` is the
-    operation that listed the record; ``final``: the interface no longer changes it. ``items`` are
-    the differences of its lists, with the row's items counted from zero; if the numbers of items
-    differ, the item and the column are None and the values are the two numbers. ``unlisted`` are
-    the columns of the row's items that its lists do not show, as ``list.column``.
+    ``differing`` maps each other column to the row's and the record's value. ``final``: the
+    interface no longer changes the record. ``items`` are the differences of its lists, with the
+    row's items counted from zero; if the numbers of items differ, the item and the column are None
+    and the values are the two numbers. ``unlisted`` are the columns of the row's items that its
+    lists do not show, as ``list.column``.
     """
 
     code: str
@@ -54,7 +54,6 @@ class FoundRecord:
     same: bool
     unchanged: bool = False
     differing: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
-    listing: str = ""
     final: bool = False
     items: Sequence[ItemDifference] = ()
     unlisted: Sequence[str] = ()
@@ -62,11 +61,12 @@ class FoundRecord:
 
 @dataclass(frozen=True, slots=True)
 class RowSnapshot:
-    """Records found by a row's ``key``, and the compared values of the row."""
+    """Records found by a row's ``key``; the compared values that are ``sent`` are known only of
+    rows just looked up."""
 
     key: Mapping[str, str]
-    sent: Mapping[str, str | None]
     found: tuple[FoundRecord, ...]
+    sent: Mapping[str, str | None] = field(default_factory=dict, compare=False)
 
     @property
     def same(self) -> int:
@@ -335,6 +335,10 @@ class StoredSnapshots:
         stored = self.all_of(job_id)
         return next((one.rows for one in stored if one.moment is Moment.BEFORE), ())
 
+    def newest_of(self, count: int, job_id: str, *moments: Moment) -> Snapshot:
+        """Return the newest snapshot of the ``count`` rows of a job, all None without one."""
+        return self.newest(job_id, *moments) or (None,) * count
+
     def newest(self, job_id: str, *moments: Moment) -> Snapshot | None:
         """Return the newest snapshot of a job at one of the moments, None if there is none."""
         found = self._db.execute(
@@ -346,74 +350,15 @@ class StoredSnapshots:
 
 
 def snapshot_to_json(snapshot: Snapshot) -> bytes:
-    """Return a snapshot as JSON: a list of its rows, or if these are views of the same columns, an
-    object of the columns.
-
-    ``keys`` are those of the distinct keys by which rows were looked up; ``lookups`` has the index
-    of each row's key, None for a row that was not looked up.
-    """
-    sent = [None if row is None else row.sent for row in snapshot]
-    keys = [None if row is None else row.key for row in snapshot]
-    views = [view for view in (*sent, *keys) if isinstance(view, ColumnsRow)]
-    rows = len(snapshot) - sent.count(None)
-    if not rows or len(views) < 2 * rows or len({id(view.columns) for view in views[:rows]}) > 1:
-        return json_text(list(snapshot)).encode()
-    begin, end = (choose(view.at for view in views[:rows]) for choose in (min, max))
-    places = [view.at - begin if isinstance(view, ColumnsRow) else None for view in sent]
-
-    def selected(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-        pieces = {name: column[begin : end + 1] for name, column in columns.items()}
-        return {
-            name: _compact([None if at is None else piece[at] for at in places])
-            for name, piece in pieces.items()
-        }
-
-    lookups = {id(view.columns): view.columns for view in views[rows:]}
-    indexes = {identity: index for index, identity in enumerate(lookups)}
-    document = {
-        "count": len(snapshot),
-        "lookups": _compact(
-            [indexes[id(key.columns)] if isinstance(key, ColumnsRow) else None for key in keys]
-        ),
-        "keys": list(map(selected, lookups.values())),
-        "sent": selected(views[0].columns),
-        "found": [(at, row.found) for at, row in enumerate(snapshot) if row and row.found],
-    }
-    return json_text(document).encode()
-
-
-def _compact(values: Sequence[Any]) -> Any:
-    """Return values as a list, or as a single value if they are all equal."""
-    return values[0] if values and values.count(values[0]) == len(values) else values
+    """Return the keys of rows and their records as JSON; the compared values of rows are not
+    stored."""
+    rows = [row and {"key": dict(row.key), "found": row.found} for row in snapshot]
+    return json_text(rows).encode()
 
 
 def snapshot_from_json(text: bytes) -> Snapshot:
     """Return the snapshot that ``snapshot_to_json`` encoded."""
-    stored = value_of_json(text)
-    if isinstance(stored, list):
-        return tuple(
-            None if row is None else _stored_row(row["key"], row["sent"], row["found"])
-            for row in stored
-        )
-    count, found = stored["count"], dict(stored["found"])
-    keys = [_expanded_rows(key, count) for key in stored["keys"]]
-    sent = _expanded_rows(stored["sent"], count)
     return tuple(
-        None if lookup is None else _stored_row(keys[lookup][at], sent[at], found.get(at, ()))
-        for at, lookup in enumerate(_expanded(stored["lookups"], count))
+        row and RowSnapshot(row["key"], tuple(FoundRecord(**record) for record in row["found"]))
+        for row in value_of_json(text)
     )
-
-
-def _expanded(values: Any, count: int) -> list[Any]:
-    """Return the values that ``_compact`` may have replaced by a single one."""
-    return values if isinstance(values, list) else [values] * count
-
-
-def _expanded_rows(columns: Mapping[str, Any], count: int) -> RowTable:
-    return RowTable({name: _expanded(values, count) for name, values in columns.items()}, count)
-
-
-def _stored_row(
-    key: Mapping[str, str], sent: Mapping[str, str | None], found: Sequence[Mapping[str, Any]]
-) -> RowSnapshot:
-    return RowSnapshot(key, sent, tuple(FoundRecord(**record) for record in found))

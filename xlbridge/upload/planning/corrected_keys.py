@@ -10,8 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from xlbridge.client import Client
 from xlbridge.errors import LocalFailure
@@ -29,6 +28,9 @@ from xlbridge.upload.lookup.snapshot import Matching
 from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 
+if TYPE_CHECKING:
+    from xlbridge.upload.payload import SheetSource
+
 _SENT_AS = Text(
     pt="envio {job}, linha {row}: registro {record}", en="upload {job}, row {row}: record {record}"
 )
@@ -43,20 +45,6 @@ _BY_HAND = Text(
     pt="{sent}; altere o registro manualmente no sistema",
     en="{sent}; change the record by hand in the system",
 )
-
-
-class SentSheet(NamedTuple):
-    """Sheet of a file that is sent to a system: its columns, and the numbers of its rows.
-
-    ``read`` returns the rows that an earlier job sent.
-    """
-
-    scope: ClaimScope
-    file: Path
-    sheet: str
-    columns: Collection[str]
-    rows: Sequence[int]
-    read: Callable[[Job], TypedRows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +74,7 @@ def sent_with_other_key(
         sent = _SENT_AS.format(job=job, row=row_text(row), record=record)
     change = resource.change
     numbers = () if resource.read_back is None else resource.read_back.number_columns
-    changes = change is not None and change.operation_name and change.covers("", columns)
+    changes = change is not None and change.operation_name and change.covers(columns)
     how = _BY_NUMBER if changes and numbers else _BY_HAND
     why = how.format(sent=sent, resource=resource.name)
     return PlannedRow(number, RowAction.HELD, RowReason.SENT_OTHERWISE, why=why)
@@ -95,27 +83,28 @@ def sent_with_other_key(
 def rows_with_corrected_keys(
     journal: Journal,
     client: Client,
-    resource: Resource,
-    sheet: SentSheet,
-    rows: TypedRows,
+    source: "SheetSource",
     plan: RowPlan,
+    read: Callable[[Job], TypedRows],
 ) -> Mapping[int, PlannedRow]:
     """Return the rows whose records have the keys that the sheet was sent with before.
 
-    Raises what ``Client.records`` raises.
+    ``read`` returns the rows that an earlier job sent. Raises what ``Client.records`` raises.
     """
     new = [
         at
         for at, row in enumerate(plan.rows)
         if row.action is RowAction.CREATE or row.reason is RowReason.NOT_IN_SYSTEM
     ]
-    declared = resource.read_back
+    resource, declared = source.resource, source.resource.read_back
     if declared is None or declared.existing is ExistingPolicy.REPLACED or not new:
         return {}
-    earlier = list(
-        _missing_rows(journal, sheet, frozenset(chain.from_iterable(row.keys for row in plan.rows)))
-    )
-    corrected = _match(RowMatcher(resource, declared), sheet, rows, new, earlier) if earlier else {}
+    scope = ClaimScope(client.identity, resource.name)
+    present = frozenset(chain.from_iterable(row.keys for row in plan.rows))
+    earlier = list(_missing_rows(journal, scope, source, present, read))
+    if not earlier:
+        return {}
+    corrected = _match(RowMatcher(resource, declared), source, new, earlier)
     if not corrected:
         return {}
     sent = [earlier[index] for index, _ in corrected.values()]
@@ -130,17 +119,21 @@ def rows_with_corrected_keys(
         ]
         if codes:
             aside[at] = sent_with_other_key(
-                sheet.rows[at], resource, [column], row.job, row.row, ", ".join(codes)
+                source.rows[at], resource, [column], row.job, row.row, ", ".join(codes)
             )
     return aside
 
 
 def _missing_rows(
-    journal: Journal, sheet: SentSheet, present: Collection[str]
+    journal: Journal,
+    scope: ClaimScope,
+    source: "SheetSource",
+    present: Collection[str],
+    read: Callable[[Job], TypedRows],
 ) -> Iterator[_EarlierRow]:
     """Yield the rows that jobs have sent from a sheet and whose keys are not ``present`` in it."""
     seen = set(present)
-    jobs = journal.jobs_of_file(sheet.scope, sheet.file, sheet.sheet)
+    jobs = journal.jobs_of_file(scope, source.file, source.sheet)
     for job in (one for each in jobs for one in journal.requests_of(each)):
         if job.state.is_unsent:
             continue
@@ -148,7 +141,7 @@ def _missing_rows(
         missing = {at: keys for at, keys in claimed.items() if seen.isdisjoint(keys)}
         if missing:
             try:
-                values = sheet.read(job)
+                values = read(job)
             except LocalFailure:  # Somebody has removed the stored workbook.
                 continue
             for at, keys in missing.items():
@@ -157,11 +150,7 @@ def _missing_rows(
 
 
 def _match(
-    matcher: RowMatcher,
-    sheet: SentSheet,
-    rows: TypedRows,
-    new: Sequence[int],
-    earlier: Sequence[_EarlierRow],
+    matcher: RowMatcher, source: "SheetSource", new: Sequence[int], earlier: Sequence[_EarlierRow]
 ) -> Mapping[int, tuple[int, str]]:
     """Return for each new row the earlier one that it corrects, and the column that differs.
 
@@ -169,15 +158,15 @@ def _match(
     """
     sent: TypedRows = [row.values for row in earlier]
     by_content: defaultdict[_Content, list[int]] = defaultdict(list)
-    for content, index in _contents(matcher, sheet, sent, range(len(earlier))):
+    for content, index in _contents(matcher, source.columns, sent, range(len(earlier))):
         by_content[content].append(index)
     candidates: defaultdict[int, dict[int, str]] = defaultdict(dict)
-    for content, at in _contents(matcher, sheet, rows, new):
+    for content, at in _contents(matcher, source.columns, source.values, new):
         for index in by_content.get(content, ()):
             candidates[at].setdefault(index, content[1])
     matching = Matching(range(len(earlier)))
     for at, found in candidates.items():
-        matching.give(at, (index for index in found if earlier[index].row == sheet.rows[at]))
+        matching.give(at, (index for index in found if earlier[index].row == source.rows[at]))
     for at, found in candidates.items():
         matching.give(at, found)
     return {at: (index, candidates[at][index]) for at, index in sorted(matching.matched.items())}
@@ -189,9 +178,9 @@ this column are the same one."""
 
 
 def _contents(
-    matcher: RowMatcher, sheet: SentSheet, rows: TypedRows, positions: Sequence[int]
+    matcher: RowMatcher, sheet: Collection[str], rows: TypedRows, positions: Sequence[int]
 ) -> Iterator[tuple[_Content, int]]:
-    """Yield the contents of the rows at the given positions.
+    """Yield the contents of the rows at the given positions; ``sheet`` are the sheet's columns.
 
     These are the rest of the key, and the amount if the resource has one; otherwise, and if the key
     has no other column, all other columns of the sheet.
@@ -204,7 +193,7 @@ def _contents(
             others = [
                 name
                 for name in matcher.resource.by_name
-                if name in sheet.columns and name not in lookup.key
+                if name in sheet and name not in lookup.key
             ]
             evidence = [amount] if amount and rest else others
             texts = [matcher.column(name, rows) for name in (*rest, *evidence)]

@@ -19,9 +19,8 @@ from xlbridge.upload.claims import RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.snapshot import Matching
-from xlbridge.upload.payload import frame_with_lists, row_digests, sheet_digest
+from xlbridge.upload.payload import SheetSource, frame_with_lists, row_digests, sheet_digest
 from xlbridge.upload.planning.corrected_keys import sent_with_other_key
-from xlbridge.upload.planning.plan_builder import SheetSource
 from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.row_ledger import RowLedger

@@ -6,7 +6,7 @@ See the product brief, Row actions.
 import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from functools import cached_property, lru_cache
@@ -229,29 +229,10 @@ class PlannedRow(NamedTuple):
 
     def to_journal(self) -> StoredRow:
         """Return the row as stored in the journal."""
-        detail: dict[str, Any] = {}
-        if self.record:
-            detail["record"] = self.record
-        if self.job:
-            detail["job"] = self.job
-        if self.why is not None:
-            detail["why"] = asdict(self.why)
+        detail = {name: value for name in _DETAILS if (value := getattr(self, name))}
         if self.differences:
             pairs = self.differences.items()
-            detail["differences"] = {
-                name: [pair.yours, pair.theirs, *([pair.items] if pair.items else [])]
-                for name, pair in pairs
-            }
-        if self.number:
-            detail["number"] = self.number
-        if self.keys:
-            detail["keys"] = self.keys
-        if self.raw_cells:
-            detail["raw_cells"] = self.raw_cells
-        if self.status:
-            detail["status"] = str(self.status)
-        if self.assigned:
-            detail["assigned"] = dict(self.assigned)
+            detail["differences"] = {n: (pair.yours, pair.theirs, pair.items) for n, pair in pairs}
         # SQLite stores plain strings faster than members of enumerations.
         reason = None if self.reason is None else str(self.reason)
         return self.row, str(self.action), reason, detail
@@ -261,22 +242,11 @@ class PlannedRow(NamedTuple):
         cls, row: int, action: str, reason: str | None, detail: Mapping[str, Any]
     ) -> Self:
         """Return the row stored in the journal."""
-        why = detail.get("why")
-        pairs = detail.get("differences")
-        return cls(
-            row,
-            RowAction(action),
-            None if reason is None else RowReason(reason),
-            record=detail.get("record"),
-            job=detail.get("job"),
-            why=None if why is None else Text(**why),
-            differences={n: Difference(*pair) for n, pair in pairs.items()} if pairs else _NOTHING,
-            number=detail.get("number", _NOTHING),
-            raw_cells=detail.get("raw_cells", _NOTHING),
-            keys=tuple(detail.get("keys", ())),
-            status=detail.get("status", ""),
-            assigned=detail.get("assigned", _NOTHING),
-        )
+        known = {
+            name: _STORED_OTHERWISE[name](value) if name in _STORED_OTHERWISE else value
+            for name, value in detail.items()
+        }
+        return cls(row, RowAction(action), None if reason is None else RowReason(reason), **known)
 
     def to_json(self) -> dict[str, Any]:
         """Return the row as JSON for reports."""
@@ -292,6 +262,15 @@ class PlannedRow(NamedTuple):
                 for column, difference in self.differences.items()
             ],
         }
+
+
+_DETAILS = PlannedRow._fields[PlannedRow._fields.index("record") :]
+_STORED_OTHERWISE: Mapping[str, Callable[[Any], Any]] = {
+    "why": Text.of_json,
+    "differences": lambda pairs: {name: Difference(*pair) for name, pair in pairs.items()},
+    "keys": tuple,
+}
+"""Details of a row that the journal stores as other types, and how these are read."""
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,16 @@ held. See the product brief, Row actions.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Client
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text, untranslated
-from xlbridge.resources import Resource
 from xlbridge.upload.claims import ClaimedRows, OwnWrites, RowClaims
 from xlbridge.upload.lookup.bulk_lookup import record_reader
-from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_of_rows
+from xlbridge.upload.lookup.row_lookup import blank_values, lookups_of_rows
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import (
     FoundRecord,
@@ -30,6 +28,9 @@ from xlbridge.upload.lookup.snapshot import (
 from xlbridge.upload.options import CountCallback, PlanOptions
 from xlbridge.upload.planning.planned_row import Difference, PlannedRow, RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+
+if TYPE_CHECKING:
+    from xlbridge.upload.payload import SheetSource
 
 _LOOKUP_REJECTED = Text(
     pt="o sistema não permitiu a leitura: {reason}",
@@ -46,23 +47,9 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _NOT_REQUESTED = Text(pt="não foi pedido", en="not requested")
 
 
-@dataclass(frozen=True, slots=True)
-class SheetRows:
-    """Rows of a sheet to plan: Excel numbers and values of the sheet's columns.
-
-    ``values`` include the system's own number if a row has it. ``set_aside`` has the rows that are
-    not sent in any case, by position.
-    """
-
-    numbers: Sequence[int]
-    values: TypedRows
-    set_aside: Mapping[int, PlannedRow]
-
-
 def prepare_lookup(
     client: Client,
-    resource: Resource,
-    rows: SheetRows,
+    source: "SheetSource",
     options: PlanOptions,
     on_count: CountCallback = lambda _done, _total: None,
 ) -> Callable[[], LookupResult]:
@@ -71,28 +58,30 @@ def prepare_lookup(
     Only that function makes requests. It raises ``TransportError`` or ``AuthenticationFailed`` if
     the system cannot be reached.
     """
-    count = len(rows.values)
+    count = len(source.rows)
     if not options.look_up:
         return lambda: LookupResult((None,) * count, {}, _NOT_REQUESTED)
-    positions = [at for at in range(count) if at not in rows.set_aside]
-    values = [rows.values[at] for at in positions] if rows.set_aside else rows.values
-    read = record_reader(client, resource, values, on_count=on_count)
-    return partial(_look_up, read, resource, rows, positions)
+    positions = [at for at in range(count) if at not in source.set_aside]
+    values: TypedRows = source.values
+    if source.set_aside:
+        values = [values[at] for at in positions]
+    read = record_reader(client, source.resource, values, on_count=on_count)
+    return partial(_look_up, read, source, positions)
 
 
 def _look_up(
-    read: Callable[[], LookupResult], resource: Resource, rows: SheetRows, positions: Sequence[int]
+    read: Callable[[], LookupResult], source: "SheetSource", positions: Sequence[int]
 ) -> LookupResult:
     """Return the records that ``read`` finds for the rows at the given positions."""
-    count = len(rows.values)
+    count = len(source.rows)
     try:
         found = read()
     except RemoteRejected as error:
         why = _LOOKUP_REJECTED.format(reason=error.message)
-        lookups = lookups_of_rows(resource, rows.values)
+        lookups = lookups_of_rows(source.resource, source.values)
         keyed = (at for at in positions if lookups[at])
         return LookupResult((None,) * count, dict.fromkeys(keyed, why), why)
-    if not rows.set_aside:
+    if not source.set_aside:
         return found
     snapshot: list[RowSnapshot | None] = [None] * count
     for at, row in zip(positions, found.snapshot, strict=True):
@@ -104,8 +93,7 @@ def _look_up(
 
 
 def plan_rows(
-    resource: Resource,
-    rows: SheetRows,
+    source: "SheetSource",
     claims: RowClaims,
     found: LookupResult,
     claimed: ClaimedRows,
@@ -114,15 +102,14 @@ def plan_rows(
 ) -> RowPlan:
     """Decide the action of each row; ``claimed`` are the claims of other jobs, ``own`` the writes
     of this home that a reading may not show yet."""
-    planner = _Planner(resource, rows, claims, found, claimed, options, own)
+    planner = _Planner(source, claims, found, claimed, options, own)
     return RowPlan(list(planner.plan()), claims.digests, found.reason)
 
 
 class _Planner:
     def __init__(
         self,
-        resource: Resource,
-        rows: SheetRows,
+        source: "SheetSource",
         claims: RowClaims,
         found: LookupResult,
         claimed: ClaimedRows,
@@ -130,14 +117,15 @@ class _Planner:
         own: OwnWrites,
     ) -> None:
         self._own = own
+        resource = source.resource
         declared = resource.read_back
-        self._blank = {} if declared is None else RowMatcher(resource, declared).blank
+        self._blank = blank_values(resource)
         self._resource = resource
-        self._rows = rows
+        self._source = source
         self._lookup = found
         self._claimed = claimed
         self._options = options
-        numbers = () if resource.read_back is None else resource.read_back.number_columns
+        numbers = () if declared is None else declared.number_columns
         self.numbers = self._filled(numbers)
         self._digests, self._keys = claims
         self._unread = {at for at, row in enumerate(found.snapshot) if row is None}
@@ -156,7 +144,7 @@ class _Planner:
         """Yield the planned rows, in order."""
         numbers = list(self.numbers.items())
         later = list(self._filled(self._resource.set_by_change).items())
-        for at, row_number in enumerate(self._rows.numbers):
+        for at, row_number in enumerate(self._source.rows):
             number = {name: column[at] for name, column in numbers if column[at] is not None}
             row = PlannedRow(
                 row_number, RowAction.CREATE, number=number or _NOTHING, keys=self._keys[at]
@@ -172,7 +160,7 @@ class _Planner:
 
     def _filled(self, names: Iterable[str]) -> Mapping[str, Sequence[Any]]:
         """Return the columns in which any row has a value."""
-        columns = {name: values_of(self._rows.values, name) for name in names}
+        columns = {name: values_of(self._source.values, name) for name in names}
         return {
             name: values
             for name, values in columns.items()
@@ -181,10 +169,10 @@ class _Planner:
 
     def _decide(self, at: int, row: PlannedRow) -> PlannedRow:
         again = self._options.again is not None
-        if at in self._rows.set_aside and not (
-            again and self._rows.set_aside[at].reason is RowReason.SENT_OTHERWISE
+        if at in self._source.set_aside and not (
+            again and self._source.set_aside[at].reason is RowReason.SENT_OTHERWISE
         ):
-            aside = self._rows.set_aside[at]
+            aside = self._source.set_aside[at]
             return aside._replace(row=row.row, number=row.number, keys=row.keys)
         if again:
             unread = at in self._unread and at not in self._lookup.near
@@ -233,12 +221,8 @@ class _Planner:
 
     def _is_settled(self, at: int, code: str | None) -> bool:
         """Return whether a row's record can no longer be deleted."""
-        change = self._resource.change
-        return any(
-            record.final or (change is not None and record.listing in change.not_listed)
-            for record in _found(self._lookup.snapshot[at])
-            if record.code == code
-        )
+        found = _found(self._lookup.snapshot[at])
+        return any(record.final for record in found if record.code == code)
 
     def _decide_unread(self, at: int, row: PlannedRow) -> PlannedRow:
         """Decide on a row that was not looked up, by the journal alone."""
@@ -275,7 +259,7 @@ class _Planner:
         if (
             change is None
             or record.final
-            or not change.covers(record.listing, record.differing)
+            or not change.covers(record.differing)
             or not children.isdisjoint(record.differing)
         ):
             return _held(row, RowReason.CANNOT_CHANGE)

@@ -83,19 +83,20 @@ class ControlTotals:
         Raises ``LocalFailure`` if the stored rows of a job are gone, ``UsageError`` if its resource
         is not known any more.
         """
-        from xlbridge.upload.payload import frame_of_payload  # Imported here, as slow to import.
+        from xlbridge.upload.payload import (
+            planned_rows,  # Imported here, as slow to import.
+        )
 
-        journal, frames, numbers = context.journal, list[pd.DataFrame](), list[int]()
+        frames, numbers = list[pd.DataFrame](), list[int]()
         by_job: defaultdict[str, dict[int, int]] = defaultdict(dict)
         resource = None
         for number, (_, change) in changes.items():
             by_job[change.job.whole][change.row] = number
         for job_id, by_row in by_job.items():
-            spec = journal.job(job_id).spec
-            resource = context.catalogue.named(spec.resource)
-            rows = [row.row for row in journal.plan_of(journal.job(job_id))] or list(spec.rows)
+            job = context.journal.job(job_id)
+            resource = context.catalogue.named(job.spec.resource)
+            _, rows, frame = planned_rows(context, job)
             kept = [position for position, row in enumerate(rows) if row in by_row]
-            frame = frame_of_payload(context, resource, spec.planned or spec.payload, len(rows))
             frames.append(frame.iloc[kept])
             numbers += [by_row[rows[position]] for position in kept]
         if resource is None:

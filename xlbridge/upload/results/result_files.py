@@ -108,11 +108,11 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     """
     # Modules for workbooks are rarely needed here, and slow to import.
     from xlbridge.resources.references import listing_resource
-    from xlbridge.upload.payload import ChildRows, child_rows, frame_of_payload
+    from xlbridge.upload.payload import ChildRows, child_rows, planned_rows
     from xlbridge.workbook.write import RejectedRows
 
     resource = context.catalogue.named(job.spec.resource)
-    sent = UploadRows.of(context, job, frame_of_payload)
+    sent = UploadRows.of(context, job, planned_rows)
     frame, planned, numbers, reasons = sent.frame, sent.planned, sent.numbers, sent.reasons
     positions = [at for at, row in enumerate(numbers) if row in reasons]
     rejected = frame.iloc[positions].reset_index(drop=True)

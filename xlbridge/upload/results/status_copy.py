@@ -23,7 +23,7 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, Job, file_hash
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.snapshot import Moment, RecordMatching, Snapshot
-from xlbridge.upload.payload import frame_of_payload, sent_rows
+from xlbridge.upload.payload import planned_rows, sent_rows
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.verdict import RowOutcome, parse_item_column
@@ -80,7 +80,7 @@ def write_status_copy(
     from xlbridge.workbook.edit import write_remark_columns
 
     with as_xlsx(source, [job.spec.sheet], context.settings.limits) as workbook:
-        sent = UploadRows.of(context, job, frame_of_payload)
+        sent = UploadRows.of(context, job, planned_rows)
         sheets = _remark_columns(context, job, sent)
         summary = upload_summary(context, job, sent, target)
         origin, carried = job.origin_of_file(copy=True), WorkbookOrigin.of(source)
@@ -305,7 +305,7 @@ def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
     after = context.journal.snapshots.newest(job.id, Moment.AFTER, Moment.CODES)
     if after is None:
         return codes
-    before = context.journal.snapshots.newest(job.id, Moment.BEFORE) or (None,) * len(after)
+    before = context.journal.snapshots.newest_of(len(after), job.id, Moment.BEFORE)
     found = {
         row: [record for record in now.found if record.same]
         for row, now in zip(job.spec.rows, after, strict=True)

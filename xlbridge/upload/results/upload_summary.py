@@ -52,14 +52,13 @@ class UploadRows:
         cls,
         context: UploadContext,
         job: Job,
-        read: Callable[[UploadContext, Resource, str, int], "pd.DataFrame"],
+        read: Callable[
+            [UploadContext, Job], "tuple[Sequence[PlannedRow], Sequence[int], pd.DataFrame]"
+        ],
     ) -> "UploadRows":
-        """Return the rows of a job; ``read`` reads the rows of a payload."""
+        """Return the rows of a job; ``read`` is ``planned_rows``."""
         resource = context.catalogue.named(job.spec.resource)
-        planned = context.journal.plan_of(job)
-        numbers = [row.row for row in planned] or list(job.spec.rows)
-        content = job.spec.planned or job.spec.payload
-        frame = read(context, resource, content, len(numbers))
+        planned, numbers, frame = read(context, job)
         rejections = messages_of(context.journal, job)
         wrong = _wrong_columns(resource, rejections, planned)
         reasons = _reasons(resource, job, rejections, planned, wrong)

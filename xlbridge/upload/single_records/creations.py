@@ -259,8 +259,8 @@ class RecordCreator(RecordChannel):
         self._created = {write.position: write.record for write in applied}
 
     def _stored(self, moment: Moment) -> Snapshot:
-        found = self._context.journal.snapshots.newest(self._job.id, moment)
-        return found or (None,) * len(self._rows)
+        snapshots = self._context.journal.snapshots
+        return snapshots.newest_of(len(self._rows), self._job.id, moment)
 
     def before_first(self, writes: Sequence[RecordWrite]) -> None:
         """Read records identical to the rows, before the first of the job's ``writes`` is sent.

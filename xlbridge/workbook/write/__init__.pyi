@@ -1,4 +1,4 @@
-from .clean_workbook import write_records as write_records
+from .clean_workbook import records_workbook as records_workbook
 from .new_workbook import new_workbook as new_workbook, print_across_pages as print_across_pages
 from .registry_lists import (
     ListedRecord as ListedRecord,

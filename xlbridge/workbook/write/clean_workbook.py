@@ -8,14 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
 from math import isfinite
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pandas as pd
 
-from xlbridge.files import replace_atomically
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.workbook.address import MAX_ROWS, MAX_TEXT_LENGTH, escape_text
 from xlbridge.workbook.write.new_workbook import new_workbook
@@ -36,21 +34,19 @@ _BLANK_CELL = re.compile(r'<c r="([A-Z]+)2"( s="\d+")?/>')
 _BLANK_ROW = re.compile(r'<row r="2".*?</row>')
 
 
-def write_records(
-    path: Path,
+def records_workbook(
     resource: Resource,
     frame: pd.DataFrame,
     children: Mapping[str, pd.DataFrame] = _NO_FRAMES,
-) -> None:
-    """Write a clean workbook of the frame's rows, with nothing but values of the analyst's file.
+) -> bytes:
+    """Return a clean workbook of the frame's rows, with nothing but values of the analyst's file.
 
     One sheet, named as the resource, and one for each frame of ``children``, joined by the key; an
     import has neither these nor the key. Row 1 has the exact names of the columns, without optional
     ones that have no values. Money is rounded to the cent; a missing value is an empty cell. Files
     are reproducible.
 
-    Raises ``UsageError`` if the file cannot be written, ``ValueError`` if Excel cannot hold the
-    rows.
+    Raises ``ValueError`` if Excel cannot hold the rows.
     """
     for rows in (frame, *children.values()):
         if len(rows) >= MAX_ROWS:
@@ -59,7 +55,7 @@ def write_records(
         resource = replace(resource, columns=resource.sent_columns)
     frames = {resource.sheet: frame, **children}
     sheets: dict[str, tuple[list[Column], pd.DataFrame]] = {}
-    without_rows = BytesIO()
+    without_rows, written = BytesIO(), BytesIO()
     with new_workbook(without_rows) as book:
         for part in (resource, *resource.children):
             if part.sheet not in frames:
@@ -77,8 +73,7 @@ def write_records(
                 worksheet.write_blank(1, index, None, cell_format(book, column))
     with (
         ZipFile(without_rows) as source,
-        replace_atomically(path) as temporary,
-        ZipFile(temporary, "w", ZIP_DEFLATED, compresslevel=_COMPRESSION) as target,
+        ZipFile(written, "w", ZIP_DEFLATED, compresslevel=_COMPRESSION) as target,
     ):
         for entry in source.infolist():
             content = source.read(entry)
@@ -86,6 +81,7 @@ def write_records(
                 _write_sheet(target, entry.filename, content.decode(), *sheets[entry.filename])
             else:
                 target.writestr(entry, content)
+    return written.getvalue()
 
 
 def cell_values(kind: Kind, series: pd.Series) -> list[Any]:
