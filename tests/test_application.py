@@ -71,6 +71,17 @@ def test_demo_runs_without_python(program: Path) -> None:
     orders.close()
 
 
+def test_licences_are_there_and_parts_under_the_lgpl_are_files(program: Path) -> None:
+    parts = program.parent / "_internal"
+    assert (parts / "LICENSE").is_file()
+    assert {"pandas", "python_stdnum", "lxml"} <= {
+        folder.name.partition("-")[0]
+        for folder in parts.glob("*.dist-info")
+        if any("LICEN" in file.name or file.name == "COPYING" for file in folder.rglob("*"))
+    }
+    assert (parts / "stdnum" / "br" / "cnpj.py").is_file()
+
+
 def test_every_hostile_workbook_is_validated_or_refused(program: Path, tmp_path: Path) -> None:
     names = sorted(name for name in CASES.keys() - LONG if CASES[name][0] != "usage")
     files = write_hostile(tmp_path, names)

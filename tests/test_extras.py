@@ -17,7 +17,9 @@ WHEEL = {"url": "file:///srv/xlbridge-0.1.0-py3-none-any.whl", "archive_info": {
 CLONE = {"url": "https://git.example/xlbridge", "vcs_info": {"vcs": "git", "commit_id": "4f2a"}}
 
 
-@pytest.mark.parametrize("command", ["sandbox", "ui"])
+@pytest.mark.parametrize(
+    ("command", "extra"), [("sandbox",) * 2, ("ui",) * 2, ("doctor", "sandbox")]
+)
 @pytest.mark.parametrize(
     ("source", "wanted"),
     [
@@ -30,7 +32,7 @@ CLONE = {"url": "https://git.example/xlbridge", "vcs_info": {"vcs": "git", "comm
     ids=["clone, editable", "clone", "wheel", "repository", "index"],
 )
 def test_the_hint_names_the_source_of_the_installation(
-    command: str, source: dict[str, Any] | None, wanted: str, tmp_path: Path
+    command: str, extra: str, source: dict[str, Any] | None, wanted: str, tmp_path: Path
 ) -> None:
     described = tmp_path / "xlbridge-9.9.dist-info"
     described.mkdir()
@@ -45,5 +47,6 @@ def test_the_hint_names_the_source_of_the_installation(
         check=False,
     )
     assert done.returncode == 2, done.stderr
-    assert f"{shlex.quote(sys.executable)} -m pip install {wanted.format(command)}" in done.stderr
-    assert ("--find-links" in done.stderr) == (source is None)
+    shown = done.stdout if command == "doctor" else done.stderr
+    assert f"{shlex.quote(sys.executable)} -m pip install {wanted.format(extra)}" in shown
+    assert ("--find-links" in shown) == (source is None)

@@ -248,7 +248,8 @@ def test_an_unusable_file_among_others_is_reported_with_them(
     unusable, judged = document["files"]
     assert_ended(done, 2)
     assert (document["ok"], unusable["errors"], judged["errors"]) == (False, 1, 0)
-    assert unusable["refused"]["code"] == "unusable"
+    assert unusable["refused"].keys() == {"type", "code", "message", "hint"}
+    assert unusable["refused"]["code"] == "usage-error"
     assert unusable["refused"]["message"] in done.stderr
     assert_ended(xlbridge(*arguments), 2, f"✗ {bad}", "✓ ")
 

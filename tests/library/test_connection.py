@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pandas as pd
+import pandera.pandas as pa
 import pytest
 from environment import ROOT, clean_environment, credentials
 from forked import Zygote
@@ -348,6 +349,19 @@ def test_custom_resources_are_sent_by_a_connection_with_their_schemas(tmp_path: 
     with xb.connect("sandbox", schemas=tmp_path) as erp:
         outcome = erp.upload(report, yes=True)
     assert (outcome.resource, outcome.state) == ("parceiro", "done")
+
+
+@pytest.mark.usefixtures("demo_home")
+def test_a_pandera_schema_is_sent_by_a_connection_with_it() -> None:
+    schema = pa.DataFrameSchema({"placa": pa.Column(str, unique=True)}, name="veiculo")
+    report = xb.validate(pd.DataFrame({"placa": ["ABC1D23"]}), schema)
+    with xb.connect("sandbox", schemas=schema) as erp:
+        outcome = erp.upload(report, yes=True)
+        assert (outcome.resource, outcome.state, outcome.rows["accepted"]) == ("veiculo", "done", 1)
+        assert outcome.job is not None
+        assert erp.resume(outcome.job).rows == outcome.rows
+    with pytest.raises(xb.errors.UsageError, match="schemas cannot be"):
+        xb.connect("sandbox", schemas=3)  # type: ignore[arg-type]
 
 
 def test_records_are_processed_once_by_their_numbers_or_a_sheet(

@@ -22,7 +22,7 @@ from xlbridge.profiles import (
     find_password,
     store_password,
 )
-from xlbridge.profiles.passwords import lets_groups_in
+from xlbridge.profiles.passwords import others_let_in
 from xlbridge.settings import Settings
 
 DEV = Profile("dev", "https://dev.erp.example.com", "int@example.com")
@@ -138,30 +138,41 @@ def test_a_file_that_others_may_read_is_refused(home: Path) -> None:
     assert PASSWORD not in str(caught.value)
 
 
+OWN, COLLEAGUE = "S-1-5-21-11-22-33-1001", "S-1-5-21-11-22-33-1002"
+
+
+@pytest.mark.parametrize("own", [OWN, ""])
 @pytest.mark.parametrize(
-    ("entries", "is_open"),
+    ("entries", "others"),
     [
         # Made with mode 0700: system, administrators, owner.
-        ("PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;OW)", False),
-        # Below a user's folder.
-        ("AI(A;ID;FA;;;SY)(A;ID;FA;;;BA)(A;ID;FA;;;S-1-5-21-11-22-33-1001)", False),
+        ("PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;OW)", []),
+        # Below a user's folder; of a domain with administrators of its own.
+        (f"AI(A;ID;FA;;;SY)(A;ID;FA;;;BA)(A;ID;FA;;;{OWN})", []),
+        (f"AI(A;ID;FA;;;S-1-5-21-11-22-33-512)(A;ID;FA;;;{OWN})", []),
+        # Shared with a colleague.
+        (f"AI(A;;FR;;;{COLLEAGUE})(A;ID;FA;;;SY)(A;ID;FA;;;{OWN})", [COLLEAGUE]),
+        (f"AI(D;;FR;;;{COLLEAGUE})(A;ID;FA;;;SY)(A;ID;FA;;;{OWN})", []),
         # Below C:\\: users may read, authenticated ones write.
-        ("AI(A;ID;FA;;;BA)(A;ID;FA;;;SY)(A;ID;0x1200a9;;;BU)(A;ID;0x1301bf;;;AU)", True),
-        ("AI(A;;FR;;;WD)(A;ID;FA;;;SY)", True),
-        ("AI(A;ID;0x1200a9;;;S-1-5-21-11-22-33-513)", True),
-        ("AI(D;;FR;;;WD)(A;ID;FA;;;SY)", False),
-        ("P(A;;WDWO;;;SY)(A;;WD;;;OW)", False),
-        ("P", False),
-        ("NO_ACCESS_CONTROL", True),
+        ("AI(A;ID;FA;;;BA)(A;ID;FA;;;SY)(A;ID;0x1200a9;;;BU)(A;ID;0x1301bf;;;AU)", ["BU", "AU"]),
+        ("AI(A;;FR;;;WD)(A;ID;FA;;;SY)", ["WD"]),
+        ("AI(A;ID;0x1200a9;;;S-1-5-21-11-22-33-513)", ["S-1-5-21-11-22-33-513"]),
+        ("AI(D;;FR;;;WD)(A;ID;FA;;;SY)", []),
+        ("P(A;;WDWO;;;SY)(A;;WD;;;OW)", []),
+        ("P", []),
+        ("NO_ACCESS_CONTROL", None),
     ],
 )
-def test_permissions_of_groups_are_seen_in_what_windows_saves(entries: str, is_open: bool) -> None:
+def test_other_users_are_seen_in_what_windows_saves(
+    entries: str, others: list[str] | None, own: str
+) -> None:
     """What ``icacls`` saves has no names, and so is the same in each language."""
-    assert lets_groups_in(f"dev.json\r\nD:{entries}\r\n") is is_open
+    found = others_let_in(f"dev.json\r\nD:{entries}\r\n", own)
+    assert found == others or (not own and found == [COLLEAGUE, OWN])
 
 
 def test_unknown_permissions_count_as_open() -> None:
-    assert lets_groups_in("")
+    assert others_let_in("", OWN) is None
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"origin": 1}', "null"])

@@ -1,6 +1,5 @@
 """Checks of ``xlbridge doctor``: this computer, the profile, and the remote system."""
 
-import importlib.util
 import os
 import platform
 import tempfile
@@ -27,6 +26,7 @@ from xlbridge.errors import (
     is_local_failure,
     os_error_reason,
 )
+from xlbridge.extras import require_extra
 from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles import PasswordSource, Profile, ProfileSource, find_password
@@ -34,7 +34,6 @@ from xlbridge.settings import Settings
 from xlbridge.wire.authentication import SYSTEM_INFO, SystemInfo
 
 _SKEW_SECONDS = 300.0
-_SERVER_PACKAGES = ("multipart", "sqlalchemy", "starlette", "uvicorn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +75,13 @@ class DiagnosticCheck:
             yield _check_password(settings, profile)
         yield _check_home(settings)
         yield _check_network(profile)
-        installed = all(importlib.util.find_spec(name) for name in _SERVER_PACKAGES)
-        yield cls(
-            "sandbox-extra",
-            installed or profile.source is not ProfileSource.EMBEDDED,
-            Text(pt="instalado", en="installed")
-            if installed
-            else Text(pt="não instalado", en="not installed"),
-            None if installed else untranslated('pip install "xlbridge[sandbox]"'),
-        )
+        try:
+            require_extra("sandbox")
+        except ConfigError as error:
+            failed = cls.failed("sandbox-extra", error)
+            yield replace(failed, ok=profile.source is not ProfileSource.EMBEDDED)
+        else:
+            yield cls("sandbox-extra", True, Text(pt="instalado", en="installed"))
 
     @classmethod
     def of_system(cls, client: Client) -> Iterator["DiagnosticCheck"]:

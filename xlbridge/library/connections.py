@@ -10,7 +10,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import NoneType, TracebackType
-from typing import Any, Self, get_args
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import pandas as pd
 
@@ -28,7 +28,13 @@ from xlbridge.export import (
 )
 from xlbridge.i18n import Text
 from xlbridge.library.batches import BatchResult, run_plan
-from xlbridge.library.reports import EXPECTED_NAME, Report, existing_folder, require_type
+from xlbridge.library.reports import (
+    EXPECTED_NAME,
+    Report,
+    existing_folder,
+    require_type,
+    schema_file,
+)
 from xlbridge.library.sources import Source
 from xlbridge.library.uploads import (
     HOW_TO_CONFIRM_PROCESS,
@@ -52,6 +58,9 @@ from xlbridge.library.uploads import (
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import SCHEMAS_VARIABLE, Settings, read_settings
+
+if TYPE_CHECKING:
+    from xlbridge.library.reports import PanderaSchema
 from xlbridge.upload import RequestedMode, UploadOptions, known_numbers
 from xlbridge.upload.planning import ApproveAll
 
@@ -508,6 +517,10 @@ class Connection:
         return f"<Connection {self.profile}: {self._client.target.base_url}>"
 
 
+_HOW_TO_NAME = Text(
+    pt="Passe uma pasta com arquivos de esquema, ou um esquema do pandera.",
+    en="Pass a folder of schema files, or a pandera schema.",
+)
 _ALL_OR_NONE = Text(
     pt="Passe base_url, email e password, ou só o nome de um perfil.",
     en="Pass base_url, email and password, or only the name of a profile.",
@@ -524,7 +537,7 @@ def connect(
     base_url: str | None = None,
     email: str | None = None,
     password: str | None = None,
-    schemas: str | PathLike[str] | None = None,
+    schemas: "str | PathLike[str] | PanderaSchema | None" = None,
 ) -> Connection:
     """Connect to an environment, chosen as for the commands.
 
@@ -534,7 +547,8 @@ def connect(
     The default is chosen by environment variables (``XLBRIDGE_PROFILE``, ``XLBRIDGE_BASE_URL``,
     …), else by the files; if nothing is configured it is the embedded sandbox, which runs until
     the connection is closed. Nothing is sent before the first call. ``schemas`` is a folder of
-    custom schema files that replaces the one in ``XLBRIDGE_HOME``.
+    custom schema files that replaces the one in ``XLBRIDGE_HOME``, or a pandera schema or model,
+    which takes the place of all of them: its jobs need it again.
 
     Raises ``UsageError`` if only some of address, user and password are given, or a profile with
     them; ``ConfigError`` if there is no such profile, the machine's policy does not allow it, it
@@ -543,25 +557,27 @@ def connect(
     does (two environments) and Authentication; ``docs/how-to/profiles.md``.
     """
     require_type("profile", profile, str, NoneType, hint=EXPECTED_NAME.format(name="homolog"))
-    overrides = {} if schemas is None else {SCHEMAS_VARIABLE: str(existing_folder(schemas))}
-    settings = read_settings(os.environ | overrides)
     given = {"base_url": base_url, "email": email, "password": password}
-    if any(value is not None for value in given.values()):
-        for name, value in given.items():
-            require_type(name, value, str, hint=_ALL_OR_NONE)
-        if profile is not None:
-            raise UsageError(_PROFILE_OR_ADDRESS, _ALL_OR_NONE)
-        settings = replace(
-            settings,
-            profile=None,
-            credentials_profile=None,
-            base_url=base_url,
-            email=email,
-            password=password,
-        )
-    elif profile is not None:
-        settings = settings.with_profile(profile)
     with ExitStack() as stack:
+        if schemas is not None and not isinstance(schemas, str | PathLike):
+            schemas = stack.enter_context(schema_file("schemas", schemas, _HOW_TO_NAME)).parent
+        overrides = {} if schemas is None else {SCHEMAS_VARIABLE: str(existing_folder(schemas))}
+        settings = read_settings(os.environ | overrides)
+        if any(value is not None for value in given.values()):
+            for name, value in given.items():
+                require_type(name, value, str, hint=_ALL_OR_NONE)
+            if profile is not None:
+                raise UsageError(_PROFILE_OR_ADDRESS, _ALL_OR_NONE)
+            settings = replace(
+                settings,
+                profile=None,
+                credentials_profile=None,
+                base_url=base_url,
+                email=email,
+                password=password,
+            )
+        elif profile is not None:
+            settings = settings.with_profile(profile)
         own = settings_for(settings, choose_profile(settings))
         client = stack.enter_context(connect_client(own, partial(_LOGGER.info, "%s")))
         return Connection(settings, client, stack.pop_all())

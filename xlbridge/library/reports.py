@@ -49,7 +49,8 @@ from xlbridge.workbook import WorkbookMark
 if TYPE_CHECKING:
     import pandera.pandas as pa
 
-    ResourceChoice = str | pa.DataFrameSchema | type[pa.DataFrameModel]
+    PanderaSchema = pa.DataFrameSchema | type[pa.DataFrameModel]
+    ResourceChoice = str | PanderaSchema
     """Name of a resource, or a pandera schema or model as one."""
 
 _TEXT_COLUMNS = ("cell", "column", "code", "severity", "value", "message", "hint")
@@ -333,22 +334,31 @@ def named_resource(
     """Yield a resource's name and the folder of custom schema files; a pandera schema is in one of
     its own for the block.
 
-    Raises ``SchemaFileError`` if a file cannot hold all of that schema, ``UsageError`` for others.
+    Raises what ``schema_file`` raises.
     """
     folder = read_settings().schemas if schemas is None else existing_folder(schemas)
     if resource is None or isinstance(resource, str):
         yield resource, folder
         return
+    hint = EXPECTED_NAME.format(name="contasreceber")
+    with schema_file("resource", resource, hint) as path:
+        resources = load_catalogue(path.parent).values()
+        yield next(one.name for one in resources if one.source == path), path.parent
+
+
+@contextmanager
+def schema_file(parameter: str, schema: "PanderaSchema", hint: Text) -> Iterator[Path]:
+    """Yield a pandera schema as the only file of a folder, which is there for the block.
+
+    Raises ``SchemaFileError`` if a file cannot hold all of it, ``UsageError`` if the ``parameter``
+    is no schema.
+    """
     # Imported late: it is heavy, and here already.
     import pandera.pandas as pa
 
-    schema: pa.DataFrameSchema
-    if isinstance(resource, type) and issubclass(resource, pa.DataFrameModel):
-        schema = resource.to_schema()
-    else:
-        hint = EXPECTED_NAME.format(name="contasreceber")
-        require_type("resource", resource, pa.DataFrameSchema, hint=hint)
-        schema = resource
+    if isinstance(schema, type) and issubclass(schema, pa.DataFrameModel):
+        schema = schema.to_schema()
+    require_type(parameter, schema, pa.DataFrameSchema, hint=hint)
     parts = (schema, *schema.columns.values())
     lost = [check.name for one in parts for check in one.checks if check.registry_name is None]
     lost += [parser.name for one in parts for parser in one.parsers]
@@ -357,8 +367,7 @@ def named_resource(
     with TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as place:
         path = Path(place, "schema.yaml")
         schema.to_yaml(path)
-        resources = load_catalogue(place).values()
-        yield next(one.name for one in resources if one.source == path), path.parent
+        yield path
 
 
 _NOT_IN_A_FILE = Text(

@@ -144,8 +144,12 @@ def _read_from_file(path: Path, profile: Profile) -> str:
 def _require_private(path: Path) -> None:
     """Raise ``ConfigError`` if other users may read a file with a password, or its folder."""
     if os.name == "nt":
-        is_open = lets_groups_in(_windows_permissions(path))
-        remedy = 'icacls {folder} /inheritance:r /grant:r "*S-1-3-4:(OI)(CI)F"'
+        own = _ACCOUNT.search(_windows_answer("whoami.exe", "/user", "/fo", "csv", "/nh"))
+        others = others_let_in(_windows_permissions(path), own.group() if own else "")
+        is_open = others is None or bool(others)
+        accounts = [each for each in others or () if each not in _GROUPS]
+        removed = "".join(f' /remove:g "*{each}"' for each in accounts)
+        remedy = f'icacls {{folder}} /inheritance:r{removed} /grant:r "*S-1-3-4:(OI)(CI)F"'
     else:
         is_open = bool(path.stat().st_mode & _GROUP_AND_OTHERS)
         remedy = "chmod 600 {path}"
@@ -162,32 +166,52 @@ def _require_private(path: Path) -> None:
 
 def _windows_permissions(path: Path) -> str:
     """Return what ``icacls`` saves of a path, empty if it cannot."""
-    # By its path: a bare name would first be looked for in the current folder.
-    program = Path(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", "icacls.exe")
     with TemporaryDirectory(prefix="xlbridge-") as folder, suppress(OSError):
         saved = Path(folder, "permissions")
-        subprocess.run(  # noqa: S603 - the system's own command, no shell
-            [program, path, "/save", saved], capture_output=True, check=False
-        )
+        _windows_answer("icacls.exe", path, "/save", saved)
         # UTF-16, of which the permissions are the part in ASCII.
         return saved.read_bytes().replace(b"\0", b"").decode("latin-1")
     return ""
 
 
-_GROUP_ENTRY = re.compile(
-    r"\((?:A|XA|OA)(?:;[^;)]*){4};(?:WD|AN|AU|IU|NU|BU|BG|PU|DU|DG|DC|S-1-5-21-[\d-]+-51[345])[;)]"
-)
-"""Permission of a group: everyone, anonymous, authenticated, interactive, network, users, guests,
-power users, and the domain's users, guests and computers."""
+def _windows_answer(program: str, *arguments: str | Path) -> str:
+    """Return what a program of Windows prints, empty if it cannot be started."""
+    # By its path: a bare name would first be looked for in the current folder.
+    path = Path(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", program)
+    with suppress(OSError):
+        return subprocess.run(  # noqa: S603 - the system's own command, no shell
+            [path, *arguments], capture_output=True, check=False
+        ).stdout.decode("latin-1")
+    return ""
 
 
-def lets_groups_in(descriptor: str) -> bool:
-    """Return whether saved permissions (SDDL, the same in each language) admit groups of users.
+_ACCOUNT = re.compile(r"S-1-(?:5-21|12-1)(?:-\d+)+")
+_ENTRY = re.compile(r"\((?:A|XA|OA)(?:;[^;)]*){4};([^;)]+)[;)]")
+"""Permission that is granted, with the account or group."""
 
-    Without any permissions everybody is admitted.
+_GROUPS = frozenset({"WD", "AN", "AU", "IU", "NU", "BU", "BG", "PU", "DU", "DG", "DC"})
+"""Everyone, anonymous, authenticated, interactive, network, users, guests, power users, and the
+domain's users, guests and computers."""
+
+_ADMINISTRATORS = ("-500", "-512", "-518", "-519")
+"""Ends of the accounts and groups that reach every file anyway."""
+
+
+def others_let_in(descriptor: str, own: str) -> list[str] | None:
+    """Return the accounts and groups of other users that saved permissions (SDDL, the same in each
+    language) admit; None if everybody is admitted, as without any permissions.
+
+    ``own``: the user's account; if it is unknown, a single one counts as it.
     """
-    is_known = "D:" in descriptor and "NO_ACCESS_CONTROL" not in descriptor
-    return not is_known or _GROUP_ENTRY.search(descriptor) is not None
+    if "D:" not in descriptor or "NO_ACCESS_CONTROL" in descriptor:
+        return None
+    admitted = dict.fromkeys(_ENTRY.findall(descriptor))
+    accounts = [
+        one for one in admitted if _ACCOUNT.fullmatch(one) and not one.endswith(_ADMINISTRATORS)
+    ]
+    if not own and len(accounts) == 1 and not accounts[0].endswith(("-513", "-514", "-515")):
+        own = accounts[0]
+    return [one for one in admitted if one in _GROUPS or (one in accounts and one != own)]
 
 
 def _keyring_service(profile: Profile) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from xlbridge.errors import WorkbookRefused, XlbridgeError
+from xlbridge.errors import XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.record_rows import record_row
 from xlbridge.resources import KEY, Resource
@@ -364,11 +364,6 @@ class RefusedFile:
 
     file: Path
     refusal: XlbridgeError
-
-    @property
-    def code(self) -> str:
-        """Stable code of the reason: the refused workbook's, else ``unusable``."""
-        return self.refusal.code if isinstance(self.refusal, WorkbookRefused) else "unusable"
 
 
 @dataclass(frozen=True, slots=True)

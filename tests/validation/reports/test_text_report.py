@@ -16,6 +16,7 @@ from environment import ROOT, Xlbridge, clean_environment
 from forked import Zygote
 from sheets import write_rows
 
+from xlbridge.files import as_arguments
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation import ValidatedSheet
@@ -83,8 +84,9 @@ def test_summary_has_counts_by_rule_fixable_cells_and_next_steps(
     assert lines[-4].endswith(" … and 5 more")
     assert lines[-3] == "Warnings by rule (4): date-as-text 2, column-unknown 1, number-as-text 1"
     assert lines[-2] == "3 of 22 can be fixed with --fix: date-as-text 2, number-as-text 1"
+    quoted = as_arguments(str(sample))
     assert lines[-1] == (
-        f"Next: xlbridge validate {sample} --fix contasreceber-com-erros-fixed.xlsx"
+        f"Next: xlbridge validate {quoted} --fix contasreceber-com-erros-fixed.xlsx"
     )
     left = xlbridge("validate", sample, "--fix", fixed).stdout.splitlines()
     assert left[-1].startswith(f"Next: xlbridge validate {fixed.name} --annotate f-marked.xlsx")

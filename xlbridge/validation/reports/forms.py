@@ -248,7 +248,7 @@ _NO_SHEET = dict.fromkeys(("resource", "sheet", "header_row")) | {
 def _file(item: ValidatedSheet | RefusedFile, limit: int | None) -> dict[str, Any]:
     """Return the entry of a file, with an empty list for its findings."""
     if isinstance(item, RefusedFile):
-        refused = {"code": item.code, "message": str(item.refusal)}
+        refused = item.refusal.to_json()
         return {"file": str(item.file), **_NO_SHEET, "refused": refused, "findings": []}
     return {
         "file": str(item.file),

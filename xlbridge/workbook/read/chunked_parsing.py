@@ -78,7 +78,8 @@ _NUMBER = rb"-?\d++(?:\.\d++)?+(?:[eE][-+]?+\d++)?+"
 _FORMULA = rb"(?:<f(?=[ />])[^>]*+>(?:(?<=/>)|[^<]*+</f>))?+"
 _OTHER_ATTRIBUTES = rb'(?: (?:s|cm|vm)="\d++")*+/?+>'
 _EMPTY = rb"<v(?:></v>| ?+/>)"
-_INLINE_TEXT = rb"<is>(?:<(?!/is>|is\b|[vc]\b|row)[^<]*+)*+</is>"
+# Atomic, here and below, as (?:…)*+ of these does not match before Python 3.11.5 (cpython 106052).
+_INLINE_TEXT = rb"<is>(?>(?:<(?!/is>|is\b|[vc]\b|row)[^<]*+)*)</is>"
 _TEXT = rb"<v[^>]*+>(?:(?<=/>)|[^<]*+</v>)"
 _STYLE = rb'(?: s="\d++")?+'
 _VALUES = {
@@ -110,7 +111,7 @@ _USUAL_CELL = b"".join(
 )
 """Cell, after its address, in a notation that all readers understand as the same value."""
 
-_ROW_ATTRIBUTES = rb"(?:[^>h]++|(?<=\w)h|h(?!t\b|idden\b)|%s)*+"
+_ROW_ATTRIBUTES = rb"(?>(?:[^>h]++|(?<=\w)h|h(?!t\b|idden\b)|%s)*)"
 _PLAIN_ROW = _ROW_ATTRIBUTES % rb'hidden="(?:0|false)"|ht="(?:[3-9]|[1-9]\d)[\d.]*+"'
 """Attributes of a row that do not hide it."""
 _USUAL_ROW = _ROW_ATTRIBUTES % rb'(?:hidden|ht)="[^"&]*+"'
@@ -239,7 +240,7 @@ class _RowMatcher:
             return
         cell, row = (_PLAIN_CELL, _PLAIN_ROW) if self._are_plain else (_USUAL_CELL, _USUAL_ROW)
         columns = sorted(self._columns, key=lambda letters: (len(letters), letters))
-        cells = b"".join(rb'(?:<c r="%s\1"%s)?+' % (c, cell) for c in columns)
+        cells = b"".join(rb'(?>(?:<c r="%s\1"%s)?)' % (c, cell) for c in columns)
         # Most rows have the same kinds of values as one of them, which is tested faster.
         starts = {c: (style, start) for c, style, start in _PLAIN_START.findall(block)}
         usual = b"".join(
