@@ -291,6 +291,34 @@ def test_a_sheet_that_fits_two_resources_is_asked_for(
     assert all(f"({name}: uses" in refused.stderr for name in resources), refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("file", "header", "rows", "resource"),
+    [
+        # What is bought has more columns in a sales order, but names its supplier.
+        (
+            "planilha.csv",
+            "Pedido;Fornecedor;CNPJ do fornecedor;Data;Produto;Quantidade;Valor unitário;Condição",
+            "7{n};Aços SA;11.222.333/0001-81;2{n}/10/2026;Aço {n};2;10,50;30 dias",
+            "pedido-compra",
+        ),
+        # 1, 2, 3 … are no products.
+        (
+            "planilha.csv",
+            "Item;Valor total;Cliente;Vencimento",
+            "{n};1{n},50;Padaria;2{n}/10/2026",
+            "contasreceber",
+        ),
+    ],
+)
+def test_a_sheet_that_says_what_it_is_is_not_asked_for(
+    tmp_path: Path, xlbridge: Xlbridge, file: str, header: str, rows: str, resource: str
+) -> None:
+    lines = [header, *(rows.format(n=n) for n in (1, 2, 3))]
+    (tmp_path / file).write_text("\n".join(lines), "utf-8")
+    proposed = xlbridge("map", file)
+    assert proposed.stderr.startswith(f"{resource} · "), proposed.stderr
+
+
 def test_a_sheet_without_what_each_record_has_is_asked_for(
     tmp_path: Path, xlbridge: Xlbridge
 ) -> None:

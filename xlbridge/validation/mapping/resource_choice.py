@@ -109,8 +109,10 @@ def choose_proposal(
     months = [header for header in best.header if mapping_words(header) & MONTHS.keys()]
     if len(months) >= MIN_MONTHS:
         raise month_columns(months)
-    owners = _owners_of_columns(best.header, resources, [p.resource for p in counting])
-    if owners and not best.lists:
+    # 1, 2, 3 … below "Item" is no product.
+    named = [one.header for one in columns if not one.is_counter]
+    owners = _owners_of_columns(named, resources, [p.resource for p in counting])
+    if owners and not best.lists and best.resource.name not in titled:
         raise _rows_of_lists(owners)
     numbers = {text for text in best.header if document_words(text)}
     most = math.inf if numbers & best.used_headers or not numbers else len(best.used_headers)
