@@ -274,6 +274,17 @@ def test_orders_of_an_unnamed_party_are_asked_for_by_what_the_party_would_be(
             [date(2026, 10, 31), "Aluguel de máquinas", "Despesas", "Locadora Boa", "1.234,56"],
             ["contasreceber", "contaspagar"],
         ),
+        # Words of headers that no column of titles takes do not tell them.
+        (
+            ["Código da receita", "Vencimento", "Valor", "Histórico", "Documento", "Filial"],
+            ["1708", date(2026, 10, 31), "1.234,56", "IRRF", "DARF-1", 1],
+            ["contasreceber", "contaspagar"],
+        ),
+        (
+            ["Data de recebimento", "Nota fiscal", "Emissão", "Vencimento", "Valor", "Histórico"],
+            [date(2026, 10, 20), 4501, date(2026, 10, 1), date(2026, 10, 31), "1.234,56", "Papel"],
+            ["contasreceber", "contaspagar"],
+        ),
         # Orders without their items are no titles.
         (
             ["Pedido", "Cliente", "Data do pedido", "Valor total", "Forma de pagamento"],
