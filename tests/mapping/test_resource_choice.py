@@ -312,6 +312,13 @@ def test_a_sheet_that_fits_two_resources_is_asked_for(
             "7{n};Aços SA;11.222.333/0001-81;2{n}/10/2026;Aço {n};2;10,50;30 dias",
             "pedido-compra",
         ),
+        # The header of a layout of clients, which suppliers have as well.
+        (
+            "omie_fornecedores.csv",
+            "Código de Integração;CNPJ / CPF *;Razão Social *;Nome Fantasia *;Telefone 1;E-mail",
+            "{n};11.222.333/0001-81;Aços SA;Aços;(11) 3322-1100;a@acos.com.br",
+            "fornecedor",
+        ),
         # 1, 2, 3 … are no products.
         (
             "planilha.csv",

@@ -106,7 +106,10 @@ def choose_proposal(
     said = {side for text in (*above, *same) if (side := side_of(text))}
     headers = proposals[0].header
     sides = said | {side for text in headers if (side := side_of(text))}
-    counting = counting or proposals
+    # A layout of clients is that of suppliers, too, if the names say so.
+    registries = {party.registry for party in PARTIES.values()}
+    others = registries - titled if registries & titled else ()
+    counting = [one for one in counting if one.resource.name not in others] or proposals
     if len(sides) == 1 and sides == {name for text in headers for name in _parties_called(text)}:
         # A sheet that names suppliers, and no clients, is no list of what clients owe.
         counting = [
