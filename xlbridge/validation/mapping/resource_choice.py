@@ -107,9 +107,8 @@ def choose_proposal(
     headers = proposals[0].header
     sides = said | {side for text in headers if (side := side_of(text))}
     # A layout of clients is that of suppliers, too, if the names say so.
-    registries = {party.registry for party in PARTIES.values()}
-    others = registries - titled if registries & titled else ()
-    counting = [one for one in counting if one.resource.name not in others] or proposals
+    others = _REGISTRIES - titled if _REGISTRIES & titled else ()
+    counting = [one for one in counting or proposals if one.resource.name not in others]
     if len(sides) == 1 and sides == {name for text in headers for name in _parties_called(text)}:
         # A sheet that names suppliers, and no clients, is no list of what clients owe.
         counting = [
@@ -119,15 +118,15 @@ def choose_proposal(
             or one.resource.name in titled
             or _is_registry(one.resource)
             or _party(one.resource) not in PARTIES.keys() - sides
-        ]
+        ] or counting
     ranked, is_clear = _ranked(counting, titled, sides, said)
     best = ranked[0]
     months = [header for header in best.header if mapping_words(header) & MONTHS.keys()]
     if len(months) >= MIN_MONTHS:
         raise month_columns(months)
     # 1, 2, 3 … below "Item" is no product.
-    named = [one.header for one in columns if not one.is_counter]
-    owners = _owners_of_columns(named, resources, [p.resource for p in counting])
+    meant = [one.header for one in columns if not one.is_counter]
+    owners = _owners_of_columns(meant, resources, [p.resource for p in counting])
     if owners and not best.lists and best.resource.name not in titled:
         raise _rows_of_lists(owners)
     numbers = {text for text in best.header if document_words(text)}
@@ -277,7 +276,10 @@ _PARTS = re.compile(r"[(/|]|\s+ou\s+")
 
 
 def _is_registry(resource: Resource) -> bool:
-    return resource.name in {party.registry for party in PARTIES.values()}
+    return resource.name in _REGISTRIES
+
+
+_REGISTRIES = {party.registry for party in PARTIES.values()}
 
 
 def _certain(proposal: MappingProposal) -> set[str]:
