@@ -315,8 +315,8 @@ def test_a_sheet_that_fits_two_resources_is_asked_for(
         # The header of a layout of clients, which suppliers have as well.
         (
             "omie_fornecedores.csv",
-            "Código de Integração;CNPJ / CPF *;Razão Social *;Nome Fantasia *;Telefone 1;E-mail",
-            "{n};11.222.333/0001-81;Aços SA;Aços;(11) 3322-1100;a@acos.com.br",
+            "Código de Integração;CNPJ / CPF *;Razão Social *;Nome Fantasia *;Tags;Telefone 1",
+            "F-{n};11.222.333/0001-8{n};Aços SA;Aços;Cliente;(11) 3322-1100",
             "fornecedor",
         ),
         # 1, 2, 3 … are no products.
