@@ -10,23 +10,25 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import yaml
+from xlsxwriter import Workbook
 
 from xlbridge.errors import UsageError
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.mapping import MappingProposal, propose_mapping
+from xlbridge.workbook.read import read_workbook
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent)]
 
-from sheets import write_rows  # noqa: E402 - found by the path set above
+from sheets import write_page, write_rows  # noqa: E402 - found by the path set above
 
 HALVES = {
     "known": (
@@ -45,6 +47,7 @@ HALVES = {
 """Files of each half, and of sheets whose headers mislead; nothing was changed on account of those
 set aside."""
 
+_SHEETS = 40
 _OPTIONAL = "?"
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
 
@@ -148,15 +151,26 @@ class HeaderScore:
         return Grade.RIGHT if self.expected <= self.proposed else Grade.MISSING
 
 
-def proposals(sheets: Iterable[Layout], catalogue: Catalogue) -> Iterator[Proposed]:
-    """Yield each layout with the proposal for its resource."""
+def proposals(sheets: Sequence[Layout], catalogue: Catalogue) -> Iterator[Proposed]:
+    """Yield each layout with the proposal for its resource, from workbooks with many sheets."""
     with tempfile.TemporaryDirectory() as folder:
-        for number, layout in enumerate(sheets):
-            path = layout.write(Path(folder), str(number))
-            yield (
-                layout,
-                propose_mapping(path, catalogue, WorkbookLimits(), resource=layout.resource),
-            )
+        for start in range(0, len(sheets), _SHEETS):
+            path, some = Path(folder, f"{start}.xlsx"), sheets[start : start + _SHEETS]
+            with Workbook(path) as book:
+                for number, layout in enumerate(some):
+                    write_page(book, str(number), layout.header, layout.rows)
+            workbook = read_workbook(path, WorkbookLimits())
+            for layout, cells in zip(some, workbook.sheets, strict=True):
+                yield (
+                    layout,
+                    propose_mapping(
+                        path,
+                        catalogue,
+                        WorkbookLimits(),
+                        resource=layout.resource,
+                        workbook=partial(replace, workbook, sheets=[cells]),
+                    ),
+                )
 
 
 def scores(proposed: Iterable[Proposed]) -> Iterator[HeaderScore]:

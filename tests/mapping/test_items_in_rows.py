@@ -420,3 +420,15 @@ def test_rows_without_a_number_but_with_other_cells_of_a_record_are_doubtful(
         "down is only valid in the chave"
         in xlbridge("validate", path.name, "--map", "m.yaml").stderr
     )
+
+
+@pytest.mark.parametrize("code", ["Código", "SKU"])
+def test_an_item_is_known_by_the_code_beside_its_name(
+    tmp_path: Path, xlbridge: Xlbridge, code: str
+) -> None:
+    header = f"Pedido;Fornecedor;Produto;{code};Quantidade;Valor unitário"
+    lines = ["71;Aços SA;Tinta;P-1;2;10,50", "71;Aços SA;Torneira;P-2;3;1,25"]
+    write(tmp_path, [header, *lines, "72;Energia SA;Tinta;P-1;5;10,75"])
+    proposed = yaml.safe_load(xlbridge("map", "pedidos.csv", "--resource", "pedido-compra").stdout)
+    (item,) = proposed["lists"]["itens"]["items"]
+    assert item["idProduto"] == {"from": code, "link": "produto"}

@@ -110,6 +110,9 @@ def test_what_belongs_to_somebody_else_is_doubtful(
         ("contaspagar", "Referência da empresa", ("NF-4501", "FAT-77", "NF-12"), {}),
         ("cliente", "Vendedor", ("Não", "Não", "Sim"), {}),
         ("cliente", "CPF do sócio", ("529.982.247-25", "111.444.777-35", "123.456.789-09"), {}),
+        ("pedido", "CNPJ do fornecedor", ("11.222.333/0001-81", "11.444.777/0001-61", ""), {}),
+        # A purchase order has the number of an order of this system, not that of another one.
+        ("pedido-compra", "Nº do pedido", (77, 78, 81), {}),
     ],
 )
 def test_what_is_rather_another_thing_is_not_proposed(
@@ -150,6 +153,21 @@ def test_what_is_rather_another_thing_is_not_proposed(
             "dataDeVencimento",
             "Vencto Titulo",
         ),
+        # A branch is rather called so than a company, whether by its name or by its code.
+        (
+            "contasreceber",
+            {"Empresa": ("Estrela SA",) * 3, "Filial": ("Matriz", "Rio", "Matriz")},
+            "codigoDaFilial",
+            "Filial",
+        ),
+        (
+            "contasreceber",
+            {"Empresa": (1, 1, 1), "Filial": ("Matriz", "Rio", "Matriz")},
+            "codigoDaFilial",
+            "Filial",
+        ),
+        # The other system's code of a product says more than a name of it.
+        ("entrada", {"Produto": ("Tinta", "Torneira"), "SKU": ("P-1", "P-2")}, "idProd", "SKU"),
     ],
 )
 def test_the_better_of_two_headers_is_proposed(
@@ -166,14 +184,21 @@ def test_the_better_of_two_headers_is_proposed(
     assert found == {meant}
 
 
-@pytest.mark.parametrize("values", [("", "", ""), (1, 2, 3)])
+@pytest.mark.parametrize(
+    ("header", "values", "other", "name"),
+    [
+        ("Nº Documento", ("", "", ""), "Nota Fiscal", "numeroDoDocumento"),
+        ("Nº Documento", (1, 2, 3), "Nota Fiscal", "numeroDoDocumento"),
+        ("Filial", ("", "", ""), "Empresa", "codigoDaFilial"),
+    ],
+)
 def test_beside_an_empty_column_of_its_name_another_one_is_doubtful(
-    catalogue: Catalogue, values: Sequence[object]
+    catalogue: Catalogue, header: str, values: Sequence[object], other: str, name: str
 ) -> None:
-    columns = {"Nº Documento": values, "Nota Fiscal": ("99001", "99005", "99007")}
+    columns = {header: values, other: ("11", "15", "11")}
     nothing = dict.fromkeys([*columns, "Cliente"], frozenset[str]())
     rows = list(zip(*columns.values(), ("Padaria", "Mercado", "Loja"), strict=True))
-    layout = Layout("documents", "contasreceber", list(nothing), rows, nothing, nothing)
-    (found,) = (s for s in scores(proposals([layout], catalogue)) if s.header == "Nota Fiscal")
-    assert found.proposed == {"numeroDoDocumento"}
+    layout = Layout("sheet", "contasreceber", list(nothing), rows, nothing, nothing)
+    (found,) = (s for s in scores(proposals([layout], catalogue)) if s.header == other)
+    assert found.proposed == {name}
     assert not found.sure

@@ -274,6 +274,17 @@ def test_orders_of_an_unnamed_party_are_asked_for_by_what_the_party_would_be(
             [date(2026, 10, 31), "Aluguel de máquinas", "Despesas", "Locadora Boa", "1.234,56"],
             ["contasreceber", "contaspagar"],
         ),
+        # Words of headers that no column of titles takes do not tell them.
+        (
+            ["Código da receita", "Vencimento", "Valor", "Histórico", "Documento", "Filial"],
+            ["1708", date(2026, 10, 31), "1.234,56", "IRRF", "DARF-1", 1],
+            ["contasreceber", "contaspagar"],
+        ),
+        (
+            ["Data de recebimento", "Nota fiscal", "Emissão", "Vencimento", "Valor", "Histórico"],
+            [date(2026, 10, 20), 4501, date(2026, 10, 1), date(2026, 10, 31), "1.234,56", "Papel"],
+            ["contasreceber", "contaspagar"],
+        ),
         # Orders without their items are no titles.
         (
             ["Pedido", "Cliente", "Data do pedido", "Valor total", "Forma de pagamento"],
@@ -289,6 +300,41 @@ def test_a_sheet_that_fits_two_resources_is_asked_for(
     refused = xlbridge("map", "planilha.xlsx")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert all(f"({name}: uses" in refused.stderr for name in resources), refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "header", "rows", "resource"),
+    [
+        # What is bought has more columns in a sales order, but names its supplier.
+        (
+            "planilha.csv",
+            "Pedido;Fornecedor;CNPJ do fornecedor;Data;Produto;Quantidade;Valor unitário;Condição",
+            "7{n};Aços SA;11.222.333/0001-81;2{n}/10/2026;Aço {n};2;10,50;30 dias",
+            "pedido-compra",
+        ),
+        # The header of a layout of clients, which suppliers have as well.
+        (
+            "omie_fornecedores.csv",
+            "Código de Integração;CNPJ / CPF *;Razão Social *;Nome Fantasia *;Tags;Telefone 1",
+            "F-{n};11.222.333/0001-8{n};Aços SA;Aços;Cliente;(11) 3322-1100",
+            "fornecedor",
+        ),
+        # 1, 2, 3 … are no products.
+        (
+            "planilha.csv",
+            "Item;Valor total;Cliente;Vencimento",
+            "{n};1{n},50;Padaria;2{n}/10/2026",
+            "contasreceber",
+        ),
+    ],
+)
+def test_a_sheet_that_says_what_it_is_is_not_asked_for(
+    tmp_path: Path, xlbridge: Xlbridge, file: str, header: str, rows: str, resource: str
+) -> None:
+    lines = [header, *(rows.format(n=n) for n in (1, 2, 3))]
+    (tmp_path / file).write_text("\n".join(lines), "utf-8")
+    proposed = xlbridge("map", file)
+    assert proposed.stderr.startswith(f"{resource} · "), proposed.stderr
 
 
 def test_a_sheet_without_what_each_record_has_is_asked_for(

@@ -29,6 +29,7 @@ from xlbridge.validation.mapping.header_names import (
     known_values,
     mapping_words,
     says,
+    side_of,
     vocabulary,
 )
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN
@@ -44,7 +45,7 @@ RIVAL = 0.34
 _PARTIES = frozenset(party.registry for party in PARTIES.values())
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc"})
 _NAME_WORDS = frozenset({"nome", "razao", "fantasia", "name"})
-_NUMBER, _CODE = frozenset({"numero"}), frozenset({"codigo", "code"})
+_NUMBER, _CODE = frozenset({"numero"}), frozenset({"codigo", "code", "sku"})
 _GENERIC = frozenset({"numero", "codigo", "id", "nome", "data", "tipo"})
 """Words that are a column's name in one sheet and say little in another."""
 _WITH_OWN_CODES = frozenset({"cliente", "produto"})
@@ -78,8 +79,9 @@ class Candidate:
 
     @property
     def says_amount(self) -> bool:
-        """True if the column takes an amount and the header says that it has one."""
-        return self.column.kind in _MONEY and says(self.header, vocabulary().all_amounts)
+        """True if the column takes an amount, and the header of cells says that it has one."""
+        is_amount = self.score > 0 and self.column.kind in _MONEY
+        return is_amount and says(self.header, vocabulary().all_amounts)
 
     def rivals(self, others: Sequence["Candidate"]) -> list[str]:
         """Return the headers and columns that may be meant instead: those with close scores, other
@@ -141,9 +143,9 @@ def candidates_of(
             continue
         share, body = fit_and_body(column, foreign)
         # An empty column is only what it is certainly called.
-        if share is None and (column.required or name_fit.score < HIGH):
+        if share is None and name_fit.score < HIGH:
             continue
-        score, reason = _score_with_values(name_fit, score, share, body)
+        score, reason = _score_with_values(column, name_fit, score, share, body)
         if are_names and reason in {_VALUES_FIT, _LISTED}:
             reason = _NOT_CODES
         if reason is not None:
@@ -197,14 +199,15 @@ def name_fit_of(matcher: NameMatcher, foreign: ForeignColumn, column: Column) ->
 
 
 def _score_with_values(
-    name_fit: NameFit, score: float, share: float | None, body: Mapping[str, Any]
+    column: Column, name_fit: NameFit, score: float, share: float | None, body: Mapping[str, Any]
 ) -> tuple[float, Text | None]:
     """Return the score of a header that fits by name, and the reason, None if it does not match.
 
     ``share`` is the share of values that the column accepts, None if there are no values.
     """
     if share is None:
-        return min(score, _EMPTY_SCORE), _NO_VALUES
+        # A required column needs another source, which is doubtful beside an empty one of its name.
+        return 0.0 if column.required else min(score, _EMPTY_SCORE), _NO_VALUES
     if "values" in body:
         is_incomplete = TO_FILL_IN in body["values"].values()
         return min(score, HIGH - 0.01) if is_incomplete else score, _LISTED
@@ -230,16 +233,17 @@ def links_of(
             continue
         registry = REFERENCES[column.references].resource or column.references
         body = {"from": foreign.header, "link": registry}
-        is_party = registry in _PARTIES and not has_documents
+        # "CNPJ do fornecedor" is no client's.
+        is_of_other = column.name in PARTIES and side_of(foreign.header) not in {None, column.name}
+        is_party = registry in _PARTIES and not has_documents and not is_of_other
         if is_party and kinds and words & _DOCUMENT_WORDS and not words & vocabulary().others:
             # A document belongs to one record, a name may belong to several.
             score = _LINK_SCORE + 0.01
             yield Candidate(foreign, column, score, _BY_DOCUMENT, body)
         elif are_names_of_records(column, foreign):
             if name_fit is not None and name_fit.score >= MEDIUM:
-                # A column that is called like the record names it rather than a mere "código", and
-                # "código do material" rather than "material".
-                score = _LINK_SCORE + (0.005 if name_fit.score >= _CERTAIN_NAME else 0)
+                # The better name is preferred, and "código do material" to "material".
+                score = _LINK_SCORE + name_fit.score / 200
                 if name_fit.score >= HIGH and words & _CODE:
                     score = _LINK_SCORE + 0.008
                 yield Candidate(foreign, column, score, _BY_NAME, body)

@@ -265,6 +265,7 @@ class NameMatcher:
     def __init__(self, resource: Resource, earlier: Mapping[str, str]) -> None:
         self._names = resource.headers
         self._has_quantities = "quantidade" in resource.by_name
+        self._is_bought = "codigoDoFornecedor" in resource.by_name
         # Cached, as each header is compared with every column.
         self._match = cache(HeaderMatcher(resource, resource.by_name).match)
         self._earlier = earlier
@@ -281,6 +282,9 @@ class NameMatcher:
             return None
         # The price in a registry is not what the product costs.
         if column.name == "valorUnitario" and "custo" in words and not self._has_quantities:
+            return None
+        # What is bought belongs to an "ordem" of this system, not to the document of another one.
+        if column.name == "numeroDaOrdem" and self._is_bought and "ordem" not in words:
             return None
         # The first names of a column are better.
         found = [

@@ -477,14 +477,19 @@ def _by_codes(
     items: Resource, columns: Mapping[str, ProposedColumn], codes: Sequence[ForeignColumn]
 ) -> dict[str, ProposedColumn]:
     """Return the required columns of records that the other system's codes name: without another
-    source, or from a SKU, which is no number of this system."""
+    source, beside a mere name, or from a SKU, which is no number of this system."""
     linked = {}
     for column in items.columns:
         registry, found = REFERENCES.get(column.references or ""), columns.get(column.name)
-        headers = [one.header for one in codes] if found is None else list(found.sources)
-        is_code = found is None or (
-            "link" not in found.body and "sku" in mapping_words(found.sources[0])
-        )
+        headers = [one.header for one in codes]
+        is_code = found is None
+        if found is not None:
+            words = mapping_words(found.sources[0])
+            if "link" not in found.body:
+                headers, is_code = list(found.sources), "sku" in words
+            elif words.isdisjoint(_CODES):
+                headers = [text for text in headers if mapping_words(text) <= _CODES]
+                is_code = True
         if registry is not None and column.required and headers and is_code:
             body = {"from": headers[0], "link": registry.resource or column.references}
             linked[column.name] = ProposedColumn(column.name, body, Confidence.MEDIUM, _BY_CODE)

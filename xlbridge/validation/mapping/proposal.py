@@ -70,6 +70,7 @@ _OF_ADDRESSES = frozenset({"numero", "complemento"})
 _NOT_OF_ADDRESSES = NUMBERED | {"historico"}
 _MONTH_WORDS = frozenset({"mes", "periodo"})
 _BALANCE = frozenset({"saldo"})
+_BRANCH, _OF_BRANCHES = "codigoDaFilial", frozenset({"filial"})
 
 
 class _Choice(dict[str, ProposedColumn]):
@@ -361,6 +362,12 @@ def propose(
     said = {one.name for one in candidates if one.says_amount and not says(one.header, _BALANCE)}
     candidates = [
         one for one in candidates if one.name not in said or not says(one.header, _BALANCE)
+    ]
+    # "Filial" is the branch rather than "Empresa" beside it.
+    branches = [one for one in candidates if one.name == _BRANCH and one.score > 0]
+    said = {one.header for one in branches if says(one.header, _OF_BRANCHES)}
+    candidates = [
+        one for one in candidates if one.name != _BRANCH or not said or one.header in said
     ]
     # Parts of an address, unless the resource has one itself.
     parts = _parts_of_address(columns)

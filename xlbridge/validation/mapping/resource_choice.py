@@ -5,6 +5,7 @@ reason.
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
@@ -102,21 +103,37 @@ def choose_proposal(
     )
     # So may the word that all rows have in a column, such as "Despesas".
     same = (one.words[0] for one in columns if one.filled == 1 and len(one.words) == 1)
-    texts = (*proposals[0].header, *above, *same)
-    sides = {side for text in texts if (side := side_of(text))}
-    ranked, is_clear = _ranked(counting or proposals, titled, sides)
+    said = {side for text in (*above, *same) if (side := side_of(text))}
+    headers = proposals[0].header
+    sides = said | {side for text in headers if (side := side_of(text))}
+    # A layout of clients is that of suppliers, too, if the names say so.
+    others = _REGISTRIES - titled if _REGISTRIES & titled else ()
+    counting = [one for one in counting or proposals if one.resource.name not in others]
+    if len(sides) == 1 and sides == {name for text in headers for name in _parties_called(text)}:
+        # A sheet that names suppliers, and no clients, is no list of what clients owe.
+        counting = [
+            one
+            for one in counting
+            if one.base is not None
+            or one.resource.name in titled
+            or _is_registry(one.resource)
+            or _party(one.resource) not in PARTIES.keys() - sides
+        ] or counting
+    ranked, is_clear = _ranked(counting, titled, sides, said)
     best = ranked[0]
     months = [header for header in best.header if mapping_words(header) & MONTHS.keys()]
     if len(months) >= MIN_MONTHS:
         raise month_columns(months)
-    owners = _owners_of_columns(best.header, resources, [p.resource for p in counting])
-    if owners and not best.lists:
+    # 1, 2, 3 … below "Item" is no product.
+    meant = [one.header for one in columns if not one.is_counter]
+    owners = _owners_of_columns(meant, resources, [p.resource for p in counting])
+    if owners and not best.lists and best.resource.name not in titled:
         raise _rows_of_lists(owners)
     numbers = {text for text in best.header if document_words(text)}
     most = math.inf if numbers & best.used_headers or not numbers else len(best.used_headers)
     named = [
         one
-        for one in counting or proposals
+        for one in counting
         if one.resource.name in titled
         or (one.weight == -math.inf and numbers & one.used_headers and len(one.used_headers) > most)
     ]
@@ -151,10 +168,11 @@ def choose_proposal(
 
 
 def _ranked(
-    proposals: Sequence[MappingProposal], titled: Set[str], sides: Set[str]
+    proposals: Sequence[MappingProposal], titled: Set[str], sides: Set[str], said: Set[str]
 ) -> tuple[list[MappingProposal], bool]:
     """Return proposals by their weights, the resources' names and the sheet's amounts, the best
-    first; and whether the first one is clear.
+    first; and whether the first one is clear. ``said`` are the ``sides`` of other texts than
+    headers.
 
     It is unclear if another one is nearly as good, or uses the same headers: that it also requires
     columns which the sheet lacks proves nothing. Headers that records of any kind have neither do.
@@ -183,10 +201,11 @@ def _ranked(
         )
     ranked = sorted(proposals, key=lambda p: -p.weight - evidence[p.resource.name])
     best, bonus = ranked[0], evidence[ranked[0].resource.name]
-    # "Cliente desde" is no name of a client.
-    names = {side_of(one) for one in best.header if one in best.used_headers or columns_called(one)}
-    is_told_by_name = not _is_registry(best.resource) or sides <= names
-    is_sided = best.resource.name in titled or (is_told_by_name and _party(best.resource) in sides)
+    # "Cliente desde" is no name of a client, and "código da receita" may be that of a tax to pay.
+    names = {
+        side_of(one) for one in best.header if one in best.used_headers or _parties_called(one)
+    }
+    is_sided = best.resource.name in titled or _party(best.resource) in sides & (names | said)
     is_named = best.base is not None or best.resource.name in titled
     used = [mapping_words(text) for text in best.used_headers]
     is_poor = best.weight < _LITTLE and len(used) <= _FEW * len(best.header)
@@ -246,8 +265,21 @@ def _party(resource: Resource) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
+def _parties_called(header: str) -> Set[str]:
+    """Return the columns of parties of which a header, or one of its parts, is a usual name:
+    "Cliente (nome fantasia)"."""
+    parts = _PARTS.split(header)
+    return {name for part in parts for name in columns_called(part) & PARTIES.keys()}
+
+
+_PARTS = re.compile(r"[(/|]|\s+ou\s+")
+
+
 def _is_registry(resource: Resource) -> bool:
-    return resource.name in {party.registry for party in PARTIES.values()}
+    return resource.name in _REGISTRIES
+
+
+_REGISTRIES = {party.registry for party in PARTIES.values()}
 
 
 def _certain(proposal: MappingProposal) -> set[str]:
