@@ -113,8 +113,8 @@ _TYPES: Mapping[Filter, FilterType] = {
     Filter.FROM: FilterType(
         ValueKind.MOMENT,
         Text(
-            pt="Atualizados desde este dia (31/01/2026).",
-            en="Updated since this day (31/01/2026 or 2026-01-31).",
+            pt="Atualizados desde este dia.",
+            en="Updated since this day.",
         ),
         ("dataInferior",),
     ),
