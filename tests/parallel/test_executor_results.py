@@ -99,7 +99,7 @@ def test_options_of_requests_reach_the_workers(
     assert "".join(json_there) == "".join(json_here)
     sheet, refused = (items[0] for items in there)
     assert isinstance(refused, RefusedFile)
-    assert refused.code == "hostile"
+    assert refused.refusal.to_json()["code"] == "hostile"
     assert isinstance(sheet, ValidatedSheet)
     assert sheet.resource is not None
     assert sheet.resource.name == "fregues"

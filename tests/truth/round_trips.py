@@ -13,7 +13,7 @@ from truth import Outcome, Outcomes, validated
 
 from xlbridge.cli.main import main
 from xlbridge.resources import Resource, load_catalogue
-from xlbridge.workbook.write import cell_format, template_sheets, write_records
+from xlbridge.workbook.write import cell_format, records_workbook, template_sheets
 
 _ROWS = 12
 
@@ -21,7 +21,7 @@ Rewrite = Callable[[Resource, Path, pd.DataFrame, Path], None]
 
 
 def _write_payload(resource: Resource, _source: Path, frame: pd.DataFrame, target: Path) -> None:
-    write_records(target, resource, frame)
+    target.write_bytes(records_workbook(resource, frame))
 
 
 def _run(option: str, resource: Resource, source: Path, _frame: Any, target: Path) -> None:

@@ -60,7 +60,7 @@ def test_export_applies_its_filters(
     assert client.get("/api/exported?listing=clientes").content.startswith(b"PK")
     wrong = {"listing": "clientes", "filters": {"from": "amanhã"}}
     message = client.post("/api/export", json=wrong).json()["error"]["message"]
-    assert message.startswith("Updated since this day")
+    assert message.startswith("Updated since:")
     assert "'amanhã' is not a date" in message
 
 

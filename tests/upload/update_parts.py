@@ -130,7 +130,8 @@ def edits_of_exports(catalogue: Catalogue) -> Iterator[ExportEdit]:
                 continue
             found: dict[bool, str] = {}
             for column in _editable(resource):
-                changes = change is not None and change.covers(listing.operation.name, [column])
+                changes = change is not None and change.covers([column])
+                changes = changes and listing.operation.name not in change.not_listed
                 found.setdefault(changes, column)
             for changes, column in found.items():
                 yield ExportEdit(listing, resource, column, changes)

@@ -54,8 +54,8 @@ class Filter(StrEnum):
 
 
 _TITLES = {
-    Filter.FROM: Text(pt="De", en="From"),
-    Filter.TO: Text(pt="Até", en="To"),
+    Filter.FROM: Text(pt="Atualizados desde", en="Updated since"),
+    Filter.TO: Text(pt="Atualizados até", en="Updated until"),
     Filter.ID: Text(pt="Só os números", en="These numbers only"),
     Filter.LIMIT: Text(pt="Máximo de registros", en="Records at most"),
 }

@@ -13,7 +13,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from xlbridge.errors import UsageError, XlbridgeError
-from xlbridge.export import Filter, InvalidFilter
+from xlbridge.export import InvalidFilter
 from xlbridge.i18n import Text
 from xlbridge.report_forms import Table, value_text
 
@@ -51,7 +51,8 @@ def error_json(error: XlbridgeError) -> dict[str, Any]:
     message, hint = error.message, error.hint
     fields: Sequence[FieldProblem] = error.problems if isinstance(error, InvalidFields) else ()
     if isinstance(error, InvalidFilter):
-        message, hint = error.message_with(filter_label), error.hint_with(filter_label)
+        message = error.message_with(lambda name: str(name.label))
+        hint = error.hint_with(lambda name: str(name.label))
         fields = [FieldProblem(name.value, None, str(message)) for name in error.names]
     return {
         "message": str(message),
@@ -88,11 +89,6 @@ def table_json(table: Table) -> dict[str, Any]:
 def _drawing_json(element: Element) -> list[Any]:
     """Return an element of SVG as its name, attributes, text and the elements in it."""
     return [element.tag, element.attrib, element.text or "", list(map(_drawing_json, element))]
-
-
-def filter_label(name: Filter) -> str:
-    """Return the label of a filter's field."""
-    return str(name.type.meaning).removesuffix(".")
 
 
 class MalformedRequest(XlbridgeError):

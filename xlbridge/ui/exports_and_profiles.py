@@ -41,7 +41,6 @@ from xlbridge.resources.names import field_title
 from xlbridge.resources.references import listing_resource
 from xlbridge.ui.answers import (
     download,
-    filter_label,
     get_route,
     json_response,
     post_route,
@@ -86,7 +85,7 @@ def listings_json(catalogue: Catalogue) -> list[dict[str, Any]]:
                 {
                     "name": name.value,
                     "kind": name.type.kind.value,
-                    "meaning": filter_label(name),
+                    "meaning": str(name.label),
                 }
                 for name in listing.filters
             ],
