@@ -222,7 +222,11 @@ def _content(batch: Batch, outcome: "BatchOutcome") -> Report:
         remarks=remarks,
         tables=[
             step_table(batch.plan, steps),
-            Table(sheet=_PROOFS, lines=[proof_line(proof) for proof in outcome.proofs]),
+            *(
+                [Table(sheet=_PROOFS, lines=[proof_line(proof) for proof in outcome.proofs])]
+                if outcome.proofs
+                else []
+            ),
         ],
         next_steps=[
             _next_step(batch, open_steps)

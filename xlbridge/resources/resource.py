@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,6 +29,9 @@ from xlbridge.resources.remote.record_operations import (
 
 if TYPE_CHECKING:
     from xlbridge.wire import WireModel
+
+_NAME = re.compile(r"\b\w*[a-z][A-Z]\w*|\b\w+(?=:)")
+"""Name of a column in a text: a word with a hump, or one before a colon."""
 
 KEY = "chave"
 """Column that joins a child sheet to its main sheet; it is never sent."""
@@ -198,6 +202,15 @@ class Resource:
         if name == self.name and rest:
             return self.by_name.get(rest[-1])
         return self.by_path.get(".".join([name, *rest[-1:]]))
+
+    def with_titles(self, text: str) -> str:
+        """Return a text with titles for the names of columns."""
+        titles = self._titles
+        return _NAME.sub(lambda name: str(titles.get(name[0], name[0])), text)
+
+    @cached_property
+    def _titles(self) -> Mapping[str, Text]:
+        return {column.name: column.title for column in self.by_path.values()}
 
     @cached_property
     def required(self) -> tuple[str, ...]:

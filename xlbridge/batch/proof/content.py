@@ -1,5 +1,6 @@
 """Report of a proof: its facts, row counts, control totals and rows."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, astuple, fields
 from datetime import date
@@ -441,11 +442,14 @@ def proof_content(proof: Proof) -> Report:
 def _summary_table(proof: Proof) -> Table:
     """Return what was sent and read back of each resource, in rows and money."""
     lines = []
+    unreadable = Counter[str]()
+    for unread in proof.unread:
+        unreadable[unread.resource] += unread.rows
     for one in proof.resources:
         difference = None
         if one.amount is not None and one.found_amount is not None:
             difference = one.found_amount - one.amount
-        agrees = one.found == one.accepted and not difference
+        agrees = one.found + unreadable[one.resource] == one.accepted and not difference
         values = (one.title, one.accepted, one.found, one.amount, one.found_amount, difference)
         lines.append(Line(values, Tone.PLAIN if agrees else Tone.OPEN))
     return Table(

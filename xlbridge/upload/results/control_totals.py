@@ -44,6 +44,7 @@ class ControlTotals:
     """Registry of the branches."""
 
     def __init__(self, resource: Resource | None, numbers: Iterable[int], frame: Any) -> None:
+        self._resource = resource
         self._frame = frame
         self._positions = {number: position for position, number in enumerate(numbers)}
         self._columns: Sequence[Column] = ()
@@ -210,7 +211,10 @@ class ControlTotals:
             if change.is_refused
         }
         if reasons:
-            yield self.by_label(_REASONS, _alike(reasons), sheet=sheet)
+            found = _alike(reasons)
+            if self._resource is not None:
+                found = [(row, self._resource.with_titles(text)) for row, text in found]
+            yield self.by_label(_REASONS, found, sheet=sheet)
         written = [row for row, (_, change) in rows.items() if change.in_system]
         yield from self.by_column(written, _WRITTEN, sheet)
 

@@ -92,12 +92,10 @@ def write_status_copy(
 
 def _remark_columns(context: UploadContext, job: Job, sent: "UploadRows") -> "list[RemarkColumns]":
     """Return the status columns of the main sheet and of its child sheets."""
-    from xlbridge.upload.results.upload_summary import with_titles
-
     source, limits, resource = Path(job.spec.file), context.settings.limits, sent.resource
     (main,) = read_workbook(source, limits, job.spec.sheet).sheets
     statuses = {
-        row: replace(status, reason=with_titles(resource, status.reason))
+        row: replace(status, reason=resource.with_titles(status.reason))
         for row, status in _by_row(row_statuses(context, job)).items()
     }
     header = find_header_row(main, resource)

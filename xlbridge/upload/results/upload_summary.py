@@ -1,7 +1,6 @@
 """Rows of an upload for its rejects workbook and its status copy: why each was rejected or held and
 what to do, and the summary on their first sheet."""
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -106,7 +105,7 @@ def _reasons(
             remedy = None if row.reason is None else row.reason.remedy
             coloured = _CORRECT_CELLS if wrong.get(row.row) else _CORRECT_ROW
             text = (remedy or coloured).format(job=row.job or "–")
-            reason = with_titles(resource, row.full_text(resource.by_path, None))
+            reason = resource.with_titles(row.full_text(resource.by_path, None))
             reasons[row.row] = _sentence(reason), _sentence(str(text))
     found: defaultdict[int, list[str]] = defaultdict(list)
     for rejected in rejections:
@@ -134,16 +133,6 @@ _CORRECT_OTHERS = Text(
     pt="Nada nesta linha: ela vai de novo junto com as outras.",
     en="Nothing in this row: it is sent again with the others.",
 )
-
-
-_NAME = re.compile(r"\b\w*[a-z][A-Z]\w*|\b\w+(?=:)")
-"""Name of a column: a word with a hump, or one before a colon."""
-
-
-def with_titles(resource: Resource, text: str) -> str:
-    """Return a text with titles for the names of columns."""
-    titles_of = {column.name: str(column.title) for column in resource.by_path.values()}
-    return _NAME.sub(lambda name: titles_of.get(name[0], name[0]), text)
 
 
 def _sentence(text: str) -> str:

@@ -127,13 +127,13 @@ def _pictures(report: Report) -> Iterator[Table]:
         title: Counter() for title in (_BY_FILE, _BY_COLUMN, _BY_RULE)
     }
     for sheet in report.sheets:
-        for (column, code), group in by_rule(sheet.findings).items():
+        for (column, _), group in by_rule(sheet.findings).items():
             severity = group[0].kind.severity
             of_column = (group[0].header or column or "–", severity)
             for title, key in (
                 (_BY_FILE, (sheet.file.name, severity)),
                 (_BY_COLUMN, of_column),
-                (_BY_RULE, (code, severity)),
+                (_BY_RULE, (str(group[0].kind.summary({})), severity)),
             ):
                 found[title][key] += len(group)
     for title, counts in found.items():
