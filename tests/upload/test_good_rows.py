@@ -19,6 +19,7 @@ from xlbridge.upload import (
     Uploads,
 )
 from xlbridge.upload.planning import RowReason
+from xlbridge.upload.results import ControlTotals
 from xlbridge.validation import validate_workbook
 
 HEADER = ["nomeComercial", "cnpj", "codigoDoTipoDeCliente", "email"]
@@ -107,6 +108,17 @@ def test_a_row_marked_as_no_record_does_not_stop_the_others(
     assert (row.row, row.reason) == (3, RowReason.NO_RECORD)
     assert (job.state, job.held, job.last("rejects_file")) == (State.DONE, 0, None)
     assert registered(client, good)
+
+
+def test_reasons_in_totals_name_columns_by_their_titles(
+    context: UploadContext, client: Client, tmp_path: Path
+) -> None:
+    sheet = validate_workbook(mixed_sheet(tmp_path, new_cnpj(), "12.345"), context.catalogue)
+    job = send_sheet(context, client, sheet, replace(YES, good_rows=True))
+    lines = [line for table in ControlTotals.of_job(context, job) for line in table.lines]
+    shown = "\n".join(str(line.values[0]) for line in lines)
+    assert "Client type code" in shown
+    assert "codigoDoTipoDeCliente" not in shown
 
 
 @pytest.mark.parametrize("options", [(), ("--good-rows",)])
