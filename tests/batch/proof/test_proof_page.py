@@ -70,8 +70,8 @@ def test_differences_and_totals_are_exact_to_the_cent(
     tmp_path: Path, page: Page, month: Proof
 ) -> None:
     page.open(written(tmp_path, month), width=1200)
-    amounts = [line for line in lines(page, "Differences") if "valorDoLancamento" in line]
-    assert [line[3:7] for line in amounts] == [["I3", "valorDoLancamento", "1,234.10", "1,234.11"]]
+    amounts = [line for line in lines(page, "Differences") if "Amount" in line]
+    assert [line[3:7] for line in amounts] == [["I3", "Amount", "1,234.10", "1,234.11"]]
     october = [line for line in lines(page, "Control totals") if line[0] == "10/2026"]
     assert [line[1:] for line in october] == [
         ["5", "0", "5", "0", "6,170.50", "0.00", "6,170.51", "0.01"]
@@ -84,7 +84,7 @@ def test_the_page_speaks_portuguese(tmp_path: Path, page: Page, month: Proof) ->
     assert page.run("document.documentElement.lang") == "pt-BR"
     assert page.run("document.title") == "Prova de fechamento · fechamento"
     assert "Em aberto: 10" in page.run("document.querySelector('.verdict').innerText")
-    amounts = [line for line in lines(page, "Diferenças") if "valorDoLancamento" in line]
+    amounts = [line for line in lines(page, "Diferenças") if "Valor do lançamento" in line]
     assert amounts[0][5:7] == ["1.234,10", "1.234,11"]
 
 
