@@ -160,7 +160,8 @@ def _answers() -> Iterator[tuple[tuple[str, str, str], Kind]]:
             headers = ["Location: /elsewhere"] if status.startswith("3") else []
             answer = http_answer(status, content, *headers, kind=kind)
             before = Outcome.DECLINED if status.startswith("429") else Outcome.LOST
-            if body == "text" and status.startswith(("400", "404")):
+            is_text = body == "text" and status.startswith(("400", "404"))
+            if is_text or body == "failure without errors":
                 before = Outcome.REFUSED
             yield (status, body, "before"), Kind(before, answer_instead(answer))
             yield (
@@ -207,7 +208,8 @@ every mode against the sandbox, {trials} trials in all, and counts the rows in i
   answered.
 - *Found*, *not found*: the result of reading the rows back. Rows that were not found and can be
   sent again are there exactly once at the end; otherwise a person checks the system and decides.
-- A plain text with 400 or 404 is a refusal if the rows are not found, else a gateway's answer.
+- A plain text with 400 or 404, or `success: false`, is a refusal if the rows are not found, else a
+  gateway's answer.
 
 A dash marks an answer that is not played because xlbridge trusts the system's own statements:
 success is never played before a commit; an error envelope, a JSON string or a 401 for a token that

@@ -28,7 +28,7 @@ class Outcome(StrEnum):
     DECLINED = "put off, not applied"
     EXPIRED = "token expired, not applied"
     LOST = "in doubt, not applied"
-    REFUSED = "in doubt, refused as plain text, not applied"
+    REFUSED = "in doubt, refused without errors, not applied"
     APPLIED = "in doubt, applied"
 
 
