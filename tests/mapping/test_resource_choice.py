@@ -285,6 +285,38 @@ def test_orders_of_an_unnamed_party_are_asked_for_by_what_the_party_would_be(
             [date(2026, 10, 20), 4501, date(2026, 10, 1), date(2026, 10, 31), "1.234,56", "Papel"],
             ["contasreceber", "contaspagar"],
         ),
+        # A header, and the known layout of a system, that clients and suppliers have.
+        (
+            ["Código de Integração", "CNPJ / CPF *", "Razão Social *", "Nome Fantasia *", "E-mail"],
+            ["F-1", "11.222.333/0001-81", "Aços SA", "Aços", "a@acos.com.br"],
+            ["cliente", "fornecedor"],
+        ),
+        (
+            [
+                *(
+                    "Código de Integração",
+                    "CNPJ / CPF *",
+                    "Razão Social *",
+                    "Nome Fantasia *",
+                    "Tags",
+                ),
+                *(
+                    "Telefone 1",
+                    "Contato",
+                    "E-mail",
+                    "Banco",
+                    "Agência",
+                    "Endereço",
+                    "Cidade",
+                    "CEP",
+                ),
+            ],
+            [
+                *("F-1", "11.222.333/0001-81", "Aços SA", "Aços", "Ferro", "(11) 3322-1100", "Ana"),
+                *("a@acos.com.br", "341", "1234", "Rua A", "São Paulo", "01310-100"),
+            ],
+            ["cliente", "fornecedor"],
+        ),
         # Orders without their items are no titles.
         (
             ["Pedido", "Cliente", "Data do pedido", "Valor total", "Forma de pagamento"],

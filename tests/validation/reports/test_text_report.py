@@ -99,7 +99,7 @@ def test_summary_has_counts_by_rule_fixable_cells_and_next_steps(
     # Of a workbook with child sheets, the summary counts all of them and the next step comes last.
     order = SAMPLES / "pedido-com-erros.xlsx"
     ended = xlbridge("validate", order).stdout.splitlines()
-    assert ended[-1].startswith(f"Next: xlbridge validate {order} --")
+    assert ended[-1].startswith(f"Next: xlbridge validate {as_arguments(str(order))} --")
     refused = xlbridge("upload", order, "--yes").stderr.splitlines()
     assert refused[-2].startswith("Nothing was sent")
     assert refused[-1] == ended[-1]

@@ -49,6 +49,7 @@ _STEM = 6
 _OF_ANY_RECORD = frozenset(
     {"nome", "name", "codigo", "id", "numero", "ativo", "status", "situacao", "tipo", "descricao"}
     | {"email", "telefone", "celular", "phone", "data", "observacao", "classificacao"}
+    | {"integracao", "externo", "externa"}
 )
 """Words of headers that records of any kind have."""
 _COUNTED = frozenset({"quantidade", "contagem"})
@@ -220,8 +221,12 @@ def _ranked(
         return ranked, False
     contacts = sum(bool(mapping_words(text) & _CONTACT_WORDS) for text in best.header)
     for other in ranked[1:]:
+        are_registries = _is_registry(best.resource) and _is_registry(other.resource)
         if best.base is not None and other.base is None:
-            continue
+            # A known layout is clear, but one of contacts has clients and suppliers.
+            title = best.base.title
+            if title is None or is_sided or not are_registries or side_of(title):
+                continue
         # A client with a contact, or a contact of a client.
         is_contact = other.resource.name == _CONTACT and _is_registry(best.resource)
         if is_contact and not is_named and contacts >= _MANY_CONTACTS and other.used_headers:
@@ -229,8 +234,14 @@ def _ranked(
         # Nothing but the party tells receivables from payables, or registries of clients from those
         # of suppliers, unless a column is certainly that of one of them.
         parties = {_party(best.resource), _party(other.resource)}
-        are_registries = _is_registry(best.resource) and _is_registry(other.resource)
-        is_told = are_registries and not has_both and _certain(best) - other.used_headers
+        is_told = (
+            are_registries
+            and not has_both
+            and any(
+                not mapping_words(text) <= _OF_ANY_RECORD
+                for text in _certain(best) - other.used_headers
+            )
+        )
         are_alike = _share(best, other) >= _MOSTLY_SAME and not is_told
         if parties == PARTIES.keys() and not is_sided and are_alike:
             return ranked, False
