@@ -300,7 +300,9 @@ def test_a_summary_by_rule_filters(tmp_path: Path, page: Page, sample: Validated
     pictures = "[...document.querySelectorAll('.pictures svg')].map((it) => it.ariaLabel)"
     by_column, by_rule = page.run(pictures)
     assert by_column.startswith("Findings by column: valorDoLancamento 4; ")
-    assert by_rule.startswith("Findings by rule: {} {}; ".format(*counts.most_common(1)[0]))
+    ((most, count),) = counts.most_common(1)
+    about = str(CATALOGUE[most].summary({})).rstrip("…")
+    assert by_rule.startswith(f"Findings by rule: {about} {count}; ")
     page.run("document.querySelector('.rule[value=value-range]').click()")
     assert page.run(VISIBLE_CELLS) == cells(sample, code="value-range")
     pressed = "[...document.querySelectorAll('.rule[aria-pressed=true]')].map((it) => it.value)"
