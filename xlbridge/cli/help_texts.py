@@ -265,7 +265,7 @@ _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
                 "--force",
             }
             | {"--csv-dialect", "--manifest", "--flat", "--as-template", "--attachments"}
-            | {"--with-files", "--keep", "--compare", "--with-lists"}
+            | {"--with-files", "--keep", "--with-lists"}
         ),
     ),
     (
