@@ -5,6 +5,7 @@ from .links import (
     ambiguous_link as ambiguous_link,
     comparable_key as comparable_key,
     name_keys as name_keys,
+    registry_lists as registry_lists,
 )
 from .online_check import OnlineCheck as OnlineCheck
 from .row_lookup import RowMatcher as RowMatcher, comparable_value as comparable_value
@@ -14,4 +15,3 @@ from .snapshot import (
     RecordMatching as RecordMatching,
     RowSnapshot as RowSnapshot,
 )
-from .template_lists import registry_lists as registry_lists
