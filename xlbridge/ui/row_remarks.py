@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from xlbridge.i18n import Text, without_numbers
+from xlbridge.i18n import Text, without_values
 from xlbridge.record_rows import number_in_row, sheet_row
 from xlbridge.report_forms import group_by_reason
 from xlbridge.resources import Column
@@ -405,7 +405,7 @@ class RowRemarks:
 
 
 def _reason_key(text: str) -> str:
-    return REFUSED + without_numbers(text)
+    return REFUSED + without_values(text)
 
 
 def load_refusals(stored: Iterable[tuple[str, int, int, str]]) -> Refusals:

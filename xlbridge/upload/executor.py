@@ -2,7 +2,8 @@
 
 Batch files, single records and changes of their state are written by the same steps. A channel
 declares how its requests are made and what proves them: a ``WriteRequest`` for sending, a look at
-the records for a doubt. See the upload protocol.
+the records for a doubt; that of a file is settled here, by reading its records back. Progress is
+reported as rows or records done, with the time left. See the upload protocol.
 """
 
 import logging

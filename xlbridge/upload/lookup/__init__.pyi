@@ -6,6 +6,7 @@ from .links import (
     comparable_key as comparable_key,
     name_keys as name_keys,
     registry_lists as registry_lists,
+    texts_of_column as texts_of_column,
 )
 from .online_check import OnlineCheck as OnlineCheck
 from .row_lookup import RowMatcher as RowMatcher, comparable_value as comparable_value

@@ -2,17 +2,18 @@
 
 A loosely linked cell may have any of a record's names, or ``code – name``, regardless of case,
 accents, repeated spaces and the punctuation of documents. A name that matches no record or several
-has no code.
+has no code. A template has lists of the records that its columns may name.
 """
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,15 +24,18 @@ from xlbridge.client.registries import NamedRecord, Registries, named_record
 from xlbridge.errors import RemoteRejected, UnknownFields, UsageError, WorkbookRefused
 from xlbridge.i18n import Text, count_text, untranslated
 from xlbridge.progress import WorkProgress
-from xlbridge.resources import Column, Kind, Resource, strip_accents
+from xlbridge.resources import Column, Kind, Resource, normalize_header, strip_accents
 from xlbridge.resources.checks import DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.names import field_title
 from xlbridge.resources.references import REFERENCES, Link, Reference, SheetLink
+from xlbridge.settings import WorkbookLimits
 from xlbridge.upload.claims import Patience
 from xlbridge.validation import ValidatedSheet
+from xlbridge.validation.cells import display
 from xlbridge.validation.cross_sheet import first_occurrences, unique_keys, values_of
 from xlbridge.workbook import cell_address
+from xlbridge.workbook.read import SheetCells, read_workbook
 from xlbridge.workbook.write import ListedRecord, RegistryList, RegistryLists
 
 _NO_RECORD = "0"
@@ -488,3 +492,39 @@ def _registry_list(
         counts = {"listed": len(found.records), "total": found.total}
         warn(_CUT.format(registry=reference.title, **counts))
     return found
+
+
+_MAX_HEADER_ROW = 50
+"""Rows at the top of a sheet that are searched for a header."""
+
+
+def texts_of_column(
+    file: Path, sheet: str, name: str, limits: WorkbookLimits, resource: Resource | None
+) -> tuple[int, dict[int, str]] | None:
+    """Return a column of a sheet by its header, which may be that of the resource's column,
+    None if there is none: its zero-based position, and its texts by Excel's row numbers.
+
+    Raises ``WorkbookRefused``.
+    """
+    (cells,) = read_workbook(file, limits, sheet).sheets
+    titles = {} if resource is None else resource.headers
+    wanted = {header for header, column in titles.items() if column == name}
+    header_cell = _find_header_cell(cells, {normalize_header(name), *wanted})
+    if header_cell is None:
+        return None
+    header, position = header_cell
+    column = cells.columns[position]
+    return cells.first_column + position, {
+        at + 1: display(value).strip()
+        for at in range(header + 1, cells.height)
+        if (value := column.value(at)) is not None
+    }
+
+
+def _find_header_cell(cells: SheetCells, wanted: Collection[str]) -> tuple[int, int] | None:
+    """Return the zero-based row and column of the first of some normalized headers."""
+    for row in range(min(cells.height, _MAX_HEADER_ROW)):
+        for column, value in enumerate(cells.row(row)):
+            if isinstance(value, str) and normalize_header(value) in wanted:
+                return row, column
+    return None

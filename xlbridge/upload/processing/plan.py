@@ -1,4 +1,5 @@
-"""Plan of a processing: the records that a sheet or a person names, and what becomes of each.
+"""Plan of a processing: the records that a sheet or a person names, what becomes of each, and the
+report of that.
 
 That follows from the state of each record and the claims of other jobs.
 """

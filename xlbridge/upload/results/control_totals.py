@@ -1,28 +1,43 @@
-"""Control totals of the rows of a sheet: their numbers and amounts, before and after sending.
+"""Control totals of the rows of a sheet: their numbers and amounts, before and after sending, by
+outcome, reason, branch and month; and the rows of an upload for its rejects workbook and its status
+copy, whose first sheet has these totals.
 
 The amount and the columns are those of the resource's control totals, as in the closing proof.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import pandas as pd
 
 from xlbridge import titles
-from xlbridge.i18n import Text, joined, untranslated, without_numbers
-from xlbridge.report_forms import Heading, Line, Table, Tone, Value
+from xlbridge.files import as_arguments
+from xlbridge.i18n import Text, joined, untranslated, without_values
+from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, Value
 from xlbridge.resources import Column, Kind, Resource
-from xlbridge.upload.results.row_ledger import RowChange, RowLedger
+from xlbridge.upload.context import UploadContext
+from xlbridge.upload.job import Job
+from xlbridge.upload.planning.planned_row import PlannedRow
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.requests import State
+from xlbridge.upload.results.row_ledger import RowChange, RowLedger, messages_of
+from xlbridge.upload.results.verdict import (
+    REJECTED_AS_A_WHOLE,
+    RejectedRow,
+    parse_item_column,
+)
 
 if TYPE_CHECKING:
-    from xlbridge.upload.context import UploadContext
-    from xlbridge.upload.job import Job
     from xlbridge.validation import ValidatedSheet
+
 
 _DUE = "dataDeVencimento"
 _ZERO = Decimal(0)
+_LABEL_WIDTH, _AMOUNT_WIDTH = 60, 18
 _OUTCOMES = Text(pt="Situação das linhas", en="Status of the rows")
 _REASONS = Text(pt="Por que não foram gravadas", en="Why they were not written")
 _ALL = untranslated("{title}")
@@ -150,9 +165,9 @@ class ControlTotals:
             counts[str(label)] += 1
             amounts[str(label)] += self.of_rows([row]) or _ZERO
         lines: list[tuple[Value, ...]] = [*counts.items(), (titles.TOTAL, counts.total())]
-        headings = [Heading(title, words=True), Heading(titles.ROWS)]
+        headings = [Heading(title, _LABEL_WIDTH, words=True), Heading(titles.ROWS)]
         if self.amount is not None:
-            headings.append(Heading(self.amount))
+            headings.append(Heading(self.amount, _AMOUNT_WIDTH))
             sums = [amounts[label] for label in counts]
             lines = [
                 (*line, amount)
@@ -223,6 +238,138 @@ def _alike(reasons: Mapping[int, Text]) -> list[tuple[int, str]]:
     """Return the reasons of rows, those that differ only in numbers as one."""
     texts: defaultdict[str, set[str]] = defaultdict(set)
     for text in map(str, reasons.values()):
-        texts[without_numbers(text)].add(text)
-    keys = [(row, str(text), without_numbers(str(text))) for row, text in reasons.items()]
+        texts[without_values(text)].add(text)
+    keys = [(row, str(text), without_values(str(text))) for row, text in reasons.items()]
     return [(row, text if len(texts[key]) == 1 else key) for row, text, key in keys]
+
+
+@dataclass(frozen=True)
+class UploadRows:
+    """Rows of an upload, by their numbers in its sheet.
+
+    ``wrong`` are the columns that were rejected, could not be parsed or differ from the system, by
+    rows; ``reasons`` the reason and what to do of each row that was rejected or held.
+    """
+
+    resource: Resource
+    planned: Sequence[PlannedRow]
+    numbers: Sequence[int]
+    frame: "pd.DataFrame"
+    wrong: Mapping[int, Collection[str]]
+    reasons: Mapping[int, tuple[str, str]]
+
+    @classmethod
+    def of(
+        cls,
+        context: UploadContext,
+        job: Job,
+    ) -> "UploadRows":
+        """Return the rows of a job. Raises ``LocalFailure`` if they are gone."""
+        from xlbridge.upload.payload import planned_rows  # Imported here, as slow to import.
+
+        resource = context.catalogue.named(job.spec.resource)
+        planned, numbers, frame = planned_rows(context, job)
+        rejections = messages_of(context.journal, job)
+        wrong = _wrong_columns(resource, rejections, planned)
+        reasons = _reasons(resource, job, rejections, planned, wrong)
+        return cls(resource, planned, numbers, frame, wrong, reasons)
+
+
+def _wrong_columns(
+    resource: Resource, rejections: Sequence[RejectedRow], planned: Sequence[PlannedRow]
+) -> dict[int, set[str]]:
+    """Return the columns that were rejected, could not be parsed, or differ from the system, by
+    rows."""
+    wrong: defaultdict[int, set[str]] = defaultdict(set)
+    for rejected in rejections:
+        column = rejected.column
+        if rejected.row is None or column is None:
+            continue
+        if column in resource.by_name or parse_item_column(column):
+            wrong[rejected.row].add(column)
+    for row in planned:
+        wrong[row.row].update(row.raw_cells, resource.by_name.keys() & row.differences)
+    return wrong
+
+
+def _reasons(
+    resource: Resource,
+    job: Job,
+    rejections: Sequence[RejectedRow],
+    planned: Sequence[PlannedRow],
+    wrong: Mapping[int, Collection[str]],
+) -> dict[int, tuple[str, str]]:
+    """Return the reason and what to do of each row that was rejected or held, except rows that are
+    not records."""
+    reasons: dict[int, tuple[str, str]] = {}
+    for row in planned:
+        if row.action is RowAction.HELD and row.reason not in {None, RowReason.NO_RECORD}:
+            remedy = None if row.reason is None else row.reason.remedy
+            coloured = _CORRECT_CELLS if wrong.get(row.row) else _CORRECT_ROW
+            text = (remedy or coloured).format(job=row.job or "–")
+            reason = resource.with_titles(row.full_text(resource.by_path, None))
+            reasons[row.row] = _sentence(reason), _sentence(str(text))
+    found: defaultdict[int, list[str]] = defaultdict(list)
+    for rejected in rejections:
+        if rejected.row is not None:
+            column = resource.column_at(rejected.column or "")
+            is_item = parse_item_column(rejected.column or "") is not None
+            label = str(column.title) if column is not None and not is_item else rejected.label
+            found[rejected.row].append(": ".join(filter(None, (label, str(rejected.message)))))
+    for number, messages in found.items():
+        coloured = _CORRECT_CELLS if wrong.get(number) else _CORRECT_ROW
+        reasons[number] = "; ".join(messages), str(coloured)
+    if job.state is State.REJECTED:
+        whole = str(REJECTED_AS_A_WHOLE), str(_CORRECT_OTHERS)
+        sent = {row: reasons.get(row, whole) for row in job.spec.rows}
+        held = {row: text for row, text in reasons.items() if row not in found}
+        reasons = {**held, **sent}
+    return reasons
+
+
+_CORRECT_CELLS = Text(pt="Corrija as células coloridas.", en="Correct the coloured cells.")
+_CORRECT_ROW = Text(
+    pt="Corrija a linha pelo que o motivo diz.", en="Correct the row as the reason says."
+)
+_CORRECT_OTHERS = Text(
+    pt="Nada nesta linha: ela vai de novo junto com as outras.",
+    en="Nothing in this row: it is sent again with the others.",
+)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def upload_summary(context: UploadContext, job: Job, sent: UploadRows, target: Path) -> Report:
+    """Return what became of the rows of an upload, in rows and money, and the open ones by reason.
+
+    ``target`` is the workbook that has this report, to be corrected and sent again.
+    """
+    ledger = RowLedger.of(context.journal, job)
+    totals = ControlTotals(sent.resource, sent.numbers, sent.frame)
+    changes = {row: (ledger, change) for row, change in ledger.rows_of(job).items()}
+    records = [change for _, change in changes.values() if change.is_record]
+    refused = sum(change.is_refused for change in records)
+    return Report(
+        verdict=_OPEN_ROWS.format(n=refused, all=len(records)),
+        grade=Grade.WARNING if refused else Grade.GOOD,
+        facts=[
+            (titles.FILE, Path(job.spec.file).name),
+            (titles.RESOURCE, str(sent.resource.title)),
+            (titles.ENVIRONMENT, job.spec.profile),
+        ],
+        tables=list(totals.by_outcome(changes, _ROWS_SENT)),
+        next_steps=[_SEND_AGAIN.format(file=as_arguments(Path(target.name)))] if refused else [],
+    )
+
+
+_ROWS_SENT = Text(pt="Linhas do envio", en="Rows of the upload")
+_OPEN_ROWS = Text(
+    pt="{n} de {all} {all:linha ficou|linhas ficaram} por resolver.",
+    en="{n} of {all} {all:row is|rows are} open.",
+)
+_SEND_AGAIN = Text(
+    pt="Corrija as linhas na planilha ao lado, salve, e envie só elas: xlbridge retry {file}",
+    en="Correct the rows in the next sheet, save, and send only these: xlbridge retry {file}",
+)

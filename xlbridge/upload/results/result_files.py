@@ -18,10 +18,10 @@ from xlbridge.upload.job import NO_POSITION, REJECTS_INFIX, Job, file_hash
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, StoredSnapshot
 from xlbridge.upload.requests import State
+from xlbridge.upload.results.control_totals import UploadRows, upload_summary
 from xlbridge.upload.results.report import history_table, job_json, upload_report
 from xlbridge.upload.results.row_ledger import messages_of
 from xlbridge.upload.results.undo_report import undo_json, undo_report
-from xlbridge.upload.results.upload_summary import UploadRows, upload_summary
 from xlbridge.upload.results.verdict import RowOutcome, item_column, parse_item_column
 from xlbridge.workbook import WorkbookOrigin
 
@@ -104,11 +104,11 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     """
     # Modules for workbooks are rarely needed here, and slow to import.
     from xlbridge.resources.references import listing_resource
-    from xlbridge.upload.payload import ChildRows, child_rows, planned_rows
+    from xlbridge.upload.payload import ChildRows, child_rows
     from xlbridge.workbook.write import RejectedRows
 
     resource = context.catalogue.named(job.spec.resource)
-    sent = UploadRows.of(context, job, planned_rows)
+    sent = UploadRows.of(context, job)
     frame, planned, numbers, reasons = sent.frame, sent.planned, sent.numbers, sent.reasons
     positions = [at for at, row in enumerate(numbers) if row in reasons]
     rejected = frame.iloc[positions].reset_index(drop=True)

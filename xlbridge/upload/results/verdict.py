@@ -1,6 +1,5 @@
 """Verdict on the rows of a job: the outcome of each, and messages with the analyst's addresses."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -8,7 +7,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
 from xlbridge import titles
-from xlbridge.i18n import Text, joined
+from xlbridge.i18n import Text, joined, without_values
 from xlbridge.workbook import cell_address
 
 
@@ -212,10 +211,6 @@ _OUTCOME_TITLES: Mapping[RowOutcome, Text] = {
 }
 
 
-_VALUE = re.compile(r"[“\"'‘].*?[”\"'’]|\b[\w./-]*\d[\w./-]*")
-_ELLIPSIS = "…"
-
-
 @dataclass(frozen=True, slots=True)
 class DriftedRule:
     """Rule missing from the schema: its column, the message without values, and the row count."""
@@ -237,11 +232,6 @@ def drifted_rules(rejections: Iterable[RejectedRow]) -> list[DriftedRule]:
             column = f"{item[0]}.{item[2]}" if item else row.column
             counts[column, without_values(str(row.message))] += 1
     return [DriftedRule(column, rule, rows) for (column, rule), rows in counts.most_common()]
-
-
-def without_values(message: str) -> str:
-    """Return a message with an ellipsis for each of its values."""
-    return _VALUE.sub(_ELLIPSIS, message)
 
 
 def item_column(sheet: str, number: int, column: str) -> str:
