@@ -12,8 +12,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import pandas as pd
-
 from xlbridge import titles
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated, without_values
@@ -32,6 +30,8 @@ from xlbridge.upload.results.verdict import (
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from xlbridge.validation import ValidatedSheet
 
 
@@ -84,8 +84,10 @@ class ControlTotals:
         return cls(sheet.resource, sheet.record_rows, sheet.frame)
 
     @classmethod
-    def of_frames(cls, resource: Resource, frames: Iterable[pd.DataFrame]) -> Self:
+    def of_frames(cls, resource: Resource, frames: "Iterable[pd.DataFrame]") -> Self:
         """Return the totals of the rows of several frames, numbered from zero."""
+        import pandas as pd  # Imported here, as slow to import.
+
         wanted = {resource.totals.amount, *resource.totals.by}
         parts = [frame[[name for name in frame if name in wanted]] for frame in frames]
         frame = pd.concat(parts) if parts else pd.DataFrame()
@@ -103,7 +105,8 @@ class ControlTotals:
             planned_rows,  # Imported here, as slow to import.
         )
 
-        frames, numbers = list[pd.DataFrame](), list[int]()
+        frames: list[pd.DataFrame] = []
+        numbers: list[int] = []
         by_job: defaultdict[str, dict[int, int]] = defaultdict(dict)
         resource = None
         for number, (_, change) in changes.items():
@@ -116,7 +119,7 @@ class ControlTotals:
             frames.append(frame.iloc[kept])
             numbers += [by_row[rows[position]] for position in kept]
         if resource is None:
-            return cls(None, (), pd.DataFrame())
+            return cls(None, (), {})
         return cls(resource, numbers, cls.of_frames(resource, frames)._frame)
 
     @classmethod
@@ -189,10 +192,10 @@ class ControlTotals:
         filled into ``about``."""
         numbers = [row for row in rows if row in self._positions]
         for column in self._columns:
-            by_month = column.kind is Kind.DATE
+            by_month, values = column.kind is Kind.DATE, self._frame[column.name]
             labels = [
-                "" if pd.isna(value) else f"{value:%Y-%m}" if by_month else str(value)
-                for value in self._frame[column.name].tolist()
+                "" if empty else f"{value:%Y-%m}" if by_month else str(value)
+                for value, empty in zip(values.tolist(), values.isna().tolist(), strict=True)
             ]
             found = [(row, labels[self._positions[row]]) for row in numbers]
             # Numbers in their order, empty cells last.

@@ -26,7 +26,7 @@ from xlbridge.upload.lookup.snapshot import Moment, RecordMatching, Snapshot
 from xlbridge.upload.payload import sent_rows
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
-from xlbridge.upload.results.verdict import RowOutcome, parse_item_column
+from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome
 from xlbridge.validation.cells import display
 from xlbridge.validation.headers import child_cells, find_header_row, header_key, key_column
 from xlbridge.workbook import STATUS_COLUMNS, WorkbookOrigin, cell_address
@@ -122,10 +122,9 @@ def _remark_columns(context: UploadContext, job: Job, sent: "UploadRows") -> "li
         if row in statuses and statuses[row].outcome in _SEVERITIES:
             text = "\n".join(filter(None, (statuses[row].reason or reason, what_to_do)))
             for name in sent.wrong.get(record) or ("",):
-                sheet, address = _place(job, record, name) or (
-                    main.name,
-                    job.spec.cell(record, name) or cell_address(row, main.first_column),
-                )
+                cell = ItemAddresses.find(job.items, record, name) or job.spec.cell(record, name)
+                sheet, _, address = (cell or cell_address(row, main.first_column)).rpartition("!")
+                sheet = sheet or main.name
                 notes[sheet][address] = text
                 places.setdefault(row, (sheet, address))
     of_main = _status_columns(main, header, of_items | statuses, to_do, notes[main.name])
@@ -144,18 +143,6 @@ def _remark_columns(context: UploadContext, job: Job, sent: "UploadRows") -> "li
         item_statuses = {row: by_key[key] for row, key in item_keys if key in by_key}
         columns.append(_status_columns(cells, header, item_statuses, notes=notes[cells.name]))
     return columns
-
-
-def _place(job: Job, record: int, name: str) -> tuple[str, str] | None:
-    """Return the sheet and address of a column of an item, None if it is none or has no cell."""
-    if (item := parse_item_column(name)) is None:
-        return None
-    of_list, number, column = item
-    addresses = job.items.get(of_list)
-    if addresses is None or not (cell := addresses.cell(record, number, column)):
-        return None
-    sheet, _, address = cell.rpartition("!")
-    return sheet, address
 
 
 def _by_row(statuses: Mapping[int, RowStatus]) -> dict[int, RowStatus]:

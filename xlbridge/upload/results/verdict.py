@@ -4,11 +4,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from xlbridge import titles
 from xlbridge.i18n import Text, joined, without_values
 from xlbridge.workbook import cell_address
+
+if TYPE_CHECKING:
+    from xlbridge.validation import ValidatedSheet
 
 
 class RejectedRow(NamedTuple):
@@ -246,6 +249,15 @@ def parse_item_column(name: str) -> tuple[str, int, str] | None:
     return (sheet, int(number), column) if column and number.isdecimal() else None
 
 
+def items_of_records(main: "ValidatedSheet", child: "ValidatedSheet") -> list[list[int]]:
+    """Return the positions in a child sheet of the items of each record, in order."""
+    items: list[list[int]] = [[] for _ in range(len(main.frame))]
+    for at, record in enumerate(main.parent_positions(child).tolist()):
+        if record >= 0:
+            items[record].append(at)
+    return items
+
+
 @dataclass(frozen=True, slots=True)
 class ItemAddresses:
     """Addresses of a list's items: their sheet, the zero-based position of each column, and the
@@ -260,6 +272,22 @@ class ItemAddresses:
     rows: Mapping[int, Sequence[int]] = field(repr=False)
     blocks: Sequence[Mapping[str, int]] = ()
     numbers: Mapping[int, Sequence[int]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of_sheet(cls, main: "ValidatedSheet") -> "dict[str, ItemAddresses]":
+        """Return the addresses of the items of a sheet's records, by the names of the lists."""
+        addresses = {}
+        for name, child in main.children.items():
+            of_record = zip(main.rows, items_of_records(main, child), strict=True)
+            items = {row: positions for row, positions in of_record if positions}
+            rows = {row: [child.rows[at] for at in positions] for row, positions in items.items()}
+            columns = [block.columns for block in child.blocks]
+            numbers = {
+                row: [child.block_numbers[at] for at in positions if child.blocks]
+                for row, positions in items.items()
+            }
+            addresses[name] = cls(child.sheet, child.columns, rows, columns, numbers)
+        return addresses
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> "ItemAddresses":
@@ -278,12 +306,25 @@ class ItemAddresses:
             stored |= {"blocks": [dict(block) for block in self.blocks], "numbers": numbers}
         return stored
 
-    def cell(self, row: int, number: int, column: str) -> str | None:
-        """Return the sheet and address of a cell of a record's item, None if it has none."""
+    def cell(self, row: int, number: int, column: str, *, or_first: bool = False) -> str | None:
+        """Return the sheet and address of a cell of a record's item, None if it has none; with
+        ``or_first`` that of its first column, if it lacks the given one."""
         items = self.rows.get(row, ())
         if number >= len(items):
             return None
         columns = self.blocks[self.numbers[row][number]] if self.blocks else self.columns
-        if column not in columns:
+        if column not in columns and not or_first:
             return None
-        return f"{self.sheet}!{cell_address(items[number], columns[column])}"
+        position = columns.get(column, min(columns.values(), default=0))
+        return f"{self.sheet}!{cell_address(items[number], position)}"
+
+    @staticmethod
+    def find(
+        items: "Mapping[str, ItemAddresses]", row: int, path: str, *, or_first: bool = False
+    ) -> str | None:
+        """Return the sheet and address of a column of an item, named as by ``item_column``, None if
+        it names none of the ``items``, by their lists; ``or_first`` as in ``cell``."""
+        item = parse_item_column(path)
+        if item is None or item[0] not in items:
+            return None
+        return items[item[0]].cell(row, item[1], item[2], or_first=or_first)
