@@ -20,11 +20,9 @@ from xlbridge.resources import Column, Kind, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.planning.planned_row import PlannedRow
-from xlbridge.upload.planning.row_reasons import RowAction, RowReason
-from xlbridge.upload.requests import State
-from xlbridge.upload.results.row_ledger import RowChange, RowLedger, messages_of
+from xlbridge.upload.planning.row_reasons import RowAction
+from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.verdict import (
-    REJECTED_AS_A_WHOLE,
     RejectedRow,
     parse_item_column,
 )
@@ -272,62 +270,36 @@ class UploadRows:
 
         resource = context.catalogue.named(job.spec.resource)
         planned, numbers, frame = planned_rows(context, job)
-        rejections = messages_of(context.journal, job)
-        wrong = _wrong_columns(resource, rejections, planned)
-        reasons = _reasons(resource, job, rejections, planned, wrong)
+        ledger, by_number = RowLedger.of(context.journal, job), {row.row: row for row in planned}
+        wrong: defaultdict[int, set[str]] = defaultdict(set)
+        reasons: dict[int, tuple[str, str]] = {}
+        for change in ledger.changes_of(job):
+            columns, of_row = wrong[change.row], ledger.rejections(change)
+            named = (found.column or "" for found in of_row)
+            columns.update(n for n in named if n in resource.by_name or parse_item_column(n))
+            if (own := by_number.get(change.row)) is not None:
+                columns.update(own.raw_cells, resource.by_name.keys() & own.differences)
+            row = change.planned
+            text = _CORRECT_CELLS if columns else _CORRECT_ROW
+            if row is not None and row.action is RowAction.HELD and change.is_record:
+                text = (row.reason and row.reason.remedy) or text
+                reason = resource.with_titles(row.full_text(resource.by_path, None))
+                what_to_do = str(text.format(job=row.job or "–"))
+                reasons[change.row] = _sentence(reason), _sentence(what_to_do)
+            elif change.is_given_up and of_row:
+                messages = (_with_title(resource, found) for found in of_row)
+                reasons[change.row] = "; ".join(messages), str(text)
+            elif change.is_given_up:
+                reasons[change.row] = str(ledger.reason(change) or "–"), str(_CORRECT_OTHERS)
         return cls(resource, planned, numbers, frame, wrong, reasons)
 
 
-def _wrong_columns(
-    resource: Resource, rejections: Sequence[RejectedRow], planned: Sequence[PlannedRow]
-) -> dict[int, set[str]]:
-    """Return the columns that were rejected, could not be parsed, or differ from the system, by
-    rows."""
-    wrong: defaultdict[int, set[str]] = defaultdict(set)
-    for rejected in rejections:
-        column = rejected.column
-        if rejected.row is None or column is None:
-            continue
-        if column in resource.by_name or parse_item_column(column):
-            wrong[rejected.row].add(column)
-    for row in planned:
-        wrong[row.row].update(row.raw_cells, resource.by_name.keys() & row.differences)
-    return wrong
-
-
-def _reasons(
-    resource: Resource,
-    job: Job,
-    rejections: Sequence[RejectedRow],
-    planned: Sequence[PlannedRow],
-    wrong: Mapping[int, Collection[str]],
-) -> dict[int, tuple[str, str]]:
-    """Return the reason and what to do of each row that was rejected or held, except rows that are
-    not records."""
-    reasons: dict[int, tuple[str, str]] = {}
-    for row in planned:
-        if row.action is RowAction.HELD and row.reason not in {None, RowReason.NO_RECORD}:
-            remedy = None if row.reason is None else row.reason.remedy
-            coloured = _CORRECT_CELLS if wrong.get(row.row) else _CORRECT_ROW
-            text = (remedy or coloured).format(job=row.job or "–")
-            reason = resource.with_titles(row.full_text(resource.by_path, None))
-            reasons[row.row] = _sentence(reason), _sentence(str(text))
-    found: defaultdict[int, list[str]] = defaultdict(list)
-    for rejected in rejections:
-        if rejected.row is not None:
-            column = resource.column_at(rejected.column or "")
-            is_item = parse_item_column(rejected.column or "") is not None
-            label = str(column.title) if column is not None and not is_item else rejected.label
-            found[rejected.row].append(": ".join(filter(None, (label, str(rejected.message)))))
-    for number, messages in found.items():
-        coloured = _CORRECT_CELLS if wrong.get(number) else _CORRECT_ROW
-        reasons[number] = "; ".join(messages), str(coloured)
-    if job.state is State.REJECTED:
-        whole = str(REJECTED_AS_A_WHOLE), str(_CORRECT_OTHERS)
-        sent = {row: reasons.get(row, whole) for row in job.spec.rows}
-        held = {row: text for row, text in reasons.items() if row not in found}
-        reasons = {**held, **sent}
-    return reasons
+def _with_title(resource: Resource, found: RejectedRow) -> str:
+    """Return a message after the title of its column; an item's has the label of its cell."""
+    column = resource.column_at(found.column or "")
+    is_item = parse_item_column(found.column or "") is not None
+    label = str(column.title) if column is not None and not is_item else found.label
+    return ": ".join(filter(None, (label, str(found.message))))
 
 
 _CORRECT_CELLS = Text(pt="Corrija as células coloridas.", en="Correct the coloured cells.")
