@@ -1,4 +1,4 @@
-from .bulk_lookup import look_up_rows as look_up_rows
+from .bulk_lookup import record_reader as record_reader
 from .links import (
     LinkResolver as LinkResolver,
     ReferenceProblem as ReferenceProblem,

@@ -20,7 +20,7 @@ from xlbridge.resources.references import SheetLink, registry_named
 from xlbridge.upload.claims import ClaimScope, Patience
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, Job, file_hash
-from xlbridge.upload.lookup.bulk_lookup import look_up_rows
+from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, read_snapshot
 from xlbridge.upload.lookup.links import texts_of_column
 from xlbridge.upload.lookup.snapshot import Moment, RecordMatching, Snapshot
 from xlbridge.upload.payload import sent_rows
@@ -242,7 +242,9 @@ def _records_written(context: UploadContext, client: Client, job: Job) -> Snapsh
             for one, outcome in zip(found, outcomes, strict=True)
         )
 
-    return patience.read_until(lambda: look_up_rows(client, resource, rows)[0], shows_all)
+    return patience.read_until(
+        lambda: read_snapshot(client, resource, rows, MAX_REQUESTS), shows_all
+    )
 
 
 def row_statuses(context: UploadContext, job: Job) -> dict[int, RowStatus]:
