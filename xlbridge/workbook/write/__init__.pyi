@@ -10,13 +10,12 @@ from .report_workbook import (
     write_report as write_report,
 )
 from .row_copies import (
-    MigratedColumn as MigratedColumn,
-    OlderWorkbook as OlderWorkbook,
     RejectedRows as RejectedRows,
     as_xlsx as as_xlsx,
 )
 from .template import (
     cell_format as cell_format,
+    header_text as header_text,
     template_sheets as template_sheets,
     write_template as write_template,
 )

@@ -82,10 +82,15 @@ class SheetLayout:
     headers: Headers
 
     def header(self, column: Column) -> str:
-        """Return the header of a column; the title of a required one is marked."""
-        if self.headers == "names":
-            return column.name
-        return f"{column.title}{_REQUIRED_MARK if column.required else ''}"
+        """Return the header of a column."""
+        return header_text(column, self.headers)
+
+
+def header_text(column: Column, headers: Headers) -> str:
+    """Return the header of a column; the title of a required one is marked."""
+    if headers == "names":
+        return column.name
+    return f"{column.title}{_REQUIRED_MARK if column.required else ''}"
 
 
 _REQUIRED_MARK = " *"
