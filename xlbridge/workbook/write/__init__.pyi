@@ -1,10 +1,10 @@
 from .clean_workbook import records_workbook as records_workbook
-from .new_workbook import new_workbook as new_workbook, print_across_pages as print_across_pages
-from .registry_lists import (
+from .column_inputs import (
     ListedRecord as ListedRecord,
     RegistryList as RegistryList,
     RegistryLists as RegistryLists,
 )
+from .new_workbook import new_workbook as new_workbook, print_across_pages as print_across_pages
 from .report_workbook import (
     write_cover as write_cover,
     write_report as write_report,

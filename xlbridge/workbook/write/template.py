@@ -36,18 +36,16 @@ from xlbridge.workbook.signature import (
 )
 from xlbridge.workbook.write.column_inputs import (
     EXAMPLE,
+    NO_LISTS,
     OBLIGATIONS,
+    RegistryLists,
+    add_registries_sheet,
     example_in_words,
     input_check,
     kind_name,
     rules_in_words,
 )
 from xlbridge.workbook.write.new_workbook import new_workbook, print_across_pages
-from xlbridge.workbook.write.registry_lists import (
-    NO_LISTS,
-    RegistryLists,
-    add_registries_sheet,
-)
 from xlbridge.workbook.write.report_workbook import write_cover
 
 _LAST_ROW = 100_000
