@@ -227,6 +227,12 @@ class RecordRegistration(ABC, Generic[Record]):
         self._lookup = lookup or CodeLookup(connection)
         self._numbers = Numbers(connection)
         self._rows: defaultdict[Table, list[dict[str, Any]]] = defaultdict(list)
+        self._accepted: set[tuple[str, object]] = set()
+
+    def _is_taken(self, column: Column[Any], value: object) -> bool:
+        """Return whether a record, stored or among those ``_accepted``, has a value in a column."""
+        stored = select(exists().where(column == value))
+        return (column.name, value) in self._accepted or bool(self._connection.scalar(stored))
 
     @abstractmethod
     def problems(self, data: Any) -> list[Problem]:
@@ -273,7 +279,7 @@ class CodeListRegistration(RecordRegistration[Entry]):
         code: int | str | None = getattr(data, self._code)
         if isinstance(code, int) and code < 0:
             return [(self._code, "Valor inválido: deve ser maior ou igual a 0.")]
-        if code and self._exists(code):
+        if code and self._is_taken(self._table.c.code, code):
             return [(self._code, f"O código {code} já está cadastrado.")]
         return []
 
@@ -281,13 +287,10 @@ class CodeListRegistration(RecordRegistration[Entry]):
         """Accept an entry."""
         code = getattr(data, self._code)
         if not code:
-            while self._exists(code := self._numbers.next(self._table.name)):
+            while self._is_taken(self._table.c.code, code := self._numbers.next(self._table.name)):
                 continue
         self._rows[self._table].append({"code": code, "name": getattr(data, self._name)})
         return data.model_copy(update={self._code: code})
-
-    def _exists(self, code: int | str) -> bool:
-        return bool(self._connection.scalar(select(exists().where(self._table.c.code == code))))
 
 
 def select_entries(table: Table, model: type[WireModel]) -> Select[Any]:
