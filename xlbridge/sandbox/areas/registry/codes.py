@@ -80,13 +80,12 @@ _UPDATE_COUNTER = (
 
 
 class CodeLookup:
-    """Cached lookup of codes within one transaction."""
+    """Cached lookup of codes within one transaction; the first two columns of a registry are the
+    code and the name."""
 
     def __init__(self, connection: Connection) -> None:
         self._entries: Callable[[Table], Mapping[object, Row[Any]]] = cache(
-            lambda registry: {
-                row.code: row for row in connection.execute(_select_registry(registry))
-            }
+            lambda registry: {row[0]: row for row in connection.execute(_select_registry(registry))}
         )
         self._client: Callable[[int], Row[Any] | None] = cache(
             lambda code: connection.execute(_SELECT_CLIENT, {"code": code}).one_or_none()
@@ -106,7 +105,7 @@ class CodeLookup:
     def name(self, registry: Table, code: object) -> str | None:
         """Return the name of a code, None if it does not exist."""
         entry = self.entry(registry, code)
-        return None if entry is None else entry.name
+        return None if entry is None else tuple(entry)[1]
 
     def problems(self, key: str, registry: Table, code: object, label: str) -> list[Problem]:
         """Return the problem of an unknown or inactive code; None is accepted."""

@@ -17,7 +17,6 @@ from xlbridge.sandbox.areas.registry.codes import (
     select_entries,
 )
 from xlbridge.sandbox.areas.registry.tables import (
-    PRODUCT_COLUMNS,
     SUPPLIER_COLUMNS,
     client_categories,
     client_types,
@@ -195,9 +194,9 @@ class ProductRegistration(RecordRegistration[Product]):
             return problems
         if not code.strip():
             problems.append(("codigoInterno", "O código interno está em branco."))
-        others = products.c.internal_code == code
+        others = products.c.codigoInterno == code
         if isinstance(data, ProductChange):
-            others &= products.c.code != data.idProduto
+            others &= products.c.idProduto != data.idProduto
         if self._connection.scalar(select(exists().where(others))):
             problems.append(("codigoInterno", f"O código {code} já é de outro produto."))
         return problems
@@ -205,7 +204,7 @@ class ProductRegistration(RecordRegistration[Product]):
     def accept(self, data: ProductInput) -> Product:
         """Accept a product, with the next id."""
         product = Product(idProduto=self._numbers.next("product"), **data.model_dump())
-        self._rows[products].append(to_row(product, PRODUCT_COLUMNS))
+        self._rows[products].append(product.model_dump())
         return product
 
 
@@ -265,11 +264,10 @@ def list_suppliers(call: Call) -> list[Supplier]:
 @handles(PRODUCT_UPDATE)
 def alter_product(call: Call) -> Product:
     change = call.body_as(ProductChange)
-    by_code = products.c.code == change.idProduto
+    by_code = products.c.idProduto == change.idProduto
     call.require_row(by_code, "idProduto", "Produto não encontrado.")
     require_no_problems(ProductRegistration(call.connection, call.now).problems(change))
-    values = to_row(change, PRODUCT_COLUMNS)
-    call.connection.execute(update(products).where(by_code).values(values))
+    call.connection.execute(update(products).where(by_code).values(change.model_dump()))
     return Product(**change.model_dump())
 
 
@@ -280,12 +278,12 @@ def list_products(call: Call) -> list[Product]:
 
 @handles(PRODUCT_GET)
 def show_product(call: Call) -> Product:
-    statement = _select_products().where(products.c.code == call.path["idProduto"])
+    statement = _select_products().where(products.c.idProduto == call.path["idProduto"])
     return first_or_404(call.read(Product, statement), "idProduto", "Produto não encontrado.")
 
 
 def _select_products() -> Select[Any]:
-    return select(*labelled_columns(products, PRODUCT_COLUMNS)).order_by(products.c.code)
+    return select(products).order_by(products.c.idProduto)
 
 
 def _handle_code_list(
