@@ -36,18 +36,16 @@ from xlbridge.workbook.signature import (
 )
 from xlbridge.workbook.write.column_inputs import (
     EXAMPLE,
+    NO_LISTS,
     OBLIGATIONS,
+    RegistryLists,
+    add_registries_sheet,
     example_in_words,
     input_check,
     kind_name,
     rules_in_words,
 )
 from xlbridge.workbook.write.new_workbook import new_workbook, print_across_pages
-from xlbridge.workbook.write.registry_lists import (
-    NO_LISTS,
-    RegistryLists,
-    add_registries_sheet,
-)
 from xlbridge.workbook.write.report_workbook import write_cover
 
 _LAST_ROW = 100_000
@@ -82,10 +80,15 @@ class SheetLayout:
     headers: Headers
 
     def header(self, column: Column) -> str:
-        """Return the header of a column; the title of a required one is marked."""
-        if self.headers == "names":
-            return column.name
-        return f"{column.title}{_REQUIRED_MARK if column.required else ''}"
+        """Return the header of a column."""
+        return header_text(column, self.headers)
+
+
+def header_text(column: Column, headers: Headers) -> str:
+    """Return the header of a column; the title of a required one is marked."""
+    if headers == "names":
+        return column.name
+    return f"{column.title}{_REQUIRED_MARK if column.required else ''}"
 
 
 _REQUIRED_MARK = " *"
