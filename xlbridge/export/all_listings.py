@@ -196,7 +196,9 @@ _STOCK = (
         operation=stock.STOCK_MOVEMENTS_OF_PRODUCT,
         per_record=PerRecord(source=_PRODUCTS, path={"id": "idProduto"}, filter=Filter.PRODUCT),
         key=("tipoDeMovimentacao", "numeroDaMovimentacao", "seq"),
-        totals=TotalsSpec(amount="valorTotal", due="dataDaMovimentacao"),
+        totals=TotalsSpec(
+            amount="valorTotal", due="dataDaMovimentacao", branch_name="descricaoDaFilial"
+        ),
     ),
     Listing(
         name="requisicoes-estoque",
