@@ -224,8 +224,9 @@ def test_the_cover_names_branches_and_the_largest_clients(
     assert ("7 – Ana & filhos <sul>", 1, 1000) in cover
     balance = {"codigoDaFilial": 1, "descricaoDaFilial": "Matriz", "idProd": 1, "valorTotal": 5}
     movements = [{"tipoDeMovimentacao": "E", "numeroDaMovimentacao": 1, "seq": 1, **balance}]
-    answers = {BRANCH_LIST: [balance], MOVEMENTS: movements}
-    for listing in (["estoque"], ["movimentacoes", "--product", "1"]):
+    invoice = {"idNF": 1, "codigoDoCliente": 1, "nomeDoCliente": "Matriz", "valorDosProdutos": 5}
+    answers = {BRANCH_LIST: [balance], MOVEMENTS: movements, "/v2/faturamento/nfe/1": invoice}
+    for listing in (["estoque"], ["movimentacoes", "--product", "1"], ["nfe", "--id", "1"]):
         with fake_system(answers) as system:
             xlbridge("export", *listing, "-o", path, "--force", **system.environment())
         (page, *_) = openpyxl.load_workbook(path).worksheets

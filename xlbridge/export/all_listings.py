@@ -74,7 +74,6 @@ _ORDERS = Listing(
         due="dataDeVencimento",
         situations=("cancelado", "processado", "pendente"),
         party=_CLIENT,
-        party_name="nomeDoCliente",
     ),
 )
 _PRODUCTS = Listing(
@@ -110,7 +109,7 @@ _BALANCES = Listing(
     },
     local_filters=frozenset({Filter.WITH_BALANCE}),
     key=_BALANCE,
-    totals=TotalsSpec(amount="valorTotal", branch_name="descricaoDaFilial"),
+    totals=TotalsSpec(amount="valorTotal"),
 )
 _TITLES = (
     Listing(
@@ -196,9 +195,7 @@ _STOCK = (
         operation=stock.STOCK_MOVEMENTS_OF_PRODUCT,
         per_record=PerRecord(source=_PRODUCTS, path={"id": "idProduto"}, filter=Filter.PRODUCT),
         key=("tipoDeMovimentacao", "numeroDaMovimentacao", "seq"),
-        totals=TotalsSpec(
-            amount="valorTotal", due="dataDaMovimentacao", branch_name="descricaoDaFilial"
-        ),
+        totals=TotalsSpec(amount="valorTotal", due="dataDaMovimentacao"),
     ),
     Listing(
         name="requisicoes-estoque",
