@@ -67,7 +67,7 @@ def _security() -> list[str]:
 def missing_digest() -> list[str]:
     """Return what to do if the image's base is not pinned."""
     text = (ROOT / "packaging" / "Dockerfile").read_text(encoding="utf-8")
-    pinned = re.search(r"^ARG BASE=\S+@sha256:[0-9a-f]{64}$", text, re.MULTILINE)
+    pinned = re.search(r"^FROM \S+@sha256:[0-9a-f]{64} AS base$", text, re.MULTILINE)
     return [] if pinned else ["packaging/Dockerfile: pin the base by its digest."]
 
 
