@@ -1,4 +1,4 @@
-"""Pages on other programs: their scripts print what is shown, also after a kill; types hold, as on others."""
+"""Pages on other programs: their scripts print what is shown, also after a kill; all are typed."""
 
 import json
 import re
