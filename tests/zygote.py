@@ -6,6 +6,8 @@ and streams, and calls ``run`` of the module named in the order, with the argume
 
 A process that ``stays`` is not waited for: it has its own session, its stdin remains open as long
 as the zygote runs, and the order ``{"end": pid}`` terminates it and answers its status.
+
+Inside: ui.
 """
 
 import asyncio
