@@ -97,7 +97,7 @@ def _changes(
 def _table(title: Text, lines: Sequence[tuple[Value, ...]], *, shares: bool = False) -> Table:
     columns = [*zip(*lines, strict=True)][1:]
     sums = [sum(column, type(column[0])(0)) for column in columns]
-    last = titles.ROWS if shares else titles.VALUE
+    last = titles.ROWS if shares else titles.AMOUNT
     return Table(
         sheet=_MONTH,
         title=title,

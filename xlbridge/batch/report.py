@@ -140,7 +140,7 @@ def consent_report(batch: Batch, request: "BatchConsentRequest") -> Report:
         lines.append(Line(values, text=text, below=[] if has_key else [_WITHOUT_KEY]))
     headings = [titles.STEP, titles.RESOURCE, titles.ENVIRONMENT, titles.WORKBOOKS]
     if has_amounts:
-        headings.append(titles.VALUE)
+        headings.append(titles.AMOUNT)
     return Report(
         tables=[
             Table(

@@ -157,7 +157,7 @@ def upload_summary(context: UploadContext, job: Job, sent: UploadRows, target: P
 
     headings = [Heading(titles.ROWS)]
     if amounts is not None:
-        headings.append(Heading(_AMOUNT, 18))
+        headings.append(Heading(titles.AMOUNT, 18))
     by_outcome = group_by_reason((outcome, row) for row, outcome in outcomes.items())
     # Messages that differ only in values are one reason.
     by_reason = group_by_reason((without_values(text), row) for row, (text, _) in reasons.items())
@@ -205,7 +205,6 @@ def upload_summary(context: UploadContext, job: Job, sent: UploadRows, target: P
 _SETTLED = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNCHANGED})
 _ZERO = Decimal(0)
 _REASON_WIDTH = 60
-_AMOUNT = Text(pt="Valor (R$)", en="Amount (R$)")
 _ROWS_SENT = Text(pt="Linhas do envio", en="Rows of the upload")
 _OPEN_ROWS = Text(
     pt="{n} de {all} {all:linha ficou|linhas ficaram} por resolver.",
