@@ -140,7 +140,7 @@ def consent_report(batch: Batch, request: "BatchConsentRequest") -> Report:
         lines.append(Line(values, text=text, below=[] if has_key else [_WITHOUT_KEY]))
     headings = [titles.STEP, titles.RESOURCE, titles.ENVIRONMENT, titles.WORKBOOKS]
     if has_amounts:
-        headings.append(titles.VALUE)
+        headings.append(titles.AMOUNT)
     return Report(
         tables=[
             Table(
@@ -533,7 +533,7 @@ def _changes(
 def _table(title: Text, lines: Sequence[tuple[Value, ...]], *, shares: bool = False) -> Table:
     columns = [*zip(*lines, strict=True)][1:]
     sums = [sum(column, type(column[0])(0)) for column in columns]
-    last = titles.ROWS if shares else titles.VALUE
+    last = titles.ROWS if shares else titles.AMOUNT
     return Table(
         sheet=_MONTH,
         title=title,

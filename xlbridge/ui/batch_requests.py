@@ -138,7 +138,8 @@ class BatchRequests:
                     table = table_json(report.tables[0])
                     for line in table["lines"]:
                         line["below"] = list(map(titled, line["below"]))
-                    document |= shown | {"verdict": str(report.verdict), "table": table}
+                    verdict = str(report.verdict).removeprefix("· ")
+                    document |= shown | {"verdict": verdict, "table": table}
                     document["proofs"] = [_proof_json(path) for path in _proof_files(batch)]
             except XlbridgeError as error:
                 document |= {"steps": [], "error": error_json(error)}

@@ -194,7 +194,7 @@ _REFUSED = Text(
     en="the system did not allow reading them: {reason}",
 )
 _READING = Text(
-    pt="Lendo de volta {resource}, linhas: {rows}", en="Reading back {resource}, rows: {rows}"
+    pt="Lendo no sistema: {resource}, linhas: {rows}", en="Reading back {resource}, rows: {rows}"
 )
 
 

@@ -195,7 +195,10 @@ _DETAIL = Text(pt="    linha {row}: {text}", en="    row {row}: {text}")
 _DIFFERENCE = Text(pt="    linha {row}, {text}", en="    row {row}, {text}")
 _RECORD = Text(pt="registro {code}", en="record {code}")
 _OF_RECORD: Mapping[RowAction, Text] = {
-    RowAction.UPDATE: Text(pt="mudam no sistema", en="change in the system"),
+    RowAction.UPDATE: Text(
+        pt="já no sistema com outros valores, que passam a ser os da planilha",
+        en="in the system with other values, which become those of the sheet",
+    ),
     RowAction.DELETE: Text(
         pt="saem do sistema, sem volta",
         en="leave the system; the interface cannot bring them back",
