@@ -292,8 +292,6 @@ def test_whole_workflow_works_by_keyboard(page: Page, ui: RunningPage, tmp_path:
     tab = begin(page, ui, path)
     tab_to(tab, "#to-mend")
     tab.keyboard.press("Enter")
-    tab_to(tab, "#next-error")
-    tab.keyboard.press("Enter")
     tab.locator("#grid textarea:focus").wait_for()
     tab.locator("#remark", has_text="required").wait_for()
     tab.keyboard.type("Padaria")

@@ -174,6 +174,8 @@ export function dropFieldProblem(control) {
   control.removeAttribute("aria-describedby");
 }
 
+export const isFocusLost = () => document.activeElement.matches("body, [hidden] *");
+
 const shown = new Map();
 export const whenShown = (name, run) => shown.set(name, run);
 

@@ -1,6 +1,6 @@
 // Send: the plan, the running upload, its outcome.
 
-import { button, byId, call, callSheet, element, figure, fill, follow, input, link, post, PROGRESS_INTERVAL, reportTable, resetStops, settled, show, showLines, showShare, startBy, startRequest, state, texts, whenShown } from "./core.js";
+import { button, byId, call, callSheet, element, figure, fill, follow, input, isFocusLost, link, post, PROGRESS_INTERVAL, reportTable, resetStops, settled, show, showLines, showShare, startBy, startRequest, state, texts, whenShown } from "./core.js";
 import { changeView, refresh, showPart, showWrongRows } from "./correct.js";
 import { totalsParts } from "./totals.js";
 
@@ -206,6 +206,8 @@ function showOutcome(outcome) {
   const lines = outcome.lines.map((line) => element("p", line));
   shown.replaceChildren(...parts, ...lines, ...outcomeLinks(outcome), ...reasons, ...totalsParts(outcome.totals));
   shown.scrollIntoView({ block: "nearest" });
+  if (isFocusLost()) shown.focus({ preventScroll: true });
+  if (state.sheet && !byId("plan-form").hidden) refresh().then(showChoices);
 }
 
 async function showRefused(sheet) {
