@@ -70,6 +70,24 @@ def test_command_line_job_is_finished_in_the_page(
     assert not any("xlbridge" in line for line in content)  # the page has a button for what is next
 
 
+def test_a_resumed_upload_of_another_sheet_leaves_the_open_one(
+    client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+) -> None:
+    wrong = write_records(tmp_path / "a.xlsx", "contasreceber", [{"codigoDoCliente": 987654}])
+    own = credentials(empty_sandbox)
+    xlbridge("upload", wrong, "--yes", "--mode", "queue", "--no-wait", **own)
+    open_workbook(client, write_records(tmp_path / "b.xlsx", "cliente", [{"cnpj": None}]))
+    (job,) = client.get("/api/jobs").json()["jobs"]
+    client.post("/api/resume", json={"job": job["job"]})
+    outcome = wait_for_end(client)["outcome"]
+    assert outcome["state"] == "rejected"
+    reasons = [str(line["cells"]) for table in outcome["totals"] for line in table["lines"]]
+    assert sum("987654" in text for text in (*outcome["lines"], *reasons)) == 1
+    assert client.get("/api/sheet").json()["refused"] == 0
+    planned = client.post("/api/plan", json={}).json()
+    assert (planned["retry_of"], planned["writes"]) == (None, 1)
+
+
 def test_rows_rejected_on_the_command_line_are_corrected_in_the_grid(
     client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
 ) -> None:
@@ -77,6 +95,8 @@ def test_rows_rejected_on_the_command_line_are_corrected_in_the_grid(
     original = path.read_bytes()
     assert xlbridge("upload", path, "--yes", **credentials(empty_sandbox)).returncode == 1
     (job,) = client.get("/api/jobs").json()["jobs"]
+    lines = client.get("/api/job", params={"job": job["job"]}).json()["lines"]
+    assert not any("987654" in line for line in lines)  # its totals have the reasons
     sheet = client.post("/api/job-workbook", json={"job": job["job"]}).json()
     assert (sheet["file"], sheet["refused"], sheet["errors"]) == (path.name, 1, 0)
     assert "987654" in sheet["rules"][0]["message"]

@@ -126,6 +126,7 @@ def test_rows_refused_by_the_system_are_marked_in_the_grid(
     tab = begin(page, ui, path)
     assert send(tab) == "rejected"
     tab.locator("#errors-left", has_text="Errors in the sheet: 1").wait_for()
+    assert tab.get_by_test_id("outcome").inner_text().count("987654") == 1
     tab.get_by_test_id("download-rejects").wait_for()
     tab.get_by_role("button", name="Show the rejected rows").click()
     tab.locator("#counts", has_text="refused by the system or the batch: 1").wait_for()

@@ -192,8 +192,6 @@ function showState(work) {
 
 function showOutcome(outcome) {
   const shown = byId("outcome");
-  const rejected = outcome.rejected.slice(0, 100);
-  const reasons = rejected.map((row) => element("p", `✗ ${row.cell ?? row.row ?? "–"}: ${row.message}`));
   const isPartial = outcome.state === "done" && (outcome.rows.rejected || outcome.rows.left);
   shown.dataset.state = isPartial ? "partial" : outcome.state;
   shown.hidden = false;
@@ -204,7 +202,7 @@ function showOutcome(outcome) {
     parts.push(button(texts.to_refused, () => showRefused(refused), "main"), " ");
   }
   const lines = outcome.lines.map((line) => element("p", line));
-  shown.replaceChildren(...parts, ...lines, ...outcomeLinks(outcome), ...reasons, ...totalsParts(outcome.totals));
+  shown.replaceChildren(...parts, ...lines, ...outcomeLinks(outcome), ...totalsParts(outcome.totals));
   shown.scrollIntoView({ block: "nearest" });
   if (isFocusLost()) shown.focus({ preventScroll: true });
   if (state.sheet && !byId("plan-form").hidden) refresh().then(showChoices);
