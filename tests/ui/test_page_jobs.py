@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 
 import httpx
+import pytest
 from environment import Xlbridge, clean_environment, credentials
 from forked import Zygote
 from lossy_proxy import ProxyFault, lossy_proxy
+from openpyxl import load_workbook
 from running_page import open_workbook, running_page, wait_for_end
-from sheets import write_records
+from sheets import write_clients, write_records
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -161,3 +163,20 @@ def test_jobs_have_the_rows_of_the_ledger_and_the_titles_of_resources(
     assert "Receivable entries" in table["lines"][0]["cells"]
     terminal = xlbridge("jobs", **own).stdout
     assert "contasreceber" in terminal
+
+
+@pytest.mark.parametrize("name", ["clientes [2026].xlsx", "clientes.csv"])
+def test_uploads_are_listed_by_the_name_of_the_users_file(
+    client: httpx.Client, tmp_path: Path, name: str
+) -> None:
+    path = write_clients(tmp_path / "padaria.xlsx", "OWN-NAME", ("Padaria",))
+    if name.endswith(".csv"):
+        rows = load_workbook(path).worksheets[0].values
+        lines = (";".join("" if value is None else str(value) for value in row) for row in rows)
+        (tmp_path / name).write_text("\n".join(lines), "utf-8")
+    else:
+        path.rename(tmp_path / name)
+    open_workbook(client, tmp_path / name)
+    client.post("/api/send", json={"token": client.post("/api/plan", json={}).json()["token"]})
+    assert wait_for_end(client)["outcome"]["state"] == "done"
+    assert name in client.get("/api/jobs").json()["table"]["lines"][0]["cells"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from xlbridge import titles
 from xlbridge.errors import UsageError
-from xlbridge.files import path_beside
+from xlbridge.files import make_private_folder, path_beside
 from xlbridge.i18n import OR, Text, count_text, joined
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.record_rows import row_text
@@ -17,7 +17,7 @@ from xlbridge.ui.answers import ErrorsInGrid, table_json
 from xlbridge.ui.environment import OnChange, PageConnection
 from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_remarks import planned_view, refusals
-from xlbridge.ui.sheet_editor import SheetEditor
+from xlbridge.ui.sheet_editor import SheetEditor, own_name
 from xlbridge.ui.texts import action_text
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import (
@@ -204,7 +204,7 @@ class SheetUploads:
             table = jobs_table(
                 context.journal,
                 jobs,
-                show_file=lambda file: file.name,
+                show_file=own_name,
                 show_resource=lambda name: catalogue[name].title if name in catalogue else name,
             )
             return {
@@ -286,10 +286,11 @@ class SheetUploads:
     def _corrected_sheet(self, editor: SheetEditor) -> tuple[ValidatedSheet, int]:
         """Save and validate the corrected copy; return it with the version of its edits."""
         with editor.lock:
-            editor.save_corrected(editor.corrected_path)
+            make_private_folder(editor.sent_path.parent)
+            editor.save_corrected(editor.sent_path)
             choice, version = editor.choice, editor.version
             request = ValidationRequest(
-                file=editor.corrected_path,
+                file=editor.sent_path,
                 resource=None if choice.mapping else choice.resource,
                 sheet=editor.validated.sheet,
                 reading=choice.reading,

@@ -432,7 +432,7 @@ class SheetRequests:
         """Return the corrected copy of the original, its rows in the order of the page."""
         editor = self._workspace.editor_for(shown_sheet_id(request))
         # The copy that is sent has the row numbers of the page.
-        target = self._workspace.new_folder() / editor.corrected_path.name
+        target = self._workspace.new_folder() / f"{editor.path.stem}-corrigida.xlsx"
 
         def save() -> None:
             with editor.lock:
