@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -163,6 +164,49 @@ def test_jobs_have_the_rows_of_the_ledger_and_the_titles_of_resources(
     assert "Receivable entries" in table["lines"][0]["cells"]
     terminal = xlbridge("jobs", **own).stdout
     assert "contasreceber" in terminal
+
+
+def rejected(client: httpx.Client) -> dict[str, Any]:
+    """Send the open sheet, whose rows are rejected, and return it."""
+    client.post("/api/send", json={"token": client.post("/api/plan", json={}).json()["token"]})
+    assert wait_for_end(client)["outcome"]["state"] == "rejected"
+    sheet: dict[str, Any] = client.get("/api/sheet").json()
+    return sheet
+
+
+def test_a_refusal_returns_with_the_value_that_was_refused(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    wrong = [{"codigoDoCliente": 987654}]
+    open_workbook(client, write_records(tmp_path / "titulos.xlsx", "contasreceber", wrong))
+    sheet = rejected(client)
+    column = [one["name"] for one in sheet["columns"]].index("codigoDoCliente")
+    cell = {"row": 2, "column": column}
+    for edit, refused in (("1001", 0), ("987654", 1), ("", 0)):
+        edited = client.post("/api/edit", json=[{**cell, "value": edit}]).json()
+        assert edited["refused"] == refused
+    assert client.post("/api/step", json={"step": "undo"}).json()["refused"] == 1
+    assert client.post("/api/step", json={"step": "redo"}).json()["refused"] == 0
+
+
+def test_a_refusal_ends_when_the_mapping_converts_the_value_otherwise(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    path = tmp_path / "titulos.csv"
+    header = "Filial;Quem;Categoria;Centro;Conta;Histórico;Emissão;Vencimento;Valor"
+    rows = ("1;Bar;1.01.001;01.001;1;A;13/10/2026;30/10/2026;10,00",) * 2
+    path.write_text("\n".join((header, *rows)), "utf-8")
+    open_workbook(client, path)
+    form = client.post("/api/choose", json={"resource": "contasreceber", "sheet": ""}).json()
+    form = form["mapping"]
+    wanted = {name: form[name] for name in ("resource", "sheet", "header_row", "rows", "accept")}
+    for code, refused in ((987654, 2), (1001, 0)):
+        client_code = {"from": "Quem", "values": {"Bar": code}}
+        columns = {**form["columns"], "codigoDoCliente": client_code}
+        sheet = client.post("/api/map", json={**wanted, "columns": columns}).json()
+        assert (sheet["errors"], sheet["refused"]) == (0, 0)
+        if refused:
+            assert rejected(client)["refused"] == refused
 
 
 @pytest.mark.parametrize("name", ["clientes [2026].xlsx", "clientes.csv"])

@@ -337,6 +337,7 @@ class SheetEditor:
         mapping does not fit.
         """
         before, self.choice = self.choice, choice
+        old = self._validated
         self.version += 1
         self._memo = ColumnMemo()
         request = ValidationRequest(file=self.path, mapping=choice.mapping, links=choice.links)
@@ -354,6 +355,8 @@ class SheetEditor:
             self._edits = WorkbookEdits(self.sheet_cells)
             self.remarks, self.job = RowRemarks(), None
             self._update_shown()
+        elif old is not None and before.mapping is not choice.mapping:
+            self.set_refusals(self.remarks.still_refused(old, self.validated))
         self.renewals += 1
 
     @property
@@ -425,7 +428,7 @@ class SheetEditor:
 
     def set_refusals(self, reasons: Refusals) -> None:
         """Replace the reasons for which the system refuses cells."""
-        self.remarks.set_refusals(reasons)
+        self.remarks.set_refusals(reasons, self._content_of)
         self.renewals += 1
 
     def forget_uploads(self) -> None:
@@ -475,7 +478,7 @@ class SheetEditor:
             return
         self.version += 1
         self._shown = sheet
-        self.remarks.drop_outdated(sheet, positions)
+        self.remarks.update(sheet, positions, self._content_of)
         self._validate()
 
     def fixes(self, rule: str) -> dict[CellPosition, tuple[str, CorrectedValue]]:
@@ -506,6 +509,9 @@ class SheetEditor:
     def text(self, cell: CellPosition) -> str:
         """Return a cell's content as it is shown."""
         return displayed_text(self.cells, cell, self.kind(cell[1]))
+
+    def _content_of(self, sheet: str, cell: CellPosition) -> str:
+        return displayed_text(self.sheet_cells(sheet), cell)
 
     def save_corrected(self, target: Path, *, placed: bool = False) -> None:
         """Write the corrected copy: the original with the edited cells, styles preserved. With
