@@ -31,6 +31,7 @@ from xlbridge.ui.sheet_forms import (
     asked_columns,
     chosen_column,
     confirmed_mapping,
+    constant_problems,
     mapping_problems,
     proposed_form,
     proposed_mapping,
@@ -341,6 +342,9 @@ class SheetRequests:
                 resource = self._workspace.catalogue.named(body["resource"])
                 try:
                     mapping = confirmed_mapping(editor, resource, body)
+                    unknown = self._names.problems_for_all_rows(mapping, self._workspace.catalogue)
+                    if unknown:
+                        raise constant_problems(unknown)
                     choice = SheetChoice(None, body["sheet"], mapping, editor.choice.reading)
                     editor.choose(choice)
                 except InvalidFile as error:
