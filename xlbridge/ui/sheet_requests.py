@@ -21,6 +21,7 @@ from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, CsvForm, ParseOptio
 from xlbridge.ui.answers import download, get_route, json_response, post_route, shown_sheet_id
 from xlbridge.ui.cell_edits import value_text
 from xlbridge.ui.registry_names import RegistryNames
+from xlbridge.ui.row_requests import rows_json
 from xlbridge.ui.sheet_editor import (
     ReadingProgress,
     ReadingStopped,
@@ -365,9 +366,17 @@ class SheetRequests:
         return await self._change(request, lambda editor: editor.show_part(name))
 
     async def edit(self, request: Request) -> Response:
-        """Write typed texts into cells."""
+        """Write typed texts into cells; the answer has the rows of the view that is shown."""
         values = {(it["row"], it["column"]): str(it["value"]) for it in await request.json()}
-        return await self._change(request, lambda editor: editor.edit(values))
+        workspace, shown = self._workspace, shown_sheet_id(request)
+
+        def edit() -> dict[str, Any]:
+            editor = workspace.changed(shown, lambda editor: editor.edit(values))
+            with editor.lock:
+                window = rows_json(workspace.rows_for(shown), request.query_params, self._names)
+                return {**sheet_json(editor), "window": window}
+
+        return await json_response(edit)
 
     async def step(self, request: Request) -> Response:
         """Undo or redo one step."""

@@ -124,7 +124,7 @@ function change(path, findContent, { renew = false, keep = true } = {}) {
   saving += 1;
   const done = enqueue(async () => {
     const content = await findContent();
-    const answer = content === null ? null : await callSheet(path, { content, sheet });
+    const answer = content === null ? null : await callSheet(path, { content, query: grid.shownRows, sheet });
     if (content !== null) saved = answer === null ? texts.not_saved : fill(texts.saved_at, { time: clock() });
     if (answer === null) return false;
     if (answer.id !== sheet.id) {
@@ -132,7 +132,7 @@ function change(path, findContent, { renew = false, keep = true } = {}) {
       return true;
     }
     update(answer);
-    await grid.load({ renew, keep });
+    await grid.load({ renew, keep, known: answer.window });
     grid.notifyCurrent();
     return true;
   });

@@ -14,6 +14,7 @@ const MAX_SELECTED = 5_000; // rows copied or erased at once
 const SHORT = 18; // characters that fit into a cell
 const OPENER = 22; // pixels of the button that opens a calendar or list
 const TALLEST_TEXT = 8 * ROW_HEIGHT;
+const PAUSE = 150; // milliseconds without a key after which names are looked up
 const PULL = 50; // milliseconds for each cell past an edge
 
 export class Grid {
@@ -34,6 +35,7 @@ export class Grid {
     this.visited = false; // whether the current cell was chosen
     this.corner = null; // opposite corner of the selection
     this.isDragging = false; // whether the mouse was pressed on a cell
+    this.sameColumns = ""; // columns and layout that are drawn
     this.pulling = null; // timer that extends the selection past an edge
     this.isQuick = false; // whether arrows end the typing
     this.keys = new Keys(this);
@@ -86,6 +88,9 @@ export class Grid {
   }
 
   setColumns(columns, layout) {
+    const same = JSON.stringify([columns, layout]);
+    if (same === this.sameColumns) return;
+    this.sameColumns = same;
     this.columns.set(columns, layout);
     this.cells.setAttribute("aria-colcount", columns.length + 1);
     this.drawAll();
@@ -125,12 +130,18 @@ export class Grid {
     }
   }
 
-  async loadRows({ view = this.view, renew = false, keep = true } = {}) {
+  // What of the rows an answer to an edit should have.
+  get shownRows() {
+    return { view: this.view, ...RowWindows.around(this.firstVisible()) };
+  }
+
+  async loadRows({ view = this.view, renew = false, keep = true, known = null } = {}) {
     const { sort, filters } = this.columns.layout;
     const isGrowing = view === "all" && !sort && !Object.keys(filters).length;
     const windows = new RowWindows(this.handlers.rowsOf(view), isGrowing);
     this.view = view;
     this.loading = windows;
+    if (known) windows.take(known);
     const first = keep ? this.firstVisible() : 0;
     const isThere = await windows.fetch(first, first + this.visible(), renew);
     if (!isThere || this.loading !== windows) return;
@@ -295,6 +306,9 @@ export class Grid {
     const column = this.columns.all[place];
     if (column?.allowed.length) this.choices.offerValues(column.allowed);
     if (!column?.has_names) return;
+    const { value } = this.input;
+    await new Promise((resume) => setTimeout(resume, PAUSE));
+    if (!this.isTyping || this.input.value !== value) return;
     const records = await this.handlers.lookUp(column, this.input.value);
     if (records && this.isTyping && this.at === at && this.column === place) this.choices.offer(records);
   }
