@@ -15,12 +15,13 @@ from xlbridge.client import Client
 from xlbridge.client.registries import NamedRecord, Registries
 from xlbridge.errors import XlbridgeError
 from xlbridge.files import write_private
+from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column, strip_accents
 from xlbridge.resources.references import REFERENCES
 from xlbridge.settings import Settings
 from xlbridge.ui.environment import PageConnection
 from xlbridge.upload.lookup import OnlineCheck
-from xlbridge.validation.mapping import MappingProposal
+from xlbridge.validation.mapping import MappingProposal, SheetMapping
 from xlbridge.workbook.read import SheetCells
 
 _MAX_OFFERED = 20
@@ -92,6 +93,17 @@ class RegistryNames:
             return proposal
         with self._remote.connected(looking_up=True) as (_, client):
             return OnlineCheck(client).ask_unknown_names(proposal, cells, catalogue)
+
+    def problems_for_all_rows(
+        self, mapping: SheetMapping, catalogue: Catalogue
+    ) -> list[tuple[str, Text]]:
+        """Return the problems of names that a mapping gives all rows, as far as the page's
+        environment can be asked."""
+        if not any(isinstance(one.constant, str) and one.link for _, one in mapping.all_columns):
+            return []
+        with suppress(XlbridgeError), self._remote.connected(looking_up=True) as (_, client):
+            return list(OnlineCheck(client).problems_for_all_rows(mapping, catalogue))
+        return []
 
     def read_with(self, client: Client, registry: str, settings: Settings | None = None) -> Names:
         """Return the names in another environment, read with its client as ``read`` does."""

@@ -236,11 +236,16 @@ def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:
 
 
 def job_report(
-    journal: Journal, job: Job, show_column: Callable[[str], str | Text] = str
+    journal: Journal,
+    job: Job,
+    show_column: Callable[[str], str | Text] = str,
+    *,
+    with_reasons: bool = True,
 ) -> Report:
     """Return the report of an upload, an undo or a processing.
 
-    ``show_column`` names the columns of rejected rows.
+    ``show_column`` names the columns of rejected rows; ``with_reasons`` has the reasons of these,
+    which control totals have, too.
     """
     if job.spec.mode.channel.of_listing:
         # The modules for processing are rarely needed, and slow to import.
@@ -249,7 +254,7 @@ def job_report(
         return process_report(journal, job)
     if job.spec.undo_of is not None:
         return undo_report(journal, job)
-    return upload_report(journal, job, show_column)
+    return upload_report(journal, job, show_column, with_reasons=with_reasons)
 
 
 def job_document(journal: Journal, job: Job) -> dict[str, Any]:
