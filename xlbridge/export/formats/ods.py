@@ -258,8 +258,9 @@ class _OdsOutput(OutputWriter):
     def _start_of_table(self, table: Table, name: str) -> str:
         columns, titled = table.sheet.columns, self._headers == "titles"
         texts = [column.title if titled else column.name for column in columns]
-        pieces = [f'<table:table table:name="{_attribute(name)}" table:style-name="sheet">']
         widths = column_widths(table, texts)
+        sheet = "fitted-sheet" if style.is_made_to_fit(widths) else "sheet"
+        pieces = [f'<table:table table:name="{_attribute(name)}" table:style-name="{sheet}">']
         repeated = repeated_columns(table.sheet, widths)
         for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
             kind = Kind.TEXT if column.is_list else column.kind
@@ -338,9 +339,11 @@ _COUNT = (
     '<number:number-style style:name="N-count">'
     f"{_NUMBER.format(0, 0, _GROUPED)}</number:number-style>"
 )
-_SHEET_STYLE = (
-    '<style:style style:name="sheet" style:family="table" style:master-page-name="Default">'
+_MASTER_PAGES = {"sheet": "Default", "fitted-sheet": "Fitted"}
+_SHEET_STYLES = "".join(
+    f'<style:style style:name="{name}" style:family="table" style:master-page-name="{page}">'
     '<style:table-properties table:display="true"/></style:style>'
+    for name, page in _MASTER_PAGES.items()
 )
 
 
@@ -365,7 +368,7 @@ def _start_of_content() -> str:
     )
     return (
         f"{_DECLARATION}<office:document-content{_SPACES}><office:automatic-styles>"
-        f"{data_styles}{_COUNT}{widths}{_SHEET_STYLE}{cells}{_NAMED_CELLS}"
+        f"{data_styles}{_COUNT}{widths}{_SHEET_STYLES}{cells}{_NAMED_CELLS}"
         "</office:automatic-styles><office:body><office:spreadsheet>\n"
     )
 
@@ -423,14 +426,26 @@ _STYLES = (
     '<style:default-style style:family="table-cell"><style:text-properties '
     f'fo:font-family="{style.FONT}" fo:font-size="{style.FONT_SIZE}pt"/></style:default-style>'
     '<style:style style:name="Default" style:family="table-cell"/></office:styles>'
-    '<office:automatic-styles><style:page-layout style:name="page"><style:page-layout-properties '
-    'fo:page-width="29.7cm" fo:page-height="21cm" style:print-orientation="landscape" '
-    'fo:margin-left="1cm" fo:margin-right="1cm" fo:margin-top="1.5cm" fo:margin-bottom="1.5cm" '
-    'style:scale-to="70%"/><style:footer-style/></style:page-layout></office:automatic-styles>'
-    '<office:master-styles><style:master-page style:name="Default" '
-    'style:page-layout-name="page"><style:footer><text:p><text:sheet-name/> · '
-    "<text:page-number>1</text:page-number> / <text:page-count>1</text:page-count></text:p>"
-    "</style:footer></style:master-page></office:master-styles></office:document-styles>"
+    "<office:automatic-styles>"
+    + "".join(
+        f'<style:page-layout style:name="{page}"><style:page-layout-properties '
+        'fo:page-width="29.7cm" fo:page-height="21cm" style:print-orientation="landscape" '
+        'fo:margin-left="1cm" fo:margin-right="1cm" fo:margin-top="1.5cm" fo:margin-bottom="1.5cm" '
+        f'style:print-page-order="ltr" {scale}/><style:footer-style/></style:page-layout>'
+        for page, scale in zip(
+            _MASTER_PAGES.values(),
+            (f'style:scale-to="{style.PRINT_SCALE}%"', 'style:scale-to-X="1" style:scale-to-Y="0"'),
+            strict=True,
+        )
+    )
+    + "</office:automatic-styles><office:master-styles>"
+    + "".join(
+        f'<style:master-page style:name="{page}" style:page-layout-name="{page}"><style:footer>'
+        "<text:p><text:sheet-name/> · <text:page-number>1</text:page-number> / "
+        "<text:page-count>1</text:page-count></text:p></style:footer></style:master-page>"
+        for page in _MASTER_PAGES.values()
+    )
+    + "</office:master-styles></office:document-styles>"
 )
 
 

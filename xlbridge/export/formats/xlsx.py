@@ -35,6 +35,7 @@ from xlbridge.export.formats.base import (
     cells_of,
     column_widths,
     compressed_member,
+    heading_lines,
     is_on_the_right,
     repeated_columns,
     summed_columns,
@@ -205,8 +206,11 @@ def _add_data_sheet(
         worksheet.set_column(index, index, width)
         if titled:
             worksheet.write_comment(0, index, column.name)
-    worksheet.set_row(0, 2 * style.LINE_HEIGHT if titled else None)
-    heading = {"bold": True, "text_wrap": True, "valign": "top"}
+    lines = heading_lines(texts, widths)
+    worksheet.set_row(0, lines * style.LINE_HEIGHT if titled else None)
+    # Programs that know no styles of tables show these colours.
+    colours = {"bg_color": style.SOFT, "font_color": style.STRONG}
+    heading = {"bold": True, "text_wrap": True, "valign": "top", **colours}
     over_texts = book.add_format({**heading, **style.BESIDE_NUMBERS})
     over_others = book.add_format({**heading, "align": "right"})
     columns: list[dict[str, Any]] = [
@@ -218,7 +222,8 @@ def _add_data_sheet(
     ]
     summed = summed_columns(sheet, headers)
     for index in summed:
-        amount = book.add_format({"num_format": style.NUMBER_FORMATS[Kind.MONEY], "bold": True})
+        money = style.NUMBER_FORMATS[Kind.MONEY]
+        amount = book.add_format({"num_format": money, "bold": True, "top": 1})
         columns[index] |= {"total_function": "sum", "format": amount}
     if summed:
         columns[0] |= {"total_string": str(titles.TOTAL)}

@@ -28,7 +28,7 @@ from xlbridge.workbook.signature import (
     WorkbookOrigin,
 )
 from xlbridge.workbook.write.clean_workbook import cell_values
-from xlbridge.workbook.write.new_workbook import CellWriter, new_workbook
+from xlbridge.workbook.write.new_workbook import CellWriter, new_workbook, print_across_pages
 from xlbridge.workbook.write.template import template_sheets
 
 _REMARK_WIDTHS = (10, 50, 36)
@@ -195,7 +195,9 @@ def as_xlsx(
 def _write_all_cells(sheet: Any, cells: SheetCells, writer: CellWriter) -> None:
     raw, left = cells.raw, cells.first_column
     sheet.nan_inf_to_errors = True
-    sheet.set_column(0, left + len(cells.columns), _WIDTH)
+    columns = left + len(cells.columns)
+    sheet.set_column(0, columns, _WIDTH)
+    print_across_pages(sheet, cells.name, [_WIDTH] * columns)
     for first, last in raw.layout.hidden_columns:
         sheet.set_column(first, last, None, None, {"hidden": True})
     styles: Mapping[CellPosition, int] = {

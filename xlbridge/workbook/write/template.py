@@ -51,7 +51,7 @@ from xlbridge.workbook.write.report_workbook import write_cover
 _LAST_ROW = 100_000
 _HEADER_HEIGHT = 38
 """Height of a header of two lines."""
-_KEY_WIDTH, _FREE_TEXT_WIDTH, _MAX_WIDTH = 16, 40, 48
+_KEY_WIDTH, _FREE_TEXT_WIDTH, _CHOICE_WIDTH, _MAX_WIDTH = 16, 30, 40, 48
 _MIN_WIDTHS: Mapping[Kind, int] = {Kind.DATE: 12, Kind.MONEY: 14}
 _COMMENT_LINE, _COMMENT_SYMBOLS = 18, 46
 _COMMENT = {"width": 320, "font_name": style.FONT, "font_size": 10}
@@ -154,7 +154,9 @@ def add_data_sheets(
         sheet.freeze_panes(1, 0)
         sheet.autofilter(0, 0, _LAST_ROW, len(widths) - 1)
         sheet.set_tab_color(style.STRONG)
-        print_across_pages(sheet, str(part.title), widths)
+        keys = [index for index, column in columns if column.name == KEY and column.required]
+        repeated = range(keys[0], keys[0] + 1) if keys else range(0)
+        print_across_pages(sheet, str(part.title), widths, repeated)
         sheet.repeat_rows(0)
         sheets[part.sheet] = sheet
     return sheets
@@ -193,7 +195,7 @@ def _width(column: Column, header: str) -> int:
     text_length = column.checks.get("str_length", {}).get("max_value", 0)
     content = min(text_length, _FREE_TEXT_WIDTH) if column.kind is Kind.TEXT else 0
     if column.link is not None:
-        content = _FREE_TEXT_WIDTH
+        content = _CHOICE_WIDTH
     if column.name == KEY:
         content = _KEY_WIDTH
     return min(
