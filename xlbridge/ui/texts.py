@@ -447,6 +447,10 @@ _TEXTS: Mapping[str, Text] = {
     "nothing_to_process": Text(pt="Nada a processar.", en="Nothing to process."),
     "new_profile": Text(pt="Adicionar um ambiente", en="Add an environment"),
     "profile_name": Text(pt="Nome (ex.: homologacao)", en="Name, such as staging"),
+    "profile_name_how": Text(
+        pt="Só letras minúsculas sem acento, algarismos, - e _.",
+        en="Only lower-case letters without accents, digits, - and _.",
+    ),
     "email": Text(pt="E-mail do usuário de integração", en="E-mail of the integration user"),
     "password": Text(pt="Senha", en="Password"),
     "is_production": Text(pt="É o sistema de produção?", en="Is it the production system?"),

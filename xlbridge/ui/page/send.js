@@ -1,6 +1,6 @@
 // Send: the plan, the running upload, its outcome.
 
-import { button, byId, call, callSheet, element, figure, fill, follow, input, link, post, PROGRESS_INTERVAL, reportTable, resetStops, settled, show, showLines, showShare, startBy, startRequest, state, texts, whenShown } from "./core.js";
+import { button, byId, call, callSheet, element, figure, fill, follow, input, isFocusLost, link, post, PROGRESS_INTERVAL, reportTable, resetStops, settled, show, showLines, showShare, startBy, startRequest, state, texts, whenShown } from "./core.js";
 import { changeView, refresh, showPart, showWrongRows } from "./correct.js";
 import { totalsParts } from "./totals.js";
 
@@ -194,8 +194,6 @@ function showState(work) {
 function showOutcome(outcome) {
   const shown = byId("outcome");
   const [refused] = (state.sheet && outcome.in_grid) || [];
-  const rejected = outcome.rejected.filter((row) => !refused || row.row === null).slice(0, 100); // the others are in the grid
-  const reasons = rejected.map((row) => element("p", `✗ ${row.cell ?? row.row ?? "–"}: ${row.message}`));
   const isPartial = outcome.state === "done" && (outcome.rows.rejected || outcome.rows.left);
   shown.dataset.state = isPartial ? "partial" : outcome.state;
   shown.hidden = false;
@@ -205,8 +203,10 @@ function showOutcome(outcome) {
     parts.push(button(texts.to_refused, () => showRefused(refused), "main"), " ");
   }
   const lines = outcome.lines.map((line) => element("p", line));
-  shown.replaceChildren(...parts, ...lines, ...outcomeLinks(outcome), ...reasons, ...totalsParts(outcome.totals));
+  shown.replaceChildren(...parts, ...lines, ...outcomeLinks(outcome), ...totalsParts(outcome.totals));
   shown.scrollIntoView({ block: "nearest" });
+  if (isFocusLost()) shown.focus({ preventScroll: true });
+  if (state.sheet && !byId("plan-form").hidden) refresh().then(showChoices);
 }
 
 async function showRefused(sheet) {

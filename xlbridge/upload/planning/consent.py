@@ -76,7 +76,7 @@ class ConsentRequest:
             return self.undo_plan
         if spec.mode.channel.of_listing:
             # Imported here, since it loads operations that other commands do not need.
-            from xlbridge.upload.processing.process_plan import process_plan_report
+            from xlbridge.upload.processing.plan import process_plan_report
 
             hidden = job.last("hidden")
             return process_plan_report(spec.resource, self.target, self.planned, self.token, hidden)

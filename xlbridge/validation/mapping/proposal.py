@@ -20,13 +20,16 @@ from xlbridge.validation.mapping.candidates import (
     MIN_SCORE,
     RIVAL,
     Candidate,
+    amounts_of_party,
     body_of,
     candidates_of,
+    due_day,
     fit_and_body,
     has_codes,
     is_code,
     links_of,
     name_fit_of,
+    selected_rows,
     unnamed_amounts,
 )
 from xlbridge.validation.mapping.column_fit import (
@@ -57,7 +60,6 @@ from xlbridge.validation.mapping.proposed_mapping import (
     MappingProposal,
     ProposedColumn,
 )
-from xlbridge.validation.mapping.title_rows import amounts_of_party, due_day, selected_rows
 
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc", "documento"})
 _OF_PARTY = frozenset({"numero", "cliente", "fornecedor", "empresa", "pessoa"})
