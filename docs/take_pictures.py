@@ -92,6 +92,7 @@ def take_sending(tab: Page, language: str) -> None:
     tab.screenshot(path=IMAGES / f"page-plan.{language}.png")
     tab.get_by_test_id("send").click()
     tab.locator('[data-testid="outcome"]:not([hidden])').wait_for(timeout=_PATIENCE * 1000)
+    tab.evaluate("scrollTo(0, 0)")
     tab.screenshot(path=IMAGES / f"page-sent.{language}.png")
     tab.locator("[data-view=exports]").click()
     tab.locator("#listing").select_option("clientes")

@@ -139,3 +139,21 @@ def test_a_template_with_lists_shows_its_progress_and_is_saved_at_the_end(
     with tab.expect_request("**/api/cancel"):
         tab.locator("#template-make-cancel").click()
     tab.unroute_all()
+
+
+@pytest.mark.programs
+def test_a_long_table_of_totals_keeps_its_sum_in_view_and_is_printed_whole(
+    page: Page, ui: RunningPage
+) -> None:
+    tab = page.tab
+    tab.goto(ui.link)
+    tab.locator("[data-view=exports]").click()
+    tab.locator("#export").click()
+    tab.locator("#preview td").first.wait_for()
+    months = tab.locator("#export-totals .long").first
+    hidden = "one => one.scrollHeight - one.clientHeight"
+    assert months.evaluate(hidden) > 0
+    bottom = "one => one.getBoundingClientRect().bottom"
+    assert months.locator(".sum td").first.evaluate(bottom) <= months.evaluate(bottom)
+    tab.emulate_media(media="print")
+    assert months.evaluate(hidden) == 0

@@ -1,13 +1,13 @@
 """Status of a unit of a batch: a workbook, an export or a processing, and its row counts."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Self
 
 from xlbridge.batch.ledger import CheckRecord
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, count_text
 from xlbridge.upload import Job, State
 from xlbridge.upload.results import RowChange
 
@@ -97,10 +97,12 @@ class RowCounts:
         """Return the counts as JSON."""
         return {"read": self.read, **self.by_outcome}
 
-    def texts(self, *, with_zeros: bool = False) -> list[Text]:
+    def texts(
+        self, *, with_zeros: bool = False, show: Callable[[int], Text] = count_text
+    ) -> list[Text]:
         """Return the counts in words; that of undone rows only if there are any."""
         return [
-            _COUNT_TEXTS[name].format(n=count)
+            _COUNT_TEXTS[name].format(n=count, shown=show(count))
             for name, count in self.by_outcome.items()
             if count or (with_zeros and name != "undone")
         ]
@@ -111,13 +113,13 @@ class RowCounts:
 
 
 _COUNT_TEXTS: Mapping[str, Text] = {
-    "accepted": Text(pt="{n} {n:aceita|aceitas}", en="{n} accepted"),
-    "unchanged": Text(pt="{n} sem alteração", en="{n} unchanged"),
-    "held": Text(pt="{n} aguardando você", en="{n} held"),
-    "rejected": Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected"),
-    "unknown": Text(pt="{n} em dúvida", en="{n} in doubt"),
-    "unsent": Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent"),
-    "undone": Text(pt="{n} {n:desfeita|desfeitas}", en="{n} undone"),
+    "accepted": Text(pt="{shown} {n:aceita|aceitas}", en="{shown} {n:accepted|accepted}"),
+    "unchanged": Text(pt="{shown} sem alteração", en="{shown} unchanged"),
+    "held": Text(pt="{shown} aguardando você", en="{shown} held"),
+    "rejected": Text(pt="{shown} {n:rejeitada|rejeitadas}", en="{shown} {n:rejected|rejected}"),
+    "unknown": Text(pt="{shown} em dúvida", en="{shown} in doubt"),
+    "unsent": Text(pt="{shown} {n:não enviada|não enviadas}", en="{shown} {n:not sent|not sent}"),
+    "undone": Text(pt="{shown} {n:desfeita|desfeitas}", en="{shown} {n:undone|undone}"),
 }
 
 

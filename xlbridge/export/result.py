@@ -14,7 +14,7 @@ from xlbridge.export.filters import Filters
 from xlbridge.export.listing_model import FetchedWindow, InferredValues
 from xlbridge.export.sheets import OVERDUE, TotalTable
 from xlbridge.files import replace_atomically
-from xlbridge.i18n import Text, joined
+from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, Value, list_first
 from xlbridge.resources.names import field_title
 from xlbridge.wire import format_moment
@@ -134,11 +134,14 @@ class ExportResult:
 
     def report(self, file: Path) -> Report:
         """Return the report of the export to ``file``: what was written, and what is missing."""
-        rows = ", ".join(f"{name} {count}" for name, count in self.sheets.items())
+        one = untranslated("{name} {n}")
+        sheets = self.sheets.items()
+        rows = joined((one.format(name=name, n=count_text(n)) for name, n in sheets), ", ")
+        count = count_text(self.records)
         attachments, inferred = self.attachments, self.inferred_values
         grade = Grade.WARNING if self.limited else Grade.GOOD
         return Report(
-            verdict=_WRITTEN.format(file=file, n=self.records, rows=rows),
+            verdict=_WRITTEN.format(file=file, n=self.records, count=count, rows=rows),
             grade=grade if self.is_whole else Grade.ERROR,
             facts=titles.quirks_facts(self.target),
             remarks=[
@@ -286,8 +289,8 @@ _WEEK = Text(pt="semana de {day}", en="week of {day}")
 
 
 _WRITTEN = Text(
-    pt="{file}: {n} {n:registro|registros} ({rows})",
-    en="{file}: {n} {n:record|records} ({rows})",
+    pt="{file}: {count} {n:registro|registros} ({rows})",
+    en="{file}: {count} {n:record|records} ({rows})",
 )
 _REUSED = Text(
     pt="{n} {n:período é|períodos são} de uma execução interrompida; --fresh busca tudo de novo.",

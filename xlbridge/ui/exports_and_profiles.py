@@ -68,8 +68,8 @@ _ACCEPTED = Text(
     en="{name}: the credentials are accepted (until {expiration}).",
 )
 _NOT_IN_FILE = Text(
-    pt="{name} não é um perfil salvo; só perfis salvos podem ser marcados.",
-    en="{name} is not a stored profile; only those can be marked.",
+    pt="{name} não é um ambiente salvo; só ambientes salvos podem ser marcados.",
+    en="{name} is not a stored environment; only those can be marked.",
 )
 
 

@@ -497,8 +497,8 @@ _SIGNING = (
 def _facts(proof: Proof) -> Iterator[tuple[Text, Text | str]]:
     """Yield the facts of a proof: counts, environment, time, plan and parameters."""
     counts = {name: grouped_number(count) for name, count in asdict(proof.counts).items()}
-    by_outcome = joined(proof.counts.texts(with_zeros=True), " · ")
-    yield titles.ROWS, _ROW_COUNTS.format(read=proof.counts.read, counts=by_outcome)
+    by_outcome = joined(proof.counts.texts(with_zeros=True, show=grouped_number), " · ")
+    yield titles.ROWS, _ROW_COUNTS.format(read=counts["read"], counts=by_outcome)
     yield Text(pt="Lidas de volta", en="Read back"), _READ_BACK_COUNTS.format(**counts)
     yield titles.ENVIRONMENT, proof.profile
     yield Text(pt="Conferido em", en="Proven at"), f"{proof.at:%d/%m/%Y %H:%M:%S}"
