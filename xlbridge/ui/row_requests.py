@@ -1,6 +1,6 @@
 """Requests about the rows of the open sheet: windows of a view, what is found, filled, arranged."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from starlette.requests import Request
@@ -11,12 +11,11 @@ from xlbridge.ui.answers import get_route, json_response, post_route, shown_shee
 from xlbridge.ui.cell_edits import value_text
 from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_order import SheetLayout, SoughtText, read_layout
-from xlbridge.ui.sheet_forms import sheet_json, sheet_version
+from xlbridge.ui.sheet_forms import rows_json, sheet_json
 from xlbridge.ui.sheet_rows import WRONG, CellBlock, SheetRows
 from xlbridge.ui.workspace import Workspace
 from xlbridge.workbook import cell_address
 
-_MAX_ROWS = 500
 _MAX_VALUES = 200
 _MAX_SHOWN = 20
 _MAX_INSERTED = 1000
@@ -195,18 +194,6 @@ class RowRequests:
         """Delete rows of a view."""
         body = await request.json()
         return await self._change(request, lambda rows: rows.delete(_block(body)))
-
-
-def rows_json(rows: SheetRows, query: Mapping[str, str], names: RegistryNames) -> dict[str, Any]:
-    """Return some rows of a view for the page."""
-    start, count = int(query.get("start", 0)), int(query.get("count", 100))
-    numbers = rows.view(query.get("view", WRONG), renew=query.get("renew") == "1")
-    return {
-        "total": len(numbers),
-        "start": start,
-        "rows": rows.rows(numbers[start : start + min(count, _MAX_ROWS)], names.known),
-        "version": sheet_version(rows.editor),
-    }
 
 
 def _sought(values: Any) -> SoughtText:

@@ -21,7 +21,6 @@ from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, CsvForm, ParseOptio
 from xlbridge.ui.answers import download, get_route, json_response, post_route, shown_sheet_id
 from xlbridge.ui.cell_edits import value_text
 from xlbridge.ui.registry_names import RegistryNames
-from xlbridge.ui.row_requests import rows_json
 from xlbridge.ui.sheet_editor import (
     ReadingProgress,
     ReadingStopped,
@@ -38,6 +37,7 @@ from xlbridge.ui.sheet_forms import (
     proposed_mapping,
     remember,
     remembered_mapping,
+    rows_json,
     sheet_json,
 )
 from xlbridge.ui.workspace import Workspace
