@@ -9,6 +9,7 @@ import shutil
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from threading import RLock
 
@@ -199,10 +200,10 @@ class SheetEditor:
         self.version = 0
         """Number of choices and steps so far; a plan is valid for one version."""
 
-    @property
+    @cached_property
     def corrected_path(self) -> Path:
         """Path of the corrected copy, the same for all uploads."""
-        return path_beside(self.path, "-corrigida.xlsx")
+        return path_beside(self.path, Text(pt="-corrigida.xlsx", en="-corrected.xlsx"))
 
     @property
     def id(self) -> str:

@@ -5,18 +5,22 @@ The amount and the columns are those of the resource's control totals, as in the
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import pandas as pd
 
 from xlbridge import titles
+from xlbridge.errors import XlbridgeError
 from xlbridge.i18n import Text, joined, untranslated, without_numbers
-from xlbridge.report_forms import Heading, Line, Table, Tone, Value
+from xlbridge.report_forms import Heading, Line, Table, Tone, Value, group_by_reason
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
+from xlbridge.upload.results.verdict import RowOutcome
 
 if TYPE_CHECKING:
+    from xlbridge.client import Client
     from xlbridge.upload.context import UploadContext
     from xlbridge.upload.job import Job
     from xlbridge.validation import ValidatedSheet
@@ -123,6 +127,18 @@ class ControlTotals:
         totals.branches = branches or {}
         yield from totals.by_outcome(changes)
 
+    @classmethod
+    def branch_names(cls, client: "Client | None") -> Mapping[str, str]:
+        """Return the names of the branches by their codes, none if they cannot be read."""
+        if client is not None:
+            # Slow to import, and needed by pages only.
+            from xlbridge.client.registries import Registries
+            from xlbridge.resources.references import REFERENCES
+
+            with suppress(XlbridgeError):
+                return Registries(client).names(REFERENCES[cls.BRANCH])
+        return {}
+
     @property
     def rows(self) -> Collection[int]:
         """Numbers of the rows."""
@@ -201,7 +217,8 @@ class ControlTotals:
         """Yield the totals of rows by their outcome, of those that were not written by reason, and
         of those in the system by their columns."""
         rows = {row: found for row, found in sorted(changes.items()) if found[1].is_record}
-        outcomes = [(row, change.outcome.text) for row, (_, change) in rows.items()]
+        by_outcome = group_by_reason((change.outcome, row) for row, (_, change) in rows.items())
+        outcomes = [(row, one.count_title) for one in RowOutcome for row in by_outcome.get(one, ())]
         yield self.by_label(_OUTCOMES, outcomes, sheet=sheet)
         reasons = {
             row: joined([found.message for found in ledger.rejections(change)], " · ")
@@ -216,7 +233,8 @@ class ControlTotals:
                 found = [(row, self._resource.with_titles(text)) for row, text in found]
             yield self.by_label(_REASONS, found, sheet=sheet)
         written = [row for row, (_, change) in rows.items() if change.in_system]
-        yield from self.by_column(written, _WRITTEN, sheet)
+        if written:
+            yield from self.by_column(written, _WRITTEN, sheet)
 
 
 def _alike(reasons: Mapping[int, Text]) -> list[tuple[int, str]]:

@@ -110,10 +110,9 @@ def _reasons(
     found: defaultdict[int, list[str]] = defaultdict(list)
     for rejected in rejections:
         if rejected.row is not None:
-            column = resource.column_at(rejected.column or "")
-            is_item = parse_item_column(rejected.column or "") is not None
-            label = str(column.title) if column is not None and not is_item else rejected.label
-            found[rejected.row].append(": ".join(filter(None, (label, str(rejected.message)))))
+            label = str(resource.title_at(rejected.column or ""))
+            message = resource.with_titles(str(rejected.message))
+            found[rejected.row].append(": ".join(filter(None, (label, message))))
     for number, messages in found.items():
         coloured = _CORRECT_CELLS if wrong.get(number) else _CORRECT_ROW
         reasons[number] = "; ".join(messages), str(coloured)
@@ -159,8 +158,11 @@ def upload_summary(context: UploadContext, job: Job, sent: UploadRows, target: P
     if amounts is not None:
         headings.append(Heading(_AMOUNT, 18))
     by_outcome = group_by_reason((outcome, row) for row, outcome in outcomes.items())
-    # Messages that differ only in values are one reason.
-    by_reason = group_by_reason((without_values(text), row) for row, (text, _) in reasons.items())
+    # Reasons that differ only in values are one.
+    held = {row.row: str(row.text_at(None)) for row in sent.planned if row.differences}
+    by_reason = group_by_reason(
+        (_sentence(without_values(held.get(row, text))), row) for row, (text, _) in reasons.items()
+    )
     refused = [
         line(reasons[rows[0]][0] if len(rows) == 1 else reason, rows, Tone.OPEN)
         for reason, rows in sorted(by_reason.items(), key=lambda one: -len(one[1]))
