@@ -277,14 +277,18 @@ def rejected_now(journal: Journal, job: Job, ledger: RowLedger | None) -> list[R
     return [*whole, *found] if any(change.is_refused for change in rows.values()) else found
 
 
-def upload_report(journal: Journal, job: Job, resource: Resource | None = None) -> Report:
+def upload_report(
+    journal: Journal, job: Job, resource: Resource | None = None, *, with_reasons: bool = True
+) -> Report:
     """Return the report of an upload, with its rows as they are now.
 
-    With its ``resource`` for a page: columns have their titles, and the reasons of the system are
-    left to the table of all reasons.
+    With its ``resource``, for a page, columns have their titles, and what the validation does not
+    predict is left to the table of all reasons. The reasons of rejected rows are there with
+    ``with_reasons`` only, those without a row always.
     """
     ledger, settled, undone = _changed_since(journal, job)
-    remarks = list(_drift_remarks(journal, job)) if resource is None else []
+    rejected = rejected_now(journal, job, ledger)
+    remarks = list(_drift_remarks(journal, job)) if with_reasons and resource is None else []
     if settled is not None:
         count, left = count_text(settled.rows), count_text(settled.left)
         remarks.append(_SETTLED.format(rows=count, by=settled.by, left=left))
@@ -307,7 +311,9 @@ def upload_report(journal: Journal, job: Job, resource: Resource | None = None) 
         tables=[
             table
             for table in (
-                _rejected_table(rejected_now(journal, job, ledger), resource),
+                _rejected_table(
+                    [row for row in rejected if with_reasons or row.row is None], resource
+                ),
                 _lost_table(job.lost_fields),
             )
             if table.lines
