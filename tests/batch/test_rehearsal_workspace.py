@@ -194,7 +194,9 @@ def test_stand_ins_are_created_once_and_existing_records_made_usable(
         assert stand_ins.counts == {
             "clients": 2, "accounts": 1, "portfolios": 1, "suppliers": 1, "branches": 1
         }  # fmt: skip
-        assert connection.scalar(select(suppliers.c.active).where(suppliers.c.code == inactive))
+        assert connection.scalar(
+            select(suppliers.c.ativo).where(suppliers.c.codigoDoFornecedor == inactive)
+        )
         last = select(counters.c.last).where(counters.c.scope == "client")
         assert connection.scalar(last) == 5001
 

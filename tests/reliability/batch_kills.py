@@ -33,16 +33,16 @@ RESOURCES = {
     "receivables": "numeroDoDocumento, codigoDaFilial, historico, valorDoLancamento, "
     "dataDeVencimento, (SELECT cnpjcpf FROM clients WHERE clients.codigoDoCliente = "
     "receivables.codigoDoCliente)",
-    "payables": "numeroDoDocumento, historico, valorDoLancamento, ValorBruto, (SELECT document "
-    "FROM suppliers WHERE suppliers.code = payables.codigoDoFornecedor)",
+    "payables": "numeroDoDocumento, historico, valorDoLancamento, ValorBruto, (SELECT cnpjcpf "
+    "FROM suppliers WHERE suppliers.codigoDoFornecedor = payables.codigoDoFornecedor)",
     "addressings": "codigoDaFilial, codigoDoAlmoxarifado, codigoDaSecao, idProd, ativo",
     "service_invoices": "codigoDaFilial, codigoDoCliente, codigoDoServicoPrestado, valorDoServico",
-    "suppliers": "document, name, email, telephone",
-    "products": "internal_code, barcode, name, price, ncm",
+    "suppliers": "cnpjcpf, nomeComercial, email, telefone",
+    "products": "codigoInterno, codigoDeBarras, descricaoDoProduto, valorUnitario, ncm",
     "sales_orders": "codigoDaFilial, dataDaOrdem, observacao, (SELECT cnpjcpf FROM clients WHERE "
     "clients.codigoDoCliente = sales_orders.codigoDoCliente)",
-    "sales_order_items": "seq, quantidade, valorUnitario, (SELECT internal_code FROM products "
-    "WHERE products.code = sales_order_items.idProduto)",
+    "sales_order_items": "seq, quantidade, valorUnitario, (SELECT codigoInterno FROM products "
+    "WHERE products.idProduto = sales_order_items.idProduto)",
     "sales_order_installments": "numeroDaParcela, dataDeVencimento, percentual, valor",
 }
 """Tables of the month's records, and their compared columns."""

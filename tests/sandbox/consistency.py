@@ -85,7 +85,7 @@ def warehouses(tables: Tables) -> Iterator[Finding]:
 @check
 def documents(tables: Tables) -> Iterator[Finding]:
     """Clients, suppliers and issuers have valid and unique documents."""
-    parties = [("clients", "cnpjcpf", "natureza"), ("suppliers", "document", "nature")]
+    parties = [("clients", "cnpjcpf", "natureza"), ("suppliers", "cnpjcpf", "natureza")]
     for table, document, nature in parties:
         counts = Counter(row[document] for row in tables[table] if row[document])
         for row in tables[table]:

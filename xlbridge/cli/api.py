@@ -87,15 +87,11 @@ def _body(data: str) -> object:
     except (ValueError, RecursionError) as error:
         raise UsageError(
             Text(pt="--data não é JSON{position}.", en="--data is not JSON{position}.").format(
-                position=_position(error)
+                position=Text(
+                    pt=" (linha {line}, coluna {column})", en=" (line {line}, column {column})"
+                ).format(line=error.lineno, column=error.colno)
+                if isinstance(error, json.JSONDecodeError)
+                else ""
             )
         ) from error
     return document
-
-
-def _position(error: Exception) -> Text | str:
-    if not isinstance(error, json.JSONDecodeError):
-        return ""
-    return Text(pt=" (linha {line}, coluna {column})", en=" (line {line}, column {column})").format(
-        line=error.lineno, column=error.colno
-    )

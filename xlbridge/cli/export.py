@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -44,7 +44,7 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.progress import WorkProgress
 from xlbridge.report_forms import Report, ReportForms
 from xlbridge.resources import load_catalogue
-from xlbridge.settings import Headers, Settings
+from xlbridge.settings import Settings
 
 _MAX_AT_ONCE = 8
 _METAVARS = {
@@ -215,26 +215,28 @@ def command(**options: Any) -> ExitCode:
         return _refresh(into, wanted, is_agreed, listings, options)
     if options["output"] is None or len(listings) > 1 or wanted or is_agreed:
         raise UsageError(_ONE_LISTING if options["output"] else _NO_OUTPUT, _HOW_TO_OUTPUT)
-    arguments = ExportArguments(listing=next(iter(listings)), **options)
     settings = command_settings()
-    export = _prepare(arguments, settings)
+    continues_chain = options["since_last"] or options["chain"] is not None
+    export = _prepare(next(iter(listings)), options, settings)
+    if continues_chain:
+        export.require_chainable()
     with (
         connect(settings, print_message) as client,
         show_progress(export.listing.title) as activity,
     ):
         export = export.with_known_ids(partial(_known_ids, settings, client))
         chain = None
-        if arguments.continues_chain:
-            chain = export.chain(settings.exports, client, arguments.chain)
+        if continues_chain:
+            chain = export.chain(settings.exports, client, options["chain"])
             export = export.since(chain)
-        result = _export_locally(client, arguments, export, settings, activity, Registries(client))
-    if arguments.manifest:
-        result.write_manifest(arguments.manifest)
+        result = _export_locally(client, options, export, settings, activity, Registries(client))
+    if options["manifest"]:
+        result.write_manifest(options["manifest"])
     if chain is not None:
         chain.save(export.request.filters, result)
     for path in export.leftover_files():
         print_message(_OTHER_FILE.format(path=path))
-    return _report(result, arguments.output)
+    return _report(result, options["output"])
 
 
 def _known_ids(settings: Settings, client: Client, listing: str) -> tuple[int, ...]:
@@ -244,88 +246,57 @@ def _known_ids(settings: Settings, client: Client, listing: str) -> tuple[int, .
     return known_numbers(settings, listing, client)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportArguments:
-    """Arguments of the command; ``filter_texts`` are the filters' values as typed."""
-
-    listing: str
-    output: Path
-    filter_texts: Mapping[Filter, Any]
-    form: str | None
-    csv_dialect: str | None
-    manifest: Path | None
-    since_last: bool
-    chain: str | None
-    flat: str | None
-    as_template: str | None
-    settled: bool
-    with_files: bool
-    attachments: Path | None
-    keep_unknown: bool
-    at_once: int
-    fresh: bool
-    headers: Headers | None
-    codes_only: bool
-    force: bool
-
-    @property
-    def continues_chain(self) -> bool:
-        """True if the export starts where the last run of a chain ended."""
-        return self.since_last or self.chain is not None
-
-
 _OTHER_FILE = Text(pt="{path} não é desta exportação.", en="{path} does not belong to this export.")
 
 
-def _request(arguments: ExportArguments) -> ExportRequest:
+_OF_REQUEST = ("flat", "as_template", "settled", "keep_unknown", "at_once")
+"""Options that are fields of a request by the same name."""
+
+
+def _request(listing: str, options: Mapping[str, Any]) -> ExportRequest:
     return ExportRequest(
-        listing=find_listing(arguments.listing).name,
-        filters=Filters.parse(arguments.filter_texts),
-        flat=arguments.flat,
-        as_template=arguments.as_template,
-        settled=arguments.settled,
-        in_detail=arguments.with_files or arguments.attachments is not None,
-        keep_unknown=arguments.keep_unknown,
-        at_once=arguments.at_once,
+        listing=find_listing(listing).name,
+        filters=Filters.parse(options["filter_texts"]),
+        in_detail=options["with_files"] or options["attachments"] is not None,
         known_ids=(),
+        **{name: options[name] for name in _OF_REQUEST},
     )
 
 
-def _prepare(arguments: ExportArguments, settings: Settings) -> PreparedExport:
-    """Return the requested export to a file. Raises ``UsageError`` for invalid arguments."""
+def _prepare(listing: str, options: Mapping[str, Any], settings: Settings) -> PreparedExport:
+    """Return the requested export to a file. Raises ``UsageError`` for invalid options."""
     output = OutputFile(
-        arguments.output,
-        arguments.form,
-        arguments.csv_dialect,
-        arguments.headers,
-        codes_only=arguments.codes_only,
+        options["output"],
+        options["form"],
+        options["csv_dialect"],
+        options["headers"],
+        codes_only=options["codes_only"],
     )
-    export = _request(arguments).prepare(output, partial(load_catalogue, settings.schemas))
-    if arguments.continues_chain:
-        export.require_chainable()
-    require_distinct([*export.files, arguments.manifest])
-    for path in filter(None, (arguments.output, arguments.manifest)):
+    catalogue = partial(load_catalogue, settings.schemas)
+    export = _request(listing, options).prepare(output, catalogue)
+    require_distinct([*export.files, options["manifest"]])
+    for path in filter(None, (options["output"], options["manifest"])):
         OutputFile(path).require_writable()
-    if not arguments.force:
+    if not options["force"]:
         export.require_replaceable()
     return export
 
 
 def _export_locally(
     client: Client,
-    arguments: ExportArguments,
+    options: Mapping[str, Any],
     export: PreparedExport,
     settings: Settings,
     activity: WorkProgress,
     registries: Registries,
 ) -> ExportResult:
     """Export in this process; after a failure, report the windows kept for the next run."""
-    resume = export.resume_store(settings.exports, client.target, fresh=arguments.fresh)
+    resume = export.resume_store(settings.exports, client.target, fresh=options["fresh"])
     try:
         return export.run(
             client,
             on_progress=_progress_callback(export.listing.title, activity),
-            attachments=arguments.attachments,
+            attachments=options["attachments"],
             resume=resume,
             registries=registries,
         )
@@ -415,16 +386,17 @@ def _refresh(
 
     settings = command_settings()
     catalogue = partial(load_catalogue, settings.schemas)
-    arguments = [ExportArguments(listing=name, **{**options, "output": into}) for name in names]
     with open_refresh(into, settings.limits) as book:
-        exports = [book.prepare(_request(one), wanted, catalogue) for one in arguments]
+        exports = [book.prepare(_request(name, options), wanted, catalogue) for name in names]
         results = []
         with connect(settings, print_message) as client:
             registries = Registries(client)
-            for one, export in zip(arguments, exports, strict=True):
+            for export in exports:
                 with show_progress(export.listing.title) as activity:
                     numbered = export.with_known_ids(partial(_known_ids, settings, client))
-                    result = _export_locally(client, one, numbered, settings, activity, registries)
+                    result = _export_locally(
+                        client, options, numbered, settings, activity, registries
+                    )
                 results.append(result)
                 book.add_result(result)
         for result in results:

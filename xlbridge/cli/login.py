@@ -36,7 +36,7 @@ from xlbridge.profiles import (
     save_profile,
     store_password,
 )
-from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table, Value
+from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table
 from xlbridge.settings import Settings, read_settings
 from xlbridge.wire.authentication import Authentication
 
@@ -296,7 +296,10 @@ def profiles_command(default: str | None, remove: str | None, form: str) -> None
     table = Table(
         sheet=Text(pt="Ambientes", en="Environments"),
         headings=tuple(Heading(_TITLES[name]) for name in names),
-        lines=[Line(tuple(_value(row.get(name)) for name in names)) for row in rows],
+        lines=[
+            Line(tuple(_SOURCES.get(one) or field_value(one) for one in map(row.get, names)))
+            for row in rows
+        ],
         aligned=True,
     )
     document = {"version": 1, "profiles": rows}
@@ -313,10 +316,6 @@ _TITLES: Mapping[str, Text] = {
     "password": Text(pt="Senha", en="Password"),
     "home": Text(pt="Pasta", en="Home"),
 }
-
-
-def _value(value: object) -> Value:
-    return _SOURCES.get(value) or field_value(value)
 
 
 _SOURCES: Mapping[object, Text] = {

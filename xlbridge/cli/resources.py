@@ -170,7 +170,13 @@ def new_command(
 )
 @result_options
 def listings_command(form: str) -> None:
-    print_report(ReportForms.of_report(_listings_report, _document), form)
+    print_report(
+        ReportForms.of_report(
+            _listings_report,
+            lambda: {"version": 1, "listings": list(map(_listing_as_json, LISTINGS.values()))},
+        ),
+        form,
+    )
 
 
 def _listings_report() -> Report:
@@ -192,10 +198,6 @@ _LISTING_HEADINGS = (
     Heading(Text(pt="planilhas", en="sheets")),
     Heading(Text(pt="filtros", en="filters")),
 )
-
-
-def _document() -> dict[str, object]:
-    return {"version": 1, "listings": list(map(_listing_as_json, LISTINGS.values()))}
 
 
 def _listing_as_json(listing: Listing) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """Column types of the tables, and columns derived from the fields of wire models."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from decimal import Decimal
 from types import UnionType
@@ -14,7 +14,6 @@ from sqlalchemy import (
     DateTime,
     Dialect,
     Integer,
-    Label,
     MetaData,
     Table,
     Text,
@@ -91,17 +90,6 @@ def derived_columns(
             autoincrement=False,
             nullable=optional and name not in keys,
         )
-
-
-def to_row(record: WireModel, columns: Mapping[str, str]) -> dict[str, Any]:
-    """Return a record as a row of a table; ``columns`` maps fields to column names."""
-    return {columns[name]: value for name, value in record.model_dump().items()}
-
-
-def labelled_columns(table: Table, columns: Mapping[str, str]) -> Iterator[Label[Any]]:
-    """Yield the columns of such a table, labelled with the names of the fields."""
-    for name, column in columns.items():
-        yield table.c[column].label(name)
 
 
 def plain_type(annotation: Any) -> Any:

@@ -123,23 +123,15 @@ def _styled(cell_style: CellStyle | None) -> str:
     return f"<table:table-cell{name} office:value-type="
 
 
-def _text_cell(text: str, cell_style: CellStyle | None = None) -> str:
-    return f'{_styled(cell_style)}"string">{_paragraphs(text)}</table:table-cell>'
-
-
-def _text_writer(column: ExportColumn) -> Callable[[str], str]:
-    own = None if column.kind not in _STYLE_OF_KIND else CellStyle.TEXT
-
-    def encode(text: str) -> str:
-        require_fitting(text)
-        return _text_cell(text, CellStyle.LINES if "\n" in text else own)
-
-    return encode
-
-
 def _cell_writer(column: ExportColumn, _index: int) -> WriteValue:
     read: Callable[[Any], Any] = value_reader(column)
-    as_text = _text_writer(column)
+    own = None if column.kind not in _STYLE_OF_KIND else CellStyle.TEXT
+
+    def as_text(text: str) -> str:
+        require_fitting(text)
+        styled = _styled(CellStyle.LINES if "\n" in text else own)
+        return f'{styled}"string">{_paragraphs(text)}</table:table-cell>'
+
     if column.is_list:
         return lambda value: as_text("\n".join(read(value)))
 
@@ -186,15 +178,11 @@ def _are_plain(texts: Sequence[str]) -> bool:
 _NUMBER_CELL = re.compile('<table:table-cell(?:[^>]*office:value="([^"]*)")?')
 
 
-def _numbers(cells: str) -> Iterator[tuple[int, str]]:
-    return (found for found in enumerate(_NUMBER_CELL.findall(cells)) if found[1])
-
-
 _LINE_FORMAT = LineFormat(
     _cell_writer,
     _affixes,
     are_plain=_are_plain,
-    numbers=_numbers,
+    numbers=lambda cells: (one for one in enumerate(_NUMBER_CELL.findall(cells)) if one[1]),
     empty_cell=lambda _column: _EMPTY,
     prefix="<table:table-row>",
     suffix=_END_OF_ROW,

@@ -17,12 +17,11 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.sandbox.areas.registry import tables as registry
 from xlbridge.sandbox.areas.registry.codes import REGISTRIES, counters
-from xlbridge.sandbox.areas.registry.tables import SUPPLIER_COLUMNS
 from xlbridge.wire import WireModel
 from xlbridge.wire.budget import SpendingLimitInput
 from xlbridge.wire.financial import PayableInput, ReceivableInput
 from xlbridge.wire.products import Product, ProductInput
-from xlbridge.wire.registry import Client
+from xlbridge.wire.registry import Client, Supplier
 from xlbridge.wire.sales import SalesOrderInput
 
 REGISTRY_TITLES: Mapping[str, Text] = {
@@ -59,7 +58,7 @@ _REGISTRIES: Mapping[str, tuple[Table, Mapping[str, str]]] = {
         registry.clients,
         {name: name for name in ("cnpjcpf", "seuCodigo", "idws", "nomeComercial")},
     ),
-    "fornecedor": (registry.suppliers, SUPPLIER_COLUMNS),
+    "fornecedor": (registry.suppliers, {name: name for name in Supplier.model_fields}),
     "produto": (registry.products, {name: name for name in Product.model_fields}),
     "centro-de-custo": (registry.cost_centres, {"descricaoDoCentroDeCusto": "name"}),
     "tipo-de-cliente": (registry.client_types, {"descricaoDoTipoDeCliente": "name"}),

@@ -121,7 +121,13 @@ def open_sqlite(url: URL) -> Engines:
         path.touch(_OWNER_ONLY)
     engine = create_engine(url, pool_size=POOL_SIZE, connect_args={"timeout": LOCK_SECONDS})
     event.listen(engine, "connect", _prepare_sqlite)
-    event.listen(engine, "begin", _begin_sqlite)
+    event.listen(
+        engine,
+        "begin",
+        lambda connection: connection.exec_driver_sql(
+            connection.get_execution_options()[_BEGIN_OPTION]
+        ),
+    )
     return Engines(
         reading=engine.execution_options(**{_BEGIN_OPTION: "BEGIN"}),
         writing=engine.execution_options(**{_BEGIN_OPTION: "BEGIN IMMEDIATE"}),
@@ -133,10 +139,6 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
     connection.isolation_level = None
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA foreign_keys=ON")
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    connection.exec_driver_sql(connection.get_execution_options()[_BEGIN_OPTION])
 
 
 _WRITES_OPTION = "sandbox_writes"

@@ -380,16 +380,15 @@ class ListProposer:
             parts = items and next((c for c in items.columns if c.name == declared.column), None)
             if total is None or not parts or not total.sources or not groups.repeat:
                 continue
-            totals, addends = (self._amounts(one.sources[0]) for one in (total, parts))
+            totals, addends = (
+                [_amount(text) for text in self._texts[one.sources[0]]] for one in (total, parts)
+            )
             sums = [
                 abs(sum(addends[row] for row in rows) - totals[rows[0]]) <= _HALF_A_CENT
                 for rows in groups.rows.values()
             ]
             return all(sums)
         return False
-
-    def _amounts(self, header: str) -> Sequence[Decimal]:
-        return [_amount(text) for text in self._texts[header]]
 
     def _instalments(self, resource: Resource) -> Mapping[str, Sequence[Mapping[str, str]]]:
         """Return the headers of the instalments that are side by side, by the list: for each of

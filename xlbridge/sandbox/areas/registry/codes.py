@@ -114,7 +114,8 @@ class CodeLookup:
         entry = self.entry(registry, code)
         if entry is None:
             return [(key, f"{label} {code}: código não cadastrado.")]
-        return [] if getattr(entry, "active", True) else [(key, f"{label} {code} está inativo.")]
+        active = getattr(entry, "active", getattr(entry, "ativo", True))
+        return [] if active else [(key, f"{label} {code} está inativo.")]
 
     def field_problems(self, data: WireModel, *names: str, prefix: str = "") -> list[Problem]:
         """Return the problems of the codes in fields of a body, with keys that have a prefix."""

@@ -17,7 +17,6 @@ from xlbridge.sandbox.areas.registry.codes import (
     select_entries,
 )
 from xlbridge.sandbox.areas.registry.tables import (
-    SUPPLIER_COLUMNS,
     client_categories,
     client_types,
     clients,
@@ -27,7 +26,6 @@ from xlbridge.sandbox.areas.registry.tables import (
     products,
     suppliers,
 )
-from xlbridge.sandbox.columns import labelled_columns, to_row
 from xlbridge.sandbox.handler_registry import Call, handle_creation, handles, window_conditions
 from xlbridge.sandbox.problems import Problem, first_or_404, invalid, not_found, require_no_problems
 from xlbridge.wire import Operation, WireModel
@@ -140,13 +138,13 @@ class ClientRegistration(PartyRegistration[Client]):
 class SupplierRegistration(PartyRegistration[Supplier]):
     """Registration of new suppliers."""
 
-    column, label = suppliers.c.document, "fornecedor"
+    column, label = suppliers.c.cnpjcpf, "fornecedor"
 
     def accept(self, data: SupplierInput) -> Supplier:
         """Accept a supplier, with the next code."""
         number = self._numbers.next("supplier")
         supplier = Supplier(codigoDoFornecedor=number, **self._terms(data))
-        self._rows[suppliers].append(to_row(supplier, SUPPLIER_COLUMNS))
+        self._rows[suppliers].append(supplier.model_dump())
         return supplier
 
 
@@ -257,8 +255,7 @@ def show_contact(call: Call) -> Contact:
 
 @handles(SUPPLIER_LIST)
 def list_suppliers(call: Call) -> list[Supplier]:
-    columns = labelled_columns(suppliers, SUPPLIER_COLUMNS)
-    return call.read(Supplier, select(*columns).order_by(suppliers.c.code))
+    return call.read(Supplier, select(suppliers).order_by(suppliers.c.codigoDoFornecedor))
 
 
 @handles(PRODUCT_UPDATE)

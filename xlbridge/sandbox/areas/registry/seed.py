@@ -39,14 +39,20 @@ def company() -> Mapping[str, Any]:
     return data
 
 
+_ACTIVE = ("active", "ativo")
+
+
 @cache
 def entries(registry: Table) -> Mapping[Any, dict[str, Any]]:
     """Return the entries of a registry as rows of its table, by code."""
-    defaults = {"active": True} if "active" in registry.c else {}
+    (key,) = registry.primary_key
+    defaults: dict[str, Any] = {name: True for name in _ACTIVE if name in registry.c}
+    if registry is tables.suppliers:
+        defaults["natureza"] = "J"
     rows: dict[Any, dict[str, Any]] = {}
     for code, entry in company()["registries"][registry.name].items():
         columns = entry if isinstance(entry, dict) else {"name": entry}
-        rows[code] = {"code": code, **defaults, **columns}
+        rows[code] = {key.name: code, **defaults, **columns}
     return rows
 
 
@@ -59,7 +65,7 @@ def codes(registry: Table) -> Sequence[Any]:
 @cache
 def active_codes(registry: Table) -> Sequence[Any]:
     """Return the codes of a registry's active entries."""
-    return [code for code, row in entries(registry).items() if row["active"]]
+    return [code for code, row in entries(registry).items() if any(map(row.get, _ACTIVE))]
 
 
 SECTIONS = {

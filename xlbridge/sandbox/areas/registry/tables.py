@@ -14,7 +14,7 @@ from sqlalchemy import (
 
 from xlbridge.sandbox.columns import derived_columns, metadata, registry_table
 from xlbridge.wire.products import Product
-from xlbridge.wire.registry import Client, Contact
+from xlbridge.wire.registry import Client, Contact, Supplier
 
 companies = registry_table("companies", Integer)
 branches = registry_table("branches", Integer)
@@ -35,26 +35,12 @@ purchase_types = registry_table(
 purchase_reasons = registry_table(
     "purchase_reasons", Integer, Column("active", Boolean, nullable=False)
 )
-suppliers = registry_table(
+suppliers = Table(
     "suppliers",
-    Integer,
-    Column("active", Boolean, nullable=False),
-    Column("nature", Text, nullable=False, default="J"),
-    Column("document", Text, index=True),
-    Column("email", Text),
-    Column("telephone", Text),
+    metadata,
+    *derived_columns(Supplier, keys=("codigoDoFornecedor",)),
+    Index("suppliers_by_document", "cnpjcpf"),
 )
-SUPPLIER_COLUMNS = {
-    "codigoDoFornecedor": "code",
-    "nomeComercial": "name",
-    "natureza": "nature",
-    "cnpjcpf": "document",
-    "email": "email",
-    "telefone": "telephone",
-    "ativo": "active",
-}
-"""Columns of a supplier's fields."""
-
 services = registry_table("services", Text)
 projects = registry_table("projects", Integer)
 collaborators = registry_table("collaborators", Integer)
