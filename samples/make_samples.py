@@ -22,6 +22,7 @@ from bad_sheet import BadSheet, CopyOf, ErrorCell, UncalculatedFormula
 from good_rows import INACTIVE_CLIENT, MAKERS, Row, make_rows, rows_of_child, split_titles
 from xlsxwriter.worksheet import Worksheet
 
+from xlbridge.i18n import set_language
 from xlbridge.resources import Resource, load_catalogue
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Severity
@@ -43,6 +44,7 @@ _FORMULAS = {"#N/A": "=NA()", "#REF!": "=#REF!", "#VALUE!": '="a"+1', "#DIV/0!":
 def main() -> None:
     """Write all samples, or those of the given resources, into the folder of this script."""
     names = sys.argv[1:]
+    set_language("pt-BR")
     for resource in load_catalogue().values():
         if names and resource.name not in names:
             continue

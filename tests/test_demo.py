@@ -30,6 +30,6 @@ def test_demo_completes(capsys: pytest.CaptureFixture[str]) -> None:
     orders = load_workbook(demo.OUT / "pedidos.xlsx", read_only=True)
     assert orders.sheetnames == ["Export cover", "pedidos", "parcelas", "produtos"]
     orders.close()
-    rejects = list(demo.OUT.glob("contasreceber-corrigida-rejeitadas-*.xlsx"))
+    rejects = list(demo.OUT.glob("contasreceber-corrigida-rejected-*.xlsx"))
     # One of the first upload, one of the second, which tried the rejected row again.
     assert len(rejects) == 2

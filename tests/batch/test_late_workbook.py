@@ -61,7 +61,11 @@ def test_a_late_workbook_with_the_same_keys_is_held(
         assert not again["proofs"][0]["settled"]
     proof = load_workbook(again["proofs"][0]["workbook"])
     assert "read 6 · 3 accepted · 0 unchanged · 3 held · 0 rejected" in str([*proof.active.values])
-    assert "system 'Mensalidade 0'" in str([*proof["Rejected and held rows"].values])
+    (*_, reason) = list(proof["Rejected and held rows"].values)[-1]
+    assert reason == (
+        "in the system with other values, which the interface cannot change (History: sheet "
+        "'Outro texto 2', system 'Mensalidade 2')"
+    )
     assert sorted(titles(client, "LATE")) == [f"Mensalidade {number}" for number in range(3)]
 
 
@@ -77,7 +81,7 @@ def test_unchanged_held_rows_create_no_further_job(
         """Run the batch; return the late workbook's jobs, its held rows and its rejects."""
         units = report(run_batch("run", plan, "--yes", "--format", "json"), code)
         unit = units["steps"][0]["units"][1]
-        rejects = list(tmp_path.glob("again-b-rejeitadas-*.xlsx"))
+        rejects = list(tmp_path.glob("again-b-rejected-*.xlsx"))
         return len(unit["jobs"]), unit["rows"]["held"], len(rejects)
 
     assert [run(), run()] == [(1, 2, 1)] * 2
@@ -125,8 +129,13 @@ def test_held_rows_corrected_in_the_rejects_workbook_are_sent(
     report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     write_titles(tmp_path, "mend-b.xlsx", "MEND", range(1), "Outro texto")
     report(run_batch("run", plan, "--yes", "--format", "json"), 1)
-    (rejects,) = tmp_path.glob("mend-b-rejeitadas-*.xlsx")
-    book = load_workbook(rejects)
+    (written,) = tmp_path.glob("mend-b-rejected-*.xlsx")
+    # Whatever its name is, it is no further workbook of the plan.
+    rejects = written.rename(tmp_path / "mend-c.xlsx")
+    (step,) = report(run_batch("plan", plan, "--format", "json"), 1)["steps"]
+    assert [unit["name"] for unit in step["units"]] == ["mend-a.xlsx", "mend-b.xlsx"]
+    rejects.rename(written)
+    book = load_workbook(rejects := written)
     sheet = data_sheet(book)
     column = header_of(sheet).index("numeroDoDocumento") + 1
     sheet.cell(2, column).value = "MEND-901"

@@ -31,7 +31,7 @@ NO_SELLER, SELLER = 999, 2
 
 def mend(folder: Path) -> None:
     """Correct the seller in the rejects workbook of the clients."""
-    [rejects] = folder.glob("clients-rejeitadas-*.xlsx")
+    [rejects] = folder.glob("clients-rejected-*.xlsx")
     book = load_workbook(rejects)
     page = data_sheet(book)
     columns = header_of(page)

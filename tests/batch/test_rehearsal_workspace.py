@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from databases import TABLES
+from openpyxl import load_workbook
+from openpyxl.packaging.custom import StringProperty
 from rehearsal_parts import Month, make_database
 from sheets import GOOD
 from sqlalchemy import select
@@ -42,13 +44,17 @@ def test_a_month_is_copied_byte_for_byte_with_its_relative_paths(
     month: Month, tmp_path: Path, catalogue: Catalogue
 ) -> None:
     books = month.folder / "books"
-    left = books / "receivables-1-rejeitadas-20261101-101010-0a1b.xlsx"
-    shutil.copy(books / "payables.xlsx", left)
+    rejects = load_workbook(books / "payables.xlsx")
+    for name, value in (("format", "1"), ("job", "20261101-101010-0a1b")):
+        rejects.custom_doc_props.append(StringProperty(name=f"xlbridge-{name}", value=value))
+    rejects.save(books / "receivables-9.xlsx")
     before = month.files()
     copied, count = copy_month(read(month, catalogue), tmp_path / "copy")
     assert (copied, count) == (tmp_path / "copy" / "plans" / "plan.yaml", 5)
     assert month.files() == before
-    contents = {name: content for name, (content, _) in before.items() if "rejeitadas" not in name}
+    contents = {
+        name: content for name, (content, _) in before.items() if "receivables-9" not in name
+    }
     copies = {
         name: content for name, (content, _) in Month(tmp_path / "copy", tmp_path).files().items()
     }

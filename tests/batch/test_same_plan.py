@@ -107,7 +107,7 @@ def test_the_token_of_corrected_rejects_is_the_same(
     write_records(tmp_path / "some.xlsx", "contaspagar", bills("SOME", 1, 99999, 1))
     write_records(tmp_path / "some-2.xlsx", "contaspagar", bills("SOME-2", 1))
     assert report(run_batch("run", plan, "--yes", "--format", "json"), 1)["rows"]["rejected"] == 1
-    [rejects] = tmp_path.glob("some-rejeitadas-*.xlsx")
+    [rejects] = tmp_path.glob("some-rejected-*.xlsx")
     book = load_workbook(rejects)
     sheet = data_sheet(book)
     column = header_of(sheet).index("codigoDaContaCorrente") + 1

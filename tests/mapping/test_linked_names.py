@@ -191,7 +191,7 @@ def test_values_offered_by_template_lists_become_codes(demo: Path, at_demo: Xlbr
     assert [there[f"LN-{n}"]["codigoDoCliente"] for n in range(3)] == [1311, 1429, 1429]
     assert there["LN-2"]["codigoDoCentroDeCusto"] == "01.003"
     # The rejects workbook has her own words, and they are understood again.
-    [rejects] = demo.parent.glob("t-rejeitadas-*.xlsx")
+    [rejects] = demo.parent.glob("t-rejected-*.xlsx")
     left = load_workbook(rejects)
     sheet = left["contasreceber"]
     names = header_of(sheet)

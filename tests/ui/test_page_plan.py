@@ -64,8 +64,8 @@ def test_control_totals_before_and_after_sending(client: httpx.Client, tmp_path:
     assert not any("987654" in line for line in outcome["lines"])
     by_outcome, reasons, written_by_month, written_by_branch = outcome["totals"]
     assert cells(by_outcome) == [
-        ["accepted", "2", "1,000.30"],
-        ["rejected", "1", "5.00"],
+        ["Accepted", "2", "1,000.30"],
+        ["Rejected", "1", "5.00"],
         ["Total", "3", "1,005.30"],
     ]
     assert cells(reasons)[0][1:] == ["1", "5.00"]

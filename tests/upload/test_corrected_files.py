@@ -116,9 +116,9 @@ def test_a_rejects_workbook_begins_with_what_became_of_the_rows(rejected: Reject
     book = load_workbook(rejects)
     summary, sheet = book.worksheets[:2]
     shown = [row for row in summary.iter_rows(values_only=True) if any(row)]
-    assert {row[0]: row[1:3] for row in shown if row[0] in {"accepted", "rejected"}} == {
-        "accepted": (3, 285.0),
-        "rejected": (2, 190.0),
+    assert {row[0]: row[1:3] for row in shown if row[0] in {"Accepted", "Rejected"}} == {
+        "Accepted": (3, 285.0),
+        "Rejected": (2, 190.0),
     }
     of_all, of_open, *of_written = (row[1:3] for row in shown if row[0] == "Total")
     assert (of_all, of_open, set(of_written)) == ((5, 475.0), (2, 190.0), {(3, 285.0)})

@@ -64,7 +64,7 @@ def test_the_commands_of_a_doubt_name_its_cause_and_the_next_command(
     assert f"({proxy.base_url} did not answer (the connection broke)).\n" in sent.stdout
     waiting = run("resume")
     assert waiting.returncode == 5
-    job = next(iter(re.findall(r"em-duvida-(\S+)\.html", waiting.stdout + waiting.stderr)))
+    job = next(iter(re.findall(r"in-doubt-(\S+)\.html", waiting.stdout + waiting.stderr)))
     last = waiting.stdout.splitlines()[-1]
     assert last == (
         "Next: look in the system. If it was applied: "

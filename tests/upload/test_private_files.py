@@ -61,5 +61,5 @@ def test_a_rejects_workbook_is_private(
     assert xlbridge("upload", first, "--yes", **environment).returncode == 0
     held = make_clients(document, name="held.xlsx", label="Outro")
     assert xlbridge("upload", held, "--yes", **environment).returncode == 1
-    (rejects,) = tmp_path.glob("held-rejeitadas-*.xlsx")
+    (rejects,) = tmp_path.glob("held-rejected-*.xlsx")
     assert mode(rejects) == 0o600

@@ -77,6 +77,23 @@ def test_a_status_copy_has_statuses_reasons_and_codes(
     assert (again.ok, again.warnings) == (True, 0)
 
 
+def test_a_held_row_says_what_differs(
+    context: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
+) -> None:
+    document = new_cnpj()
+    first = write_job(context, client, make_clients(document, label="Novo"), "queue")
+    Uploads(context, client).run(first, YES)
+    job = write_job(context, client, make_clients(document, label="Outro"), "queue")
+    write_status_copy(context, Uploads(context, client).run(job, YES), tmp_path / "viva.xlsx")
+    state, reason, _, to_do = statuses_of(load_workbook(tmp_path / "viva.xlsx")["Clientes"])[4]
+    assert state == "held"
+    assert reason == (
+        "in the system with other values, which the interface cannot change (Trade name: sheet "
+        f"'Outro {document}', system 'Novo {document}')"
+    )
+    assert to_do == "Change it by hand in the system"
+
+
 def copy_of_preview(context: UploadContext, client: Client, path: Path, folder: Path) -> Path:
     job = Uploads(context, client).run(write_job(context, client, path, "preview"), YES)
     copy = folder / "viva.xlsx"

@@ -347,9 +347,8 @@ def _unit_lines(unit: UnitOverview) -> Iterator[Text]:
         yield from _indented(8, *unit.check.first_findings)
     for file, rows in unit.refused.items():
         yield Text(
-            pt="        rejeitadas: {n} · aguardando você: {held} · corrija em {file}",
-            en="        rejected: {n} · held: {held} · fix them in {file}",
-        ).format(n=rows.rejected, held=rows.held, file=file)
+            pt="        corrija {file}: {counts}", en="        correct {file}: {counts}"
+        ).format(file=short_path(Path(file)), counts=joined(rows.texts(), ", "))
     if unit.status is UnitStatus.IN_DOUBT:
         for job in unit.jobs:
             yield Text(

@@ -268,7 +268,7 @@ def report_job(
         except XlbridgeError as error:
             print_error(error)
             codes.append(exit_code_of(error))
-    return worst_code([*codes, print_job(context, job, arguments.form)])
+    return worst_code([*codes, print_job(context, job, arguments.form, client)])
 
 
 def failure_exit_code(context: UploadContext, job: Job, error: XlbridgeError) -> ExitCode:
@@ -286,8 +286,10 @@ def failure_exit_code(context: UploadContext, job: Job, error: XlbridgeError) ->
     return exit_code_of(error) if settled else ExitCode.IN_DOUBT
 
 
-def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
-    """Print a job's report and return its exit code."""
+def print_job(
+    context: UploadContext, job: Job, form: str, client: "Client | None" = None
+) -> ExitCode:
+    """Print a job's report and return its exit code; a page names branches with a ``client``."""
     report = cache(lambda: job_report(context.journal, job))
 
     def with_totals() -> Report:
@@ -296,8 +298,10 @@ def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
         resource = context.catalogue.get(job.spec.resource)
         name = job.spec.resource if resource is None else resource.title
         title = _PAGE_TITLE.format(job=job.id, resource=name)
-        tables = [] if job.is_task else list(ControlTotals.of_job(context, job))
-        return replace(report(), title=title, tables=[*tables, *report().tables])
+        names = ControlTotals.branch_names(client)
+        tables = [] if job.is_task else list(ControlTotals.of_job(context, job, branches=names))
+        titled = job_report(context.journal, job, resource)
+        return replace(titled, title=title, tables=[*tables, *titled.tables])
 
     forms = replace(
         ReportForms.of_report(report, lambda: job_document(context.journal, job)),

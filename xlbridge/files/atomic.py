@@ -35,12 +35,13 @@ _MAX_BYTES = 255
 """Length of a name that file systems allow."""
 
 
-def path_beside(path: Path, ending: str) -> Path:
-    """Return the path of a file about another one, in its folder: its stem, then an ending.
+def path_beside(path: Path, ending: Text | str) -> Path:
+    """Return the path of a file about another one, in its folder: its stem, then an ending in the
+    active language.
 
     A stem that is too long for that is shortened.
     """
-    stem = shortened_name(path.stem, _MAX_BYTES - len(os.fsencode(ending)))
+    stem = shortened_name(path.stem, _MAX_BYTES - len(os.fsencode(str(ending))))
     return path.with_name(f"{stem}{ending}")
 
 

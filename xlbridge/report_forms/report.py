@@ -80,7 +80,7 @@ class Table:
     ``cut`` has left out. On pages the columns ``bars`` are a picture too: a bar for each line, with
     a part for each column, or with ``shares`` its share of the line; only for the first ``drawn``
     lines, if that is not None. A table that people fill in
-    ``by_hand`` has high lines in a workbook; each of its columns takes that many of the sheet's.
+    ``by_hand`` has high lines; each of its columns takes that many of a sheet's.
     """
 
     sheet: Text

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources.column import (
     ChildSum,
     Column,
@@ -202,6 +202,15 @@ class Resource:
         if name == self.name and rest:
             return self.by_name.get(rest[-1])
         return self.by_path.get(".".join([name, *rest[-1:]]))
+
+    def title_at(self, path: str) -> Text:
+        """Return the title of a column by its path, that of a list with the name of its sheet; the
+        path itself if there is none."""
+        column, (sheet, dot, _) = self.column_at(path), path.partition(".")
+        if column is None:
+            return untranslated(path)
+        in_list = dot and sheet != self.name
+        return joined([untranslated(sheet), column.title], ": ") if in_list else column.title
 
     def with_titles(self, text: str) -> str:
         """Return a text with titles for the names of columns."""

@@ -254,7 +254,7 @@ class SheetUploads:
             job = context.journal.job(job_id)
             job.require_upload()
             file = folder / Path(job.spec.file).name
-            target = path_beside(file, f"-situacao-{job.id}.xlsx")
+            target = path_beside(file, _STATUS_COPY_NAME.format(job=job.id))
             write_status_copy(context, job, target)
         return target
 
@@ -374,6 +374,7 @@ def _mark_names(editor: SheetEditor, sheet: ValidatedSheet, linked: ValidatedShe
         editor.set_refusals(marks)
 
 
+_STATUS_COPY_NAME = Text(pt="-situacao-{job}.xlsx", en="-state-{job}.xlsx")
 _UNREAD = Text(
     pt="Estas linhas serão incluídas sem conferir se já existem: {why}.",
     en="These rows are created without checking whether they exist: {why}.",
@@ -458,12 +459,7 @@ def _titled_report(context: UploadContext, job: Job) -> Report:
     """Return the report of a job, with the titles of the columns. The reasons of rejected rows are
     in the grid and the control totals."""
     resource = context.catalogue.get(job.spec.resource)
-
-    def title(path: str) -> str | Text:
-        column = None if resource is None else resource.column_at(path)
-        return path if column is None else column.title
-
-    return job_report(context.journal, job, title, with_reasons=False)
+    return job_report(context.journal, job, resource, with_reasons=False)
 
 
 def _text(report: Report) -> list[str]:

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,11 +22,6 @@ from xlbridge.upload.planning.planned_row import plan_token
 from xlbridge.upload.requests import Request, State, merge_reasons
 from xlbridge.upload.results.verdict import ItemAddresses, LostField, has_open_name
 from xlbridge.workbook import WorkbookOrigin, cell_address
-
-REJECTS_INFIX = "rejeitadas"
-"""Part of the names of rejects workbooks."""
-
-_REJECTS_NAME = re.compile(rf".+-{REJECTS_INFIX}-\d{{8}}-\d{{6}}-[0-9a-f]{{4}}")
 
 
 class Resolution(StrEnum):
@@ -256,11 +250,6 @@ class Job:
             return None
         passed = max(now.since(event.instant) for event in doubts)
         return max(timedelta(), timedelta(seconds=settle_seconds) - passed)
-
-    @staticmethod
-    def is_rejects_name(path: Path) -> bool:
-        """Return whether a file has the name of a rejects workbook."""
-        return _REJECTS_NAME.fullmatch(path.stem) is not None
 
     def origin_of_file(self, *, copy: bool = False) -> WorkbookOrigin:
         """Return what a workbook about the job's rows carries inside."""

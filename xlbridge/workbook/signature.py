@@ -240,6 +240,12 @@ class WorkbookOrigin:
             )
         return origin.job
 
+    @classmethod
+    def is_of_rejects(cls, path: Path) -> bool:
+        """Return whether a file is the rejects workbook of an upload, whatever its name is."""
+        origin = cls.of(path)
+        return origin is not None and bool(origin.job) and not origin.copy
+
     def properties(self) -> dict[str, str]:
         """Return the properties to write."""
         values = {**asdict(self), "copy": "yes" if self.copy else ""}

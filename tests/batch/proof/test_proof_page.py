@@ -151,6 +151,19 @@ def test_totals_that_do_not_agree_are_shown_before_others(
     assert (shown[-2][-1], shown[-1][0]) == ("0.01", "Total")
 
 
+def test_paper_has_room_for_signatures(tmp_path: Path, page: Page, month: Proof) -> None:
+    page.open(written(tmp_path, month), width=1200)
+    page.emulate_media("print")
+    try:
+        rows = page.run(
+            "[...document.querySelectorAll('.by-hand tbody tr')].map(r => r.offsetHeight)"
+        )
+    finally:
+        page.emulate_media()
+    assert len(rows) == 3
+    assert min(rows) >= 28
+
+
 def test_a_dark_screen_is_dark_and_paper_is_white(tmp_path: Path, page: Page, month: Proof) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     page.open(written(tmp_path, month), width=1200)

@@ -20,9 +20,9 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.report_forms import list_first
 from xlbridge.resources.models import NOT_IN_FILES, Block, Name, OneOrMore, one_of, with_form
 from xlbridge.settings import CsvForm, Headers, ParseOptions
-from xlbridge.upload import Job, UploadOptions
+from xlbridge.upload import UploadOptions
 from xlbridge.upload.processing import KINDS
-from xlbridge.workbook import WorkbookMark
+from xlbridge.workbook import WorkbookMark, WorkbookOrigin
 from xlbridge.workbook.read import LOCK_FILE_PREFIXES
 
 if TYPE_CHECKING:
@@ -420,7 +420,7 @@ def files_of(plan: BatchPlan, step: WorkbookStep) -> dict[Path, Path]:
     """Return the files that the patterns of a step match, by their normalized paths."""
     files: dict[Path, Path] = {}
     for path in chain.from_iterable(matching_files(plan.folder, name) for name in step.patterns):
-        if not (path.name.startswith(LOCK_FILE_PREFIXES) or Job.is_rejects_name(path)):
+        if not (path.name.startswith(LOCK_FILE_PREFIXES) or WorkbookOrigin.is_of_rejects(path)):
             files.setdefault(plan.file(str(path)), path)
     return files
 

@@ -104,17 +104,19 @@ def _names(registries: Registries, column: Column) -> Mapping[str, str]:
 
 
 def total_tables(
-    resource: Resource, rows: Sequence[ReadBackRow], registries: Registries
+    resource: Resource, rows: Sequence[ReadBackRow], registries: Registries, *, details: bool
 ) -> Iterator[TotalTable]:
-    """Yield the tables of a resource's control totals over its accepted rows, exact to the cent.
+    """Yield the tables of a resource's control totals over its accepted rows, exact to the cent:
+    by dates and branches or, as ``details``, by all other columns.
 
     Records are counted under the label that the system has. If the cell was sent empty, they stay
     under the empty label, as the system's value is not compared.
     """
     columns = [(at, resource.by_name[name]) for at, name in enumerate(resource.totals.by)]
-    # Months and branches first: there are fewer of them than of clients.
-    columns.sort(key=lambda one: (one[1].kind is not Kind.DATE, one[1].references != "filial"))
+    columns.sort(key=lambda one: one[1].kind is not Kind.DATE)
     for index, column in columns:
+        if details is (column.kind is Kind.DATE or column.references == "filial"):
+            continue
         if column.kind is Kind.DATE:
             by_month = titles.BY_MONTH.format(title=column.title)
             yield _total_table(resource, column, by_month, rows, index, _MONTH_LENGTH)
@@ -271,9 +273,9 @@ def refused_rows(file: FileProof, catalogue: Catalogue) -> Iterator[RefusedRow]:
     if file.ledger is None:
         return
     for row in file.rows:
+        resource = catalogue.named(row.job.spec.resource)
         if row.outcome is RowOutcome.HELD and row.planned is not None and row.is_record:
-            columns = catalogue.named(row.job.spec.resource).by_path
-            message = row.planned.full_text(columns)
+            message = resource.with_titles(row.planned.full_text(resource.by_path, None))
             yield RefusedRow(file.location(row.job, row), None, None, message)
         elif row.outcome is RowOutcome.REJECTED:
             for found in file.ledger.rejections(row):
@@ -503,7 +505,11 @@ def build_proof(
         exports=tuple(exports),
         resources=tuple(summarize_resource(r, rows) for r, rows in accepted if rows),
         totals=tuple(
-            table for r, rows in accepted if rows for table in total_tables(r, rows, registries)
+            table
+            for details in (False, True)
+            for r, rows in accepted
+            if rows
+            for table in total_tables(r, rows, registries, details=details)
         ),
         cells=tuple(cell_differences(rows_in_order, context.catalogue)),
         rows=tuple(open_rows(rows_in_order)),

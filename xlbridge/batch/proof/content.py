@@ -445,7 +445,8 @@ def _summary_table(proof: Proof) -> Table:
     unreadable = Counter[str]()
     for unread in proof.unread:
         unreadable[unread.resource] += unread.rows
-    for one in proof.resources:
+    # Those with amounts first, which are all that the picture shows.
+    for one in sorted(proof.resources, key=lambda one: one.amount is None):
         difference = None
         if one.amount is not None and one.found_amount is not None:
             difference = one.found_amount - one.amount
@@ -462,6 +463,7 @@ def _summary_table(proof: Proof) -> Table:
         lines=lines,
         none=_NO_TOTALS,
         bars=[_SENT_COLUMN] if any(one.amount for one in proof.resources) else (),
+        drawn=sum(one.amount is not None for one in proof.resources),
     )
 
 

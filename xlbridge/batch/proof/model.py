@@ -298,9 +298,6 @@ class FileProof:
         )
 
 
-_LIST_COLUMN = untranslated("{sheet}: {title}")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
     """The closing proof of a batch, from the system's records at the time ``at``.
@@ -330,11 +327,7 @@ class Proof:
 
     def column_title(self, resource: str, path: str) -> Text:
         """Return the title of a resource's column, that of a list with the name of its sheet."""
-        column = self.catalogue.named(resource).column_at(path)
-        if column is None:
-            return untranslated(path)
-        sheet, dot, _ = path.partition(".")
-        return _LIST_COLUMN.format(sheet=sheet, title=column.title) if dot else column.title
+        return self.catalogue.named(resource).title_at(path)
 
     @property
     def counts(self) -> ProofCounts:

@@ -143,10 +143,8 @@ _REASONS: Mapping[RowReason, Text] = {
         pt="já no sistema com outros valores", en="in the system with other values"
     ),
     RowReason.CANNOT_CHANGE: Text(
-        pt="já no sistema com outros valores, que não podem ser alterados por planilha; "
-        "altere manualmente no sistema",
-        en="in the system with other values, which the interface cannot change; change it by hand "
-        "in the system",
+        pt="já no sistema com outros valores, que não podem ser alterados por planilha",
+        en="in the system with other values, which the interface cannot change",
     ),
     RowReason.EMPTY_CELL: Text(
         pt="a célula está vazia e o sistema tem um valor",
@@ -235,7 +233,9 @@ _ADD_ONE_MORE = _Remedy(
         en="; to add one more, enter the reason above, under “Create again on purpose”",
     ),
 )
+_CHANGE_BY_HAND = Text(pt="; altere manualmente no sistema", en="; change it by hand in the system")
 _REMEDIES: Mapping[RowReason, _Remedy] = {
+    RowReason.CANNOT_CHANGE: _Remedy(_CHANGE_BY_HAND, _CHANGE_BY_HAND),
     RowReason.DIFFERS: _Remedy(
         Text(
             pt='; para alterar o registro: --update; para incluir mais um: --again "motivo"',

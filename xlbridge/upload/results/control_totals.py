@@ -7,15 +7,26 @@ The amount and the columns are those of the resource's control totals, as in the
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from xlbridge import titles
+from xlbridge.errors import XlbridgeError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated, without_values
-from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, Value
+from xlbridge.report_forms import (
+    Grade,
+    Heading,
+    Line,
+    Report,
+    Table,
+    Tone,
+    Value,
+    group_by_reason,
+)
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
@@ -24,12 +35,14 @@ from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.verdict import (
     RejectedRow,
+    RowOutcome,
     parse_item_column,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from xlbridge.client import Client
     from xlbridge.validation import ValidatedSheet
 
 
@@ -139,6 +152,18 @@ class ControlTotals:
         totals.branches = branches or {}
         yield from totals.by_outcome(changes)
 
+    @classmethod
+    def branch_names(cls, client: "Client | None") -> Mapping[str, str]:
+        """Return the names of the branches by their codes, none if they cannot be read."""
+        if client is not None:
+            # Slow to import, and needed by pages only.
+            from xlbridge.client.registries import Registries
+            from xlbridge.resources.references import REFERENCES
+
+            with suppress(XlbridgeError):
+                return Registries(client).names(REFERENCES[cls.BRANCH])
+        return {}
+
     @property
     def rows(self) -> Collection[int]:
         """Numbers of the rows."""
@@ -217,7 +242,8 @@ class ControlTotals:
         """Yield the totals of rows by their outcome, of those that were not written by reason, and
         of those in the system by their columns."""
         rows = {row: found for row, found in sorted(changes.items()) if found[1].is_record}
-        outcomes = [(row, change.outcome.text) for row, (_, change) in rows.items()]
+        by_outcome = group_by_reason((change.outcome, row) for row, (_, change) in rows.items())
+        outcomes = [(row, one.count_title) for one in RowOutcome for row in by_outcome.get(one, ())]
         yield self.by_label(_OUTCOMES, outcomes, sheet=sheet)
         reasons = {
             row: joined([found.message for found in ledger.rejections(change)], " · ")
@@ -232,7 +258,8 @@ class ControlTotals:
                 found = [(row, self._resource.with_titles(text)) for row, text in found]
             yield self.by_label(_REASONS, found, sheet=sheet)
         written = [row for row, (_, change) in rows.items() if change.in_system]
-        yield from self.by_column(written, _WRITTEN, sheet)
+        if written:
+            yield from self.by_column(written, _WRITTEN, sheet)
 
 
 def _alike(reasons: Mapping[int, Text]) -> list[tuple[int, str]]:
@@ -295,11 +322,9 @@ class UploadRows:
 
 
 def _with_title(resource: Resource, found: RejectedRow) -> str:
-    """Return a message after the title of its column; an item's has the label of its cell."""
-    column = resource.column_at(found.column or "")
-    is_item = parse_item_column(found.column or "") is not None
-    label = str(column.title) if column is not None and not is_item else found.label
-    return ": ".join(filter(None, (label, str(found.message))))
+    """Return a message after the title of its column."""
+    message = resource.with_titles(str(found.message))
+    return ": ".join(filter(None, (str(resource.title_at(found.column or "")), message)))
 
 
 _CORRECT_CELLS = Text(pt="Corrija as células coloridas.", en="Correct the coloured cells.")

@@ -9,7 +9,18 @@ from xlbridge import titles
 from xlbridge.files import as_arguments, path_beside, short_path
 from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.record_rows import row_text, sheet_row
-from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, list_first
+from xlbridge.report_forms import (
+    Grade,
+    Heading,
+    Line,
+    Report,
+    Table,
+    Tone,
+    Value,
+    group_by_reason,
+    list_first,
+)
+from xlbridge.resources import Resource
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.requests import State
@@ -166,6 +177,7 @@ _STATUS_COPY = Text(
     en="Next: nothing is left to do; a copy of the workbook with the system's codes: "
     "xlbridge jobs {job} --annotate {copy}",
 )
+_STATUS_COPY_NAME = Text(pt="-enviada.xlsx", en="-sent.xlsx")
 
 
 def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str, Any]:
@@ -266,13 +278,17 @@ def rejected_now(journal: Journal, job: Job, ledger: RowLedger | None) -> list[R
 
 
 def upload_report(
-    journal: Journal, job: Job, show_column: Callable[[str], str | Text], *, with_reasons: bool
+    journal: Journal, job: Job, resource: Resource | None = None, *, with_reasons: bool = True
 ) -> Report:
-    """Return the report of an upload, with its rows as they are now; the reasons of rejected rows
-    with ``with_reasons`` only, those without a row always."""
+    """Return the report of an upload, with its rows as they are now.
+
+    With its ``resource``, for a page, columns have their titles, and what the validation does not
+    predict is left to the table of all reasons. The reasons of rejected rows are there with
+    ``with_reasons`` only, those without a row always.
+    """
     ledger, settled, undone = _changed_since(journal, job)
     rejected = rejected_now(journal, job, ledger)
-    remarks = list(_drift_remarks(journal, job, show_column)) if with_reasons else []
+    remarks = list(_drift_remarks(journal, job)) if with_reasons and resource is None else []
     if settled is not None:
         count, left = count_text(settled.rows), count_text(settled.left)
         remarks.append(_SETTLED.format(rows=count, by=settled.by, left=left))
@@ -293,10 +309,14 @@ def upload_report(
         facts=titles.quirks_facts(job.target),
         remarks=remarks,
         tables=[
-            _rejected_table(
-                [row for row in rejected if with_reasons or row.row is None], show_column
-            ),
-            _lost_table(job.lost_fields),
+            table
+            for table in (
+                _rejected_table(
+                    [row for row in rejected if with_reasons or row.row is None], resource
+                ),
+                _lost_table(job.lost_fields),
+            )
+            if table.lines
         ],
         next_steps=[_next_step(journal, job, settled)],
     )
@@ -325,15 +345,20 @@ _REJECTED_HEADINGS = (
 )
 
 
-def _rejected_table(rejected: list[RejectedRow], show_column: Callable[[str], str | Text]) -> Table:
+def _rejected_table(rejected: list[RejectedRow], resource: Resource | None) -> Table:
     lines = []
-    for row in rejected:
-        column = None if row.column is None else show_column(row.column)
-        address = row.cell or (row_text(row.row) if row.row else "–")
+    for (name, message), rows in group_by_reason(
+        ((row.column, row.message), row) for row in rejected
+    ).items():
+        column: Value = name
+        if name is not None and resource is not None:
+            column = resource.title_at(name)
+        addresses = [row.cell or (row_text(row.row) if row.row else "–") for row in rows]
+        address = list_first(addresses, _SHOWN_ROWS)
         text = untranslated("  ✗ {address}  {column}: {message}").format(
-            address=address, column=column or "", message=row.message
+            address=address, column=column or "", message=message
         )
-        lines.append(Line((address, column, row.message), Tone.OPEN, text))
+        lines.append(Line((address, column, message), Tone.OPEN, text))
     return Table(
         sheet=RowOutcome.REJECTED.count_title,
         headings=_REJECTED_HEADINGS,
@@ -443,19 +468,14 @@ def _next_step(journal: Journal, job: Job, settled: LaterRows | None) -> Text:
         if job.state is not State.DONE:
             return _NEXT_STEPS[State.PARTIAL].format(**known)
         if journal.changes.has_accepted(job.id) and not job.deletes:
-            copies = (
-                as_arguments(path_beside(Path(file.name), f"-{word}.xlsx"))
-                for word in ("enviada", "sent")
-            )
-            return _STATUS_COPY.format(copy=Text(*copies), **known)
+            copy = as_arguments(path_beside(Path(file.name), _STATUS_COPY_NAME))
+            return _STATUS_COPY.format(copy=copy, **known)
     settles = job.settles_at
     moment = "–" if settles is None else f"{settles:%d/%m/%Y %H:%M:%S}"
     return _NEXT_STEPS.get(job.state, _RESUME).format(settled=moment, **known)
 
 
-def _drift_remarks(
-    journal: Journal, job: Job, show_column: Callable[[str], str | Text]
-) -> Iterator[Text]:
+def _drift_remarks(journal: Journal, job: Job) -> Iterator[Text]:
     rules = drifted_rules(journal.changes.rejections(job.id))
     if rules:
         yield Text(
@@ -463,7 +483,7 @@ def _drift_remarks(
             en="The system rejected for reasons that the validation does not predict:",
         )
     for rule in rules:
-        what = f"{show_column(rule.column)}: {rule.rule}" if rule.column else rule.rule
+        what = f"{rule.column}: {rule.rule}" if rule.column else rule.rule
         yield untranslated("  {n} × {what}").format(n=rule.rows, what=what)
 
 

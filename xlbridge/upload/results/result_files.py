@@ -12,9 +12,9 @@ from xlbridge.files import make_private_folder, path_beside
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.record_rows import number_in_row, row_text
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Value
-from xlbridge.resources import Fingerprint
+from xlbridge.resources import Fingerprint, Resource
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import NO_POSITION, REJECTS_INFIX, Job, file_hash
+from xlbridge.upload.job import NO_POSITION, Job, file_hash
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, StoredSnapshot
 from xlbridge.upload.requests import State
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from xlbridge.workbook.read import SheetCells
     from xlbridge.workbook.write import RejectedRows
 
-
+_DOUBT_NAME = Text(pt="-em-duvida-{job}.html", en="-in-doubt-{job}.html")
+_REJECTS_NAME = Text(pt="-rejeitadas-{job}.xlsx", en="-rejected-{job}.xlsx")
 _ENDED = frozenset({State.DONE, State.PARTIAL, State.REJECTED, State.NEEDS_PERSON})
 
 
@@ -46,10 +47,10 @@ def ensure_evidence(context: UploadContext, job: Job) -> Job:
         ensure_evidence(context, part)
     in_doubt = job.state is State.NEEDS_PERSON and not job.parts
     if in_doubt and not _file_exists(job, "evidence_file"):
-        written = _write_evidence(context, job, "em-duvida", ".html", _write_doubt_page)
+        written = _write_evidence(context, job, _DOUBT_NAME, _write_doubt_page)
         job = journal.record(job, job.state, evidence_file=str(written))
     if _lacks_rejects(journal, job):
-        written = _write_evidence(context, job, REJECTS_INFIX, ".xlsx", _write_rejects_workbook)
+        written = _write_evidence(context, job, _REJECTS_NAME, _write_rejects_workbook)
         job = journal.record(job, job.state, rejects_file=str(written))
     return job
 
@@ -79,14 +80,13 @@ def _file_exists(job: Job, key: str) -> bool:
 def _write_evidence(
     context: UploadContext,
     job: Job,
-    infix: str,
-    suffix: str,
+    name: Text,
     write: Callable[[UploadContext, Job, Path], None],
 ) -> Path:
     """Write a file next to the analyst's, or into the home folder, and return its path."""
     # A processing of explicit numbers has no file.
     file = Path(job.spec.file or context.settings.home / "evidence" / job.spec.resource)
-    target = path_beside(file, f"-{infix}-{job.id}{suffix}")
+    target = path_beside(file, name.format(job=job.id))
     try:
         write(context, job, target)
     except (UsageError, LocalFailure):
@@ -236,16 +236,12 @@ def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:
 
 
 def job_report(
-    journal: Journal,
-    job: Job,
-    show_column: Callable[[str], str | Text] = str,
-    *,
-    with_reasons: bool = True,
+    journal: Journal, job: Job, resource: Resource | None = None, *, with_reasons: bool = True
 ) -> Report:
     """Return the report of an upload, an undo or a processing.
 
-    ``show_column`` names the columns of rejected rows; ``with_reasons`` has the reasons of these,
-    which control totals have, too.
+    With its ``resource``, for a page, columns have their titles; ``with_reasons`` has the reasons
+    of rejected rows, which control totals have, too.
     """
     if job.spec.mode.channel.of_listing:
         # The modules for processing are rarely needed, and slow to import.
@@ -254,7 +250,7 @@ def job_report(
         return process_report(journal, job)
     if job.spec.undo_of is not None:
         return undo_report(journal, job)
-    return upload_report(journal, job, show_column, with_reasons=with_reasons)
+    return upload_report(journal, job, resource, with_reasons=with_reasons)
 
 
 def job_document(journal: Journal, job: Job) -> dict[str, Any]:

@@ -249,10 +249,19 @@ def _records_written(context: UploadContext, client: Client, job: Job) -> Snapsh
 
 def row_statuses(context: UploadContext, job: Job) -> dict[int, RowStatus]:
     """Return the status of each row of a job as it is now, by Excel's row number in its sheet."""
-    ledger = RowLedger.of(context.journal, job)
-    codes = _CodesByJob(context)
+    ledger, resource = (
+        RowLedger.of(context.journal, job),
+        context.catalogue.named(job.spec.resource),
+    )
+    codes, columns = _CodesByJob(context), resource.by_path
+
+    def reason(change: RowChange) -> str:
+        if change.planned is not None:
+            return change.planned.full_text(columns, None)
+        return str(ledger.reason(change) or "")
+
     return {
-        row: RowStatus(change.outcome, str(ledger.reason(change) or ""), codes.of(change))
+        row: RowStatus(change.outcome, reason(change), codes.of(change))
         for row, change in ledger.rows_of(job).items()
         if change.is_record
     }

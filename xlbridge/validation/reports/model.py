@@ -248,12 +248,12 @@ def _next_steps(report: Report, *, has_fixes: bool) -> Iterator[Text]:
         arguments = as_arguments(file, *report.options, *report.validation_options)
         findings = (finding for sheet in report.sheets for finding in sheet.findings)
         if has_fixes and fixes is None:
-            copy = _copy_name(file, Text(pt="corrigida", en="fixed"))
+            copy = as_arguments(path_beside(Path(file.name), _FIXED_NAME))
             yield _FIX.format(arguments=arguments, copy=copy)
         elif report.marked or all(finding.cell is None for finding in findings):
             yield _CORRECT.format(arguments=arguments)
         else:
-            copy = _copy_name(file, Text(pt="marcada", en="marked"))
+            copy = as_arguments(path_beside(Path(file.name), _MARKED_NAME))
             yield _MARK.format(arguments=arguments, copy=copy)
     elif len(sheets) == 1:
         yield _UPLOAD.format(arguments=as_arguments(file, *report.options))
@@ -281,20 +281,13 @@ def _sending_order(sheets: Sequence[ValidatedSheet]) -> list[ValidatedSheet]:
     return ordered
 
 
-def _copy_name(file: Path, suffix: Text) -> Text:
-    pt, en = (
-        as_arguments(path_beside(Path(file.name), f"-{word}.xlsx"))
-        for word in (suffix.pt, suffix.en)
-    )
-    return Text(pt=pt, en=en)
-
-
 _UPLOAD = Text(pt="A seguir: xlbridge upload {arguments}", en="Next: xlbridge upload {arguments}")
 _UPLOAD_TOO = Text(pt="Depois: xlbridge upload {arguments}", en="Then: xlbridge upload {arguments}")
 _FIX = Text(
     pt="A seguir: xlbridge validate {arguments} --fix {copy}",
     en="Next: xlbridge validate {arguments} --fix {copy}",
 )
+_FIXED_NAME = Text(pt="-corrigida.xlsx", en="-fixed.xlsx")
 _CORRECT = Text(
     pt="A seguir: corrija o arquivo, depois: xlbridge validate {arguments}",
     en="Next: correct the workbook, then: xlbridge validate {arguments}",
@@ -303,6 +296,7 @@ _MARK = Text(
     pt="A seguir: xlbridge validate {arguments} --annotate {copy} mostra cada célula na planilha",
     en="Next: xlbridge validate {arguments} --annotate {copy} shows each cell in the workbook",
 )
+_MARKED_NAME = Text(pt="-marcada.xlsx", en="-marked.xlsx")
 
 
 _MAX_FIXES = 20
