@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from browser import Page
-from playwright.sync_api import Page as Tab, expect
+from playwright.sync_api import Locator, Page as Tab, expect
 from running_page import RunningPage
 from sheets import write_records
 from test_accessibility import violations
@@ -207,3 +207,41 @@ def test_an_error_that_a_filter_or_a_hidden_column_conceals_is_gone_to(tab: Tab)
     expect(tab.locator("#cell-here")).to_have_attribute("data-cell", "B2")
     expect(tab.locator("#grid textarea")).to_be_focused()
     expect(tab.locator("#arranged")).to_be_hidden()
+
+
+def middle(cell: Locator) -> tuple[float, float]:
+    box = cell.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_a_double_click_edits_the_cell(tab: Tab) -> None:
+    cell = tab.locator("#grid .line .cell", has_text=re.compile("^Aluguel 2$"))
+    address = cell.get_attribute("data-cell")
+    tab.mouse.dblclick(*middle(cell))
+    expect(tab.locator("#grid textarea.typing")).to_have_value("Aluguel 2")
+    tab.keyboard.press("End")
+    tab.keyboard.type(" de novo")
+    tab.keyboard.press("Enter")
+    expect(tab.locator(f'[data-cell="{address}"]')).to_have_text("Aluguel 2 de novo")
+
+
+def test_a_selection_dragged_past_the_edge_scrolls_the_grid(tab: Tab) -> None:
+    grid = tab.locator("#grid").bounding_box()
+    across, down = middle(tab.locator('[data-cell="A5"]'))
+    tab.mouse.move(across, down)
+    tab.mouse.down()
+    tab.mouse.move(across, grid["y"] + grid["height"] + 5)
+    tab.locator('[data-cell="A61"].range').wait_for()
+    tab.mouse.up()
+    tab.keyboard.press("Delete")
+    tab.locator("#counts", has_text="errors: 57").wait_for()
+
+
+def test_the_grid_has_the_focus_when_it_opens_and_after_a_calendar(tab: Tab) -> None:
+    tab.locator("[data-view=begin]").click()
+    tab.locator("#to-mend").click()
+    expect(tab.locator("#grid textarea")).to_be_focused()
+    cell = tab.locator("#grid .line .cell", has_text="01/11/2026").first
+    cell.click()
+    tab.locator("#grid .opener").click()
+    expect(tab.locator("#grid textarea")).to_be_focused()

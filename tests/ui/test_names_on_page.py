@@ -6,8 +6,11 @@ from typing import Any
 import httpx
 import pytest
 from browser import Page
+from environment import clean_environment, credentials
+from forked import Zygote
+from lossy_proxy import lossy_proxy
 from playwright.sync_api import expect
-from running_page import RunningPage, open_workbook
+from running_page import RunningPage, open_workbook, running_page
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -64,24 +67,48 @@ def test_only_names_that_the_system_lacks_are_asked_for_and_once(
     assert unknown_names(client, other)["columns"] == {}
 
 
-def test_a_name_for_all_rows_without_a_record_is_said_with_the_way_to_it(
-    client: httpx.Client, tmp_path: Path
-) -> None:
-    path = tmp_path / "sem filial.csv"
+def with_branch(client: httpx.Client, path: Path, name: str) -> dict[str, Any]:
+    """Open a sheet without a column of branches; return its form with one for all rows."""
     lines = (line.partition(";")[2] for line in (_HEADER, *_ROWS))
     path.write_text("\n".join(lines).replace("Logistica", "Comercial") + "\n", "utf-8")
     form: dict[str, Any] = open_workbook(client, path)["mapping"]
-    form["columns"]["codigoDaFilial"] = {"constant": "Matriz"}
     names = ("resource", "sheet", "header_row", "columns", "rows", "accept")
-    assert client.post("/api/map", json={name: form[name] for name in names}).is_success
-    error = client.post("/api/plan", json={}).json()["error"]
-    assert not error["in_grid"]
-    assert error["message"] == (
-        "Branch code, in all rows: “Matriz”. Not found among the branches by name. Similar: "
-        "1 – Matriz São Paulo."
-    )
-    assert "Columns used" in error["hint"]
-    assert client.get("/api/sheet").json()["refused"] == 0
+    form["columns"]["codigoDaFilial"] = {"constant": name}
+    return {name: form[name] for name in names}
+
+
+_NOT_FOUND = "Not found among the branches by name. Similar: 1 – Matriz São Paulo."
+
+
+def test_a_name_for_all_rows_without_a_record_is_refused_at_its_field(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    path = tmp_path / "sem filial.csv"
+    refused = client.post("/api/map", json=with_branch(client, path, "Matriz"))
+    (problem,) = refused.json()["error"]["fields"]
+    assert (problem["column"], problem["message"]) == ("codigoDaFilial", _NOT_FOUND)
+    form = with_branch(client, path, "Matriz São Paulo")
+    assert client.post("/api/map", json=form).json()["errors"] == 0
+
+
+def test_a_name_for_all_rows_that_was_not_looked_up_is_refused_by_the_plan(
+    tmp_path: Path, home: Path, forks: Zygote, system: RunningSandbox
+) -> None:
+    with lossy_proxy(system.base_url) as proxy:
+        environment = clean_environment(
+            home, **credentials(system, XLBRIDGE_BASE_URL=proxy.base_url)
+        )
+        page = running_page(forks, tmp_path, home, environment)
+        with page as ui, ui.client() as client:
+            form = with_branch(client, tmp_path / "sem filial.csv", "Matriz")
+            proxy.decide = lambda _method, _asked: "lose answer"
+            assert client.post("/api/map", json=form).is_success
+            proxy.decide = lambda _method, _asked: "pass"
+            error = client.post("/api/plan", json={}).json()["error"]
+            assert not error["in_grid"]
+            assert error["message"] == f"Branch code, in all rows: “Matriz”. {_NOT_FOUND}"
+            assert "Columns used" in error["hint"]
+            assert client.get("/api/sheet").json()["refused"] == 0
 
 
 @pytest.mark.programs

@@ -277,8 +277,24 @@ def test_an_environment_is_added_on_the_page(
             form.locator(f"[name={name}]").fill(value)
         form.locator("[name=production]").select_option("no")
         form.get_by_role("button").click()
-        tab.locator("#problem", has_text="credential").wait_for()
+        problem = form.locator(".field-problem")
+        expect(problem).to_contain_text("did not accept the credentials")
+        expect(form.locator("[name=password]")).to_be_focused()
         expect(form.locator("[name=password]")).to_have_value("")
+        for address, message in (
+            ("http://erp.example.com", "https"),
+            ("http://127.0.0.1:9", "not answer"),
+        ):
+            form.locator("[name=url]").fill(address)
+            form.locator("[name=password]").fill("wrong")
+            form.get_by_role("button").click()
+            expect(problem).to_contain_text(message)
+            expect(form.locator("[name=url]")).to_be_focused()
+        expect(tab.locator("#problem")).to_be_hidden()
+        form.locator("[name=name]").fill("Homologação")
+        assert form.locator("[name=name]").evaluate("one => one.validity.patternMismatch")
+        form.locator("[name=name]").fill("homolog")
+        form.locator("[name=url]").fill(empty_sandbox.base_url)
         expect(tab.locator("#profile-table tr", has_text="homolog")).to_have_count(0)
         form.locator("[name=password]").fill(empty_sandbox.password)
         form.get_by_role("button").click()

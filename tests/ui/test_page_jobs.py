@@ -2,13 +2,16 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import httpx
+import pytest
 from environment import Xlbridge, clean_environment, credentials
 from forked import Zygote
 from lossy_proxy import ProxyFault, lossy_proxy
+from openpyxl import load_workbook
 from running_page import open_workbook, running_page, wait_for_end
-from sheets import write_records
+from sheets import write_clients, write_records
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -70,6 +73,24 @@ def test_command_line_job_is_finished_in_the_page(
     assert not any("xlbridge" in line for line in content)  # the page has a button for what is next
 
 
+def test_a_resumed_upload_of_another_sheet_leaves_the_open_one(
+    client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+) -> None:
+    wrong = write_records(tmp_path / "a.xlsx", "contasreceber", [{"codigoDoCliente": 987654}])
+    own = credentials(empty_sandbox)
+    xlbridge("upload", wrong, "--yes", "--mode", "queue", "--no-wait", **own)
+    open_workbook(client, write_records(tmp_path / "b.xlsx", "cliente", [{"cnpj": None}]))
+    (job,) = client.get("/api/jobs").json()["jobs"]
+    client.post("/api/resume", json={"job": job["job"]})
+    outcome = wait_for_end(client)["outcome"]
+    assert outcome["state"] == "rejected"
+    reasons = [str(line["cells"]) for table in outcome["totals"] for line in table["lines"]]
+    assert sum("987654" in text for text in (*outcome["lines"], *reasons)) == 1
+    assert client.get("/api/sheet").json()["refused"] == 0
+    planned = client.post("/api/plan", json={}).json()
+    assert (planned["retry_of"], planned["writes"]) == (None, 1)
+
+
 def test_rows_rejected_on_the_command_line_are_corrected_in_the_grid(
     client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
 ) -> None:
@@ -77,6 +98,8 @@ def test_rows_rejected_on_the_command_line_are_corrected_in_the_grid(
     original = path.read_bytes()
     assert xlbridge("upload", path, "--yes", **credentials(empty_sandbox)).returncode == 1
     (job,) = client.get("/api/jobs").json()["jobs"]
+    lines = client.get("/api/job", params={"job": job["job"]}).json()["lines"]
+    assert not any("987654" in line for line in lines)  # its totals have the reasons
     sheet = client.post("/api/job-workbook", json={"job": job["job"]}).json()
     assert (sheet["file"], sheet["refused"], sheet["errors"]) == (path.name, 1, 0)
     assert "987654" in sheet["rules"][0]["message"]
@@ -141,3 +164,63 @@ def test_jobs_have_the_rows_of_the_ledger_and_the_titles_of_resources(
     assert "Receivable entries" in table["lines"][0]["cells"]
     terminal = xlbridge("jobs", **own).stdout
     assert "contasreceber" in terminal
+
+
+def rejected(client: httpx.Client) -> dict[str, Any]:
+    """Send the open sheet, whose rows are rejected, and return it."""
+    client.post("/api/send", json={"token": client.post("/api/plan", json={}).json()["token"]})
+    assert wait_for_end(client)["outcome"]["state"] == "rejected"
+    sheet: dict[str, Any] = client.get("/api/sheet").json()
+    return sheet
+
+
+def test_a_refusal_returns_with_the_value_that_was_refused(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    wrong = [{"codigoDoCliente": 987654}]
+    open_workbook(client, write_records(tmp_path / "titulos.xlsx", "contasreceber", wrong))
+    sheet = rejected(client)
+    column = [one["name"] for one in sheet["columns"]].index("codigoDoCliente")
+    cell = {"row": 2, "column": column}
+    for edit, refused in (("1001", 0), ("987654", 1), ("", 0)):
+        edited = client.post("/api/edit", json=[{**cell, "value": edit}]).json()
+        assert edited["refused"] == refused
+    assert client.post("/api/step", json={"step": "undo"}).json()["refused"] == 1
+    assert client.post("/api/step", json={"step": "redo"}).json()["refused"] == 0
+
+
+def test_a_refusal_ends_when_the_mapping_converts_the_value_otherwise(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    path = tmp_path / "titulos.csv"
+    header = "Filial;Quem;Categoria;Centro;Conta;Histórico;Emissão;Vencimento;Valor"
+    rows = ("1;Bar;1.01.001;01.001;1;A;13/10/2026;30/10/2026;10,00",) * 2
+    path.write_text("\n".join((header, *rows)), "utf-8")
+    open_workbook(client, path)
+    form = client.post("/api/choose", json={"resource": "contasreceber", "sheet": ""}).json()
+    form = form["mapping"]
+    wanted = {name: form[name] for name in ("resource", "sheet", "header_row", "rows", "accept")}
+    for code, refused in ((987654, 2), (1001, 0)):
+        client_code = {"from": "Quem", "values": {"Bar": code}}
+        columns = {**form["columns"], "codigoDoCliente": client_code}
+        sheet = client.post("/api/map", json={**wanted, "columns": columns}).json()
+        assert (sheet["errors"], sheet["refused"]) == (0, 0)
+        if refused:
+            assert rejected(client)["refused"] == refused
+
+
+@pytest.mark.parametrize("name", ["clientes [2026].xlsx", "clientes.csv"])
+def test_uploads_are_listed_by_the_name_of_the_users_file(
+    client: httpx.Client, tmp_path: Path, name: str
+) -> None:
+    path = write_clients(tmp_path / "padaria.xlsx", "OWN-NAME", ("Padaria",))
+    if name.endswith(".csv"):
+        rows = load_workbook(path).worksheets[0].values
+        lines = (";".join("" if value is None else str(value) for value in row) for row in rows)
+        (tmp_path / name).write_text("\n".join(lines), "utf-8")
+    else:
+        path.rename(tmp_path / name)
+    open_workbook(client, tmp_path / name)
+    client.post("/api/send", json={"token": client.post("/api/plan", json={}).json()["token"]})
+    assert wait_for_end(client)["outcome"]["state"] == "done"
+    assert name in client.get("/api/jobs").json()["table"]["lines"][0]["cells"]

@@ -125,6 +125,8 @@ def test_rows_refused_by_the_system_are_marked_in_the_grid(
     write_records(path, "contasreceber", [{"codigoDoCliente": 987654}])
     tab = begin(page, ui, path)
     assert send(tab) == "rejected"
+    tab.locator("#errors-left", has_text="Errors in the sheet: 1").wait_for()
+    assert tab.get_by_test_id("outcome").inner_text().count("987654") == 1
     tab.get_by_test_id("download-rejects").wait_for()
     tab.get_by_role("button", name="Show the rejected rows").click()
     tab.locator("#counts", has_text="refused by the system or the batch: 1").wait_for()
@@ -291,8 +293,6 @@ def test_whole_workflow_works_by_keyboard(page: Page, ui: RunningPage, tmp_path:
     path = write_clients(tmp_path / "clientes.xlsx", "KEYS", (None, None))
     tab = begin(page, ui, path)
     tab_to(tab, "#to-mend")
-    tab.keyboard.press("Enter")
-    tab_to(tab, "#next-error")
     tab.keyboard.press("Enter")
     tab.locator("#grid textarea:focus").wait_for()
     tab.locator("#remark", has_text="required").wait_for()

@@ -25,8 +25,8 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """Problem of a field: its column or filter, the word of the sheet that a field of the mapping's
-    form converts, None for any other field, and the message."""
+    """Problem of a field: its name, column or filter, the word of the sheet that a field of the
+    mapping's form converts, None for any other field, and the message."""
 
     column: str
     word: str | None
@@ -34,7 +34,7 @@ class FieldProblem:
 
 
 class InvalidFields(UsageError):
-    """Values of the mapping's form do not fit; the page shows each message beside its field."""
+    """Values of a form do not fit; the page shows each message beside its field."""
 
     def __init__(self, message: Text, problems: Sequence[FieldProblem]) -> None:
         super().__init__(message)

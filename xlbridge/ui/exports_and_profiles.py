@@ -11,9 +11,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from xlbridge.client import Client, RetryPolicy
+from xlbridge.client import Client, RetryPolicy, parse_base_url
 from xlbridge.connection import connect, new_profile, target_of
-from xlbridge.errors import UsageError
+from xlbridge.errors import (
+    AuthenticationFailed,
+    ConfigError,
+    TransportError,
+    UsageError,
+    XlbridgeError,
+)
 from xlbridge.export import (
     LISTINGS,
     ExportProgress,
@@ -40,6 +46,8 @@ from xlbridge.resources import Catalogue, Resource
 from xlbridge.resources.names import field_title
 from xlbridge.resources.references import listing_resource
 from xlbridge.ui.answers import (
+    FieldProblem,
+    InvalidFields,
     download,
     get_route,
     json_response,
@@ -254,11 +262,20 @@ class ExportAndProfileRequests:
         def create() -> dict[str, Any]:
             base = self._remote.base
             name, url, email = (body[field].strip() for field in ("name", "url", "email"))
+            try:
+                parse_base_url(url)
+            except ConfigError as error:
+                raise _at_field("url", error, str(error.hint)) from error
             profile = new_profile(base, Profile(name, url, email, body["production"]))
             settings = replace(base, password=body["password"], base_url=profile.base_url)
             target = target_of(settings, profile)
-            with Client(target, retry_policy=RetryPolicy.quick()) as client:
-                expiration = client.login().expiration_text
+            try:
+                with Client(target, retry_policy=RetryPolicy.quick()) as client:
+                    expiration = client.login().expiration_text
+            except AuthenticationFailed as error:
+                raise _at_field("password", error) from error
+            except TransportError as error:
+                raise _at_field("url", error) from error
             save_profile(base, profile)
             stored = store_password(base, profile, body["password"], None)
             if name == choose_profile(base).name:
@@ -320,6 +337,12 @@ class ExportAndProfileRequests:
             return {}
 
         return await json_response(mark)
+
+
+def _at_field(name: str, error: XlbridgeError, hint: str = "") -> InvalidFields:
+    """Return an error about a field of the form of an environment; hints name commands."""
+    text = f"{error.message} {hint}".strip()
+    return InvalidFields(error.message, [FieldProblem(name, None, text)])
 
 
 _TYPES = {".csv": "text/csv", ".zip": "application/zip"}

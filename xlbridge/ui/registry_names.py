@@ -15,12 +15,13 @@ from xlbridge.client import Client
 from xlbridge.client.registries import NamedRecord, Registries
 from xlbridge.errors import XlbridgeError
 from xlbridge.files import write_private
+from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column, strip_accents
 from xlbridge.resources.references import REFERENCES
 from xlbridge.settings import Settings
 from xlbridge.ui.environment import PageConnection
 from xlbridge.upload.lookup import OnlineCheck
-from xlbridge.validation.mapping import MappingProposal
+from xlbridge.validation.mapping import MappingProposal, SheetMapping
 from xlbridge.workbook.read import SheetCells
 
 _MAX_OFFERED = 20
@@ -93,7 +94,18 @@ class RegistryNames:
         with self._remote.connected(looking_up=True) as (_, client):
             return OnlineCheck(client).ask_unknown_names(proposal, cells, catalogue)
 
-    def read_with(self, client: Client, registry: str, settings: Settings) -> Names:
+    def problems_for_all_rows(
+        self, mapping: SheetMapping, catalogue: Catalogue
+    ) -> list[tuple[str, Text]]:
+        """Return the problems of names that a mapping gives all rows, as far as the page's
+        environment can be asked."""
+        if not any(isinstance(one.constant, str) and one.link for _, one in mapping.all_columns):
+            return []
+        with suppress(XlbridgeError), self._remote.connected(looking_up=True) as (_, client):
+            return list(OnlineCheck(client).problems_for_all_rows(mapping, catalogue))
+        return []
+
+    def read_with(self, client: Client, registry: str, settings: Settings | None = None) -> Names:
         """Return the names in another environment, read with its client as ``read`` does."""
         path = self._path(registry, settings)
         if path not in self._read:
@@ -103,12 +115,9 @@ class RegistryNames:
 
     def _read_names(self, registry: str) -> bool:
         """Read the names of a registry; return whether that was possible."""
-        try:
-            with self._remote.connected(looking_up=True) as (_, client):
-                self._store(self._path(registry), Registries(client).named(REFERENCES[registry]))
-        except XlbridgeError:
-            return False
-        return True
+        with suppress(XlbridgeError), self._remote.connected(looking_up=True) as (_, client):
+            self.read_with(client, registry)
+        return self._path(registry) in self._read
 
     def _store(self, path: Path, records: Iterable[NamedRecord]) -> None:
         by_name = sorted(records, key=lambda one: one.label.casefold())

@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from xlbridge.i18n import Text, without_numbers
+from xlbridge.i18n import Text, without_values
 from xlbridge.record_rows import number_in_row, sheet_row
 from xlbridge.report_forms import group_by_reason
 from xlbridge.resources import Column
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.ui.cell_edits import value_text
-from xlbridge.upload import ItemCells
+from xlbridge.upload import ItemAddresses
 from xlbridge.upload.planning import PlannedRow, RowAction, RowReason
 from xlbridge.validation import ValidatedSheet, count_corrected, row_numbers
 from xlbridge.validation.reports import RuleKey, by_rule, message_of_all
-from xlbridge.workbook import CellPosition, column_index
+from xlbridge.workbook import CellPosition, cell_position, column_index
 
 
 def in_titles(columns: Iterable[Column]) -> Callable[[Text | str], str]:
@@ -248,6 +248,9 @@ def _rule_text(rule: RuleKey) -> str:
 Refusals = Mapping[str, Mapping[CellPosition, str]]
 """Reasons for which the system refuses cells, by sheet and position."""
 
+ContentOf = Callable[[str, CellPosition], str]
+"""Function that returns the content of a sheet's cell."""
+
 REFUSED = "refused:"
 """Prefix of the keys of rules for refusals."""
 
@@ -295,6 +298,7 @@ class RowRemarks:
         self.planned: dict[int, PlannedAction] = {}
         """Rows of the chosen sheet that the last plan does not create."""
         self._refused: dict[str, dict[int, dict[int, str]]] = {}
+        self._of_contents: dict[tuple[str, CellPosition], tuple[str, str]] = {}
 
     def plan(
         self, rows: Iterable[PlannedRow], columns: Mapping[str, Column], own: Collection[str]
@@ -315,21 +319,48 @@ class RowRemarks:
                 named if known is None else {**known.differences, **named},
             )
 
-    def set_refusals(self, reasons: Refusals) -> None:
-        """Replace the reasons for which the system refuses cells."""
+    def set_refusals(self, reasons: Refusals, content_of: ContentOf) -> None:
+        """Replace the reasons for which the system refuses cells, with their present contents."""
         self._refused = {}
-        for sheet, cells in reasons.items():
-            for (row, column), text in cells.items():
-                self._refused.setdefault(sheet, {}).setdefault(row, {})[column] = text
+        self._of_contents = {
+            (sheet, cell): (text, content_of(sheet, cell))
+            for sheet, cells in reasons.items()
+            for cell, text in cells.items()
+        }
+        for (sheet, (row, column)), (text, _) in self._of_contents.items():
+            self._refused.setdefault(sheet, {}).setdefault(row, {})[column] = text
 
-    def drop_outdated(self, sheet: str, positions: Iterable[CellPosition]) -> None:
-        """Drop the refusals of cells that were edited, and the plan."""
+    def update(self, sheet: str, cells: Iterable[CellPosition], content_of: ContentOf) -> None:
+        """Drop the plan, and the refusals of cells that were edited until they have the contents
+        that were refused."""
         self.planned = {}
-        rows = self._refused.get(sheet, {})
-        for row, column in positions:
+        if not self._of_contents:
+            return
+        rows = self._refused.setdefault(sheet, {})
+        for row, column in cells:
+            text, content = self._of_contents.get((sheet, (row, column)), ("", None))
+            if content is not None and content_of(sheet, (row, column)) == content:
+                rows.setdefault(row, {})[column] = text
+                continue
             rows.get(row, {}).pop(column, None)
             if not rows.get(row, True):
                 del rows[row]
+
+    def still_refused(self, old: ValidatedSheet, new: ValidatedSheet) -> Refusals:
+        """Return the refusals without those of cells that a mapping converts otherwise in ``new``;
+        of a reason without a column, the whole row counts."""
+
+        def record(sheet: ValidatedSheet, row: int, column: int) -> list[str]:
+            names = [name for name, place in new.columns.items() if place == column]
+            values = sheet.frame.iloc[sheet.rows.index(row)]
+            return [str(values.get(name)) for name in names or new.frame]
+
+        def is_kept(sheet: str, row: int, column: int) -> bool:
+            if sheet != new.sheet or row not in old.rows or row not in new.rows:
+                return True
+            return record(old, row, column) == record(new, row, column)
+
+        return load_refusals(one for one in self.refusals_json() if is_kept(*one[:3]))
 
     def refused(self, sheet: str) -> Iterator[CellPosition]:
         """Yield the refused cells of a sheet, by row and column."""
@@ -405,7 +436,7 @@ class RowRemarks:
 
 
 def _reason_key(text: str) -> str:
-    return REFUSED + without_numbers(text)
+    return REFUSED + without_values(text)
 
 
 def load_refusals(stored: Iterable[tuple[str, int, int, str]]) -> Refusals:
@@ -421,15 +452,15 @@ def refusals(sheet: ValidatedSheet, rejected: Iterable[Mapping[str, Any]]) -> Re
 
     A reason without a cell belongs to the row's first one.
     """
-    items = ItemCells(sheet)
+    items = ItemAddresses.of_sheet(sheet)
     reasons: defaultdict[str, defaultdict[CellPosition, list[str]]] = defaultdict(
         lambda: defaultdict(list)
     )
     for row in rejected:
-        item = items.find(row["row"], row["column"] or "")
+        item = ItemAddresses.find(items, row["row"] or 0, row["column"] or "", or_first=True)
         if item is not None:
-            child, position = item
-            reasons[child][position].append(row["message"])
+            child, _, address = item.rpartition("!")
+            reasons[child][cell_position(address)].append(row["message"])
         else:
             cell = row["cell"] if row["cell"] and "!" not in row["cell"] else "A"
             column = column_index(cell.rstrip("0123456789"))

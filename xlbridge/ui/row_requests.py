@@ -1,6 +1,6 @@
 """Requests about the rows of the open sheet: windows of a view, what is found, filled, arranged."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -76,20 +76,9 @@ class RowRequests:
 
     async def rows(self, request: Request) -> Response:
         """Return some rows of a view."""
-        query = request.query_params
-        start, count = int(query.get("start", 0)), int(query.get("count", 100))
-
-        def read(rows: SheetRows) -> dict[str, Any]:
-            numbers = rows.view(query.get("view", WRONG), renew=query.get("renew") == "1")
-            shown = numbers[start : start + min(count, _MAX_ROWS)]
-            return {
-                "total": len(numbers),
-                "start": start,
-                "rows": rows.rows(shown, self._names.known),
-                "version": sheet_version(rows.editor),
-            }
-
-        return await self._answer(request, read)
+        return await self._answer(
+            request, lambda rows: rows_json(rows, request.query_params, self._names)
+        )
 
     async def next_error(self, request: Request) -> Response:
         """Return the next cell with an error, and its row's position in a view."""
@@ -206,6 +195,18 @@ class RowRequests:
         """Delete rows of a view."""
         body = await request.json()
         return await self._change(request, lambda rows: rows.delete(_block(body)))
+
+
+def rows_json(rows: SheetRows, query: Mapping[str, str], names: RegistryNames) -> dict[str, Any]:
+    """Return some rows of a view for the page."""
+    start, count = int(query.get("start", 0)), int(query.get("count", 100))
+    numbers = rows.view(query.get("view", WRONG), renew=query.get("renew") == "1")
+    return {
+        "total": len(numbers),
+        "start": start,
+        "rows": rows.rows(numbers[start : start + min(count, _MAX_ROWS)], names.known),
+        "version": sheet_version(rows.editor),
+    }
 
 
 def _sought(values: Any) -> SoughtText:

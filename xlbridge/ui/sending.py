@@ -7,7 +7,7 @@ from typing import Any
 
 from xlbridge import titles
 from xlbridge.errors import UsageError
-from xlbridge.files import path_beside
+from xlbridge.files import make_private_folder, path_beside
 from xlbridge.i18n import OR, Text, count_text, joined
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.record_rows import row_text
@@ -17,7 +17,7 @@ from xlbridge.ui.answers import ErrorsInGrid, table_json
 from xlbridge.ui.environment import OnChange, PageConnection
 from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_remarks import planned_view, refusals
-from xlbridge.ui.sheet_editor import SheetEditor
+from xlbridge.ui.sheet_editor import SheetEditor, own_name
 from xlbridge.ui.texts import action_text
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import (
@@ -149,15 +149,8 @@ class SheetUploads:
                     on_change()
 
                 job = uploads.submit(rows, upload_options, on_created=show)
-                self._finish(context, job)
                 sent = rows.sheet if isinstance(rows, CorrectedRows) else rows
-                totals = ControlTotals.of_job(
-                    context, job, sent, self._names.known(ControlTotals.BRANCH)
-                )
-                self._remote.state.outcome = {
-                    **(self._remote.state.outcome or {}),
-                    "totals": list(map(table_json, totals)),
-                }
+                self._finish(context, job, sent)
                 self._show_refusals(job, editor, sent, is_whole=editor.version == version)
 
     def resume(self, job_id: str, on_change: OnChange) -> None:
@@ -171,7 +164,7 @@ class SheetUploads:
             job = Uploads(context, client).run(job, upload_options)
             self._finish(context, job)
             editor = self._workspace.editor if self._workspace.is_open else None
-            if editor is not None and editor.job in {job.id, job.spec.retry_of}:
+            if editor is not None and editor.job in {job.id, job.spec.retry_of} - {None}:
                 self._show_refusals(job, editor, editor.validated, is_whole=False)
 
     def plan_undo(self, job_id: str) -> dict[str, Any]:
@@ -211,7 +204,7 @@ class SheetUploads:
             table = jobs_table(
                 context.journal,
                 jobs,
-                show_file=lambda file: file.name,
+                show_file=own_name,
                 show_resource=lambda name: catalogue[name].title if name in catalogue else name,
             )
             return {
@@ -230,9 +223,13 @@ class SheetUploads:
         """Return the control totals of a job's rows as they are now, none if it has no rows."""
         with open_context(self._remote.settings) as context:
             job = context.journal.job(job_id)
-            names = self._names.known(ControlTotals.BRANCH)
-            totals = () if job.is_task else ControlTotals.of_job(context, job, None, names)
-            return {"totals": list(map(table_json, totals))}
+            return {"totals": [] if job.is_task else self._totals(context, job)}
+
+    def _totals(
+        self, context: UploadContext, job: Job, sheet: ValidatedSheet | None = None
+    ) -> list[dict[str, Any]]:
+        names = self._names.known(ControlTotals.BRANCH)
+        return list(map(table_json, ControlTotals.of_job(context, job, sheet, names)))
 
     def resolve(self, job_id: str, seen: str, reason: str) -> None:
         """Record what the user saw in the system about a job in doubt.
@@ -282,17 +279,18 @@ class SheetUploads:
             upload_options = _options({}, token, remote, on_change)
             kind = find_kind(listing)
             wanted = explicit_numbers(kind, numbers)
-            job = create_processing(context, client, kind, wanted, upload_options)
+            job = create_processing(context, client, kind, wanted, upload_options.progress)
             remote.state.job = job.id
             self._finish(context, Uploads(context, client).run(job, upload_options))
 
     def _corrected_sheet(self, editor: SheetEditor) -> tuple[ValidatedSheet, int]:
         """Save and validate the corrected copy; return it with the version of its edits."""
         with editor.lock:
-            editor.save_corrected(editor.corrected_path)
+            make_private_folder(editor.sent_path.parent)
+            editor.save_corrected(editor.sent_path)
             choice, version = editor.choice, editor.version
             request = ValidationRequest(
-                file=editor.corrected_path,
+                file=editor.sent_path,
                 resource=None if choice.mapping else choice.resource,
                 sheet=editor.validated.sheet,
                 reading=choice.reading,
@@ -303,14 +301,16 @@ class SheetUploads:
         settings = self._remote.settings
         return validate_single_sheet(request, settings.schemas, settings.limits), version
 
-    def _finish(self, context: UploadContext, job: Job) -> None:
+    def _finish(
+        self, context: UploadContext, job: Job, sheet: ValidatedSheet | None = None
+    ) -> None:
         report, outcome = _titled_report(context, job), job_document(context.journal, job)
         outcome["headline"] = str(report.verdict)
-        if job.is_task:
-            report, outcome["rejected"] = replace(report, verdict=None), []
-        else:
-            # The page has the rejected rows and the next steps itself.
-            report = replace(report, verdict=None, tables=report.tables[1:], next_steps=())
+        report = replace(report, verdict=None)
+        if not job.is_task:
+            # The page has the next steps itself.
+            report = replace(report, next_steps=())
+            outcome["totals"] = self._totals(context, job, sheet)
         outcome["lines"] = [line.strip() for line in _text(report)]
         self._remote.state.outcome = outcome
 
@@ -455,14 +455,15 @@ def _lines(context: UploadContext, job: Job) -> list[str]:
 
 
 def _titled_report(context: UploadContext, job: Job) -> Report:
-    """Return the report of a job, with the titles of the columns."""
+    """Return the report of a job, with the titles of the columns. The reasons of rejected rows are
+    in the grid and the control totals."""
     resource = context.catalogue.get(job.spec.resource)
 
     def title(path: str) -> str | Text:
         column = None if resource is None else resource.column_at(path)
         return path if column is None else column.title
 
-    return job_report(context.journal, job, title)
+    return job_report(context.journal, job, title, with_reasons=False)
 
 
 def _text(report: Report) -> list[str]:

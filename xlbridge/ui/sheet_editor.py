@@ -15,7 +15,6 @@ from threading import RLock
 import pandas as pd
 
 from xlbridge.errors import UsageError
-from xlbridge.files import path_beside
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column, Kind
 from xlbridge.resources.findings import CorrectedValue
@@ -79,6 +78,9 @@ _HAS_FORMULAS = Text(
 MAPPING = "mapping.yaml"
 """Name of the mapping file in a workbook's folder."""
 
+_SENT = "sent"
+"""Name of the folder of the copy that is sent, in a workbook's folder."""
+
 MAX_ROWS = 1_048_576
 
 
@@ -141,6 +143,14 @@ class ReadingProgress:
         return {"reading": self.is_reading, **self._step}
 
 
+def own_name(sent: Path) -> str:
+    """Return the name of the user's file of which a copy was sent; of any other file, its own."""
+    if sent.parent.name != _SENT:
+        return sent.name
+    converted = (one.name for one in sent.parent.parent.glob("*.*") if one.stem == sent.stem)
+    return min(converted, key=lambda name: name == sent.name, default=sent.name)
+
+
 def _kept(edits: CellEdits) -> list[int]:
     """Return the rows that are not deleted, in their order."""
     return [row for row in edits.order if row not in edits.deleted]
@@ -200,9 +210,9 @@ class SheetEditor:
         """Number of choices and steps so far; a plan is valid for one version."""
 
     @property
-    def corrected_path(self) -> Path:
-        """Path of the corrected copy, the same for all uploads."""
-        return path_beside(self.path, "-corrigida.xlsx")
+    def sent_path(self) -> Path:
+        """Path of the copy that is sent, the same for all uploads; it has the workbook's name."""
+        return self.path.parent / _SENT / self.path.name
 
     @property
     def id(self) -> str:
@@ -327,6 +337,7 @@ class SheetEditor:
         mapping does not fit.
         """
         before, self.choice = self.choice, choice
+        old = self._validated
         self.version += 1
         self._memo = ColumnMemo()
         request = ValidationRequest(file=self.path, mapping=choice.mapping, links=choice.links)
@@ -344,6 +355,8 @@ class SheetEditor:
             self._edits = WorkbookEdits(self.sheet_cells)
             self.remarks, self.job = RowRemarks(), None
             self._update_shown()
+        elif old is not None and before.mapping is not choice.mapping:
+            self.set_refusals(self.remarks.still_refused(old, self.validated))
         self.renewals += 1
 
     @property
@@ -415,7 +428,7 @@ class SheetEditor:
 
     def set_refusals(self, reasons: Refusals) -> None:
         """Replace the reasons for which the system refuses cells."""
-        self.remarks.set_refusals(reasons)
+        self.remarks.set_refusals(reasons, self._content_of)
         self.renewals += 1
 
     def forget_uploads(self) -> None:
@@ -465,7 +478,7 @@ class SheetEditor:
             return
         self.version += 1
         self._shown = sheet
-        self.remarks.drop_outdated(sheet, positions)
+        self.remarks.update(sheet, positions, self._content_of)
         self._validate()
 
     def fixes(self, rule: str) -> dict[CellPosition, tuple[str, CorrectedValue]]:
@@ -496,6 +509,9 @@ class SheetEditor:
     def text(self, cell: CellPosition) -> str:
         """Return a cell's content as it is shown."""
         return displayed_text(self.cells, cell, self.kind(cell[1]))
+
+    def _content_of(self, sheet: str, cell: CellPosition) -> str:
+        return displayed_text(self.sheet_cells(sheet), cell)
 
     def save_corrected(self, target: Path, *, placed: bool = False) -> None:
         """Write the corrected copy: the original with the edited cells, styles preserved. With

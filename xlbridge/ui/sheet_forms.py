@@ -282,6 +282,12 @@ def mapping_problems(
     return InvalidFields(message, problems)
 
 
+def constant_problems(problems: Sequence[tuple[str, Text]]) -> InvalidFields:
+    """Return the error of a mapping's form about names for all rows, by column."""
+    fields = [FieldProblem(name, None, str(message)) for name, message in problems]
+    return InvalidFields(_NOT_CONFIRMED, fields)
+
+
 def _value_problem(column: Column | None, value: Any) -> Text | None:
     """Return the message of a value that is not of a column's kind, None if its kind is right."""
     parsed = _parse_value(None if column is None else column.kind, value)

@@ -21,6 +21,7 @@ from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, CsvForm, ParseOptio
 from xlbridge.ui.answers import download, get_route, json_response, post_route, shown_sheet_id
 from xlbridge.ui.cell_edits import value_text
 from xlbridge.ui.registry_names import RegistryNames
+from xlbridge.ui.row_requests import rows_json
 from xlbridge.ui.sheet_editor import (
     ReadingProgress,
     ReadingStopped,
@@ -31,6 +32,7 @@ from xlbridge.ui.sheet_forms import (
     asked_columns,
     chosen_column,
     confirmed_mapping,
+    constant_problems,
     mapping_problems,
     proposed_form,
     proposed_mapping,
@@ -341,6 +343,9 @@ class SheetRequests:
                 resource = self._workspace.catalogue.named(body["resource"])
                 try:
                     mapping = confirmed_mapping(editor, resource, body)
+                    unknown = self._names.problems_for_all_rows(mapping, self._workspace.catalogue)
+                    if unknown:
+                        raise constant_problems(unknown)
                     choice = SheetChoice(None, body["sheet"], mapping, editor.choice.reading)
                     editor.choose(choice)
                 except InvalidFile as error:
@@ -361,9 +366,17 @@ class SheetRequests:
         return await self._change(request, lambda editor: editor.show_part(name))
 
     async def edit(self, request: Request) -> Response:
-        """Write typed texts into cells."""
+        """Write typed texts into cells; the answer has the rows of the view that is shown."""
         values = {(it["row"], it["column"]): str(it["value"]) for it in await request.json()}
-        return await self._change(request, lambda editor: editor.edit(values))
+        workspace, shown = self._workspace, shown_sheet_id(request)
+
+        def edit() -> dict[str, Any]:
+            editor = workspace.changed(shown, lambda editor: editor.edit(values))
+            with editor.lock:
+                window = rows_json(workspace.rows_for(shown), request.query_params, self._names)
+                return {**sheet_json(editor), "window": window}
+
+        return await json_response(edit)
 
     async def step(self, request: Request) -> Response:
         """Undo or redo one step."""
@@ -432,7 +445,7 @@ class SheetRequests:
         """Return the corrected copy of the original, its rows in the order of the page."""
         editor = self._workspace.editor_for(shown_sheet_id(request))
         # The copy that is sent has the row numbers of the page.
-        target = self._workspace.new_folder() / editor.corrected_path.name
+        target = self._workspace.new_folder() / f"{editor.path.stem}-corrigida.xlsx"
 
         def save() -> None:
             with editor.lock:

@@ -150,8 +150,9 @@ class UploadRequests:
             job = ensure_evidence(context, context.journal.job(job_id))
             job.require_upload()
             source = Path(job.spec.file)
-            if source.parent.name in {draft["id"] for draft in self._workspace.drafts()}:
-                return self._workspace.continue_draft(source.parent.name)
+            own = source.parent.parent.name
+            if own in {draft["id"] for draft in self._workspace.drafts()}:
+                return self._workspace.continue_draft(own)
             job.require_unchanged()
             rejected = [*job_json(context.journal, job)["rejected"], *_held_rows(context, job)]
         workspace = self._workspace

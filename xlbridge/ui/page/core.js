@@ -168,11 +168,22 @@ export function showFieldProblem(control, message) {
   control.addEventListener("input", () => dropFieldProblem(control), { once: true });
 }
 
+// Shows messages beside the fields that ``find`` returns by their names, and goes to the first one; returns false
+// for a message about something else.
+export const besideFields = (find) => ({ fields }) => {
+  const controls = (fields ?? []).map((one) => [find(one.column), one.message]).filter(([control]) => control);
+  for (const [control, message] of controls) showFieldProblem(control, message);
+  controls[0]?.[0].focus();
+  return controls.length > 0;
+};
+
 export function dropFieldProblem(control) {
   document.getElementById(control.getAttribute("aria-describedby"))?.remove();
   control.removeAttribute("aria-invalid");
   control.removeAttribute("aria-describedby");
 }
+
+export const isFocusLost = () => document.activeElement.matches("body, [hidden] *");
 
 const shown = new Map();
 export const whenShown = (name, run) => shown.set(name, run);

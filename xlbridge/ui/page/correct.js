@@ -1,6 +1,6 @@
 // Correct: the grid of the sheet, the list of rules, corrections of all cells of a rule.
 
-import { ask, button, byId, call, callSheet, countsText, element, enqueue, figure, fill, input, isIdle, language, option, settled, show, showProblem, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { ask, button, byId, call, callSheet, countsText, element, enqueue, figure, fill, input, isFocusLost, isIdle, language, option, settled, show, showProblem, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { worst } from "./cells.js";
 import { openFind, setUpFind } from "./find.js";
 import { Grid } from "./grid.js";
@@ -124,7 +124,7 @@ function change(path, findContent, { renew = false, keep = true } = {}) {
   saving += 1;
   const done = enqueue(async () => {
     const content = await findContent();
-    const answer = content === null ? null : await callSheet(path, { content, sheet });
+    const answer = content === null ? null : await callSheet(path, { content, query: grid.shownRows, sheet });
     if (content !== null) saved = answer === null ? texts.not_saved : fill(texts.saved_at, { time: clock() });
     if (answer === null) return false;
     if (answer.id !== sheet.id) {
@@ -132,7 +132,7 @@ function change(path, findContent, { renew = false, keep = true } = {}) {
       return true;
     }
     update(answer);
-    await grid.load({ renew, keep });
+    await grid.load({ renew, keep, known: answer.window });
     grid.notifyCurrent();
     return true;
   });
@@ -143,7 +143,7 @@ function change(path, findContent, { renew = false, keep = true } = {}) {
   });
 }
 
-const clock = () => new Date().toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit" });
+const clock = () => new Date().toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 // Changes how the sheet is shown. Rows in another order are shown from the first one on.
 function setLayout(changes) {
@@ -346,7 +346,9 @@ async function showValues(rule) {
       change("/api/replace", () => ({ rule: rule.key, before: value, after: typed.value }));
     };
     typed.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") run();
+      if (event.key !== "Enter") return;
+      event.preventDefault(); // the key would press the button that gets the focus
+      run();
     });
     return tableLine([value || texts.empty_cell, figure(count), [typed], [button(fill(texts.replace_all, { n: count }), run)]]);
   });
@@ -384,5 +386,6 @@ export function setUpCorrect(whenSent, whenChanged) {
   whenShown("mend", async () => {
     await grid.load({ view: state.view, renew: true });
     selectFirstError();
+    if (isFocusLost()) grid.input.focus({ preventScroll: true });
   });
 }

@@ -14,6 +14,8 @@ const MAX_SELECTED = 5_000; // rows copied or erased at once
 const SHORT = 18; // characters that fit into a cell
 const OPENER = 22; // pixels of the button that opens a calendar or list
 const TALLEST_TEXT = 8 * ROW_HEIGHT;
+const PAUSE = 150; // milliseconds without a key after which names are looked up
+const PULL = 50; // milliseconds for each cell past an edge
 
 export class Grid {
   // handlers: rowsOf(view), edit(findCells), isIdle(), current(row, cell), nextError(), step(name),
@@ -33,6 +35,8 @@ export class Grid {
     this.visited = false; // whether the current cell was chosen
     this.corner = null; // opposite corner of the selection
     this.isDragging = false; // whether the mouse was pressed on a cell
+    this.sameColumns = ""; // columns and layout that are drawn
+    this.pulling = null; // timer that extends the selection past an edge
     this.isQuick = false; // whether arrows end the typing
     this.keys = new Keys(this);
     this.input = textArea(root.dataset.label);
@@ -55,13 +59,12 @@ export class Grid {
     this.day.type = "date";
     this.day.setAttribute("aria-label", root.dataset.open);
     for (const one of [this.opener, this.day]) one.tabIndex = -1;
+    this.opener.addEventListener("mousedown", (event) => event.preventDefault()); // the text area keeps the focus
     this.opener.addEventListener("click", () => this.open());
     this.day.addEventListener("change", () => this.takeDay());
     root.append(this.cells, this.input, this.choices.list, this.opener, this.day);
     root.addEventListener("scroll", () => this.draw());
-    root.addEventListener("mousedown", (event) => {
-      if (event.button === 0) this.isDragging = this.pointAt(event, event.shiftKey);
-    });
+    root.addEventListener("mousedown", (event) => this.press(event));
     root.addEventListener("contextmenu", (event) => {
       const one = event.target.closest("[data-at]");
       if (one === null) return;
@@ -69,8 +72,7 @@ export class Grid {
       if (!one.classList.contains("range")) this.pointAt(event, false);
       this.handlers.cellMenu(event);
     });
-    root.addEventListener("mousemove", (event) => this.drag(event));
-    root.addEventListener("dblclick", () => this.begin(this.textAt(this.at, this.column)));
+    for (const name of ["mousemove", "mouseup"]) document.addEventListener(name, (event) => this.drag(event));
     this.input.addEventListener("keydown", (event) => this.keys.handle(event));
     this.input.addEventListener("input", () => {
       this.type();
@@ -86,6 +88,9 @@ export class Grid {
   }
 
   setColumns(columns, layout) {
+    const same = JSON.stringify([columns, layout]);
+    if (same === this.sameColumns) return;
+    this.sameColumns = same;
     this.columns.set(columns, layout);
     this.cells.setAttribute("aria-colcount", columns.length + 1);
     this.drawAll();
@@ -125,12 +130,18 @@ export class Grid {
     }
   }
 
-  async loadRows({ view = this.view, renew = false, keep = true } = {}) {
+  // What of the rows an answer to an edit should have.
+  get shownRows() {
+    return { view: this.view, ...RowWindows.around(this.firstVisible()) };
+  }
+
+  async loadRows({ view = this.view, renew = false, keep = true, known = null } = {}) {
     const { sort, filters } = this.columns.layout;
     const isGrowing = view === "all" && !sort && !Object.keys(filters).length;
     const windows = new RowWindows(this.handlers.rowsOf(view), isGrowing);
     this.view = view;
     this.loading = windows;
+    if (known) windows.take(known);
     const first = keep ? this.firstVisible() : 0;
     const isThere = await windows.fetch(first, first + this.visible(), renew);
     if (!isThere || this.loading !== windows) return;
@@ -295,6 +306,9 @@ export class Grid {
     const column = this.columns.all[place];
     if (column?.allowed.length) this.choices.offerValues(column.allowed);
     if (!column?.has_names) return;
+    const { value } = this.input;
+    await new Promise((resume) => setTimeout(resume, PAUSE));
+    if (!this.isTyping || this.input.value !== value) return;
     const records = await this.handlers.lookUp(column, this.input.value);
     if (records && this.isTyping && this.at === at && this.column === place) this.choices.offer(records);
   }
@@ -330,13 +344,30 @@ export class Grid {
     return true;
   }
 
-  // Extends the selection to the cell under the pressed mouse, once for each cell.
+  // Begins a selection, or edits a cell: each press draws the cells again, so that no "dblclick" arrives.
+  press(event) {
+    if (event.button !== 0) return;
+    this.isDragging = this.pointAt(event, event.shiftKey);
+    if (event.detail === 2 && event.target.dataset.place) this.begin(this.textAt(this.at, this.column));
+  }
+
+  // Extends the selection to the cell under the pressed mouse, once for each cell; past an edge, on and on.
   drag(event) {
+    clearInterval(this.pulling);
     this.isDragging = this.isDragging && event.buttons === 1;
+    if (!this.isDragging) return;
+    const box = this.root.getBoundingClientRect();
+    const past = (at, first, last) => (at > last) - (at < first);
+    const down = past(event.clientY, box.top + HEAD_HEIGHT, box.bottom);
+    const right = past(event.clientX, box.left, box.right);
+    if (down || right) {
+      this.pulling = setInterval(() => this.move(this.end.at + down, this.columns.beside(this.end.column, right), true), PULL);
+      return;
+    }
     const over = event.target.closest("[data-at]");
     const place = over?.dataset.place ?? this.end.column;
     const isNew = over && (Number(over.dataset.at) !== this.end.at || Number(place) !== this.end.column);
-    if (this.isDragging && isNew) this.pointAt(event, true);
+    if (isNew) this.pointAt(event, true);
   }
 
   selectRow(at) {

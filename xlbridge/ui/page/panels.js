@@ -1,6 +1,6 @@
 // Other screens: exports, processing, profiles.
 
-import { ask, button, byId, call, element, fill, followLine, input, labelled, link, listings, option, planBy, post, reportTable, showFieldProblem, showProblem, startBy, startRequest, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { ask, besideFields, button, byId, call, element, fill, followLine, input, labelled, link, listings, option, planBy, post, reportTable, showFieldProblem, showProblem, startBy, startRequest, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { confirmParts, environmentLine, startConfirmed } from "./send.js";
 import { totalsParts } from "./totals.js";
 
@@ -31,18 +31,9 @@ async function exportListing() {
   byId("export-totals").replaceChildren();
   byId("preview").replaceChildren();
   const content = { listing: byId("listing").value, filters, format: byId("format").value };
-  const start = () => post("/api/export", content, { showBeside: showFilterProblem });
+  const showBeside = besideFields((name) => byId("filters").querySelector(`[data-filter="${CSS.escape(name)}"]`));
+  const start = () => post("/api/export", content, { showBeside });
   if (await startBy(byId("export"), start)) followExport();
-}
-
-// Shows a message about a filter beside its field; returns false if it is about something else.
-function showFilterProblem({ message, fields }) {
-  const [one] = fields ?? [];
-  const control = one && byId("filters").querySelector(`[data-filter="${CSS.escape(one.column)}"]`);
-  if (!control) return false;
-  showFieldProblem(control, message);
-  control.focus();
-  return true;
 }
 
 export const followExport = () => followLine("export", showExport);
@@ -111,7 +102,8 @@ async function addProfile(event) {
   const content = Object.fromEntries(new FormData(form));
   form.elements.password.value = "";
   byId("profile-status").textContent = texts.testing;
-  const answer = await post("/api/new-profile", { ...content, production: content.production === "yes" });
+  const showBeside = besideFields((name) => form.elements[name]);
+  const answer = await post("/api/new-profile", { ...content, production: content.production === "yes" }, { showBeside });
   if (answer !== null) {
     form.reset();
     byId("new-profile").open = false;

@@ -13,6 +13,17 @@ export class RowWindows {
     this.requested = new Map();
   }
 
+  // Position of the first row of the window with a position, and its number of rows.
+  static around(at) {
+    return { start: Math.floor(at / WINDOW) * WINDOW, count: WINDOW };
+  }
+
+  // Takes rows that came with the answer to an edit.
+  take({ start, total, rows }) {
+    this.requested.set(start / WINDOW, Promise.resolve());
+    this.put(start / WINDOW, { total, rows });
+  }
+
   // The row at a position of the view; undefined until it is fetched.
   rowAt(at) {
     const rows = this.fetched.get(Math.floor(at / WINDOW));
@@ -44,7 +55,11 @@ export class RowWindows {
       this.requested.delete(number);
       return;
     }
-    this.total = answer.total;
-    this.fetched.set(number, answer.rows);
+    this.put(number, answer);
+  }
+
+  put(number, { total, rows }) {
+    this.total = total;
+    this.fetched.set(number, rows);
   }
 }

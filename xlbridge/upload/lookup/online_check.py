@@ -22,7 +22,7 @@ from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.options import Progress
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cross_sheet import values_of
-from xlbridge.validation.mapping import MappingProposal
+from xlbridge.validation.mapping import MappingProposal, SheetMapping
 from xlbridge.workbook.read import SheetCells
 
 _NO_CODES: Mapping[str, Collection[str]] = MappingProxyType({})
@@ -93,6 +93,21 @@ class OnlineCheck:
                 }
                 proposal = proposal.asking(path, unknown) if unknown else proposal
         return proposal
+
+    def problems_for_all_rows(
+        self, mapping: SheetMapping, catalogue: Catalogue
+    ) -> Iterator[tuple[str, Text]]:
+        """Yield the columns to which a mapping gives a name for all rows that does not name one
+        record, each with its message. Raises what ``Client.records`` raises."""
+        resource = linked_catalogue(mapping.links, catalogue)[mapping.resource]
+        for name, mapped in mapping.by_path.items():
+            column, text = resource.column_at(name), mapped.constant
+            if column is None or column.link is None or not isinstance(text, str):
+                continue
+            records = self._links.records(column.link, column.kind, [text])
+            if problem := records.problem(text, similar=True):
+                kind = CATALOGUE[problem.code]
+                yield name, Finding(kind, value=text, details=problem.details).message
 
     def _references(
         self, sheet: ValidatedSheet, resource: Resource, provided: Mapping[str, Collection[str]]

@@ -265,10 +265,14 @@ def rejected_now(journal: Journal, job: Job, ledger: RowLedger | None) -> list[R
     return [*whole, *found] if any(change.is_refused for change in rows.values()) else found
 
 
-def upload_report(journal: Journal, job: Job, show_column: Callable[[str], str | Text]) -> Report:
-    """Return the report of an upload, with its rows as they are now."""
+def upload_report(
+    journal: Journal, job: Job, show_column: Callable[[str], str | Text], *, with_reasons: bool
+) -> Report:
+    """Return the report of an upload, with its rows as they are now; the reasons of rejected rows
+    with ``with_reasons`` only, those without a row always."""
     ledger, settled, undone = _changed_since(journal, job)
-    remarks = list(_drift_remarks(journal, job, show_column))
+    rejected = rejected_now(journal, job, ledger)
+    remarks = list(_drift_remarks(journal, job, show_column)) if with_reasons else []
     if settled is not None:
         count, left = count_text(settled.rows), count_text(settled.left)
         remarks.append(_SETTLED.format(rows=count, by=settled.by, left=left))
@@ -289,7 +293,9 @@ def upload_report(journal: Journal, job: Job, show_column: Callable[[str], str |
         facts=titles.quirks_facts(job.target),
         remarks=remarks,
         tables=[
-            _rejected_table(rejected_now(journal, job, ledger), show_column),
+            _rejected_table(
+                [row for row in rejected if with_reasons or row.row is None], show_column
+            ),
             _lost_table(job.lost_fields),
         ],
         next_steps=[_next_step(journal, job, settled)],
