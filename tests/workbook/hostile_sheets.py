@@ -152,13 +152,13 @@ SHEETS: Mapping[str, tuple[str, Maker]] = {
     "definition in the relations": ("hostile", _part(RELATIONS, (_EXTERNAL + "<a/>").encode())),
     "entity without a definition": ("unreadable", _cell(text_cell("A3", "&nothing;"))),
     "far cells": ("hostile", _sheet(_NEAR + _FAR_FIRST)),
-    "far cells, the last first": ("hostile", _sheet(_FAR_FIRST + _NEAR)),
+    "far cells, the last first": ("unreadable", _sheet(_FAR_FIRST + _NEAR)),
     "far cells that name no row": (
-        "hostile",
+        "unreadable",
         _sheet('<row><c r="A1"><v>1</v></c></row><row><c r="XFD1048576"><v>1</v></c></row>'),
     ),
     "far cells behind entities": (
-        "unreadable",
+        "hostile",
         _sheet(_NEAR + '<row r="1048576"><c r="&#88;FD1048576"><v>1</v></c></row>'),
     ),
     "row beyond the last": (

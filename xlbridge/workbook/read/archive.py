@@ -98,7 +98,8 @@ class WorkbookArchive:
         if len(self._entries) < len(entries):
             raise refusals.hostile(Text(pt="partes com o mesmo nome", en="parts of the same name"))
         end = 0
-        if any(name.startswith("/") or ".." in name.split("/") for name in names):
+        # A colon there follows a drive of Windows.
+        if any(name[:1] == "/" or name[1:2] == ":" or ".." in name.split("/") for name in names):
             raise refusals.hostile(Text(pt="nome de parte inválido", en="an invalid part name"))
         for entry in sorted(entries, key=lambda entry: entry.header_offset):
             if entry.flag_bits & _ENCRYPTED_FLAG:
