@@ -148,8 +148,8 @@ _FROM_ENVIRONMENT = Text(
     "--profile {name} --ask",
 )
 _NOT_ENCRYPTED = Text(
-    pt="Atenção: a senha ficou num arquivo só seu, mas sem criptografia. O chaveiro do sistema é "
-    "melhor. {install}",
+    pt="Atenção: a senha ficou num arquivo só seu, mas sem criptografia. O cofre de senhas do "
+    "computador é melhor. {install}",
     en="Warning: the password is in a file that only you can read, but not encrypted. The system's "
     "keyring is better. {install}",
 )

@@ -91,7 +91,7 @@ _SOURCES: Mapping[object, Text] = {
     ProfileSource.MACHINE: Text(pt="arquivo da TI", en="IT's file"),
     ProfileSource.ENVIRONMENT: Text(pt="variáveis de ambiente", en="environment"),
     ProfileSource.EMBEDDED: Text(pt="embutido", en="embedded"),
-    PasswordSource.KEYRING: Text(pt="chaveiro", en="keyring"),
+    PasswordSource.KEYRING: Text(pt="cofre de senhas", en="keyring"),
     PasswordSource.NOWHERE: Text(pt="falta", en="missing"),
 }
 """Displayed sources of profiles and passwords, which share the values of file and environment."""
