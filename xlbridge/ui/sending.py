@@ -128,7 +128,8 @@ class SheetUploads:
         totals.branches = self._names.read(ControlTotals.BRANCH)
         records = [row for row in planned.plan.rows if row.reason is not RowReason.NO_RECORD]
         labels = ((row.row, action_text(row.action)) for row in records)
-        writes = totals.by_column([row.row for row in records if row.action.writes])
+        written = [row.row for row in records if row.action.writes]
+        writes = totals.by_column(written) if written else ()
         by_action = totals.by_label(titles.PLAN, labels, pictured=False)
         return {
             "counts": planned.plan.counts,
