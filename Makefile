@@ -11,15 +11,10 @@ TESTS_OF_report_forms := tests/report_forms tests/validation/reports
 TESTS_OF_validation := tests/validation tests/mapping
 TESTS_OF_wire := tests/wire tests/golden
 # What `make check` leaves out of a room: tests that repeat its main ways for other systems, keys, logs,
-# journals and clocks, those of many sheets, and rehearsals. They take longer than all others.
-LATER_OF_batch := $(addprefix batch/test_,environments late_workbook rehearsal rehearsal_counts \
-	rehearsal_records rehearsal_workspace same_plan)
-LATER_OF_export := $(addprefix export/test_,answers_side_by_side changes_meanwhile edited_sheets \
-	round_trip window_ends)
-LATER_OF_upload := $(addprefix upload/test_,answer_variants clocks corrected_files corrected_keys deletions \
-	growing_sheet inventory_counts journal_marker lookup_proofs lost_fields many_rows near_keys \
-	order_sheets other_journals other_logs other_systems process processar process_recovery quirks \
-	replica_lag split targets title_splits unproven_answers)
+# journals and clocks, and those of many sheets. They take as long as all others.
+LATER_OF_upload := $(addprefix upload/test_,answer_variants clocks corrected_keys growing_sheet \
+	inventory_counts journal_marker lookup_proofs lost_fields many_rows near_keys order_sheets other_journals \
+	other_logs other_systems quirks replica_lag targets title_splits)
 LATER_OF_validation := $(addprefix mapping/test_,analyst_steps arriving_values header_rows instalments \
 	items_in_rows layouts linked_names mapped_samples misleading_sheets resource_choice revalidation)
 ROOM_TESTS = $(if $(ROOM),tests/test_floors.py $(or $(TESTS_OF_$(ROOM)),tests/$(ROOM)),tests)

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 import time
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from export import recorded_orders
 from xlbridge.client import Client, Target
 from xlbridge.client.listings import answer, stream
 from xlbridge.export import ExportRequest, OutputFile, flatten, part_reader, part_store
-from xlbridge.export.formats import xlsx_rows
+from xlbridge.export.formats import xlsx
 from xlbridge.resources import load_catalogue
 
 
@@ -72,8 +73,8 @@ def main() -> None:
     steps.time(flatten.Flattener, "lines", "naming and flattening")
     steps.time(flatten.SheetLines, "of_columns", "cells' XML")
     steps.time(part_store.Part, "add", "storing lines")
-    steps.time(xlsx_rows, "number_rows", "numbering rows")
-    steps.time(xlsx_rows.CompressedRows, "add", "compression")
+    steps.time(xlsx, "number_rows", "numbering rows")
+    steps.time(zipfile._ZipWriteFile, "write", "compression")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with recorded_orders(folder, orders) as (_, environment, _cost):

@@ -19,7 +19,7 @@ def main() -> int:
     (version,) = re.findall(r'^__version__ = "([^"]+)"$', init, re.MULTILINE)
     missing = [
         *_changelog(version),
-        *_repository(version),
+        *repository_problems(version),
         *_security(),
         *missing_digest(),
         *_archives(version),
@@ -39,12 +39,13 @@ def _changelog(version: str) -> list[str]:
     return [] if dated else [f"CHANGELOG.md: the entry of {version} has no date (YYYY-MM-DD)."]
 
 
-def _repository(version: str) -> list[str]:
+def repository_problems(version: str) -> list[str]:
+    """Return what is wrong with the checkout; its tag may exist, as where it starts a release."""
     changed = _git("status", "--porcelain")
-    tags = _git("tag", "--list", f"v{version}")
+    tags = _git("tag", "--list", f"v{version}", "--no-contains", "HEAD")
     return [
         *(["git: there are uncommitted changes."] if changed else []),
-        *([f"git: the tag v{version} exists; raise the version."] if tags else []),
+        *([f"git: the tag v{version} is another commit; raise the version."] if tags else []),
     ]
 
 
@@ -67,7 +68,7 @@ def _security() -> list[str]:
 def missing_digest() -> list[str]:
     """Return what to do if the image's base is not pinned."""
     text = (ROOT / "packaging" / "Dockerfile").read_text(encoding="utf-8")
-    pinned = re.search(r"^ARG BASE=\S+@sha256:[0-9a-f]{64}$", text, re.MULTILINE)
+    pinned = re.search(r"^FROM \S+@sha256:[0-9a-f]{64} AS base$", text, re.MULTILINE)
     return [] if pinned else ["packaging/Dockerfile: pin the base by its digest."]
 
 

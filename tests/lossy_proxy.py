@@ -156,6 +156,8 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        # Head and body in one packet: a second one would wait 40 ms for the first one's receipt.
+        wbufsize = -1
 
         def pass_on(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))

@@ -2,6 +2,8 @@
 
 import hashlib
 import importlib.util
+import re
+import subprocess
 import zipfile
 from pathlib import Path
 from types import ModuleType
@@ -55,11 +57,34 @@ def test_a_release_needs_the_digest_of_its_image(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check = script("release_check")
+    assert check.missing_digest() == []
     monkeypatch.setattr(check, "ROOT", tmp_path)
     (tmp_path / "packaging").mkdir()
     file = tmp_path / "packaging" / "Dockerfile"
     shipped = (ROOT / "packaging" / "Dockerfile").read_text(encoding="utf-8")
-    base, pinned = "ARG BASE=python:3.13-slim", f"@sha256:{'0' * 64}"
-    for text, missing in ((base, 1), (base + "@sha256:0", 1), (base + pinned, 0)):
-        file.write_text(text + shipped[shipped.index("\nFROM") :], encoding="utf-8")
-        assert len(check.missing_digest()) == missing
+    digest = re.findall("@sha256:[0-9a-f]{64}", shipped)[0]
+    for changed in ("", "@sha256:0", digest[:-1]):
+        file.write_text(shipped.replace(digest, changed), encoding="utf-8")
+        assert len(check.missing_digest()) == 1
+
+
+@pytest.mark.processes
+def test_a_version_is_tagged_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tag itself starts the release, which checks again."""
+
+    def git(*arguments: str) -> None:
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *who, *arguments], cwd=tmp_path, check=True)
+
+    check = script("release_check")
+    monkeypatch.setattr(check, "ROOT", tmp_path)
+    git("init", "--quiet")
+    git("commit", "--quiet", "--allow-empty", "--message", "First")
+    assert check.repository_problems("9.9.9") == []
+    git("tag", "v9.9.9")
+    assert check.repository_problems("9.9.9") == []
+    git("commit", "--quiet", "--allow-empty", "--message", "Second")
+    (problem,) = check.repository_problems("9.9.9")
+    assert "v9.9.9" in problem
+    (tmp_path / "new").touch()
+    assert len(check.repository_problems("9.9.9")) == 2

@@ -6,8 +6,11 @@ and streams, and calls ``run`` of the module named in the order, with the argume
 
 A process that ``stays`` is not waited for: it has its own session, its stdin remains open as long
 as the zygote runs, and the order ``{"end": pid}`` terminates it and answers its status.
+
+Inside: ui.
 """
 
+import asyncio
 import gc
 import importlib
 import json
@@ -22,13 +25,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import httpx
 from forked import GC_THRESHOLD, save_time
 
 import xlbridge
+from xlbridge.batch import prove_batch, run_batch
 from xlbridge.report_forms import PRINTABLE_FORMS
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import SeedKind, ServeOptions, serve
 from xlbridge.settings import Settings
+from xlbridge.ui.environment import PageConnection
+from xlbridge.ui.server import PageApplication
 from xlbridge.validation import validate_workbook
 from xlbridge.validation.reports import Report, report_forms
 from xlbridge.wire import WireModel
@@ -103,8 +110,8 @@ def main() -> None:
 def warm_up() -> None:
     """Prepare once what each process would prepare on first use.
 
-    Imports, models of the interface, checks of columns, templates of pages, the start of a sandbox.
-    The proof of a stored token gets minimal cost, as do a sandbox's logins.
+    Imports, models of the interface, checks of columns, templates of pages, the start of a sandbox
+    and of the page. The proof of a stored token gets minimal cost, as do a sandbox's logins.
     """
     for name in _LATE:
         importlib.import_module(name)
@@ -122,6 +129,16 @@ def warm_up() -> None:
         with suppress(_WarmedUp):
             own = Settings(home=Path(folder))
             serve(ServeOptions(seed=SeedKind.EMPTY), own, end_at_once, end_at_once)
+        asyncio.run(open_page(own))
+
+
+async def open_page(settings: Settings) -> None:
+    """Answer the request for the page of ``xlbridge ui``."""
+    remote = PageConnection(settings)
+    page = PageApplication(remote, run_batch, prove_batch, end_at_once).build()
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(page)) as client:
+        (await client.get("http://page/")).raise_for_status()
+    remote.close()
 
 
 class _WarmedUp(Exception):

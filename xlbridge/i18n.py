@@ -141,12 +141,12 @@ def group_thousands(grouped: bool) -> None:
     _groups_thousands = grouped
 
 
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_VALUE = re.compile(r"[“\"'‘].*?[”\"'’]|\b[\w./-]*\d[\w./-]*")
 
 
-def without_numbers(text: str) -> str:
-    """Return a message without its numbers; messages that differ only in these say the same."""
-    return _NUMBER.sub("…", text)
+def without_values(text: str) -> str:
+    """Return a message without its values; messages that differ only in these say the same."""
+    return _VALUE.sub("…", text)
 
 
 def count_text(number: int) -> Text:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import xlbridge
@@ -98,6 +99,11 @@ NEW_PROCESS_GROUP: Mapping[str, Any] = {
 """Options of ``Popen`` that keep the terminal's Ctrl-C from a process, on every system."""
 
 
+def windows_program(name: str) -> Path:
+    """Return the path of a program of Windows, whose bare name is first sought in the folder."""
+    return Path(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", name)
+
+
 def kill_process_tree(process: "subprocess.Popen[bytes]") -> None:
     """Kill a process that was started with ``NEW_PROCESS_GROUP``, and its children."""
     if os.name == "posix":
@@ -106,7 +112,7 @@ def kill_process_tree(process: "subprocess.Popen[bytes]") -> None:
         return
     with suppress(OSError):
         subprocess.run(  # noqa: S603 - the system's own command, no shell
-            ["taskkill", "/F", "/T", "/PID", str(process.pid)],  # noqa: S607
+            [windows_program("taskkill.exe"), "/F", "/T", "/PID", str(process.pid)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

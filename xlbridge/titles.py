@@ -9,6 +9,7 @@ from typing import Any
 from xlbridge.i18n import Text, untranslated
 
 AFTER = Text(pt="Depois", en="After")
+AMOUNT = Text(pt="Valor (R$)", en="Amount (R$)")
 BATCH = Text(pt="Lote", en="Batch")
 BATCHES = Text(pt="Lotes", en="Batches")
 BEFORE = Text(pt="Antes", en="Before")

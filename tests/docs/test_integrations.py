@@ -1,4 +1,4 @@
-"""Pages on other programs: their scripts print what is shown, also after a kill; types hold."""
+"""Pages on other programs: their scripts print what is shown, also after a kill; all are typed."""
 
 import json
 import re
@@ -26,8 +26,12 @@ PAGES = sorted(path.stem for path in FOLDER.glob("*.md") if ".pt-BR" not in path
 BLOCKS = re.compile(r"^```(python|text|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def blocks(page: str, language: str) -> list[str]:
-    content = (FOLDER / f"{page}.md").read_text("utf-8")
+TYPED = ("README", "docs/how-to/integrator", "docs/how-to/library", "docs/how-to/own-resource")
+"""Other pages with Python, which tests of their own run."""
+
+
+def blocks(page: str, language: str, folder: Path = FOLDER) -> list[str]:
+    content = (folder / f"{page}.md").read_text("utf-8")
     return [block for kind, block in BLOCKS.findall(content) if kind == language]
 
 
@@ -124,12 +128,21 @@ PYRIGHT = ["pyright", "--pythonpath", sys.executable]
 def test_the_scripts_are_typed(command: list[str], tmp_path: Path) -> None:
     if command is PYRIGHT and shutil.which("pyright") is None:
         pytest.skip("pyright is not installed")
-    files = []
-    for page in PAGES:
-        for name, content in scripts(page).items():
-            if content:
-                files.append(tmp_path / f"{page}-{Path(name).stem}.py".replace("-", "_"))
-                files[-1].write_text(content, encoding="utf-8")
+    parts = {
+        f"{page} {Path(name).stem}": content
+        for page in PAGES
+        for name, content in scripts(page).items()
+        if content
+    }
+    for page in TYPED:
+        *others, last = blocks(page, "python", ROOT)
+        # The checks of a package are a file of their own.
+        together = "text_check" not in last
+        parts[page] = "\n".join([*others, last] if together else others)
+        parts[f"{page} checks"] = "" if together else last
+    files = [tmp_path / f"{re.sub('[^a-zA-Z]', '_', part)}.py" for part in parts]
+    for file, content in zip(files, parts.values(), strict=True):
+        file.write_text(content, encoding="utf-8")
     checked = subprocess.run(
         [*command, *files],
         cwd=tmp_path,

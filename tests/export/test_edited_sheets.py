@@ -30,7 +30,7 @@ from xlbridge.resources import (
 )
 from xlbridge.resources.remote import operation_named
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload.lookup import RowSnapshot, look_up_rows
+from xlbridge.upload.lookup import RowSnapshot, record_reader
 from xlbridge.upload.lookup.comparison import compare_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_for
 from xlbridge.upload.lookup.row_table import RecordTable, RowTable, RowValues
@@ -174,7 +174,7 @@ def test_unedited_rows_are_unchanged_and_each_edit_is_detected(
     changes = with_edits(resource, rows)
     assert len(changes) >= len(resource.sent_columns)
     client.calls = 0
-    read, _ = look_up_rows(client, resource, [*rows, *(row for _, row in changes)])
+    read = record_reader(client, resource, [*rows, *(row for _, row in changes)])().snapshot
     by_path = any(operation_named(n).path_parameters for n in resource.read_back.operation_names)
     edited_numbers = len(resource.read_back.codes)
     most = len(rows) + edited_numbers if by_path else max(4, len(rows) // 50)

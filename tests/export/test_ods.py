@@ -3,6 +3,7 @@
 Inside: export.
 """
 
+import re
 from functools import partial
 from pathlib import Path
 from zipfile import ZipFile
@@ -74,3 +75,19 @@ def test_each_sheet_of_a_long_table_has_its_own_sums(tmp_path: Path) -> None:
             *_, totals = found.get_sheet_by_name(name).to_python()
             sums[name] = totals[11]
     assert sums == {"contasreceber": 1.5, "contasreceber (2)": 5.5, "contasreceber (3)": 4.25}
+
+
+def test_sheets_print_one_page_wide_where_that_is_readable(tmp_path: Path) -> None:
+    path = tmp_path / "pedidos.ods"
+    order = {"numeroDoPedido": 1, "parcelas": [{}]}
+    write_all(path, [order], LISTINGS["pedidos"].sheets, open_ods)
+    with ZipFile(path) as book:
+        content, styles = (book.read(f"{part}.xml").decode() for part in ("content", "styles"))
+    used = dict(re.findall('<table:table table:name="([^"]+)" table:style-name="([^"]+)"', content))
+    assert (used["pedidos"], used["parcelas"]) == ("sheet", "fitted-sheet")
+    assert re.search(
+        'style:name="Default"><style:page-layout-properties [^>]*scale-to="65%"', styles
+    )
+    assert re.search(
+        'style:name="Fitted"><style:page-layout-properties [^>]*scale-to-X="1"', styles
+    )

@@ -29,6 +29,7 @@ TITLE = {"codigoDoExercicio": 2026, "codigoDaFilial": 1, "sequenciaDaTransacao":
 BRANCHES = [{"codigoDaFilial": 1, "descricaoDaFilial": "Matriz"}] * 2
 RECEIVABLES, CLIENT_LIST = "/v2/financeiro/contasreceber", "/v2/cliente"
 BRANCH_LIST, CENTRE_LIST = "/v2/estoque", "/v2/centrodecusto"
+MOVEMENTS = "/v2/estoque/movimentacoes/produto/1"
 
 
 def titles(*clients: Any) -> list[dict[str, Any]]:
@@ -222,7 +223,11 @@ def test_the_cover_names_branches_and_the_largest_clients(
     cover = list(openpyxl.load_workbook(path).worksheets[0].iter_rows(values_only=True, max_col=3))
     assert ("7 – Ana & filhos <sul>", 1, 1000) in cover
     balance = {"codigoDaFilial": 1, "descricaoDaFilial": "Matriz", "idProd": 1, "valorTotal": 5}
-    with fake_system({BRANCH_LIST: [balance]}) as system:
-        xlbridge("export", "estoque", "-o", path, "--force", **system.environment())
-    cover = list(openpyxl.load_workbook(path).worksheets[0].iter_rows(values_only=True, max_col=3))
-    assert ("1 – Matriz", 1, 5) in cover
+    movements = [{"tipoDeMovimentacao": "E", "numeroDaMovimentacao": 1, "seq": 1, **balance}]
+    invoice = {"idNF": 1, "codigoDoCliente": 1, "nomeDoCliente": "Matriz", "valorDosProdutos": 5}
+    answers = {BRANCH_LIST: [balance], MOVEMENTS: movements, "/v2/faturamento/nfe/1": invoice}
+    for listing in (["estoque"], ["movimentacoes", "--product", "1"], ["nfe", "--id", "1"]):
+        with fake_system(answers) as system:
+            xlbridge("export", *listing, "-o", path, "--force", **system.environment())
+        (page, *_) = openpyxl.load_workbook(path).worksheets
+        assert ("1 – Matriz", 1, 5) in page.iter_rows(values_only=True, max_col=3), listing

@@ -258,7 +258,7 @@ def create_job(
     if isinstance(subject, Processing):
         kind = find_kind(subject.resource)
         numbers = explicit_numbers(kind, list(map(int, keys)))
-        return create_processing(context, client, kind, numbers, options)
+        return create_processing(context, client, kind, numbers, options.progress)
     sheet = validate_workbook(path, context.catalogue, resource=subject.resource)
     return Uploads(context, client).create(sheet, options)
 

@@ -6,6 +6,8 @@ Inside: batch, upload.
 import itertools
 import secrets
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from datetime import date
 from pathlib import Path
@@ -56,6 +58,31 @@ def test_a_job_id_that_exists_is_not_used_again(
     ]
     journal.close()
     assert names == ["20261102-090000-aaaa", "20261102-090000-bbbb"]
+
+
+_COUNT_JOBS = """\
+import sqlite3, sys
+journal = sqlite3.connect(sys.argv[1])
+print(*journal.execute("SELECT count(*) FROM jobs").fetchone())
+journal.close()
+"""
+
+
+@pytest.mark.processes
+def test_other_processes_see_the_jobs_of_one_that_has_opened_the_journal_twice(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "journal.db"
+    Journal(path).close()
+    new = JobSpec("rehearsal", "contaspagar", Mode.QUEUE, "a.xlsx", "a", "1", "1", (2,), {}, "s")
+    requests = [NewRequest(new, RowClaims(["1"], [()]), (None,))]
+    plan = RowPlan([PlannedRow(2, RowAction.UNREAD)], ("1",))
+    count = [sys.executable, "-c", _COUNT_JOBS, path]
+    with closing(Journal(path)) as journal:
+        Journal(path).close()  # as a plan does; it must not end the locks of the other one
+        assert subprocess.check_output(count) == b"0\n"
+        journal.create(new, requests, plan, ClaimedRows())
+        assert subprocess.check_output(count) == b"1\n"
 
 
 WITH_ROWS = sorted(p for p in (ROOT / "samples").glob("*.xlsx") if "-com-erros" not in p.name)
@@ -166,7 +193,7 @@ def test_a_full_disk_is_reported_and_keeps_stored_rows(tmp_path: Path) -> None:
 def test_a_file_that_is_not_a_database_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     path.write_bytes(b"no database" * 100)
-    with pytest.raises(LocalDatabaseError, match=r"journal\.db cannot be .*: it is not a database"):
+    with pytest.raises(LocalDatabaseError, match=r"journal\.db is incomplete or cannot"):
         Journal(path)
 
 

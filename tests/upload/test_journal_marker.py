@@ -80,6 +80,7 @@ def test_a_damaged_journal_stops_uploads_until_it_is_accepted(
     refused = xlbridge("upload", path, "--yes", **environment)
     assert refused.returncode == 6
     assert "journal.db" in refused.stderr
+    assert "doctor --accept-journal" in refused.stderr
     assert "Traceback" not in refused.stderr
     assert count_clients(client) == before
     export = xlbridge("export", "importacao", "-o", home / "logs.csv", **environment)

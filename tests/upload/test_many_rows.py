@@ -21,7 +21,7 @@ from xlbridge.upload import (
     UploadContext,
     Uploads,
 )
-from xlbridge.upload.lookup import look_up_rows
+from xlbridge.upload.lookup import record_reader
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS
 from xlbridge.upload.lookup.snapshot import Moment, snapshot_to_json
 from xlbridge.upload.planning import RowReason
@@ -42,21 +42,24 @@ def test_records_hidden_by_a_full_minute_are_looked_up_singly_up_to_the_limit(
     documents = [new_cnpj() for _ in range(MAX_REQUESTS + 20)]
     resource = context.catalogue.named("cliente")
     rows = [{"nomeComercial": f"Cliente {document}", "cnpj": document} for document in documents]
-    snapshots, reason = look_up_rows(client, resource, rows)
+    found = record_reader(client, resource, rows)()
+    snapshots, reason = found.snapshot, found.why
     assert ([row.found for row in snapshots if row], reason) == ([()] * len(rows), None)
     job = Uploads(context, client).run(
         write_job(context, client, make_clients(*documents), "direct"), YES
     )
     assert (job.state, job.last("plan")["create"]) == (State.DONE, len(rows))
-    snapshots, reason = look_up_rows(client, resource, rows[:60])
+    found = record_reader(client, resource, rows[:60])()
+    snapshots, reason = found.snapshot, found.why
     assert ([row.same for row in snapshots if row], reason) == ([1] * 60, None)
     others = [{"nomeComercial": "Sem chave"}, {"nomeComercial": "Outra chave", "idws": "W-1"}]
-    mixed, _ = look_up_rows(client, resource, [rows[0], *others, rows[1]])
+    mixed = record_reader(client, resource, [rows[0], *others, rows[1]])().snapshot
     assert [row and set(row.key) for row in mixed] == [{"cnpj"}, None, {"idws"}, {"cnpj"}]
     context.journal.snapshots.store(job.id, Moment.AFTER, mixed)
     (*_, stored) = context.journal.snapshots.all_of(job.id)
     assert snapshot_to_json(stored.rows) == snapshot_to_json(mixed)
-    snapshots, reason = look_up_rows(client, resource, rows)
+    found = record_reader(client, resource, rows)()
+    snapshots, reason = found.snapshot, found.why
     assert set(snapshots) == {None}
     assert str(len(rows)) in str(reason)
     assert "--chunk-rows" not in str(reason)

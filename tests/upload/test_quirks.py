@@ -17,7 +17,7 @@ from fake_clock import FakeClock
 from make_month import Month, all_rows, write_month
 from openpyxl import load_workbook
 from sampling import sampled
-from sandboxes import sandbox_process
+from sandboxes import create_database, sandbox_process
 from sheets import data_sheet, header_of, write_records
 from upload_parts import AT_ONCE, new_cnpj, write_job
 
@@ -321,6 +321,7 @@ def test_the_sandbox_of_a_profile_is_not_changed_by_the_quirks_of_another(
     file = home / "profiles.d/other.quirks.yaml"
     file.parent.mkdir(parents=True)
     file.write_text("first_line: [", "utf-8")
+    create_database(home, [])
     assert xlbridge("whoami").returncode == 0
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from environment import Xlbridge
 from marked_twins import ROWS, TEXT_COLUMN, WRITERS, Pieces
 from openpyxl.cell.rich_text import TextBlock
 from sampling import across
@@ -75,16 +74,6 @@ def test_struck_pieces_of_a_copy_are_the_same(kind: str, tmp_path: Path) -> None
         str(piece) for piece in text if isinstance(piece, TextBlock) and piece.font.strike
     )
     assert (str(text), struck) == ("a b ção cd", "a bc")
-
-
-@pytest.mark.parametrize("kind", WRITERS)
-def test_a_migration_names_marks_that_it_does_not_copy(
-    kind: str, tmp_path: Path, xlbridge: Xlbridge
-) -> None:
-    path = WRITERS[kind](tmp_path, (("Parcela 1 ", False), ("de 2", True)), "0%")
-    target = tmp_path / "novo.xlsx"
-    options = ("--lang", "en", "template", "contasreceber", "--migrate", path, "-o", target)
-    assert "conditional formats, formats of parts of a text" in xlbridge(*options).stderr
 
 
 @pytest.mark.parametrize(

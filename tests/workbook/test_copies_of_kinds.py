@@ -25,6 +25,7 @@ def test_the_annotated_copy_is_a_workbook(kind: str, tmp_path: Path) -> None:
     book = openpyxl.load_workbook(copy)
     assert [cell.value for cell in book.worksheets[0][1]] == list(HEADER)
     assert book.sheetnames[-1] == "xlbridge"
+    assert {sheet.page_setup.orientation for sheet in book} == {"landscape"}
     assert path.read_bytes() == content
     assert main(["validate", str(path), "--annotate", str(tmp_path / f"m.{kind}")]) == 2
 

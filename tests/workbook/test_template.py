@@ -390,6 +390,8 @@ def test_the_key_column_of_child_sheets_is_narrow() -> None:
             cell for cell, name in zip(sheet[1], header_of(sheet), strict=True) if name == "chave"
         ]
         assert sheet.column_dimensions[cell.column_letter].width < 20
+        letter = cell.column_letter
+        assert sheet.print_title_cols == f"${letter}:${letter}"  # on each printed page
 
 
 @each_resource

@@ -1,9 +1,9 @@
 from .batch import Batch as Batch
 from .ledger import open_ledger as open_ledger
-from .month_totals import month_tables as month_tables
 from .report import (
     batch_report as batch_report,
     consent_report as consent_report,
+    month_tables as month_tables,
 )
 from .run import (
     plan_batch as plan_batch,

@@ -48,10 +48,14 @@ class Environments:
     announce: Callable[[Text], None]
     _contexts: dict[str | None, UploadContext] = field(default_factory=dict)
     _clients: dict[str | None, Client] = field(default_factory=dict)
+    _profiles: dict[str | None, Profile] = field(default_factory=dict)
 
     def profile(self, name: str | None) -> Profile:
         """Return an environment's profile."""
-        return choose_profile(self._settings(name))
+        # Each status of a workbook asks for it.
+        if name not in self._profiles:
+            self._profiles[name] = choose_profile(self._settings(name))
+        return self._profiles[name]
 
     def name(self, profile: str | None) -> str:
         """Return the environment's name in the journal."""
@@ -61,7 +65,7 @@ class Environments:
         """Return the environment's journal and catalogue, without a request to the system."""
         if profile not in self._contexts:
             settings = self._settings(profile)
-            settings = settings_for(settings, choose_profile(settings))
+            settings = settings_for(settings, self.profile(profile))
             self._contexts[profile] = self.stack.enter_context(open_context(settings))
         return self._contexts[profile]
 

@@ -20,6 +20,7 @@ from xlbridge.upload.lookup import (
     ReferenceProblem,
     ambiguous_link,
     name_keys,
+    texts_of_column,
 )
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cells import ColumnValues
@@ -172,18 +173,13 @@ class LinkedRows:
     """
 
     def __init__(self, link: SheetLink, sheets: Sequence[ValidatedSheet], folder: Path) -> None:
-        # Slow to import, and most batches have no such links.
-        from xlbridge.upload.results import SheetCodes
-
         self._link, self._folder = link, folder
         self._files = {path.resolve() for path in matching_files(folder, str(link.file))}
         self.sheets: list[ValidatedSheet] = []
         self._places: dict[str, list[tuple[ValidatedSheet, int, bool]]] = {}
         for sheet in filter(lambda one: self.is_in(one.file), sheets):
             path = folder / sheet.file
-            column = SheetCodes.texts_of_column(
-                path, sheet.sheet, link.column, sheet.limits, sheet.resource
-            )
+            column = texts_of_column(path, sheet.sheet, link.column, sheet.limits, sheet.resource)
             number, texts = column or (0, {})
             self.sheets.append(sheet)
             sheet = replace(sheet, columns={**sheet.columns, link.column: number})

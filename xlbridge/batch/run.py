@@ -408,7 +408,9 @@ def prove_batch(batch: Batch, progress: OpenProgress) -> BatchOutcome:
 
 def _write_proofs(batch: Batch, outcome: BatchOutcome, progress: OpenProgress) -> None:
     try:
-        with progress(Text(pt="Lendo de volta", en="Reading back"), 1) as display:
+        with progress(
+            Text(pt="Lendo no sistema o que foi gravado", en="Reading back"), 1
+        ) as display:
             outcome.proofs.extend(write_proofs(batch, outcome.steps, datetime.now(), display.show))
     except XlbridgeError as error:
         outcome.proof_error = error

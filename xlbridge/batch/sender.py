@@ -460,7 +460,7 @@ def run_processing(batch: Batch, step: ProcessStep, options: UploadOptions) -> N
             if not all(code.isdecimal() for code in codes) or not codes:
                 raise UsageError(_NO_NUMBERS.format(step=step.records_of))
             numbers = explicit_numbers(kind, [int(code) for code in codes])
-        job = create_processing(context, client, kind, numbers, options)
+        job = create_processing(context, client, kind, numbers, options.progress)
         batch.ledger.record_job(batch.key(step), step.source, JobRecord("", job.id))
     Uploads(context, client).run(job, options)
 

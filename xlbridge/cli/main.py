@@ -100,6 +100,8 @@ _MODULES = {
     "resolve": "jobs",
     "undo": "jobs",
     "whoami": "login",
+    "profiles": "login",
+    "listings": "resources",
 }
 """Commands in the module of another one, as ``<name>_command``."""
 

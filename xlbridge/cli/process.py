@@ -154,7 +154,9 @@ def command(
                 return ExitCode.DATA_ERRORS if plan.skipped else ExitCode.GOOD
             forbid_yes_in_production(client, arguments, Mode.PROCESS)
             job = create_processing(
-                context, client, kind, numbers, arguments.options, at_once=at_once
+                *(context, client, kind, numbers, arguments.options.progress),
+                again=arguments.options.again,
+                at_once=at_once,
             )
             return run_upload(context, client, job, arguments)
 

@@ -21,7 +21,7 @@ from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments, report_write_errors, require_distinct, require_new
 from xlbridge.i18n import Text, untranslated
-from xlbridge.resources import Catalogue, Resource, load_catalogue, normalize_header
+from xlbridge.resources import Catalogue, Resource, load_catalogue
 from xlbridge.settings import Headers, Settings, WorkbookLimits
 from xlbridge.workbook.write import write_template
 
@@ -51,8 +51,8 @@ from xlbridge.workbook.write import write_template
     "old",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="OLD",
-    pt="Copia para o modelo novo os dados de um arquivo feito com um modelo anterior.",
-    en="Copies the data of a workbook made from an earlier template into the new one.",
+    pt="Grava uma cópia de um arquivo feito com um modelo anterior, com os cabeçalhos do atual.",
+    en="Writes a copy of a workbook made from an earlier template, with the current headers.",
 )
 @option(
     "--sheet",
@@ -165,26 +165,12 @@ def _migrate(
 
     migration = migrate(old, path, resource, limits, sheet, headers)
     print_message(_MIGRATED.format(path=path, rows=migration.rows))
-    for header, name in migration.moved.items():
-        if resource.headers.get(normalize_header(header)) != name:
-            print_message(untranslated("  {old} → {new}").format(old=header, new=name))
-    for text, names in (
-        (Text(pt="  novas, vazias: {names}", en="  new, empty: {names}"), migration.new),
-        (
-            Text(pt="  suas, no fim: {names}", en="  your own, at the end: {names}"),
-            migration.kept,
-        ),
-    ):
-        if names:
-            print_message(text.format(names=", ".join(names)))
-    for header, cells in migration.dropped.items():
-        message = Text(
-            pt="  fora do modelo, não copiada: {header} (células preenchidas: {n})",
-            en="  not in the template, not copied: {header} (filled cells: {n})",
-        )
-        print_message(message.format(header=header, n=cells))
-    for text in migration.remarks:
-        print_message(f"  {text}")
+    for header, name in migration.renamed.items():
+        print_message(untranslated("  {old} → {new}").format(old=header, new=name))
+    if migration.new:
+        print_message(_ADDED.format(names=", ".join(migration.new)))
+    for header, cells in migration.removed.items():
+        print_message(_REMOVED.format(header=header, n=cells))
 
 
 _ALL_EXCLUDES_OTHERS = Text(
@@ -207,8 +193,13 @@ _KNOWN = Text(pt="Existem: {known}.", en="There are: {known}.")
 _LISTED = Text(pt="  nas listas: {title} ({n})", en="  in the lists: {title} ({n})")
 _WRITTEN = Text(pt="Modelo gravado em {path}", en="Template written to {path}")
 _MIGRATED = Text(
-    pt="Dados copiados para {path}. Linhas: {rows}. O arquivo antigo não foi alterado.",
-    en="Data copied to {path}. Rows: {rows}. The old workbook is unchanged.",
+    pt="Cópia gravada em {path}. Linhas: {rows}. O arquivo antigo não foi alterado.",
+    en="Copy written to {path}. Rows: {rows}. The old workbook is unchanged.",
+)
+_ADDED = Text(pt="  novas, vazias, no fim: {names}", en="  new, empty, at the end: {names}")
+_REMOVED = Text(
+    pt="  fora do modelo, não é enviada: {header} (células preenchidas: {n})",
+    en="  not in the template, not sent: {header} (filled cells: {n})",
 )
 _NEXT = Text(
     pt="Preencha-o no Excel ou no LibreOffice e confira: xlbridge validate {path}",

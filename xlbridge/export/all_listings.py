@@ -74,7 +74,6 @@ _ORDERS = Listing(
         due="dataDeVencimento",
         situations=("cancelado", "processado", "pendente"),
         party=_CLIENT,
-        party_name="nomeDoCliente",
     ),
 )
 _PRODUCTS = Listing(
@@ -110,7 +109,7 @@ _BALANCES = Listing(
     },
     local_filters=frozenset({Filter.WITH_BALANCE}),
     key=_BALANCE,
-    totals=TotalsSpec(amount="valorTotal", branch_name="descricaoDaFilial"),
+    totals=TotalsSpec(amount="valorTotal"),
 )
 _TITLES = (
     Listing(

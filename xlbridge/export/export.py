@@ -34,7 +34,7 @@ from xlbridge.export.formats.base import OpenOutput, Table
 from xlbridge.export.layout import Layout, resource_of, sum_left_out
 from xlbridge.export.listing_model import Listing
 from xlbridge.export.part_reader import LineSpec
-from xlbridge.export.part_store import Part, PartStore, ResumeStore, temporary_folder
+from xlbridge.export.part_store import PartStore, ResumeStore, temporary_folder
 from xlbridge.export.result import SHOWN_KEYS, ExportResult
 from xlbridge.export.sheets import RecordNames, total_tables
 from xlbridge.files import make_private_folder, replace_atomically, require_new
@@ -238,12 +238,7 @@ class PreparedExport:
             self.open_output(self.output.path, sheets) as writer,
         ):
             spec = self.layout.line_spec(self.filters, list(map(writer.line_format, sheets)), names)
-
-            def add_part(part: Part) -> None:
-                for index in range(len(sheets)):
-                    writer.add_lines(index, part.lines_file(index))
-
-            with closing(PartStore(folder, spec.line_files, add_part)) as store:
+            with closing(PartStore(folder, spec.line_files)) as store:
                 fetcher = Fetcher(
                     client,
                     self.layout.fetched,
@@ -270,7 +265,6 @@ class PreparedExport:
                         result.sheets[sheet.name],
                         widths[index],
                         partial(store.blocks, index),
-                        store.files(index),
                         store.sums(index),
                     )
                     for index, sheet in enumerate(sheets)

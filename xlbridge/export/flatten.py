@@ -34,6 +34,7 @@ _CACHE_SIZE, _CACHED_LENGTH = 1_000, 200
 """Maximum number of cells cached per column, and maximum length of a cached value."""
 
 _BARE_MOMENT_LENGTH = len("2026-11-21T10:30:00")
+_MIDNIGHT = "T00:00:00"
 
 _COMMON_NUMBERS = {
     Kind.INTEGER: re.compile(r"(?:(?:0|[1-9][0-9]{0,7}+|-[1-9][0-9]{0,6}+)\|)*+").fullmatch,
@@ -152,7 +153,10 @@ class _MomentCells(_CellCache):
         self.zones: set[str] = set()
 
     def __missing__(self, value: Any) -> str:
+        width = self.width
         cell = super().__missing__(value)
+        if isinstance(value, str) and value.endswith(_MIDNIGHT):
+            self.width = max(width, len(value) - len(_MIDNIGHT))  # only its day is shown
         if isinstance(value, str) and len(value) != _BARE_MOMENT_LENGTH:
             _, zone = moment_suffix(value)
             if zone:

@@ -12,7 +12,7 @@ import json
 import secrets
 import shutil
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -202,17 +202,11 @@ class Part:
 
 
 class PartStore:
-    """Parts of an export, oldest first. ``on_keep`` receives each part that is kept."""
+    """Parts of an export, oldest first."""
 
-    def __init__(
-        self,
-        folder: Path,
-        line_files: int,
-        on_keep: Callable[[Part], None] = lambda _part: None,
-    ) -> None:
+    def __init__(self, folder: Path, line_files: int) -> None:
         self._folder = folder
         self._line_files = line_files
-        self._on_keep = on_keep
         self._parts: list[Part] = []
         self._set_aside: list[Part] = []
         parts = (Part.load(path) for path in folder.iterdir() if path.is_dir())
@@ -236,7 +230,6 @@ class PartStore:
     def keep(self, part: Part) -> None:
         """Add a written part after the others."""
         self._parts.append(part)
-        self._on_keep(part)
 
     def set_aside(self, part: Part) -> None:
         """Note a part whose records must come again in the parts that are kept."""
@@ -317,10 +310,6 @@ class PartStore:
                     block = stream.read(sizes[sheet][0])
                     if record not in self._replaced[part]:
                         yield block
-
-    def files(self, sheet: int) -> list[Path]:
-        """Return the files of a sheet's lines, none if records were replaced."""
-        return [] if self._replaced else [part.lines_file(sheet) for part in self._parts]
 
     def sums(self, sheet: int) -> list[Decimal]:
         """Return the sums of a sheet's columns summed, none if records were replaced."""

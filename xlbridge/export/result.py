@@ -250,6 +250,8 @@ def _total_table(totals: TotalTable, amount: str) -> Table:
         # The label of an amount without a date is a dash.
         year, hyphen, month = total.label.partition("-")
         label: Value = f"{month}/{year}" if totals.by_month and hyphen else total.label
+        if not hyphen and (totals.by_month or totals.by_week):
+            label = _WITHOUT_DATE
         if total.name:
             label = f"{total.label} – {total.name}"
         tone = Tone.PLAIN
@@ -279,6 +281,7 @@ def _total_table(totals: TotalTable, amount: str) -> Table:
 
 
 _OTHERS = Text(pt="outros ({n})", en="others ({n})")
+_WITHOUT_DATE = Text(pt="sem data", en="without a date")
 _WEEK = Text(pt="semana de {day}", en="week of {day}")
 
 

@@ -133,6 +133,7 @@ _OWN_NAMES = {
     **{one.label: name for name, one in REFERENCES.items() if one.label != "nomeComercial"},
 }
 """Registries whose records are named in a field of other records beside their codes."""
+_NAME_FIELDS = {registry: name for name, registry in _OWN_NAMES.items()}
 
 
 def with_names(sheet: Sheet) -> Sheet:
@@ -179,18 +180,16 @@ class TotalsSpec:
     """Control totals of a listing: sums of ``amount`` in one of its sheets.
 
     Totals are by month of ``due``, by ``branch``, by the first of ``situations`` that is true, and
-    of each ``party``; the record may name these in ``branch_name`` and ``party_name``, and provides
-    what the sheet's rows lack. With ``is_open`` amounts are to be paid when due: totals are also by
-    week, and by the days for which they are overdue.
+    of each ``party``; the record may name these, and provides what the sheet's rows lack. With
+    ``is_open`` amounts are to be paid when due: totals are also by week, and by the days for which
+    they are overdue.
     """
 
     amount: str
     sheet: str | None = None
     due: str | None = None
     branch: str | None = "codigoDaFilial"
-    branch_name: str = ""
     party: str = ""
-    party_name: str = ""
     situations: tuple[str, ...] = ()
     is_open: bool = False
 
@@ -204,7 +203,8 @@ class TotalsSpec:
         situation = next((name for name in self.situations if record.get(name) is True), None)
         name, branch_name = (
             name if isinstance(name := record.get(field), str) else ""
-            for field in (self.party_name, self.branch_name)
+            for code in (self.party, self.branch or "")
+            for field in [_NAME_FIELDS.get(registry_of(code) or "", "")]
         )
         lines = []
         for part in parts:

@@ -1,4 +1,3 @@
-from .batches import BatchResult as BatchResult
 from .connections import (
     Connection as Connection,
     ExportedFrames as ExportedFrames,
@@ -11,6 +10,7 @@ from .reports import (
     validate as validate,
 )
 from .uploads import (
+    BatchResult as BatchResult,
     Processing as Processing,
     UploadOutcome as UploadOutcome,
     UploadPlan as UploadPlan,

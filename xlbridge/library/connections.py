@@ -27,7 +27,6 @@ from xlbridge.export import (
     find_listing,
 )
 from xlbridge.i18n import Text
-from xlbridge.library.batches import BatchResult, run_plan
 from xlbridge.library.reports import (
     EXPECTED_NAME,
     Report,
@@ -38,6 +37,7 @@ from xlbridge.library.reports import (
 from xlbridge.library.sources import Source
 from xlbridge.library.uploads import (
     HOW_TO_CONFIRM_PROCESS,
+    BatchResult,
     NumberSource,
     Processing,
     UploadOutcome,
@@ -51,6 +51,7 @@ from xlbridge.library.uploads import (
     resolve_doubt,
     resume_job,
     retry_report,
+    run_plan,
     sending_options,
     undo_job,
     upload_report,

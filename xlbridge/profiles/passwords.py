@@ -23,6 +23,7 @@ from xlbridge.files import (
     write_private,
 )
 from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.processes import windows_program
 from xlbridge.profiles.policy import read_policy
 from xlbridge.profiles.profile import Profile, are_credentials_for
 from xlbridge.settings import Settings
@@ -176,11 +177,9 @@ def _windows_permissions(path: Path) -> str:
 
 def _windows_answer(program: str, *arguments: str | Path) -> str:
     """Return what a program of Windows prints, empty if it cannot be started."""
-    # By its path: a bare name would first be looked for in the current folder.
-    path = Path(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", program)
     with suppress(OSError):
         return subprocess.run(  # noqa: S603 - the system's own command, no shell
-            [path, *arguments], capture_output=True, check=False
+            [windows_program(program), *arguments], capture_output=True, check=False
         ).stdout.decode("latin-1")
     return ""
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement
 
-_WIDTH, _HEIGHT, _FONT = 380.0, 20.0, 11.0
+_WIDTH, _HEIGHT, _FONT = 320.0, 20.0, 11.0
 """Width of a picture, height of a line and size of its texts, in the picture's own units."""
 _CHARACTER = 7.3
-_MOST_LABEL, _LEAST_BARS = 34, 110.0
+_MOST_LABEL, _LEAST_BARS = 28, 90.0
 _GAP, _INSET, _SWATCH = 6.0, 3.0, 10.0
 
 
@@ -69,7 +69,7 @@ def _add_legend(picture: Element, series: Sequence[str]) -> float:
     """Add the names of the series with their colours; return the height that they take."""
     at, top = 0.0, 0.0
     for place, name in enumerate(series, 1):
-        width = _SWATCH + _GAP + (len(name) + 2) * _CHARACTER
+        width = _SWATCH + _GAP + (len(name) + 1) * _CHARACTER
         if at and at + width > _WIDTH:
             at, top = 0.0, top + _HEIGHT
         _add_box(picture, at, top + _INSET, _SWATCH, _SWATCH, f"series-{place}")

@@ -4,7 +4,6 @@ A workbook of a batch is opened as a copy, and validated as its step does. The p
 only written when the user puts the corrected copy in its place; the earlier one is kept.
 """
 
-import hashlib
 import re
 import shutil
 from collections.abc import Callable, Mapping
@@ -32,7 +31,14 @@ from xlbridge.batch import (
     open_known_batch,
     open_ledger,
 )
-from xlbridge.batch.plan import FoundWorkbook, find_workbooks, plan_name, with_month, write_plan
+from xlbridge.batch.plan import (
+    FoundWorkbook,
+    file_digest,
+    find_workbooks,
+    plan_name,
+    with_month,
+    write_plan,
+)
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.files import make_private_folder, replace_atomically, report_write_errors
 from xlbridge.i18n import Text, untranslated
@@ -132,7 +138,8 @@ class BatchRequests:
                     table = table_json(report.tables[0])
                     for line in table["lines"]:
                         line["below"] = list(map(titled, line["below"]))
-                    document |= shown | {"verdict": str(report.verdict), "table": table}
+                    verdict = str(report.verdict).removeprefix("· ")
+                    document |= shown | {"verdict": verdict, "table": table}
                     document["proofs"] = [_proof_json(path) for path in _proof_files(batch)]
             except XlbridgeError as error:
                 document |= {"steps": [], "error": error_json(error)}
@@ -205,7 +212,7 @@ class BatchRequests:
             raise UsageError(_NO_UNIT)
         target = Path(unit.path)
         with editor.lock:
-            if _digest(target) != unit.sha256:
+            if file_digest(target) != unit.sha256:
                 raise UsageError(_CHANGED.format(file=target))
             corrected = self._workspace.new_folder() / target.name
             editor.save_in_place(corrected)
@@ -222,7 +229,7 @@ class BatchRequests:
             shutil.copyfile(target, backup)
             with replace_atomically(target, shared=True) as temporary:
                 shutil.copyfile(corrected, temporary)
-            editor.unit = replace(unit, sha256=_digest(target))
+            editor.unit = replace(unit, sha256=file_digest(target))
             self._workspace.drop_edits(editor)
         return {"message": str(_REPLACED.format(file=target.name, kept=backup))}
 
@@ -394,10 +401,6 @@ _REPLACED = Text(
     en="{file} is corrected in the batch; the earlier one is kept in {kept}. Now check the batch "
     "and go on.",
 )
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
 def _folder_json(path: Path) -> dict[str, Any]:

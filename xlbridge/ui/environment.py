@@ -8,7 +8,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from math import ceil
 from threading import Lock
 from typing import Any
@@ -71,16 +71,7 @@ class WorkState:
 
     def to_json(self) -> dict[str, Any]:
         """Return the state for the page."""
-        return {
-            "running": self.running,
-            "work": self.work,
-            "job": self.job,
-            "lines": self.lines[-50:],
-            "done": self.done,
-            "total": self.total,
-            "outcome": self.outcome,
-            "error": self.error,
-        }
+        return {**asdict(self), "lines": self.lines[-50:]}
 
 
 class PageConnection:

@@ -120,7 +120,7 @@ HELP_TEXTS: Mapping[str, Text] = {
         "Copie os números de uma exportação e cole-os aqui, separados por vírgula ou espaço.\n"
         "O plano mostra antes a situação de cada registro.",
         en="Processing takes records that are already in the system to their next step, such as "
-        "issuing invoices or closing inventories.\n"
+        "issuing invoices or closing inventory counts.\n"
         "Copy the numbers from an export and paste them here, separated by commas or spaces.\n"
         "The plan first shows the state of each record.",
     ),
@@ -155,10 +155,10 @@ HELP_TEXTS: Mapping[str, Text] = {
         "batch; the earlier file is kept. Under Batches it is validated again, with the others.",
     ),
     "process_what": Text(
-        pt="Emite notas, processa pedidos e arquivos da fila, valida, processa e encerra "
-        "inventários, em lote.",
-        en="Issues invoices, processes orders and queued files, validates, processes and closes "
-        "inventories, in bulk.",
+        pt="Emite notas, processa pedidos e arquivos da fila, e valida, processa ou encerra "
+        "inventários, vários de uma vez. O que foi processado não se desfaz.",
+        en="Issues invoices, processes orders and queued files, and validates, processes or closes "
+        "inventory counts, many at once. What has been processed cannot be undone.",
     ),
     "profiles_how": Text(
         pt="Um ambiente é um sistema com o seu usuário de integração. A senha fica no cofre de "

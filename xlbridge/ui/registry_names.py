@@ -105,7 +105,7 @@ class RegistryNames:
             return list(OnlineCheck(client).problems_for_all_rows(mapping, catalogue))
         return []
 
-    def read_with(self, client: Client, registry: str, settings: Settings) -> Names:
+    def read_with(self, client: Client, registry: str, settings: Settings | None = None) -> Names:
         """Return the names in another environment, read with its client as ``read`` does."""
         path = self._path(registry, settings)
         if path not in self._read:
@@ -115,12 +115,9 @@ class RegistryNames:
 
     def _read_names(self, registry: str) -> bool:
         """Read the names of a registry; return whether that was possible."""
-        try:
-            with self._remote.connected(looking_up=True) as (_, client):
-                self._store(self._path(registry), Registries(client).named(REFERENCES[registry]))
-        except XlbridgeError:
-            return False
-        return True
+        with suppress(XlbridgeError), self._remote.connected(looking_up=True) as (_, client):
+            self.read_with(client, registry)
+        return self._path(registry) in self._read
 
     def _store(self, path: Path, records: Iterable[NamedRecord]) -> None:
         by_name = sorted(records, key=lambda one: one.label.casefold())

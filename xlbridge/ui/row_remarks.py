@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from xlbridge.i18n import Text, without_numbers
+from xlbridge.i18n import Text, without_values
 from xlbridge.record_rows import number_in_row, sheet_row
 from xlbridge.report_forms import group_by_reason
 from xlbridge.resources import Column
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.ui.cell_edits import value_text
-from xlbridge.upload import ItemCells
+from xlbridge.upload import ItemAddresses
 from xlbridge.upload.planning import PlannedRow, RowAction, RowReason
 from xlbridge.validation import ValidatedSheet, count_corrected, row_numbers
 from xlbridge.validation.reports import RuleKey, by_rule, message_of_all
-from xlbridge.workbook import CellPosition, column_index
+from xlbridge.workbook import CellPosition, cell_position, column_index
 
 
 def in_titles(columns: Iterable[Column]) -> Callable[[Text | str], str]:
@@ -436,7 +436,7 @@ class RowRemarks:
 
 
 def _reason_key(text: str) -> str:
-    return REFUSED + without_numbers(text)
+    return REFUSED + without_values(text)
 
 
 def load_refusals(stored: Iterable[tuple[str, int, int, str]]) -> Refusals:
@@ -452,15 +452,15 @@ def refusals(sheet: ValidatedSheet, rejected: Iterable[Mapping[str, Any]]) -> Re
 
     A reason without a cell belongs to the row's first one.
     """
-    items = ItemCells(sheet)
+    items = ItemAddresses.of_sheet(sheet)
     reasons: defaultdict[str, defaultdict[CellPosition, list[str]]] = defaultdict(
         lambda: defaultdict(list)
     )
     for row in rejected:
-        item = items.find(row["row"], row["column"] or "")
+        item = ItemAddresses.find(items, row["row"] or 0, row["column"] or "", or_first=True)
         if item is not None:
-            child, position = item
-            reasons[child][position].append(row["message"])
+            child, _, address = item.rpartition("!")
+            reasons[child][cell_position(address)].append(row["message"])
         else:
             cell = row["cell"] if row["cell"] and "!" not in row["cell"] else "A"
             column = column_index(cell.rstrip("0123456789"))

@@ -293,7 +293,7 @@ class SheetUploads:
             upload_options = _options({}, token, remote, on_change)
             kind = find_kind(listing)
             wanted = explicit_numbers(kind, numbers)
-            job = create_processing(context, client, kind, wanted, upload_options)
+            job = create_processing(context, client, kind, wanted, upload_options.progress)
             remote.state.job = job.id
             self._finish(context, Uploads(context, client).run(job, upload_options))
 

@@ -5,8 +5,13 @@ a launch link works once; the browser finds it in a private file, as everybody c
 line. The link is exchanged for a cookie, and for a key that the page's scripts send in a header:
 browsers send cookies to every port of a host, but keep the key for one. Host, origin and fetch
 metadata are checked to refuse other sites.
+
+A private file names the running page of a home, so that ``xlbridge ui`` opens it again. Both sides
+prove that they know its secret, which is not sent: another program may have got the port of a page
+that has ended.
 """
 
+import hashlib
 import hmac
 import json
 import os
@@ -14,11 +19,12 @@ import secrets
 import webbrowser
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
 from threading import Thread
+from typing import Any, Literal
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
@@ -35,7 +41,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from xlbridge.errors import ConfigError
 from xlbridge.files import write_private
-from xlbridge.i18n import Language, Text, active_language, group_thousands, set_language
+from xlbridge.i18n import LANGUAGES, Language, Text, active_language, group_thousands, set_language
 from xlbridge.report_forms import render_page
 from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, Settings
@@ -49,22 +55,121 @@ from xlbridge.ui.exports_and_profiles import (
 )
 from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_requests import RowRequests
-from xlbridge.ui.running import (
-    AGAIN,
-    PageSecret,
-    Preferences,
-    Theme,
-    ask_running,
-    forget_running,
-    record_running,
-    wants_browser,
-)
 from xlbridge.ui.sending import SheetUploads
 from xlbridge.ui.sheet_requests import SheetRequests
 from xlbridge.ui.texts import page_texts
 from xlbridge.ui.upload_requests import UploadRequests
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload.processing import KINDS
+
+_AGAIN = "/again"
+"""Path of the request for a new launch link."""
+
+_FILE = "page.json"
+_PREFERENCES = "page-preferences.json"
+_NONCE, _PROOF, _BROWSER = "x-page-nonce", "x-page-proof", "x-page-browser"
+_PATIENCE = 5  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class _PageSecret:
+    """Secret that a running page shares with its owner's other commands."""
+
+    value: str
+
+    @classmethod
+    def new(cls) -> "_PageSecret":
+        """Return a new secret."""
+        return cls(secrets.token_hex(32))
+
+    def sign(self, text: str) -> str:
+        """Return the proof that the signer of a text knows the secret."""
+        return hmac.new(self.value.encode(), text.encode(), hashlib.sha256).hexdigest()
+
+    def answer(self, headers: Any, link: str) -> dict[str, str]:
+        """Return the answer to a request for a launch link, signed for it alone."""
+        return {"url": link, "proof": self.sign(f"{headers.get(_NONCE, '')} {link}")}
+
+    def asks(self, headers: Any) -> bool:
+        """Return whether the headers of a request prove that it knows the secret."""
+        return hmac.compare_digest(headers.get(_PROOF, ""), self.sign(headers.get(_NONCE, "")))
+
+
+def _record_running(settings: Settings, port: int, secret: _PageSecret) -> None:
+    """Record the running page of a home."""
+    content = {"port": port, "pid": os.getpid(), "of": _digest(settings), "secret": secret.value}
+    write_private(settings.home / _FILE, json.dumps(content))
+
+
+def _forget_running(settings: Settings) -> None:
+    """Remove the record of this process's page."""
+    if _read(settings.home / _FILE).get("pid") == os.getpid():
+        (settings.home / _FILE).unlink(missing_ok=True)
+
+
+def _ask_running(settings: Settings, *, browser: bool) -> str | None:
+    """Return a new launch link of the page that runs with these settings, None if there is none.
+
+    With ``browser`` the page opens it in a browser.
+    """
+    import httpx
+
+    record = _read(settings.home / _FILE)
+    if record.get("of") != _digest(settings):
+        return None
+    secret, nonce = _PageSecret(record["secret"]), secrets.token_hex(16)
+    address = f"http://{LOOPBACK}:{record['port']}"
+    headers = {"Origin": address, _NONCE: nonce, _PROOF: secret.sign(nonce)}
+    if browser:
+        headers[_BROWSER] = "1"
+    try:
+        with httpx.Client(trust_env=False, timeout=_PATIENCE, verify=False) as client:  # noqa: S501
+            answer = client.post(f"{address}{_AGAIN}", headers=headers).json()
+    except (httpx.HTTPError, ValueError):
+        return None  # The page has ended without removing its record.
+    link = str(answer.get("url")) if isinstance(answer, dict) else ""
+    proof = str(answer.get("proof")) if isinstance(answer, dict) else ""
+    return link if hmac.compare_digest(proof, secret.sign(f"{nonce} {link}")) else None
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+_Theme = Literal["", "light", "dark"]
+"""Theme of the page; without a name it is the computer's."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Preferences:
+    """Language and theme chosen on the page; without a language it is the command's."""
+
+    language: Language | None = None
+    theme: _Theme = ""
+
+    @classmethod
+    def of_home(cls, home: Path) -> "_Preferences":
+        """Return the preferences that a home keeps."""
+        stored = _read(home / _PREFERENCES)
+        language, theme = stored.get("language"), stored.get("theme")
+        return cls(
+            language if language in LANGUAGES else None, theme if theme in {"light", "dark"} else ""
+        )
+
+    def save(self, home: Path) -> None:
+        """Keep the preferences in a home."""
+        write_private(home / _PREFERENCES, json.dumps(asdict(self)))
+
+
+def _digest(settings: Settings) -> str:
+    """Return a digest of what a page is started with."""
+    parts = (settings.profile, settings.base_url, settings.email)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
 
 _TYPES = {".js": "text/javascript", ".css": "text/css"}
 
@@ -101,7 +206,7 @@ class PageApplication:
             *BatchRequests(
                 self._workspace, self._remote, work, names, self._run_batch, self._prove_batch
             ).routes(),
-            post_route("/api/preferences", self.prefer, language=Language, theme=Theme),
+            post_route("/api/preferences", self.prefer, language=Language, theme=_Theme),
             post_route("/api/stop", self.stop),
         ]
         return Starlette(routes=routes)
@@ -124,7 +229,7 @@ class PageApplication:
             running=self._remote.followed_work,
             left_open="" if self._workspace.is_open else self._workspace.left_open,
             environment=environments_json(self._remote)[0],
-            theme=Preferences.of_home(self._home).theme,
+            theme=_Preferences.of_home(self._home).theme,
             home=str(self._home),
         )
         return HTMLResponse(html)
@@ -148,7 +253,7 @@ class PageApplication:
         """Change the language and theme of the page, from now on and when it is started again."""
         body = await request.json()
         set_language(body["language"])
-        Preferences(body["language"], body["theme"]).save(self._home)
+        _Preferences(body["language"], body["theme"]).save(self._home)
         return JSONResponse({})
 
     async def stop(self, _request: Request) -> Response:
@@ -215,7 +320,7 @@ class Guard:
     def __init__(self, app: ASGIApp, port: int, open_browser: Callable[[str], None]) -> None:
         self._app = app
         self._open_browser = open_browser
-        self.owner = PageSecret.new()
+        self.owner = _PageSecret.new()
         """Secret of the commands that may ask for another launch link."""
         self._host = f"127.0.0.1:{port}"
         # Browsers share cookies between the ports of a host, so the name includes the port.
@@ -249,7 +354,7 @@ class Guard:
         if headers.get("host") != self._host or not self._is_own(scope["method"], headers):
             return _refusal(_FOREIGN)
         path = scope["path"]
-        if path == AGAIN:
+        if path == _AGAIN:
             return self._launch_again(headers) if scope["method"] == "POST" else _refusal(_NO_ENTRY)
         if path.startswith(_LAUNCH):
             if self._launch is None or not _is_same(path.removeprefix(_LAUNCH), self._launch):
@@ -272,7 +377,7 @@ class Guard:
         if not self.owner.asks(headers):
             return _refusal(_NO_ENTRY)
         self._launch = secrets.token_urlsafe(32)
-        if wants_browser(headers):
+        if headers.get(_BROWSER):
             self._open_browser(self.launch_link)
         return JSONResponse(self.owner.answer(headers, self.launch_link))
 
@@ -329,7 +434,7 @@ def serve_page(
     use, ``ConfigError`` if the server does not start.
     """
     if not options.port and options.ready_file is None:
-        link = ask_running(settings, browser=options.browser)
+        link = _ask_running(settings, browser=options.browser)
         if link is not None:
             announce(link)
             return
@@ -337,7 +442,7 @@ def serve_page(
         group_thousands(True)
         stack.callback(group_thousands, False)
         stack.callback(set_language, active_language())
-        set_language(Preferences.of_home(settings.home).language or active_language())
+        set_language(_Preferences.of_home(settings.home).language or active_language())
         listener = stack.enter_context(listen(LOOPBACK, options.port))
         remote = PageConnection(settings)
         stack.callback(remote.close)
@@ -359,8 +464,8 @@ def serve_page(
                 content = {"url": guard.launch_link, "pid": os.getpid()}
                 write_private(options.ready_file, json.dumps(content), in_home=False)
                 stack.callback(options.ready_file.unlink, missing_ok=True)
-            record_running(settings, port, guard.owner)
-            stack.callback(forget_running, settings)
+            _record_running(settings, port, guard.owner)
+            stack.callback(_forget_running, settings)
             announce(guard.launch_link)
             if options.browser:
                 open_browser(guard.launch_link)

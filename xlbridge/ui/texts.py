@@ -13,6 +13,7 @@ _TEXTS: Mapping[str, Text] = {
     "mend": Text(pt="Corrigir", en="Correct"),
     "send": Text(pt="Enviar", en="Send"),
     "jobs": titles.UPLOADS,
+    "upload": titles.UPLOAD,
     "exports": Text(pt="Exportar", en="Export"),
     "end": Text(pt="Encerrar", en="End"),
     "ended": Text(
@@ -59,7 +60,7 @@ _TEXTS: Mapping[str, Text] = {
     ),
     "reading": Text(pt="Validando…", en="Validating…"),
     "reading_file": Text(pt="Validando {file} ({mb} MB)…", en="Validating {file} ({mb} MB)…"),
-    "share_done": Text(pt="{percent} % · {done} de {total}", en="{percent}% · {done} of {total}"),
+    "share_done": Text(pt="{percent}% · {done} de {total}", en="{percent}% · {done} of {total}"),
     "steps_done": Text(pt="Concluídos: {done}", en="Done: {done}"),
     "time_left": Text(pt="faltam {time}", en="{time} left"),
     "rows_so_far": Text(pt="Linhas lidas: {rows}", en="Rows read: {rows}"),
@@ -143,7 +144,7 @@ _TEXTS: Mapping[str, Text] = {
     "sort_down": Text(pt="Decrescente", en="Descending"),
     "filter_contains": Text(pt="Mostrar as linhas que contêm", en="Show the rows that contain"),
     "filter_values": Text(pt="Valores da coluna", en="Values of the column"),
-    "filter_all": Text(pt="Marcar todos ou nenhum", en="All / none"),
+    "filter_all": Text(pt="Todos / nenhum", en="All / none"),
     "filter_do": Text(pt="Filtrar", en="Filter"),
     "filter_clear": Text(pt="Limpar", en="Clear"),
     "clear_arrangement": Text(pt="Limpar filtros e ordenação", en="Remove filters and order"),
@@ -238,6 +239,10 @@ _TEXTS: Mapping[str, Text] = {
     ),
     "send_rows": Text(pt="Enviar · linhas: {n}", en="Send · rows: {n}"),
     "nothing_to_send": Text(pt="Nada a enviar.", en="Nothing to send."),
+    "nothing_but_held": Text(
+        pt="Nada a enviar ainda: decida abaixo o que fazer com as linhas que aguardam você.",
+        en="Nothing to send yet: decide below what to do with the rows that wait for you.",
+    ),
     "cancel": Text(pt="Interromper", en="Stop"),
     "progress": Text(pt="Andamento", en="Progress"),
     "stopping": Text(
@@ -375,7 +380,7 @@ _TEXTS: Mapping[str, Text] = {
     "to_undo": Text(pt="a desfazer", en="to undo"),
     "not_undone": Text(pt="ficam como estão", en="left as they are"),
     "undo_run": Text(pt="Desfazer · linhas: {n}", en="Undo · rows: {n}"),
-    "nothing_to_undo": Text(pt="Nenhuma linha pode ser desfeita.", en="No row can be reversed."),
+    "nothing_to_undo": Text(pt="Nenhuma linha pode ser desfeita.", en="No row can be undone."),
     "doubt": Text(
         pt="Este envio depende de uma decisão sua. Confira no sistema se as linhas em dúvida "
         "estão lá e se alguma importação ainda está em andamento; sua resposta fica registrada com "

@@ -11,6 +11,7 @@ from .journal import Journal as Journal
 from .journal_database import JournalMarker as JournalMarker
 from .manual_resolution import resolve_job as resolve_job
 from .options import RequestedMode as RequestedMode, UploadOptions as UploadOptions
-from .payload import ItemCells as ItemCells, sent_rows as sent_rows
+from .payload import sent_rows as sent_rows
 from .requests import State as State
+from .results.verdict import ItemAddresses as ItemAddresses
 from .uploads import InvalidSheet as InvalidSheet, Uploads as Uploads

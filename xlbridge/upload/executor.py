@@ -2,25 +2,32 @@
 
 Batch files, single records and changes of their state are written by the same steps. A channel
 declares how its requests are made and what proves them: a ``WriteRequest`` for sending, a look at
-the records for a doubt. See the upload protocol.
+the records for a doubt; that of a file is settled here, by reading its records back. Progress is
+reported as rows or records done, with the time left. See the upload protocol.
 """
 
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Declined, Doubtful, NotExecuted, Outcome
-from xlbridge.i18n import Text
+from xlbridge.errors import ApiError, InDoubt, RemoteRejected
+from xlbridge.i18n import Text, count_text, localized_number, untranslated
 from xlbridge.upload.job import Job
+from xlbridge.upload.lookup.snapshot import Moment, applied_rows
+from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.requests import State
-from xlbridge.upload.results.verdict import NO_VERDICT, RowOutcome, Verdict
+from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, RowOutcome, Verdict
+from xlbridge.wire.imports import ImportLog, ImportState
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
+
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -187,3 +194,217 @@ def needs_person(
 ) -> "Step":
     """End a job for now; a person must decide on the outcome of its rows."""
     return context.end(job, State.NEEDS_PERSON, verdict, reason=asdict(reason)), False
+
+
+_BETWEEN_SNAPSHOTS = 1.0
+_NO_PROOF = Text(
+    pt="não há prova de que as linhas foram ou não gravadas: {why}",
+    en="nothing proves whether the rows were written: {why}",
+)
+_NOT_READ = Text(
+    pt="os registros não foram lidos antes do envio", en="the records were not read before sending"
+)
+_NO_CHANGE = Text(
+    pt="os registros estão como antes do envio", en="the records are unchanged since before sending"
+)
+_NO_KEY = Text(
+    pt="há linhas sem chave para localizá-las", en="some rows have no key to look them up by"
+)
+_UNREADABLE = Text(
+    pt="o sistema não permitiu nova leitura: {reason}",
+    en="the system did not let them be read again: {reason}",
+)
+
+
+def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
+    """End a job by what two snapshots of its records prove, compared with the one before sending.
+
+    Records that are there prove something at any time; missing ones only after the settle time, as
+    the request may still arrive, and a reading may be late. Raises ``InDoubt`` if the system cannot
+    be reached, ``TransportError`` if nothing was applied and the job can be resumed.
+    """
+    job, is_over = await_settled(context, job, lambda: _is_proven(context, job))
+    if not is_over:
+        return job, False
+    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
+    declared = context.resource(job).read_back
+    if before is None or declared is None:
+        return needs_person(context, job, _NO_PROOF.format(why=_NOT_READ))
+    context.report_progress(job, Text(pt="conferindo no sistema", en="looking in the system"))
+    try:
+        snapshots = [context.read_snapshot(job)]
+        context.options.sleep(_BETWEEN_SNAPSHOTS)
+        snapshots.append(context.read_snapshot(job))
+    except RemoteRejected as error:
+        why = _UNREADABLE.format(reason=error.message)
+        return needs_person(context, job, _NO_PROOF.format(why=why))
+    except ApiError as error:
+        raise InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments())) from error
+    for snapshot in snapshots:
+        context.journal.snapshots.store(job.id, Moment.AFTER, snapshot)
+    if list(snapshots[0]) != list(snapshots[1]):
+        # Something is still arriving.
+        return job, False
+    return _end_by_proof(context, job, applied_rows(before, snapshots[0], declared.existing))
+
+
+def _is_proven(context: "RunContext", job: Job) -> bool:
+    """Return whether all records of a job are there, or none if the system gave its file up."""
+    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
+    declared = context.resource(job).read_back
+    detail = job.events[-1].detail
+    with suppress(ApiError):
+        if before is not None and declared is not None:
+            proven = applied_rows(before, context.read_snapshot(job), declared.existing)
+            return all(proven) or bool(
+                detail.get("ended") and detail.get("refusal") and not any(proven)
+            )
+    return False
+
+
+def can_be_read_back(context: "RunContext", job: Job) -> bool:
+    """Return whether every record of a job was looked up before sending."""
+    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
+    return before is not None and None not in before
+
+
+def is_as_before(context: "RunContext", job: Job) -> bool:
+    """Return whether the records of a job that can be read back are as before sending.
+
+    False if the system does not answer.
+    """
+    context.report_progress(job, Text(pt="conferindo no sistema", en="looking in the system"))
+    before = context.journal.snapshots.newest(job.id, Moment.BEFORE) or ()
+    try:
+        now = context.read_snapshot(job)
+    except ApiError:
+        return False
+    return [row and row.contents for row in now] == [row and row.contents for row in before]
+
+
+def rows_written(context: "RunContext", job: Job) -> list[bool | None]:
+    """Return for each row of a job whether its record is in the system by now, None if unknown.
+
+    Raises ``TransportError`` or ``AuthenticationFailed`` if the system does not answer.
+    """
+    unknown: list[bool | None] = [None] * len(job.spec.rows)
+    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
+    declared = context.resource(job).read_back
+    if before is None or declared is None:
+        return unknown
+    try:
+        now = context.read_snapshot(job)
+    except RemoteRejected:
+        return unknown
+    proven = applied_rows(before, now, declared.existing)
+    # A row that was there before as it is now proves nothing.
+    return [
+        None if was is not None and was.same else one
+        for was, one in zip(before, proven, strict=True)
+    ]
+
+
+def _end_by_proof(context: "RunContext", job: Job, proven: list[bool | None]) -> "Step":
+    """End a job by proof: all rows present, done; some, partial; none after a refusal, rejected;
+    else a person decides.
+
+    Raises ``TransportError`` if the system had declined the request and no row is present.
+    """
+    if None in proven:
+        seen = [True if present else None for present in proven]
+        why, verdict = _NO_PROOF.format(why=_NO_KEY), Verdict.of_proof(job.spec.rows, seen)
+        return needs_person(context, job, why, verdict)
+    if not any(proven) and job.events[-1].detail.get("declined"):
+        raise context.record_unsent(job, NotExecuted(job.reason, answered=True))
+    if not any(proven) and job.events[-1].detail.get("refusal"):
+        refused = RejectedRow(None, None, None, job.reason)
+        verdict = Verdict.of_rejections(job.spec.rows, [refused], RowOutcome.NOT_WRITTEN)
+        return conclude(context, job, verdict)
+    if not any(proven):
+        return needs_person(context, job, _NO_PROOF.format(why=_NO_CHANGE))
+    verdict = Verdict.of_proof(job.spec.rows, proven)
+    return conclude(context, job, verdict, reconciled="read back")
+
+
+_REPORT_SECONDS = 0.1
+_STATE_WORDS = {
+    ImportState.PENDING: Text(pt="na fila", en="queued"),
+    ImportState.RUNNING: Text(pt="processando", en="running"),
+}
+
+
+class LogProgress:
+    """Progress of a queued file from its log: state, rows done, and remaining time."""
+
+    def __init__(self, options: UploadOptions, job: Job) -> None:
+        self._options = options
+        self._job = job
+        self._started = time.monotonic()
+        self._initial: int | None = None
+
+    def report(self, log: ImportLog, state: ImportState | None) -> None:
+        """Report the counts and the state of a log."""
+        rows = len(self._job.spec.rows)
+        done = (log.registrosImportados or 0) + (log.registrosRejeitados or 0)
+        if self._initial is None:
+            self._initial = done
+        newly_done, seconds = done - self._initial, time.monotonic() - self._started
+        status = untranslated(f"“{log.situacao or '–'}”")
+        self._options.progress(
+            Text(
+                pt="Log {id}: {state}, {done} de {rows} {rows:linha|linhas}{pace}",
+                en="Log {id}: {state}, {done} of {rows} {rows:row|rows}{pace}",
+            ).format(
+                id=self._job.log_id,
+                state=status if state is None else _STATE_WORDS.get(state, status),
+                done=count_text(done),
+                rows=count_text(rows),
+                pace=_pace_text(newly_done, rows - done, seconds) if newly_done > 0 else "",
+            )
+        )
+        self._options.on_count(done, rows)
+
+
+class RecordProgress:
+    """Progress of a job's records: number done, rate of this run, time left.
+
+    ``total`` counts all records of the job, ``waiting`` those to be written in this run.
+    """
+
+    def __init__(self, options: UploadOptions, total: int, waiting: int) -> None:
+        self._report, self._on_count = options.progress, options.on_count
+        self._total = total
+        self._waiting = waiting
+        self._started = self._reported = time.monotonic()
+        self._done = 0
+
+    def count(self) -> None:
+        """Count a record as done, and report that at intervals."""
+        self._done += 1
+        now = time.monotonic()
+        if now - self._reported < _REPORT_SECONDS and self._done < self._waiting:
+            return
+        self._reported = now
+        left = self._waiting - self._done
+        self._on_count(self._total - left, self._total)
+        self._report(
+            Text(
+                pt="{done} de {total} {total:registro|registros}{pace}",
+                en="{done} of {total} {total:record|records}{pace}",
+            ).format(
+                done=count_text(self._total - left),
+                total=count_text(self._total),
+                pace=_pace_text(self._done, left, now - self._started),
+            )
+        )
+
+
+def _pace_text(done: int, left: int, seconds: float) -> Text:
+    """Return the rate per second, and the time left at that rate unless all is done."""
+    rate = done / max(seconds, 0.001)
+    shown = localized_number(f"{rate:.0f}" if rate >= 10 else f"{rate:.1f}")
+    if not left:
+        return Text(pt=" · {rate}/s", en=" · {rate}/s").format(rate=shown)
+    return Text(pt=" · {rate}/s · faltam {time}", en=" · {rate}/s · {time} left").format(
+        rate=shown, time=timedelta(seconds=round(left / rate))
+    )

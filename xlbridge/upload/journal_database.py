@@ -24,10 +24,7 @@ from xlbridge.files import (
 )
 from xlbridge.i18n import Text
 
-_MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
-_PAGE_SIZE_AT, _PAGE_COUNT_AT = slice(16, 18), slice(28, 32)
-_LARGEST_PAGE = 65_536  # stored in the header as 1
 
 
 class JournalMarker:
@@ -38,11 +35,11 @@ class JournalMarker:
         self._file = path.with_suffix(".id")
 
     def require_file(self) -> None:
-        """Raise ``LocalDatabaseError`` if an expected file is missing or empty, or is truncated."""
-        has_content = self._path.is_file() and self._path.stat().st_size > 0
-        if not has_content and self.is_expected:
+        """Raise ``LocalDatabaseError`` if an expected file is missing, empty or too short."""
+        size = self._path.stat().st_size if self._path.is_file() else 0
+        if not size and self.is_expected:
             raise _damaged_file_error(self._path, _LOST)
-        if has_content and _is_truncated(self._path):
+        if 0 < size < _HEADER_BYTES:  # SQLite would treat it as new
             raise _damaged_file_error(self._path, _CUT)
 
     @property
@@ -51,10 +48,13 @@ class JournalMarker:
         return self._file.exists() or any(self._path.parent.glob("payloads/*.xlsx"))
 
     def require_identity(self, db: LocalDatabase) -> None:
-        """Raise ``JournalError`` if the journal belongs to another home or predates its last job.
+        """Raise ``JournalError`` if the journal belongs to another home or predates its last job,
+        ``LocalDatabaseError`` if its end is missing.
 
         A home without a marker gets one, which is written before the journal's id.
         """
+        if _is_truncated(self._path, db):
+            raise _damaged_file_error(self._path, _CUT)
         if self._read() is None:
             # Two processes may open a new home at the same time.
             with file_lock(self._file.with_suffix(".lock")):
@@ -131,23 +131,16 @@ def _set_aside(path: Path) -> Path | None:
     return target
 
 
-def _is_truncated(path: Path) -> bool:
-    """Return whether a database file has fewer pages than its header states."""
+def _is_truncated(path: Path, db: LocalDatabase) -> bool:
+    """Return whether a database file lacks a part of its last page; SQLite reports other cuts.
+
+    SQLite reads the header: if this process opened and closed the file itself, the locks of its
+    other connections would end, and another process would delete the log that they write to.
+    """
+    (pages,), (size,) = (db.execute(f"PRAGMA page_{of}").fetchone() for of in ("count", "size"))
     wal = path.with_name(f"{path.name}-wal")
-    if wal.is_file() and wal.stat().st_size:
-        # The current header may still be in the write-ahead log.
-        return False
-    with path.open("rb") as file:
-        header = file.read(_HEADER_BYTES)
-    if len(header) < _HEADER_BYTES:
-        # SQLite would treat a file this short as new.
-        return True
-    if not header.startswith(_MAGIC):
-        # SQLite reports by itself that this is not a database.
-        return False
-    size = int.from_bytes(header[_PAGE_SIZE_AT], "big")
-    pages = int.from_bytes(header[_PAGE_COUNT_AT], "big")
-    return path.stat().st_size < pages * (_LARGEST_PAGE if size == 1 else size)
+    # Pages that are still in the write-ahead log count, too.
+    return not (wal.is_file() and wal.stat().st_size) and path.stat().st_size < int(pages * size)
 
 
 def _insert_identity(db: LocalDatabase, journal: str, reason: str, requests: int) -> None:
@@ -409,7 +402,13 @@ def open_journal_file(path: Path) -> LocalDatabase:
     """
     marker = JournalMarker(path)
     marker.require_file()
-    db = _open_layout(path)
+    try:
+        db = _open_layout(path)
+    except LocalDatabaseError as error:
+        code = getattr(error.__cause__, "sqlite_errorcode", None)
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            raise _damaged_file_error(path, _CUT) from error
+        raise
     try:
         marker.require_identity(db)
     except BaseException:

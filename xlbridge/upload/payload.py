@@ -29,11 +29,10 @@ from xlbridge.upload.lookup.row_lookup import business_keys
 from xlbridge.upload.lookup.row_table import RowTable, RowValues, column_values
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
-from xlbridge.upload.results.verdict import ItemAddresses, item_column, parse_item_column
+from xlbridge.upload.results.verdict import ItemAddresses, item_column, items_of_records
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cells import type_rows
 from xlbridge.validation.headers import match_header
-from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import read_workbook
 
 _PIECE = 10_000
@@ -192,15 +191,6 @@ def with_empty_lists(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     return frame.assign(**{n: pd.Series(None, index=frame.index, dtype=object) for n in missing})
 
 
-def items_of_records(main: ValidatedSheet, child: ValidatedSheet) -> list[list[int]]:
-    """Return the positions in a child sheet of the items of each record, in order."""
-    items: list[list[int]] = [[] for _ in range(len(main.frame))]
-    for at, record in enumerate(main.parent_positions(child).tolist()):
-        if record >= 0:
-            items[record].append(at)
-    return items
-
-
 def _lists_of(sheet: ValidatedSheet) -> dict[str, list[list[ListItem] | None]]:
     """Return the lists of a sheet's records, by their names; None for a record without items."""
     lists: dict[str, list[list[ListItem] | None]] = {}
@@ -257,47 +247,6 @@ def has_lists(resource: Resource, frame: pd.DataFrame) -> bool:
     return any(name in frame and frame[name].notna().any() for name in names)
 
 
-def item_addresses(main: ValidatedSheet) -> dict[str, ItemAddresses]:
-    """Return the addresses of the items of a sheet's records, by the names of the lists."""
-    addresses = {}
-    for name, child in main.children.items():
-        of_record = zip(main.rows, items_of_records(main, child), strict=True)
-        items = {row: positions for row, positions in of_record if positions}
-        rows = {row: [child.rows[at] for at in positions] for row, positions in items.items()}
-        columns = [block.columns for block in child.blocks]
-        numbers = {
-            row: [child.block_numbers[at] for at in positions if child.blocks]
-            for row, positions in items.items()
-        }
-        addresses[name] = ItemAddresses(child.sheet, child.columns, rows, columns, numbers)
-    return addresses
-
-
-class ItemCells:
-    """Cells of the items of a sheet's records, found by the column names in rejections."""
-
-    def __init__(self, main: ValidatedSheet) -> None:
-        self._main = main
-        self._items: dict[str, list[list[int]]] = {}
-
-    def find(self, row: int | None, column: str) -> tuple[str, CellPosition] | None:
-        """Return the sheet and cell of an item's column, for the record in a row of the main sheet;
-        None if ``column`` does not name an existing item."""
-        item = parse_item_column(column)
-        child = None if item is None else self._main.children.get(item[0])
-        if item is None or child is None or row not in self._main.rows:
-            return None
-        name, number, item_field = item
-        if name not in self._items:
-            self._items[name] = items_of_records(self._main, child)
-        items = self._items[name][self._main.rows.index(row)]
-        if number >= len(items):
-            return None
-        columns = child.block_at(items[number]).columns
-        first = min(columns.values(), default=0)
-        return child.sheet, (child.rows[items[number]], columns.get(item_field, first))
-
-
 @dataclass(frozen=True)
 class SheetSource:
     """Rows of a sheet that may be sent, and their source.
@@ -336,7 +285,7 @@ class SheetSource:
                 ),
             },
             _rows_set_aside(sheet),
-            item_addresses(sheet),
+            ItemAddresses.of_sheet(sheet),
         )
 
     @classmethod

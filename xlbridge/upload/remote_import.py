@@ -11,19 +11,17 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.claims import read_until
 from xlbridge.upload.executor import (
     INTERRUPTED,
+    LogProgress,
     WriteRequest,
     await_settled,
-    conclude,
-    send_once,
-)
-from xlbridge.upload.job import Job
-from xlbridge.upload.progress import LogProgress
-from xlbridge.upload.reconcile import (
     can_be_read_back,
+    conclude,
     is_as_before,
     reconcile_by_snapshots,
     rows_written,
+    send_once,
 )
+from xlbridge.upload.job import Job
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.remote_verdict import (
     ROW_COUNT_DIFFERS,
@@ -45,6 +43,7 @@ from xlbridge.wire.imports import (
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
+
 
 _LOGGER = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """Colours, fonts and number formats of the workbooks that xlbridge writes."""
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xlbridge.resources import Kind
@@ -29,6 +29,18 @@ FONT = "Calibri"
 FONT_SIZE = 11
 LINE_HEIGHT = 15
 MAX_ROW_HEIGHT = 409  # Excel's limit
+
+PRINT_SCALE = 65
+_CERTAIN_WIDTH, _READABLE_WIDTH = 180, 225
+"""Characters across A4 in landscape: those that fit in ``PRINT_SCALE``, and the most that are
+readable."""
+
+
+def is_made_to_fit(widths: Sequence[int]) -> bool:
+    """Return whether a sheet is printed as small as the width of a page needs, as other sheets are
+    printed in ``PRINT_SCALE``; without ``widths`` it is."""
+    return not widths or _CERTAIN_WIDTH < sum(widths) <= _READABLE_WIDTH
+
 
 BESIDE_NUMBERS: Mapping[str, Any] = {"align": "left", "indent": 1}
 """Format of texts that keeps them apart from the numbers on their left."""

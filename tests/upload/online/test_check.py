@@ -176,19 +176,19 @@ def test_records_beyond_the_request_limit_are_reported_as_not_looked_up(
 def test_codes_beyond_the_request_limit_are_reported_as_not_looked_up(
     tmp_path: Path, catalogue: Catalogue, counting_client: CountingClient
 ) -> None:
-    branches = [{"codigoDaFilial": code} for code in range(5_000, 5_300)]
+    branches = [{"codigoDaFilial": code} for code in range(5_000, 5_090)]
     sheet = validated(tmp_path, catalogue, "contasreceber", *branches)
-    check = OnlineCheck(counting_client, most_requests=200)
+    check = OnlineCheck(counting_client, most_requests=60)
     check.add_findings(sheet)
     found = Counter(code for _, code in finding_codes(sheet))
-    assert found == {"reference-unknown": 200, "references-not-looked-up": 1}
+    assert found == {"reference-unknown": 60, "references-not-looked-up": 1}
     assert (sheet.findings[0].column, sheet.findings[0].cell) == ("codigoDaFilial", None)
-    assert "100" in str(sheet.findings[0].message)
-    assert counting_client.calls["stock.balances.of_branch"] == 200
+    assert "30" in str(sheet.findings[0].message)
+    assert counting_client.calls["stock.balances.of_branch"] == 60
     again = validated(tmp_path, catalogue, "contasreceber", *branches)
     check.add_findings(again)
     assert finding_codes(again) == finding_codes(sheet)
-    assert counting_client.calls["stock.balances.of_branch"] == 200
+    assert counting_client.calls["stock.balances.of_branch"] == 60
 
 
 def test_a_title_with_the_same_document_is_a_warning(

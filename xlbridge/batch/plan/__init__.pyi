@@ -9,3 +9,4 @@ from .proposal import (
     write_plan as write_plan,
 )
 from .reader import local_date as local_date, read_plan as read_plan
+from .steps import file_digest as file_digest

@@ -27,7 +27,7 @@ from xlbridge.upload.lookup import (
     RowMatcher,
     RowSnapshot,
     comparable_value,
-    look_up_rows,
+    record_reader,
 )
 from xlbridge.upload.results import RowChange, RowOutcome
 from xlbridge.validation.cross_sheet import unique_keys
@@ -194,7 +194,7 @@ _REFUSED = Text(
     en="the system did not allow reading them: {reason}",
 )
 _READING = Text(
-    pt="Lendo de volta {resource}, linhas: {rows}", en="Reading back {resource}, rows: {rows}"
+    pt="Lendo no sistema: {resource}, linhas: {rows}", en="Reading back {resource}, rows: {rows}"
 )
 
 
@@ -312,12 +312,13 @@ def _read_records(
         return missing, _NO_QUERY
     try:
         matcher = RowMatcher(resource, resource.read_back, has_assigned_numbers=True)
-        return look_up_rows(client, resource, [*rows, *others], inf, matcher)
+        found = record_reader(client, resource, [*rows, *others], inf, matcher)()
     except RemoteRejected as error:
         if others:
             snapshots, reason = _read_records(client, resource, rows, ())
             return (*snapshots, *missing[len(rows) :]), reason
         return missing, _REFUSED.format(reason=error.message)
+    return found.snapshot, found.why
 
 
 def _rows_of_job(

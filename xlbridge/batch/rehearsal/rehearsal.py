@@ -29,7 +29,7 @@ from xlbridge.batch.plan.steps import (
     file_digest,
     workbooks_of,
 )
-from xlbridge.batch.rehearsal.checks import RehearsalResult, check_rehearsal
+from xlbridge.batch.rehearsal.report import RehearsalResult
 from xlbridge.batch.run import prove_batch, run_batch
 from xlbridge.batch.run_options import BatchRunOptions, open_batch
 from xlbridge.batch.unit import UnitStatus
@@ -383,7 +383,7 @@ def _run_month(
         faulty_runs=faulty,
         calm_runs=runs.count - faulty,
     )
-    check_rehearsal(result, batch)
+    result.read_proofs(batch.plan.folder, batch.environments.context(None).catalogue)
     return result
 
 

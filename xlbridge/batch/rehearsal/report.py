@@ -1,33 +1,155 @@
-"""Report of a rehearsal."""
+"""Result of a rehearsal, which is what its closing proofs show of each row, and its report."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from xlbridge import titles
-from xlbridge.batch.plan.steps import WorkbookStep, sends_workbooks
-from xlbridge.batch.proof.model import open_items, proof_json, verdict
-from xlbridge.batch.rehearsal.checks import RehearsalResult, RehearsalState, RowId, ViolationKind
+from xlbridge.batch.plan.steps import BatchPlan, WorkbookStep, relative_name, sends_workbooks
+from xlbridge.batch.proof.builder import contradictions
+from xlbridge.batch.proof.content import OPEN_REASONS
+from xlbridge.batch.proof.model import (
+    FileProof,
+    OpenReason,
+    Proof,
+    RowLocation,
+    open_items,
+    proof_json,
+    verdict,
+)
 from xlbridge.batch.report import WAITS_FOR, step_table, total_rows
+from xlbridge.batch.run_options import BatchOutcome
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
+from xlbridge.resources import Catalogue
 from xlbridge.sandbox.rehearsal import REGISTRY_TITLES
 from xlbridge.upload.results import RowOutcome
 
-_MAX_SHOWN = 10
+Place = tuple[str, str, int]
+"""Place of a row: its step, its workbook's name in the plan, and Excel's row number."""
 
-_ASSERTIONS: Mapping[str, tuple[Text, tuple[ViolationKind, ...]]] = {
+_PLACE = ("step", "workbook", "row")
+
+_ASSERTIONS: Mapping[str, tuple[Text, tuple[str, ...]]] = {
     "none_twice": (
         Text(pt="Nenhuma linha duas vezes", en="No row twice"),
-        (ViolationKind.TWICE, ViolationKind.WRONGLY_REFUSED),
+        ("twice", "wrongly_refused"),
     ),
-    "none_lost": (Text(pt="Nenhuma linha perdida", en="No row lost"), (ViolationKind.LOST,)),
+    "none_lost": (Text(pt="Nenhuma linha perdida", en="No row lost"), ("lost",)),
     "verdict_for_every_row": (
         Text(pt="Um resultado para cada linha", en="An outcome for every row"),
-        (ViolationKind.NO_VERDICT,),
+        ("no_verdict",),
     ),
 }
-"""Assertions of a rehearsal by JSON key: the text, and the violations that break it."""
+"""Assertions of a rehearsal by JSON key: the text, and the kinds of breaches that break it."""
+
+_KINDS = {
+    OpenReason.DOUBLED: "twice",
+    OpenReason.MISSING: "lost",
+    OpenReason.WRITTEN: "wrongly_refused",
+}
+_ITEMS_DIFFER = Text(
+    pt="{items}: {sent} {sent:enviado|enviados}, {stored} no sistema",
+    en="{items}: {sent} sent, {stored} in the system",
+)
+_NOT_IN_SYSTEM = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
+_NOT_SENT = Text(pt="não foi enviada", en="was not sent")
+
+
+class RehearsalState(StrEnum):
+    """Verdict on a rehearsal; ``NOT_READY``: a person must fix something."""
+
+    PASSED = "passed"
+    NOT_READY = "not_ready"
+    IN_DOUBT = "in_doubt"
+    BROKEN = "broken"
+
+
+@dataclass(slots=True, kw_only=True)
+class RehearsalResult:
+    """Rehearsal of a plan: the status of its steps and their proofs, and what these show.
+
+    ``copied`` is the number of workbooks, ``stand_ins`` the number of records created for it by
+    table. ``faulty_runs`` were under faults, ``calm_runs`` without. ``breaches`` are the kinds of
+    what must not happen under any fault, each with its message and the row, if it concerns one.
+    ``refused`` and ``held`` are the reasons of the rows that are not in the system. ``doubts``
+    tells of each row in doubt whether it is; None: it cannot be looked up.
+    """
+
+    plan: BatchPlan
+    faults: str
+    kept: bool
+    outcome: BatchOutcome
+    copied: int
+    stand_ins: Mapping[str, int]
+    faulty_runs: int
+    calm_runs: int
+    breaches: list[tuple[str, Text, Place | None]] = field(default_factory=list)
+    refused: dict[Place, Text] = field(default_factory=dict)
+    held: dict[Place, Text] = field(default_factory=dict)
+    doubts: dict[Place, bool | None] = field(default_factory=dict)
+
+    @property
+    def state(self) -> RehearsalState:
+        """The worst state found."""
+        if self.breaches:
+            return RehearsalState.BROKEN
+        if self.doubts:
+            return RehearsalState.IN_DOUBT
+        done = all(state.done for state in self.outcome.steps) and self.outcome.proofs_settled
+        return RehearsalState.PASSED if done else RehearsalState.NOT_READY
+
+    def read_proofs(self, folder: Path, catalogue: Catalogue) -> None:
+        """Add what the proofs of the copied plan in a folder show."""
+        checked = {
+            (state.step.name, unit.name): unit.check.rows
+            for state in self.outcome.steps
+            for unit in state.units
+            if unit.check is not None
+        }
+        lists = {child.sheet for one in catalogue.values() for child in one.children}
+        for written in self.outcome.proofs:
+            self._read_rows(written.proof, folder, lists)
+            for file in (file for files in written.proof.steps.values() for file in files):
+                name = relative_name(folder, file.file.path)
+                # The proof trusts the uploads' own counts.
+                rows = checked.get((file.step, name), file.file.rows_in_sheet)
+                self._read_file(replace(file, file=replace(file.file, rows_in_sheet=rows)), name)
+
+    def _read_rows(self, proof: Proof, folder: Path, lists: set[str]) -> None:
+        def place(location: RowLocation) -> Place:
+            return location.step, relative_name(folder, location.workbook), location.origin
+
+        for row in proof.rows:
+            if row.state in _KINDS:
+                breach = _KINDS[row.state], OPEN_REASONS[row.state], place(row.location)
+                self.breaches.append(breach)
+            else:
+                self.doubts[place(row.location)] = bool(row.codes) if row.key else None
+        for cell in proof.cells:
+            # The difference of a whole list is that of its numbers of items.
+            if cell.column in lists:
+                sent, stored = int(cell.sent or 0), int(cell.found or 0)
+                message = _ITEMS_DIFFER.format(items=cell.column, sent=sent, stored=stored)
+                kind = "lost" if stored < sent else "twice"
+                self.breaches.append((kind, message, place(cell.location)))
+
+    def _read_file(self, file: FileProof, name: str) -> None:
+        if file.ledger is None:
+            return
+        self.breaches += (("no_verdict", text, None) for text in contradictions(file))
+        for row in file.rows:
+            place, why = (file.step, name, row.origin), file.ledger.reason(row)
+            if row.outcome in _NOT_IN_SYSTEM:
+                self.refused[place] = why or _NOT_SENT
+            elif row.left_out and row.outcome is RowOutcome.HELD and row.is_record:
+                self.held[place] = why or untranslated("–")
+
+
+_MAX_SHOWN = 10
 
 _IN_DATABASE = {
     True: Text(pt="está no sistema", en="is in the system"),
@@ -139,7 +261,7 @@ def _verdict(result: RehearsalResult) -> Text:
             found=sum(count.found for count in counts),
         )
     return _VERDICTS[result.state].format(
-        doubts=len(result.doubts), violations=len(result.violations)
+        doubts=len(result.doubts), violations=len(result.breaches)
     )
 
 
@@ -157,8 +279,8 @@ def _open_steps(result: RehearsalResult) -> Iterator[tuple[str, Text]]:
         yield state.step.name, reason or state.status.text
 
 
-def _holds(result: RehearsalResult, kinds: Sequence[ViolationKind]) -> bool:
-    return all(one.kind not in kinds for one in result.violations)
+def _holds(result: RehearsalResult, kinds: Sequence[str]) -> bool:
+    return all(kind not in kinds for kind, _, _ in result.breaches)
 
 
 def _facts(result: RehearsalResult) -> Iterator[tuple[Text, Value]]:
@@ -196,8 +318,8 @@ def _facts(result: RehearsalResult) -> Iterator[tuple[Text, Value]]:
             yield Text(pt="Página da prova", en="Page of the proof"), str(written.page)
 
 
-def _row_json(row_id: RowId | None, **values: Any) -> dict[str, Any]:
-    return values | (dict.fromkeys(RowId._fields) if row_id is None else row_id._asdict())
+def _row_json(place: Place | None, **values: Any) -> dict[str, Any]:
+    return values | dict(zip(_PLACE, place or (None,) * len(_PLACE), strict=True))
 
 
 def _document(result: RehearsalResult) -> dict[str, Any]:
@@ -229,12 +351,12 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
             for unit in state.units
         ],
         "breaches": [
-            {"kind": one.kind.value, "message": str(one.message), **_row_json(one.row_id)}
-            for one in result.violations
+            _row_json(place, kind=kind, message=str(message))
+            for kind, message, place in result.breaches
         ],
-        "in_doubt": [_row_json(row_id, there=there) for row_id, there in result.doubts.items()],
-        "rejected": [_row_json(row_id, message=str(r)) for row_id, r in result.refused.items()],
-        "held": [_row_json(row_id, message=str(r)) for row_id, r in result.held.items()],
+        "in_doubt": [_row_json(place, there=there) for place, there in result.doubts.items()],
+        "rejected": [_row_json(place, message=str(r)) for place, r in result.refused.items()],
+        "held": [_row_json(place, message=str(r)) for place, r in result.held.items()],
         "open_steps": {name: str(text) for name, text in _open_steps(result)},
         "proofs": [proof_json(proof) | deleted for proof in result.outcome.proofs],
     }
@@ -258,24 +380,24 @@ def _tables(result: RehearsalResult) -> Iterator[Table]:
     """Yield the steps, and the rows that a person has to check."""
     yield step_table(result.plan, result.outcome.steps)
     proofs = result.outcome.proofs
-    lists: list[tuple[Text, Sequence[tuple[RowId | None, Text]]]] = [
+    lists: list[tuple[Text, Sequence[tuple[Place | None, Text]]]] = [
         (
             Text(pt="Garantias quebradas", en="Broken assertions"),
-            [(one.row_id, one.message) for one in result.violations],
+            [(place, message) for _, message, place in result.breaches],
         ),
         (RowOutcome.REJECTED.count_title, list(result.refused.items())),
         (RowOutcome.HELD.count_title, list(result.held.items())),
         (
             Text(pt="Em dúvida até o fim", en="In doubt to the end"),
-            [(row_id, _IN_DATABASE[there]) for row_id, there in result.doubts.items()],
+            [(place, _IN_DATABASE[there]) for place, there in result.doubts.items()],
         ),
         (_OPEN_ITEMS, [(None, item) for one in proofs for item in open_items(one.proof)]),
     ]
     headings = tuple(Heading(column, words=column is titles.DETAILS) for column in _ROW_TITLES)
-    nowhere = (None,) * len(RowId._fields)
+    nowhere = (None,) * len(_PLACE)
     for title, rows in lists:
         if rows:
-            lines = [Line((*(row_id or nowhere), reason), Tone.OPEN) for row_id, reason in rows]
+            lines = [Line((*(place or nowhere), reason), Tone.OPEN) for place, reason in rows]
             yield Table(
                 sheet=title,
                 headings=headings,

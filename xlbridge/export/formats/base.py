@@ -5,9 +5,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Protocol
+from textwrap import wrap
+from time import localtime
+from typing import IO, Any, Protocol
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+from zlib import DEFLATED, MAX_WBITS
 
 from xlbridge.export.sheets import (
     Cell,
@@ -19,6 +23,11 @@ from xlbridge.export.sheets import (
 from xlbridge.report_forms import Report
 from xlbridge.resources import Kind
 from xlbridge.settings import Headers
+
+try:
+    from isal.isal_zlib import compressobj
+except ImportError:  # Not available on every platform; the standard library is slower.
+    from zlib import compressobj  # type: ignore[assignment]
 
 WriteValue = Callable[[Any], str]
 """Writes a value of a record that is not null. Raises ``ValueError`` for an unexpected one."""
@@ -100,33 +109,74 @@ def cells_of(blocks: Iterable[bytes]) -> Iterator[list[Cell]]:
 class Table:
     """All rows of a sheet: their number, the length of each column's longest text, the lines.
 
-    ``blocks`` returns many lines at a time, in the writer's ``line_format`` and UTF-8. ``files``
-    hold exactly these lines, and ``sums`` are those of the columns summed; none if records were
-    replaced.
+    ``blocks`` returns many lines at a time, in the writer's ``line_format`` and UTF-8. ``sums`` are
+    those of the columns summed; none if records were replaced.
     """
 
     sheet: Sheet
     rows: int
     widths: Sequence[int]
     blocks: Callable[[], Iterable[bytes]]
-    files: Sequence[Path] = ()
     sums: Sequence[Decimal] = ()
 
-    def sums_of_sheets(self, lines: LineFormat, most_rows: int) -> list[Sequence[Decimal]]:
-        """Return the sums of each worksheet of at most ``most_rows`` rows, nothing without sums."""
-        if not lines.summed:
-            return []
-        if self.sums and self.rows <= most_rows:
-            return [self.sums]
-        by_sheet = [dict.fromkeys(lines.summed, Decimal())]
+    def worksheets(self, lines: LineFormat, max_rows: int, max_name: int) -> list["WorksheetRows"]:
+        """Divide the table into worksheets of at most ``max_rows`` rows with the header, and a
+        totals row if columns are summed; they are called ``name``, ``name (2)`` and so on, in at
+        most ``max_name`` characters."""
+        room = max_rows - (2 if lines.summed else 1)
         every = chain.from_iterable(map(bytes.splitlines, self.blocks()))
-        for number, line in enumerate(every):
-            if number and number % most_rows == 0:
-                by_sheet.append(dict.fromkeys(lines.summed, Decimal()))
-            for index, digits in lines.numbers(line.decode()):
-                if index in by_sheet[-1]:
-                    by_sheet[-1][index] += Decimal(digits)
-        return [list(sums.values()) for sums in by_sheet]
+        found = []
+        for number, start in enumerate(range(0, max(self.rows, 1), room), start=1):
+            suffix = f" ({number})" if number > 1 else ""
+            name = self.sheet.name[: max_name - len(suffix)] + suffix
+            rows = min(room, self.rows - start)
+            found.append(WorksheetRows(name, self, rows, islice(every, rows), []))
+        if lines.summed and self.sums and len(found) == 1:
+            found[0].sums.extend(self.sums)
+        elif lines.summed:
+            others = chain.from_iterable(map(bytes.splitlines, self.blocks()))
+            for part in found:
+                sums = dict.fromkeys(lines.summed, Decimal())
+                for line in islice(others, part.rows):
+                    for index, digits in lines.numbers(line.decode()):
+                        if index in sums:
+                            sums[index] += Decimal(digits)
+                part.sums.extend(sums.values())
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class WorksheetRows:
+    """Rows of a table that are in one worksheet: its ``name``, their number, their lines without
+    line ends, to be read after those before, and their sums."""
+
+    name: str
+    table: Table
+    rows: int
+    lines: Iterator[bytes]
+    sums: list[Decimal]
+
+    def blocks(self) -> Iterator[list[bytes]]:
+        """Yield the lines, many at a time."""
+        while block := list(islice(self.lines, _LINES_AT_ONCE)):
+            yield block
+
+
+_LINES_AT_ONCE = 2_000
+COMPRESSION_LEVEL = 1
+"""The XML is so repetitive that better compression would take long and save little."""
+
+
+def compressed_member(archive: ZipFile, name: str) -> IO[bytes]:
+    """Open a large member of an archive for writing."""
+    member = ZipInfo(name, date_time=localtime()[:6])
+    member.compress_type = ZIP_DEFLATED
+    stream = archive.open(member, "w", force_zip64=True)
+    # ZipFile offers no other compressor than zlib's, which takes six times as long.
+    stream._compressor = compressobj(  # type: ignore[attr-defined]
+        COMPRESSION_LEVEL, DEFLATED, -MAX_WBITS
+    )
+    return stream
 
 
 def summed_columns(sheet: Sheet, headers: Headers) -> list[int]:
@@ -141,7 +191,8 @@ def summed_columns(sheet: Sheet, headers: Headers) -> list[int]:
 
 
 _MIN_WIDTH, _MAX_WIDTH = 8, 50
-_FILTER_BUTTON_WIDTH = 3
+_PADDING, _FILTER_BUTTON_WIDTH = 2, 3
+_MOST_HEADING_LINES = 3
 _MIN_KIND_WIDTHS = {Kind.DATE: 10, Kind.MONEY: 12, Kind.NUMBER: 10}
 _MOMENT_WIDTH = 16
 _MOST_REPEATED, _MOST_OF_ONE = 36, 70
@@ -157,20 +208,25 @@ def is_on_the_right(column: ExportColumn) -> bool:
 def column_widths(table: Table, titles: Sequence[str]) -> list[int]:
     """Return the widths of the columns of a workbook's sheet, in characters.
 
-    Titles wrap into two lines.
+    Titles wrap into at most three lines (``heading_lines``).
     """
     widths = []
     for column, longest, title in zip(table.sheet.columns, table.widths, titles, strict=True):
         least = _MIN_KIND_WIDTHS.get(column.kind, _MIN_WIDTH)
         if column.kind is Kind.DATE:
             longest = min(longest, _MOMENT_WIDTH)
-        words = title.split()
-        halves = min(
-            max(len(" ".join(words[:count])), len(" ".join(words[count:])))
-            for count in range(len(words) + 1)
-        )
-        widths.append(min(max(least, longest, halves), _MAX_WIDTH) + _FILTER_BUTTON_WIDTH)
+        heading = max(map(len, title.split()), default=1)
+        while len(wrap(title, heading)) > _MOST_HEADING_LINES:
+            heading += 1
+        content = max(least, longest) + _PADDING
+        widths.append(min(max(content, heading + _FILTER_BUTTON_WIDTH), WIDEST_COLUMN))
     return widths
+
+
+def heading_lines(titles: Sequence[str], widths: Sequence[int]) -> int:
+    """Return the number of lines that the longest title takes in its column."""
+    columns = zip(titles, widths, strict=True)
+    return max(len(wrap(title, width - _FILTER_BUTTON_WIDTH)) for title, width in columns)
 
 
 def repeated_columns(sheet: Sheet, widths: Sequence[int]) -> range:
@@ -189,13 +245,6 @@ class OutputWriter(Protocol):
 
     def line_format(self, sheet: Sheet) -> LineFormat:
         """Return the format of a sheet's lines."""
-
-    def add_lines(self, sheet: int, lines: Path) -> None:
-        """Receive a file of a sheet's lines, by its index, while others are being fetched.
-
-        ``write`` receives the same lines, without those of replaced records.
-        """
-        return
 
     def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
         """Write the tables, and the report of the export if the format has a cover.

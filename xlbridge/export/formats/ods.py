@@ -7,7 +7,7 @@ Source: OpenDocument 1.3, Part 2 (package) and Part 3 (``table``, ``text``, ``st
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,18 +19,20 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from xlbridge import __version__, titles
 from xlbridge.export.formats.base import (
+    COMPRESSION_LEVEL,
     WIDEST_COLUMN,
     LineFormat,
     OutputWriter,
     Table,
+    WorksheetRows,
     WriteValue,
     column_widths,
+    compressed_member,
     is_on_the_right,
     repeated_columns,
     summed_columns,
 )
 from xlbridge.export.formats.xlsx_rows import (
-    COMPRESSION_LEVEL,
     FIRST_SAFE_DAY,
     CellStyle,
     has_exact_cell,
@@ -59,6 +61,7 @@ _SPACES = "".join(
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _EMPTY = "<table:table-cell/>"
 _END_OF_ROW = "</table:table-row>\n"
+_ANY_LENGTH = 255  # of names
 
 _STYLE_OF_KIND: Mapping[Kind, CellStyle] = {
     Kind.INTEGER: CellStyle.INTEGER,
@@ -228,15 +231,17 @@ class _OdsOutput(OutputWriter):
             # First and not compressed, so that programs recognise the file by its first bytes.
             kind = ZipInfo("mimetype", date_time=localtime()[:6])
             archive.writestr(kind, _MEDIA_TYPE, ZIP_STORED)
-            with archive.open("content.xml", "w", force_zip64=True) as content:
+            with compressed_member(archive, "content.xml") as content:
                 content.write(_start_of_content().encode())
                 content.write(_cover(cover).encode())
                 ranges = list[str]()
                 for table in tables:
-                    for name, rows in self._write_table(content, table):
-                        frozen.append(name)
+                    lines = self.line_format(table.sheet)
+                    for part in table.worksheets(lines, self._rows_per_sheet, _ANY_LENGTH):
+                        rows = self._write_part(content, part)
+                        frozen.append(part.name)
                         last = f"{column_letters(len(table.sheet.columns) - 1)}{rows + 1}"
-                        ranges.append(_filter_range(name, last, len(ranges)))
+                        ranges.append(_filter_range(part.name, last, len(ranges)))
                 content.write(
                     f"<table:database-ranges>{''.join(ranges)}</table:database-ranges>"
                     "</office:spreadsheet></office:body></office:document-content>".encode()
@@ -246,36 +251,28 @@ class _OdsOutput(OutputWriter):
             archive.writestr("meta.xml", _meta(self._listing, origin))
             archive.writestr("META-INF/manifest.xml", _MANIFEST)
 
-    def _write_table(self, content: IO[bytes], table: Table) -> Iterator[tuple[str, int]]:
-        """Write all rows of a table; yield the name of each of its sheets, and its rows."""
-        summed = summed_columns(table.sheet, self._headers)
-        most_rows = self._rows_per_sheet - (2 if summed else 1)
-        sums = table.sums_of_sheets(self.line_format(table.sheet), most_rows)
-        lines, name, number = _lines(table.blocks()), table.sheet.name, 1
-        row = next(lines, None)
-        while number == 1 or row is not None:
-            content.write(self._start_of_table(table, name).encode())
-            rows = 0
-            while row is not None and rows < most_rows:
-                content.write(row)
-                rows += 1
-                row = next(lines, None)
-            if summed:
-                if not rows:
-                    content.write(f"<table:table-row>{_EMPTY}{_END_OF_ROW}".encode())
-                    rows = 1
-                by_column = dict(zip(summed, sums[number - 1], strict=True))
-                content.write(_totals_row(len(table.sheet.columns), by_column, rows).encode())
-            content.write(b"</table:table>\n")
-            yield name, rows
-            number += 1
-            name = f"{table.sheet.name} ({number})"
+    def _write_part(self, content: IO[bytes], part: WorksheetRows) -> int:
+        """Write a sheet; return its number of rows, of which there is one at least."""
+        sheet = part.table.sheet
+        content.write(self._start_of_table(part.table, part.name).encode())
+        for lines in part.blocks():
+            content.write(b"".join(line + b"\n" for line in lines))
+        summed = summed_columns(sheet, self._headers)
+        if summed:
+            if not part.rows:
+                content.write(f"<table:table-row>{_EMPTY}{_END_OF_ROW}".encode())
+            by_column = dict(zip(summed, part.sums, strict=True))
+            totals = _totals_row(len(sheet.columns), by_column, max(part.rows, 1))
+            content.write(totals.encode())
+        content.write(b"</table:table>\n")
+        return max(part.rows, 1) if summed else part.rows
 
     def _start_of_table(self, table: Table, name: str) -> str:
         columns, titled = table.sheet.columns, self._headers == "titles"
         texts = [column.title if titled else column.name for column in columns]
-        pieces = [f'<table:table table:name="{_attribute(name)}" table:style-name="sheet">']
         widths = column_widths(table, texts)
+        sheet = "fitted-sheet" if style.is_made_to_fit(widths) else "sheet"
+        pieces = [f'<table:table table:name="{_attribute(name)}" table:style-name="{sheet}">']
         repeated = repeated_columns(table.sheet, widths)
         for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
             kind = Kind.TEXT if column.is_list else column.kind
@@ -312,11 +309,6 @@ def _totals_row(columns: int, sums: Mapping[int, Decimal], rows: int) -> str:
         else:
             cells.append(_EMPTY)
     return f"<table:table-row>{''.join(cells)}{_END_OF_ROW}"
-
-
-def _lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    for block in blocks:
-        yield from block.splitlines(keepends=True)
 
 
 def _filter_range(sheet: str, last: str, number: int) -> str:
@@ -359,9 +351,11 @@ _COUNT = (
     '<number:number-style style:name="N-count">'
     f"{_NUMBER.format(0, 0, _GROUPED)}</number:number-style>"
 )
-_SHEET_STYLE = (
-    '<style:style style:name="sheet" style:family="table" style:master-page-name="Default">'
+_MASTER_PAGES = {"sheet": "Default", "fitted-sheet": "Fitted"}
+_SHEET_STYLES = "".join(
+    f'<style:style style:name="{name}" style:family="table" style:master-page-name="{page}">'
     '<style:table-properties table:display="true"/></style:style>'
+    for name, page in _MASTER_PAGES.items()
 )
 
 
@@ -386,7 +380,7 @@ def _start_of_content() -> str:
     )
     return (
         f"{_DECLARATION}<office:document-content{_SPACES}><office:automatic-styles>"
-        f"{data_styles}{_COUNT}{widths}{_SHEET_STYLE}{cells}{_NAMED_CELLS}"
+        f"{data_styles}{_COUNT}{widths}{_SHEET_STYLES}{cells}{_NAMED_CELLS}"
         "</office:automatic-styles><office:body><office:spreadsheet>\n"
     )
 
@@ -444,14 +438,26 @@ _STYLES = (
     '<style:default-style style:family="table-cell"><style:text-properties '
     f'fo:font-family="{style.FONT}" fo:font-size="{style.FONT_SIZE}pt"/></style:default-style>'
     '<style:style style:name="Default" style:family="table-cell"/></office:styles>'
-    '<office:automatic-styles><style:page-layout style:name="page"><style:page-layout-properties '
-    'fo:page-width="29.7cm" fo:page-height="21cm" style:print-orientation="landscape" '
-    'fo:margin-left="1cm" fo:margin-right="1cm" fo:margin-top="1.5cm" fo:margin-bottom="1.5cm" '
-    'style:scale-to="70%"/><style:footer-style/></style:page-layout></office:automatic-styles>'
-    '<office:master-styles><style:master-page style:name="Default" '
-    'style:page-layout-name="page"><style:footer><text:p><text:sheet-name/> · '
-    "<text:page-number>1</text:page-number> / <text:page-count>1</text:page-count></text:p>"
-    "</style:footer></style:master-page></office:master-styles></office:document-styles>"
+    "<office:automatic-styles>"
+    + "".join(
+        f'<style:page-layout style:name="{page}"><style:page-layout-properties '
+        'fo:page-width="29.7cm" fo:page-height="21cm" style:print-orientation="landscape" '
+        'fo:margin-left="1cm" fo:margin-right="1cm" fo:margin-top="1.5cm" fo:margin-bottom="1.5cm" '
+        f'style:print-page-order="ltr" {scale}/><style:footer-style/></style:page-layout>'
+        for page, scale in zip(
+            _MASTER_PAGES.values(),
+            (f'style:scale-to="{style.PRINT_SCALE}%"', 'style:scale-to-X="1" style:scale-to-Y="0"'),
+            strict=True,
+        )
+    )
+    + "</office:automatic-styles><office:master-styles>"
+    + "".join(
+        f'<style:master-page style:name="{page}" style:page-layout-name="{page}"><style:footer>'
+        "<text:p><text:sheet-name/> · <text:page-number>1</text:page-number> / "
+        "<text:page-count>1</text:page-count></text:p></style:footer></style:master-page>"
+        for page in _MASTER_PAGES.values()
+    )
+    + "</office:master-styles></office:document-styles>"
 )
 
 

@@ -8,15 +8,15 @@ filled through xlsxwriter, cell by cell.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache, partial
 from io import BytesIO
+from itertools import count
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
-from typing import IO, Any
+from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import xlsxwriter
@@ -27,24 +27,26 @@ from xlbridge import __version__, titles
 from xlbridge.errors import UsageError
 from xlbridge.export.formats.base import (
     CELLS_AS_JSON,
+    COMPRESSION_LEVEL,
     LineFormat,
     OutputWriter,
     Table,
+    WorksheetRows,
     cells_of,
     column_widths,
+    compressed_member,
+    heading_lines,
     is_on_the_right,
     repeated_columns,
     summed_columns,
     text_of,
 )
 from xlbridge.export.formats.xlsx_rows import (
-    COMPRESSION_LEVEL,
     EXACT_DIGITS,
     FIRST_SAFE_DAY,
     CellStyle,
-    CompressedRows,
     StyleIds,
-    TableRows,
+    number_rows,
     row_format,
 )
 from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment, value_reader
@@ -94,18 +96,15 @@ _TEXT_STYLES = (CellStyle.TEXT, CellStyle.LINES)
 
 @dataclass(frozen=True, slots=True)
 class _Worksheet:
-    """Worksheet with some or all rows of a table."""
+    """Worksheet with some or all rows of a table; ``number`` counts those of the workbook."""
 
-    name: str
+    part: WorksheetRows
     number: int
-    table: Table
-    rows: CompressedRows
-    sums: Sequence[Decimal]
 
     @property
     def last_row(self) -> int:
         """Excel's number of the last row of data; a table has at least one."""
-        return max(self.rows.rows, 1) + 1
+        return max(self.part.rows, 1) + 1
 
     def with_range(self, content: bytes) -> bytes:
         """Return a part of the workbook with the range of all rows."""
@@ -121,7 +120,7 @@ class _Worksheet:
         before, after = self.with_range(content).split(_END_OF_ROWS)
         before, mark, totals = before.partition(b'<row r="%d"' % _TOTALS_ROW)
         totals = _SUMMED_COLUMN.sub(self._formula, mark + totals)
-        sums = iter(self.sums)
+        sums = iter(self.part.sums)
         totals = _NO_SUM.sub(lambda _zero: b"</f><v>%s</v>" % f"{next(sums):f}".encode(), totals)
         totals = _AT_TOTALS_ROW.sub(rb'r="\g<1>%d"' % (self.last_row + 1), totals)
         return before, totals + _END_OF_ROWS + after
@@ -129,7 +128,7 @@ class _Worksheet:
     @property
     def table_name(self) -> str:
         """Name of the table, for formulas."""
-        return f"tabela_{self.number}_{re.sub(r'[^A-Za-z0-9]', '_', self.name)}"
+        return f"tabela_{self.number}_{re.sub(r'[^A-Za-z0-9]', '_', self.part.name)}"
 
     def _formula(self, found: re.Match[bytes]) -> bytes:
         """Return the sum of a column with the table's name, which LibreOffice needs."""
@@ -164,7 +163,7 @@ def _workbook_without_rows(
         sheet: Worksheet = book.add_worksheet(str(COVER_SHEET))
         _add_styles(book, sheet)
         for part in data:
-            _add_data_sheet(book, part, headers, f"{cover.title} · {part.name}")
+            _add_data_sheet(book, part, headers, f"{cover.title} · {part.part.name}")
         write_cover(book, sheet, cover)
     if _styles_in(content) != style_ids():
         raise AssertionError("the styles' numbers differ from those in the rows")
@@ -196,18 +195,22 @@ def _styles_in(content: BytesIO) -> dict[CellStyle, str]:
 def _add_data_sheet(
     book: xlsxwriter.Workbook, data: _Worksheet, headers: Headers, footer: str
 ) -> None:
-    sheet = data.table.sheet
-    worksheet: Worksheet = book.add_worksheet(data.name)
+    table = data.part.table
+    sheet = table.sheet
+    worksheet: Worksheet = book.add_worksheet(data.part.name)
     worksheet.freeze_panes(1, 0)
     titled = headers == "titles"
     texts = [column.title if titled else column.name for column in sheet.columns]
-    widths = column_widths(data.table, texts)
+    widths = column_widths(table, texts)
     for index, (column, width) in enumerate(zip(sheet.columns, widths, strict=True)):
         worksheet.set_column(index, index, width)
         if titled:
             worksheet.write_comment(0, index, column.name)
-    worksheet.set_row(0, 2 * style.LINE_HEIGHT if titled else None)
-    heading = {"bold": True, "text_wrap": True, "valign": "top"}
+    lines = heading_lines(texts, widths)
+    worksheet.set_row(0, lines * style.LINE_HEIGHT if titled else None)
+    # Programs that know no styles of tables show these colours.
+    colours = {"bg_color": style.SOFT, "font_color": style.STRONG}
+    heading = {"bold": True, "text_wrap": True, "valign": "top", **colours}
     over_texts = book.add_format({**heading, **style.BESIDE_NUMBERS})
     over_others = book.add_format({**heading, "align": "right"})
     columns: list[dict[str, Any]] = [
@@ -219,7 +222,8 @@ def _add_data_sheet(
     ]
     summed = summed_columns(sheet, headers)
     for index in summed:
-        amount = book.add_format({"num_format": style.NUMBER_FORMATS[Kind.MONEY], "bold": True})
+        money = style.NUMBER_FORMATS[Kind.MONEY]
+        amount = book.add_format({"num_format": money, "bold": True, "top": 1})
         columns[index] |= {"total_function": "sum", "format": amount}
     if summed:
         columns[0] |= {"total_string": str(titles.TOTAL)}
@@ -239,11 +243,11 @@ def _add_data_sheet(
     # Print across several pages in a readable size, with header and key on each.
     print_across_pages(worksheet, footer, widths, repeated_columns(sheet, widths))
     worksheet.repeat_rows(0)
-    worksheet.ignore_errors({"number_stored_as_text": f"A2:XFD{data.rows.rows + 1}"})
+    worksheet.ignore_errors({"number_stored_as_text": f"A2:XFD{data.part.rows + 1}"})
 
 
 _MAX_NAME_LENGTH = 31
-_MAX_SIZE_IN_MEMORY = 2**18
+_FIRST_ROW = 2
 _DATA_MEMBER = re.compile(r"xl/(worksheets/sheet(?P<sheet>\d+)|tables/table(?P<table>\d+))\.xml")
 _TOTALS_ROW = 3
 """Excel's number of the totals row in a table without data."""
@@ -265,70 +269,33 @@ def open_xlsx(
 
     Memory does not grow with the rows.
     """
-    with replace_atomically(path, shared=True) as temporary, ExitStack() as opened:
-
-        def new_file() -> IO[bytes]:
-            return opened.enter_context(
-                SpooledTemporaryFile(_MAX_SIZE_IN_MEMORY, dir=str(path.parent))
-            )
-
-        output = _XlsxOutput(
-            temporary,
-            sheets,
-            lambda sheet: TableRows(
-                rows_per_sheet - (2 if summed_columns(sheet, headers) else 1), new_file
-            ),
-            headers,
-        )
-        # Entered last, so that the thread ends before its files are closed.
-        opened.enter_context(closing(output))
-        yield output
+    with replace_atomically(path, shared=True) as temporary:
+        yield _XlsxOutput(temporary, sheets[0].name, rows_per_sheet, headers)
 
 
 class _XlsxOutput(OutputWriter):
-    def __init__(
-        self,
-        path: Path,
-        sheets: Sequence[Sheet],
-        new_rows: Callable[[Sheet], TableRows],
-        headers: Headers,
-    ) -> None:
-        self._headers = headers
+    def __init__(self, path: Path, listing: str, rows_per_sheet: int, headers: Headers) -> None:
         self._path = path
-        self._listing = sheets[0].name
-        self._new_rows = new_rows
-        self._rows = list(map(new_rows, sheets))
-        self._executor = ThreadPoolExecutor(1)
+        self._listing = listing
+        self._rows_per_sheet = rows_per_sheet
+        self._headers = headers
 
     def line_format(self, sheet: Sheet) -> LineFormat:
         return row_format(style_ids(), summed_columns(sheet, self._headers))
 
-    def add_lines(self, sheet: int, lines: Path) -> None:
-        self._rows[sheet].add_file(lines, self._executor)
-
-    def close(self) -> None:
-        self._executor.shutdown(cancel_futures=True)
-
     def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
-        data: list[_Worksheet] = []
-        for rows, table in zip(self._rows, tables, strict=True):
-            final = rows
-            if rows.files and rows.files == table.files:
-                rows.wait()
-            else:  # some were replaced since
-                final = self._new_rows(table.sheet)
-                final.add(table.blocks())
-            sums = table.sums_of_sheets(self.line_format(table.sheet), rows.max_rows)
-            for number, part in enumerate(final.sheets, start=1):
-                suffix = f" ({number})" if number > 1 else ""
-                name = table.sheet.name[: _MAX_NAME_LENGTH - len(suffix)] + suffix
-                own = sums[number - 1] if sums else ()
-                data.append(_Worksheet(name, len(data) + 1, table, part, own))
+        parts = [
+            part
+            for table in tables
+            for part in table.worksheets(
+                self.line_format(table.sheet), self._rows_per_sheet, _MAX_NAME_LENGTH
+            )
+        ]
+        data = list(map(_Worksheet, parts, count(1)))
         without_rows = _workbook_without_rows(self._listing, cover, system, data, self._headers)
         with (
             ZipFile(without_rows) as frame,
-            self._path.open("wb") as output,
-            ZipFile(output, "w", ZIP_DEFLATED, compresslevel=COMPRESSION_LEVEL) as archive,
+            ZipFile(self._path, "w", ZIP_DEFLATED, compresslevel=COMPRESSION_LEVEL) as archive,
         ):
             for name in frame.namelist():
                 content = frame.read(name)
@@ -340,7 +307,20 @@ class _XlsxOutput(OutputWriter):
                 else:
                     sheet = data[int(match["sheet"]) - 2]
                     before, after = sheet.around_rows(content)
-                    sheet.rows.write(archive, output, name, before, after)
+                    with (
+                        compressed_member(archive, name) as member,
+                        ThreadPoolExecutor(1) as threads,
+                    ):
+                        member.write(before)
+                        first, written = _FIRST_ROW, threads.submit(int)
+                        for lines in sheet.part.blocks():
+                            content = number_rows(lines, first)
+                            first += len(lines)
+                            # Compression, without the GIL, takes as long as numbering.
+                            written.result()
+                            written = threads.submit(member.write, content)
+                        written.result()
+                        member.write(after)
 
 
 _NUMBER_WIDTH = 24

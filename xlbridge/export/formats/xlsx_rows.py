@@ -1,4 +1,4 @@
-"""Rows of a worksheet as XML, numbered and compressed while others are being fetched.
+"""Rows of a worksheet as XML, written while others are being fetched.
 
 Writing cells through xlsxwriter takes several times as long as the rest of an export. Numbers keep
 their digits. A value that a cell cannot hold exactly is written as text: a number with too many
@@ -9,39 +9,16 @@ Source: ECMA-376, Part 1, 18.3.1 (``row``, ``c``, ``v``, ``is``).
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from functools import partial
-from pathlib import Path
-from shutil import copyfileobj
-from time import localtime
-from typing import IO, Any
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
-from zlib import DEFLATED, MAX_WBITS, Z_FINISH, Z_FULL_FLUSH, crc32
+from typing import Any
 
-from xlbridge.export.formats.base import LineFormat, TextTooLong, WriteValue, line_blocks
+from xlbridge.export.formats.base import LineFormat, TextTooLong, WriteValue
 from xlbridge.export.sheets import ExportColumn, value_reader
 from xlbridge.resources import Kind
 from xlbridge.workbook import MAX_TEXT_LENGTH, column_index, column_letters, escape_text
-
-try:
-    from isal.isal_zlib import compressobj, crc32_combine
-except ImportError:  # Not available on every platform; the standard library is slower.
-    from zlib import compressobj  # type: ignore[assignment]
-
-    def crc32_combine(first: int, second: int, length: int, /) -> int:
-        """Return the CRC-32 of two texts together, from theirs and the second's length.
-
-        What the second text does to the first's checksum depends on its length only: so do zeros.
-        """
-        after_first, alone = first, 0
-        for start in range(0, length, _COPIED_AT_ONCE):
-            zeros = bytes(min(_COPIED_AT_ONCE, length - start))
-            after_first, alone = crc32(zeros, after_first), crc32(zeros, alone)
-        return after_first ^ alone ^ second
-
 
 EXACT_DIGITS = 15
 """Digits of a number that programs read back unchanged, wherever the decimal point is."""
@@ -222,96 +199,9 @@ def _moment_encoder(start: str, styles: StyleIds) -> Callable[[str], str]:
     return encode
 
 
-COMPRESSION_LEVEL = 1
-"""The XML is so repetitive that better compression would take long and save little."""
-
-_FIRST_ROW = 2
-_GZIP, _GZIP_HEADER_LENGTH = 16 + MAX_WBITS, 10
-_CHECKSUM = slice(-8, -4)
-_COPIED_AT_ONCE = 2**18
-
-
 def number_rows(lines: Iterable[bytes], first: int) -> bytes:
     """Return rows with their numbers, from ``first`` on."""
     mark = _ROW_MARK.encode()
     return b"\n".join(
         line.replace(mark, b"%d" % number) for number, line in enumerate(lines, start=first)
     )
-
-
-class CompressedRows:
-    """Rows of one worksheet, below its header, in a temporary file."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.rows = 0
-        self._size = 0
-        self._file = file
-        self._compressor = compressobj(COMPRESSION_LEVEL, DEFLATED, _GZIP)
-
-    def add(self, lines: list[bytes]) -> None:
-        """Add rows."""
-        content = number_rows(lines, self.rows + _FIRST_ROW)
-        self.rows += len(lines)
-        self._size += len(content)
-        self._file.write(self._compressor.compress(content))
-
-    def write(
-        self, archive: ZipFile, output: IO[bytes], name: str, before: bytes, after: bytes
-    ) -> None:
-        """Write the rows as a member of ``archive`` in ``output``, between two texts; only once."""
-        self._file.write(self._compressor.flush(Z_FULL_FLUSH))
-        rows_checksum = int.from_bytes(self._compressor.flush()[_CHECKSUM], "little")
-        self._file.seek(_GZIP_HEADER_LENGTH)
-        # ZipFile accepts no compressed content: store it, and correct the header afterwards.
-        member = ZipInfo(name, date_time=localtime()[:6])
-        with archive.open(member, "w", force_zip64=True) as stored:
-            stored.write(_deflated(before, Z_FULL_FLUSH))
-            copyfileobj(self._file, stored, _COPIED_AT_ONCE)
-            stored.write(_deflated(after, Z_FINISH))
-        member.CRC = crc32(after, crc32_combine(crc32(before), rows_checksum, self._size))
-        member.file_size = len(before) + self._size + len(after)
-        member.compress_type = ZIP_DEFLATED
-        end = output.tell()
-        output.seek(member.header_offset)
-        output.write(member.FileHeader(zip64=True))
-        output.seek(end)
-
-
-class TableRows:
-    """Rows of a table, in worksheets of at most ``max_rows`` rows.
-
-    ``files`` are those added, in order.
-    """
-
-    def __init__(self, max_rows: int, new_file: Callable[[], IO[bytes]]) -> None:
-        self.max_rows = max_rows
-        self._new_file = new_file
-        self._pending: list[Future[None]] = []
-        self.files: list[Path] = []
-        self.sheets = [CompressedRows(new_file())]
-
-    def add_file(self, lines: Path, executor: Executor) -> None:
-        """Add a file of lines in the background: compression releases the GIL."""
-        self.files.append(lines)
-        self._pending.append(executor.submit(self.add, line_blocks(lines)))
-
-    def wait(self) -> None:
-        """Wait until all files are added, and raise what adding them raised."""
-        for pending in self._pending:
-            pending.result()
-
-    def add(self, blocks: Iterable[bytes]) -> None:
-        """Add whole lines."""
-        for block in blocks:
-            lines = block.splitlines()
-            while lines:
-                if self.sheets[-1].rows == self.max_rows:
-                    self.sheets.append(CompressedRows(self._new_file()))
-                room = self.max_rows - self.sheets[-1].rows
-                self.sheets[-1].add(lines[:room])
-                lines = lines[room:]
-
-
-def _deflated(content: bytes, end: int) -> bytes:
-    compressor = compressobj(COMPRESSION_LEVEL, DEFLATED, -MAX_WBITS)
-    return compressor.compress(content) + compressor.flush(end)

@@ -254,7 +254,7 @@ def no_repeats(values: "pd.Series") -> "pd.Series":
     "no_repeated_rows",
     finding=_REPEATED,
     wording=lambda s: Text(
-        pt="linhas sem repetição de: {columns}", en="rows with no repeated: {columns}"
+        pt="linhas sem repetição de: {columns}", en="no two rows with the same {columns}"
     ).format(columns=", ".join(s["columns"])),
     statistics={"column": Name, "columns": ColumnNames},
     needed=("columns",),
@@ -284,7 +284,7 @@ def no_repeated_rows(frame: "pd.DataFrame", *, column: str, columns: Sequence[st
     finding=_REPEATED,
     wording=lambda s: Text(
         pt="linhas sem repetição de: {columns} (em branco também conta)",
-        en="rows with no repeated: {columns} (blank counts, too)",
+        en="no two rows with the same {columns} (blank counts, too)",
     ).format(columns=", ".join(s["columns"])),
     statistics={"column": Name, "columns": ColumnNames},
     needed=("column",),

@@ -60,9 +60,9 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         "{changes}.",
         en="The workbook was made from another template (layout {found}; the current one is "
         "{current}): {changes}.",
-        hint_pt="Passe os dados para o modelo atual: xlbridge template {resource} --migrate "
+        hint_pt="Grave uma cópia com o cabeçalho atual: xlbridge template {resource} --migrate "
         "ARQUIVO -o NOVO.xlsx",
-        hint_en="Move the data to the current template: xlbridge template {resource} --migrate "
+        hint_en="Write a copy with the current header: xlbridge template {resource} --migrate "
         "FILE -o NEW.xlsx",
     ),
     error(

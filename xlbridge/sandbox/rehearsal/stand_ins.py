@@ -17,10 +17,11 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.sandbox.areas.registry import tables as registry
 from xlbridge.sandbox.areas.registry.codes import REGISTRIES, counters
-from xlbridge.sandbox.areas.registry.tables import PRODUCT_COLUMNS, SUPPLIER_COLUMNS
+from xlbridge.sandbox.areas.registry.tables import SUPPLIER_COLUMNS
 from xlbridge.wire import WireModel
 from xlbridge.wire.budget import SpendingLimitInput
 from xlbridge.wire.financial import PayableInput, ReceivableInput
+from xlbridge.wire.products import Product, ProductInput
 from xlbridge.wire.registry import Client
 from xlbridge.wire.sales import SalesOrderInput
 
@@ -59,7 +60,7 @@ _REGISTRIES: Mapping[str, tuple[Table, Mapping[str, str]]] = {
         {name: name for name in ("cnpjcpf", "seuCodigo", "idws", "nomeComercial")},
     ),
     "fornecedor": (registry.suppliers, SUPPLIER_COLUMNS),
-    "produto": (registry.products, PRODUCT_COLUMNS),
+    "produto": (registry.products, {name: name for name in Product.model_fields}),
     "centro-de-custo": (registry.cost_centres, {"descricaoDoCentroDeCusto": "name"}),
     "tipo-de-cliente": (registry.client_types, {"descricaoDoTipoDeCliente": "name"}),
     "tipo-de-produto": (registry.product_types, {"descricaoDoTipoDeProduto": "name"}),
@@ -84,7 +85,7 @@ _SCOPE_OF_REGISTRY = {
 
 _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     registry.clients.name: Client(codigoDoCliente=0, natureza="J").model_dump(),
-    registry.products.name: {"price": 0, "weight": 0},
+    registry.products.name: ProductInput(descricaoDoProduto="").model_dump(),
     registry.categories.name: {"revenue": False},
     registry.units.name: {"symbol": "UN"},
     registry.invoice_models.name: {"series": 1},
@@ -93,7 +94,7 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 """Values of required columns of a new record, by table."""
 
 _ACTIVE = ("active", "ativo")
-_NAME = ("name", "nomeComercial")
+_NAME = ("name", "nomeComercial", "descricaoDoProduto")
 _UPDATED = "ultimaAtualizacao"
 _FIRST_WAREHOUSE = 1
 _TEXT_CODE_PREFIX = "ENSAIO-"

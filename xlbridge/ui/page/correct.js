@@ -144,7 +144,7 @@ function change(path, findContent, { renew = false, keep = true } = {}) {
   });
 }
 
-const clock = () => new Date().toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit" });
+const clock = () => new Date().toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 // Changes how the sheet is shown. Rows in another order are shown from the first one on.
 function setLayout(changes) {

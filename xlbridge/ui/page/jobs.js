@@ -36,7 +36,7 @@ async function showJob(id) {
   const open = rejected ? texts.to_refused : texts.to_held;
   if (job.is_upload && (rejected || held)) links.push(" ", button(open, () => openWorkbook(job.job)));
   const undo = job.can_undo ? undoParts(job.job) : [];
-  const parts = [element("h2", job.job), ...lines, ...links, ...undo, element("h3", texts.history), history];
+  const parts = [element("h2", `${texts.upload} ${job.job}`), ...lines, ...links, ...undo, element("h3", texts.history), history];
   if (job.doubtful) parts.push(...doubtParts(job));
   shown.hidden = false;
   shown.replaceChildren(...parts);

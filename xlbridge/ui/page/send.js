@@ -92,7 +92,8 @@ function planParts(planned, options) {
   const reasons = planned.table.lines.length ? [reportTable(planned.table, { addition }, "stacked")] : [];
   const parts = [environmentLine(planned), ...again, figures, ...unread];
   reasons.push(...totalsParts(planned.totals));
-  if (planned.writes === 0) return [...parts, element("p", texts.nothing_to_send), ...reasons];
+  const nothing = planned.counts.held ? texts.nothing_but_held : texts.nothing_to_send;
+  if (planned.writes === 0) return [...parts, element("p", nothing), ...reasons];
   const text = fill(texts.send_rows, { n: planned.writes });
   const begin = (token, send) => startSending(token, send, options);
   return [...parts, ...confirmParts(planned, text, begin), ...reasons];
@@ -192,12 +193,12 @@ function showState(work) {
 
 function showOutcome(outcome) {
   const shown = byId("outcome");
+  const [refused] = (state.sheet && outcome.in_grid) || [];
   const isPartial = outcome.state === "done" && (outcome.rows.rejected || outcome.rows.left);
   shown.dataset.state = isPartial ? "partial" : outcome.state;
   shown.hidden = false;
   const parts = [element("h2", outcome.headline)];
-  const [refused] = outcome.in_grid || [];
-  if (refused && state.sheet) {
+  if (refused) {
     parts.push(element("p", texts.back_to_grid));
     parts.push(button(texts.to_refused, () => showRefused(refused), "main"), " ");
   }

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import structs
@@ -24,6 +25,7 @@ from xlbridge.i18n import Text, joined
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
+from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.payload import frame_of_rows
 from xlbridge.upload.results.remote_verdict import is_about
 from xlbridge.upload.results.verdict import has_two_spellings
@@ -164,15 +166,7 @@ def _taken_headers(
     rows = [
         {**required, column.name: _IMPOSSIBLE.get(column.kind, _TOO_LONG)} for column in columns
     ]
-    plain = records_workbook(resource, frame_of_rows(resource, rows))
-    content = with_headers(plain, lambda header: spelled.get(header, header))
-    outcome = client.send(
-        resource.paths.direct,
-        path={"resource": resource.name} if resource.paths.direct.path_parameters else {},
-        query=ImportQuery(preview=True),
-        file=UploadFile(f"{resource.name}.xlsx", content),
-        harmless=True,
-    )
+    outcome = _preview(client, resource, rows, spelled)
     said = " ".join(_messages_of_lines(outcome))
     if not said and len(columns) > 1:
         half = len(columns) // 2
@@ -180,6 +174,25 @@ def _taken_headers(
         return set().union(*(_taken_headers(client, resource, one, spelled) for one in halves))
     names = [column.name for column in columns]
     return {name for name in names if re.search(rf"\b{name}\b", said, re.IGNORECASE)}
+
+
+def _preview(
+    client: Client,
+    resource: Resource,
+    rows: Sequence[RowValues],
+    spelled: Mapping[str, str] = MappingProxyType({}),
+) -> Outcome:
+    """Let the system preview rows, under other headers if they are ``spelled`` otherwise."""
+    content = records_workbook(resource, frame_of_rows(resource, rows))
+    if spelled:
+        content = with_headers(content, lambda header: spelled.get(header, header))
+    return client.send(
+        resource.paths.direct,
+        path={"resource": resource.name} if resource.paths.direct.path_parameters else {},
+        query=ImportQuery(preview=True),
+        file=UploadFile(f"{resource.name}.xlsx", content),
+        harmless=True,
+    )
 
 
 def _messages_of_lines(outcome: Outcome) -> Iterator[str]:
@@ -333,13 +346,7 @@ class FirstContact:
         """Preview two clients that cannot be imported, to see how lines and messages are told."""
         resource = context.catalogue.named("cliente")
         rows = [{"nomeComercial": f"xlbridge {n}", "cnpj": "1", "cpf": "1"} for n in (1, 2)]
-        book = records_workbook(resource, frame_of_rows(resource, rows))
-        file = UploadFile("xlbridge.xlsx", book)
-        path = {"resource": resource.name}
-        query = ImportQuery(preview=True)
-        outcome = client.send(
-            resource.paths.direct, path=path, query=query, file=file, harmless=True
-        )
+        outcome = _preview(client, resource, rows)
         texts: list[str] = []
         lines: set[int | None] = set()
         match outcome:

@@ -1,10 +1,12 @@
-from .bulk_lookup import look_up_rows as look_up_rows
+from .bulk_lookup import record_reader as record_reader
 from .links import (
     LinkResolver as LinkResolver,
     ReferenceProblem as ReferenceProblem,
     ambiguous_link as ambiguous_link,
     comparable_key as comparable_key,
     name_keys as name_keys,
+    registry_lists as registry_lists,
+    texts_of_column as texts_of_column,
 )
 from .online_check import OnlineCheck as OnlineCheck
 from .row_lookup import RowMatcher as RowMatcher, comparable_value as comparable_value
@@ -14,4 +16,3 @@ from .snapshot import (
     RecordMatching as RecordMatching,
     RowSnapshot as RowSnapshot,
 )
-from .template_lists import registry_lists as registry_lists

@@ -74,10 +74,6 @@ _NOT_PROVEN = Text(
 )
 
 _NEAR_RECORD = Text(pt="{key}: registro {code}", en="{key}: record {code}")
-_ONLY_NEAR = Text(
-    pt="o sistema só tem quase a mesma chave: {near}",
-    en="the system only has nearly the same key: {near}",
-)
 _MAX_NAMED, _MAX_UNKNOWN = 3, 10
 """Records with a near key, and fields that are not understood, that are named."""
 
@@ -87,28 +83,14 @@ _Filters = tuple[tuple[str, str], ...]
 """Names and values of a query's fields."""
 
 
-def look_up_rows(
-    client: Client,
-    resource: Resource,
-    rows: Sequence[RowValues],
-    most: float = MAX_REQUESTS,
-    matcher: RowMatcher | None = None,
-) -> tuple[Snapshot, Text | None]:
-    """Return the remote records of each row, and the reason if some were not read.
-
-    ``most`` limits the number of requests. Raises what ``Client.records`` raises.
-    """
-    result = record_reader(client, resource, rows, most, matcher)()
-    near = next((_ONLY_NEAR.format(near=near.text) for near in result.near.values()), None)
-    return result.snapshot, result.reason or near
-
-
-def read_snapshot(client: Client, resource: Resource, rows: TypedRows) -> Snapshot:
-    """Return the remote records of each row, with as many requests as that takes.
+def read_snapshot(
+    client: Client, resource: Resource, rows: TypedRows, most: float = inf
+) -> Snapshot:
+    """Return the remote records of each row, with as many requests as that takes, or at ``most``.
 
     Raises what ``Client.records`` raises.
     """
-    return record_reader(client, resource, rows, most=inf)().snapshot
+    return record_reader(client, resource, rows, most)().snapshot
 
 
 def record_reader(
@@ -119,7 +101,8 @@ def record_reader(
     matcher: RowMatcher | None = None,
     on_count: CountCallback = lambda _done, _total: None,
 ) -> Callable[[], LookupResult]:
-    """Prepare ``look_up_rows``; only the returned function makes requests.
+    """Return a function that reads the remote records of each row; only that makes requests, at
+    ``most`` as many. It raises what ``Client.records`` raises.
 
     ``on_count`` receives the number of answers so far, and of all, 0 if that is unknown.
     """

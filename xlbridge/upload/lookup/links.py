@@ -2,33 +2,41 @@
 
 A loosely linked cell may have any of a record's names, or ``code – name``, regardless of case,
 accents, repeated spaces and the punctuation of documents. A name that matches no record or several
-has no code.
+has no code. A template has lists of the records that its columns may name.
 """
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from xlbridge.client import Record
+from xlbridge.client import Client, Record
 from xlbridge.client.registries import NamedRecord, Registries, named_record
-from xlbridge.errors import UsageError, WorkbookRefused
-from xlbridge.i18n import Text, untranslated
-from xlbridge.resources import Column, Kind, strip_accents
+from xlbridge.errors import RemoteRejected, UnknownFields, UsageError, WorkbookRefused
+from xlbridge.i18n import Text, count_text, untranslated
+from xlbridge.progress import WorkProgress
+from xlbridge.resources import Column, Kind, Resource, normalize_header, strip_accents
 from xlbridge.resources.checks import DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
+from xlbridge.resources.names import field_title
 from xlbridge.resources.references import REFERENCES, Link, Reference, SheetLink
+from xlbridge.settings import WorkbookLimits
 from xlbridge.upload.claims import Patience
 from xlbridge.validation import ValidatedSheet
+from xlbridge.validation.cells import display
 from xlbridge.validation.cross_sheet import first_occurrences, unique_keys, values_of
 from xlbridge.workbook import cell_address
+from xlbridge.workbook.read import SheetCells, read_workbook
+from xlbridge.workbook.write import ListedRecord, RegistryList, RegistryLists
 
 _NO_RECORD = "0"
 """The code that stands for no record in links to another sheet; others start at 1."""
@@ -393,3 +401,130 @@ def _duplicate_rows(sheet: ValidatedSheet, linked: Set[str]) -> Iterator[Finding
                 address = cell_address(sheet.rows[first], sheet.columns.get(column, 0))
                 details = {"first": address}
                 yield sheet.finding("duplicate-in-sheet", column, int(position), details)
+
+
+_MAX_LISTED = 10_000
+"""Limit on the records of one list, beyond which it is unusable and Excel becomes slow."""
+
+_READING = Text(pt="Lendo {registry}", en="Reading {registry}")
+_READ = Text(
+    pt="Lendo {registry}: {n} {n:registro|registros}",
+    en="Reading {registry}: {n} {n:record|records}",
+)
+_UNREAD = Text(
+    pt="A lista não foi lida ({registry}): {reason}", en="No list of {registry}: {reason}"
+)
+_CUT = Text(
+    pt="A lista ({registry}) não está completa, {listed} de {total}; informe os outros registros "
+    "pelo código, nome ou documento.",
+    en="The list ({registry}) is not complete, {listed} of {total}; enter other records by code, "
+    "name or document.",
+)
+_PARTLY_READ = Text(
+    pt="Não há prova de que a lista ({registry}) esteja completa.",
+    en="The list of {registry} is not proven complete.",
+)
+
+
+def registry_lists(
+    client: Client,
+    form: Resource,
+    warn: Callable[[Text], None],
+    progress: WorkProgress,
+) -> RegistryLists:
+    """Return the active records of each registry that ``form`` links to, ordered by label.
+
+    ``warn`` is called about incomplete lists. Raises ``TransportError`` or
+    ``AuthenticationFailed`` if the system cannot be reached.
+    """
+    registries = Registries(client)
+    columns = chain(form.columns, *(child.columns for child in form.children))
+    links = {c.link.registry: c.link for c in columns if c.link is not None}
+    lists = []
+    for done, link in enumerate(links.values()):
+        title = REFERENCES[link.registry].title
+        progress.count(done, len(links))
+        progress.show(_READING.format(registry=title))
+        try:
+            lists.append(_registry_list(registries, link, warn, progress.show))
+        except (RemoteRejected, UnknownFields) as error:
+            warn(_UNREAD.format(registry=title, reason=error.message))
+            if isinstance(error, UnknownFields) and error.hint is not None:
+                warn(error.hint)
+    progress.count(len(links), len(links))
+    moment = datetime.now().strftime("%d/%m/%Y %H:%M")
+    source = f"{client.target.profile}, {moment}"
+    return RegistryLists(source, tuple(lists), client.identity)
+
+
+def _registry_list(
+    registries: Registries,
+    link: Link,
+    warn: Callable[[Text], None],
+    show: Callable[[Text], None],
+) -> RegistryList:
+    reference = REFERENCES[link.registry]
+
+    def on_records(count: int) -> None:
+        show(_READ.format(registry=reference.title, n=count_text(count)))
+
+    listed = registries.load_all(reference, on_records)
+    if not listed.complete:
+        warn(_PARTLY_READ.format(registry=reference.title))
+    fields = [name for name in link.fields if name not in (reference.key, reference.label)]
+    records = {}
+    for record in listed.records:
+        named = named_record(record, reference)
+        if named.active:
+            names = tuple(str(record.get(field) or "") for field in fields)
+            one = ListedRecord(str(named.code), " ".join(named.label.split()), names)
+            records[one.code] = one
+    ordered = sorted(records.values(), key=lambda one: (one.label.casefold(), one.code))
+    _, _, without_article = str(reference.title).partition(" ")
+    found = RegistryList(
+        link.registry,
+        without_article[:1].upper() + without_article[1:],
+        tuple(str(field_title(field)) for field in fields),
+        tuple(ordered[:_MAX_LISTED]),
+        len(ordered),
+    )
+    if found.is_truncated:
+        counts = {"listed": len(found.records), "total": found.total}
+        warn(_CUT.format(registry=reference.title, **counts))
+    return found
+
+
+_MAX_HEADER_ROW = 50
+"""Rows at the top of a sheet that are searched for a header."""
+
+
+def texts_of_column(
+    file: Path, sheet: str, name: str, limits: WorkbookLimits, resource: Resource | None
+) -> tuple[int, dict[int, str]] | None:
+    """Return a column of a sheet by its header, which may be that of the resource's column,
+    None if there is none: its zero-based position, and its texts by Excel's row numbers.
+
+    Raises ``WorkbookRefused``.
+    """
+    (cells,) = read_workbook(file, limits, sheet).sheets
+    titles = {} if resource is None else resource.headers
+    wanted = {header for header, column in titles.items() if column == name}
+    header_cell = _find_header_cell(cells, {normalize_header(name), *wanted})
+    if header_cell is None:
+        return None
+    header, position = header_cell
+    column = cells.columns[position]
+    return cells.first_column + position, {
+        at + 1: display(value).strip()
+        for at in range(header + 1, cells.height)
+        if (value := column.value(at)) is not None
+    }
+
+
+def _find_header_cell(cells: SheetCells, wanted: Collection[str]) -> tuple[int, int] | None:
+    """Return the zero-based row and column of the first of some normalized headers."""
+    for row in range(min(cells.height, _MAX_HEADER_ROW)):
+        for column, value in enumerate(cells.row(row)):
+            if isinstance(value, str) and normalize_header(value) in wanted:
+                return row, column
+    return None

@@ -128,6 +128,18 @@ class LookupResult:
     disputed: Mapping[int, Text] = field(default_factory=dict)
     near: Mapping[int, NearKey] = field(default_factory=dict)
 
+    @property
+    def why(self) -> Text | None:
+        """Why some rows have no snapshot, near keys included; None if all have one."""
+        near = (_ONLY_NEAR.format(near=one.text) for one in self.near.values())
+        return self.reason or next(near, None)
+
+
+_ONLY_NEAR = Text(
+    pt="o sistema só tem quase a mesma chave: {near}",
+    en="the system only has nearly the same key: {near}",
+)
+
 
 RecordKey = str | int
 """Code of a record, or its index among those of its row if it has no code."""

@@ -76,7 +76,7 @@ class ConsentRequest:
             return self.undo_plan
         if spec.mode.channel.of_listing:
             # Imported here, since it loads operations that other commands do not need.
-            from xlbridge.upload.processing.process_plan import process_plan_report
+            from xlbridge.upload.processing.plan import process_plan_report
 
             hidden = job.last("hidden")
             return process_plan_report(spec.resource, self.target, self.planned, self.token, hidden)
@@ -195,7 +195,10 @@ _DETAIL = Text(pt="    linha {row}: {text}", en="    row {row}: {text}")
 _DIFFERENCE = Text(pt="    linha {row}, {text}", en="    row {row}, {text}")
 _RECORD = Text(pt="registro {code}", en="record {code}")
 _OF_RECORD: Mapping[RowAction, Text] = {
-    RowAction.UPDATE: Text(pt="mudam no sistema", en="change in the system"),
+    RowAction.UPDATE: Text(
+        pt="já no sistema com outros valores, que passam a ser os da planilha",
+        en="in the system with other values, which become those of the sheet",
+    ),
     RowAction.DELETE: Text(
         pt="saem do sistema, sem volta",
         en="leave the system; the interface cannot bring them back",

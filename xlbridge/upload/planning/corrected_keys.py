@@ -21,7 +21,7 @@ from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.lookup.bulk_lookup import look_up_rows
+from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, read_snapshot
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues, TypedRows
 from xlbridge.upload.lookup.snapshot import Matching
@@ -108,7 +108,7 @@ def rows_with_corrected_keys(
     if not corrected:
         return {}
     sent = [earlier[index] for index, _ in corrected.values()]
-    found, _ = look_up_rows(client, resource, [row.values for row in sent])
+    found = read_snapshot(client, resource, [row.values for row in sent], MAX_REQUESTS)
     used = {row.record for row in plan.rows}
     aside = {}
     for (at, (_, column)), row, snapshot in zip(corrected.items(), sent, found, strict=True):

@@ -1,7 +1,8 @@
 """Builder of upload plans, for a validated sheet or again for an unsent job."""
 
 import logging
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -13,25 +14,347 @@ from typing import Any
 
 from xlbridge.client import Client
 from xlbridge.clock import Instant
+from xlbridge.errors import RemoteRejected
 from xlbridge.garbage_collection import gc_paused
-from xlbridge.i18n import Text
-from xlbridge.upload.claims import ClaimedRows, ClaimScope, Patience, RowClaims
+from xlbridge.i18n import Text, untranslated
+from xlbridge.upload.claims import ClaimedRows, ClaimScope, OwnWrites, Patience, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import MAX_PLAN_SECONDS, Job
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.lookup.snapshot import LookupResult, Moment, Snapshot
-from xlbridge.upload.options import CountCallback, PlanOptions
-from xlbridge.upload.payload import (
-    SheetSource,
-    payload_of,
-    sent_rows,
-    store_payload,
+from xlbridge.upload.lookup.bulk_lookup import record_reader
+from xlbridge.upload.lookup.row_lookup import blank_values, lookups_of_rows
+from xlbridge.upload.lookup.row_table import TypedRows, values_of
+from xlbridge.upload.lookup.snapshot import (
+    FoundRecord,
+    LookupResult,
+    Moment,
+    RecordMatching,
+    RowSnapshot,
+    Snapshot,
 )
+from xlbridge.upload.options import CountCallback, PlanOptions
+from xlbridge.upload.payload import SheetSource, payload_of, sent_rows, store_payload
 from xlbridge.upload.planning.corrected_keys import rows_with_corrected_keys
-from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan
-from xlbridge.upload.planning.row_actions import plan_rows, prepare_lookup
-from xlbridge.upload.planning.row_reasons import RowReason
+from xlbridge.upload.planning.planned_row import Difference, PlannedRow, RowPlan
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.validation import ValidatedSheet
+
+_LOOKUP_REJECTED = Text(
+    pt="o sistema não permitiu a leitura: {reason}",
+    en="the system did not let them be read: {reason}",
+)
+_OTHER_VALUES = Text(
+    pt="o sistema tem outros valores; confira qual registro é, e corrija a planilha",
+    en="the system has other values; check which record it is, and correct the sheet",
+)
+_SETTLED = Text(
+    pt="já foi baixado ou encerrado no sistema", en="it is settled or closed in the system"
+)
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_NOT_REQUESTED = Text(pt="não foi pedido", en="not requested")
+
+
+def prepare_lookup(
+    client: Client,
+    source: SheetSource,
+    options: PlanOptions,
+    on_count: CountCallback = lambda _done, _total: None,
+) -> Callable[[], LookupResult]:
+    """Return a function that reads the remote records of the rows, except those set aside.
+
+    Only that function makes requests. It raises ``TransportError`` or ``AuthenticationFailed`` if
+    the system cannot be reached.
+    """
+    count = len(source.rows)
+    if not options.look_up:
+        return lambda: LookupResult((None,) * count, {}, _NOT_REQUESTED)
+    positions = [at for at in range(count) if at not in source.set_aside]
+    values: TypedRows = source.values
+    if source.set_aside:
+        values = [values[at] for at in positions]
+    read = record_reader(client, source.resource, values, on_count=on_count)
+    return partial(_look_up, read, source, positions)
+
+
+def _look_up(
+    read: Callable[[], LookupResult], source: SheetSource, positions: Sequence[int]
+) -> LookupResult:
+    """Return the records that ``read`` finds for the rows at the given positions."""
+    count = len(source.rows)
+    try:
+        found = read()
+    except RemoteRejected as error:
+        why = _LOOKUP_REJECTED.format(reason=error.message)
+        lookups = lookups_of_rows(source.resource, source.values)
+        keyed = (at for at in positions if lookups[at])
+        return LookupResult((None,) * count, dict.fromkeys(keyed, why), why)
+    if not source.set_aside:
+        return found
+    snapshot: list[RowSnapshot | None] = [None] * count
+    for at, row in zip(positions, found.snapshot, strict=True):
+        snapshot[at] = row
+    reasons = {positions[index]: why for index, why in found.reasons.items()}
+    disputed = {positions[index]: both for index, both in found.disputed.items()}
+    near = {positions[index]: key for index, key in found.near.items()}
+    return LookupResult(tuple(snapshot), reasons, found.reason, disputed, near)
+
+
+def plan_rows(
+    source: SheetSource,
+    claims: RowClaims,
+    found: LookupResult,
+    claimed: ClaimedRows,
+    options: PlanOptions,
+    own: OwnWrites,
+) -> RowPlan:
+    """Decide the action of each row; ``claimed`` are the claims of other jobs, ``own`` the writes
+    of this home that a reading may not show yet."""
+    planner = _Planner(source, claims, found, claimed, options, own)
+    return RowPlan(list(planner.plan()), claims.digests, found.reason)
+
+
+class _Planner:
+    def __init__(
+        self,
+        source: SheetSource,
+        claims: RowClaims,
+        found: LookupResult,
+        claimed: ClaimedRows,
+        options: PlanOptions,
+        own: OwnWrites,
+    ) -> None:
+        self._own = own
+        resource = source.resource
+        declared = resource.read_back
+        self._blank = blank_values(resource)
+        self._resource = resource
+        self._source = source
+        self._lookup = found
+        self._claimed = claimed
+        self._options = options
+        numbers = () if declared is None else declared.number_columns
+        self.numbers = self._filled(numbers)
+        self._digests, self._keys = claims
+        self._unread = {at for at, row in enumerate(found.snapshot) if row is None}
+        self._matched = _match(found.snapshot, numbers)
+        self._used: Counter[str] = Counter()
+        # Positions of rows that jobs claim, usually none.
+        self._claimed_rows: Collection[int] = ()
+        if claimed.digests or claimed.keys:
+            self._claimed_rows = {
+                at
+                for at, (digest, keys) in enumerate(zip(*claims, strict=True))
+                if digest in claimed.digests or not claimed.keys.keys().isdisjoint(keys)
+            }
+
+    def plan(self) -> Iterator[PlannedRow]:
+        """Yield the planned rows, in order."""
+        numbers = list(self.numbers.items())
+        later = list(self._filled(self._resource.set_by_change).items())
+        for at, row_number in enumerate(self._source.rows):
+            number = {name: column[at] for name, column in numbers if column[at] is not None}
+            row = PlannedRow(
+                row_number, RowAction.CREATE, number=number or _NOTHING, keys=self._keys[at]
+            )
+            row = (self._decide_deletion if self._options.delete else self._decide)(at, row)
+            # These columns can only be set by a change.
+            unset = [name for name, column in later if column[at] is not None]
+            if unset and row.is_created:
+                row = _held(row, RowReason.SET_LATER, why=untranslated(", ".join(unset)))
+            elif row.is_created and self._options.update_only:
+                row = _held(row, RowReason.NOT_IN_SYSTEM)
+            yield row
+
+    def _filled(self, names: Iterable[str]) -> Mapping[str, Sequence[Any]]:
+        """Return the columns in which any row has a value."""
+        columns = {name: values_of(self._source.values, name) for name in names}
+        return {
+            name: values
+            for name, values in columns.items()
+            if any(value is not None for value in values)
+        }
+
+    def _decide(self, at: int, row: PlannedRow) -> PlannedRow:
+        again = self._options.again is not None
+        if at in self._source.set_aside and not (
+            again and self._source.set_aside[at].reason is RowReason.SENT_OTHERWISE
+        ):
+            aside = self._source.set_aside[at]
+            return aside._replace(row=row.row, number=row.number, keys=row.keys)
+        if again:
+            unread = at in self._unread and at not in self._lookup.near
+            return row._replace(action=RowAction.UNREAD if unread else RowAction.CREATE)
+        if at in self._claimed_rows and self._claimed.unfinished:
+            job = self._claimed.unfinished_job(self._digests[at], self._keys[at])
+            if job is not None:
+                return _held(row, RowReason.CLAIMED, job=job)
+        for record in _found(self._lookup.snapshot[at]) if self._own.jobs else ():
+            # A write of this home that the system does not show yet.
+            if late := self._own.job_not_shown(record.code, record.values, self._blank):
+                return _held(row, RowReason.SHOWN_LATE, job=late)
+        if at in self._lookup.near:
+            near = self._lookup.near[at]
+            return _held(row, RowReason.NEAR_KEY, why=near.text)._replace(record=near.code)
+        if at in self._unread:
+            return self._decide_unread(at, row)
+        if at in self._lookup.disputed:
+            return _held(row, RowReason.TWO_RECORDS, why=self._lookup.disputed[at])
+        if at not in self._matched:
+            return self._decide_new(at, row)
+        existing = self._matched[at]
+        if existing is None:
+            return _held(row, RowReason.SEVERAL)
+        return self._decide_existing(row, existing)
+
+    def _decide_deletion(self, at: int, row: PlannedRow) -> PlannedRow:
+        """Decide on a row whose record is to be deleted: it is if it has exactly these values."""
+        row = self._decide(at, row)
+        match row.action, row.reason:
+            case RowAction.CREATE, _:
+                return _held(row, RowReason.NOT_IN_SYSTEM)
+            case RowAction.UNREAD, _:
+                return _held(row, RowReason.NO_KEY)
+            case RowAction.HELD, RowReason.GONE:
+                return _held(row, RowReason.NOT_IN_SYSTEM)
+            case RowAction.HELD, RowReason.DIFFERS | RowReason.CANNOT_CHANGE:
+                return _held(row, RowReason.NOT_DELETED, why=_OTHER_VALUES)
+            case RowAction.UNCHANGED, RowReason.SENT_BEFORE:
+                return _held(row, RowReason.NO_KEY)
+            case RowAction.UNCHANGED, _ if self._is_settled(at, row.record):
+                return _held(row, RowReason.NOT_DELETED, why=_SETTLED)
+            case RowAction.UNCHANGED, _:
+                return row._replace(action=RowAction.DELETE, reason=None)
+        return row
+
+    def _is_settled(self, at: int, code: str | None) -> bool:
+        """Return whether a row's record can no longer be deleted."""
+        found = _found(self._lookup.snapshot[at])
+        return any(record.final for record in found if record.code == code)
+
+    def _decide_unread(self, at: int, row: PlannedRow) -> PlannedRow:
+        """Decide on a row that was not looked up, by the journal alone."""
+        digest = self._digests[at]
+        accepted = self._claimed.accepted(digest)
+        used, self._used[digest] = self._used[digest], self._used[digest] + 1
+        if used < len(accepted):
+            return row._replace(
+                action=RowAction.UNCHANGED, reason=RowReason.SENT_BEFORE, job=accepted[used]
+            )
+        why = self._lookup.reasons.get(at)
+        if why is not None and not self._options.create_unread:
+            return _held(row, RowReason.NOT_LOOKED_UP, why=why)
+        same_key = self._claimed.accepted_by_key(self._keys[at])
+        if same_key:
+            return _held(row, RowReason.DIFFERS, job=same_key[0])
+        if self._options.updates:
+            return _held(row, RowReason.NO_KEY)
+        return row._replace(action=RowAction.UNREAD)
+
+    def _decide_existing(self, row: PlannedRow, record: FoundRecord | str) -> PlannedRow:
+        """Decide on a row whose record exists; only its code is given if it is unchanged."""
+        if isinstance(record, str):
+            return PlannedRow(
+                row.row, RowAction.UNCHANGED, RowReason.SAME, record, number=row.number
+            )
+        differences = {
+            name: Difference(yours, theirs, [item for item in record.items if item[0] == name])
+            for name, (yours, theirs) in record.differing.items()
+        }
+        row = row._replace(record=record.code, differences=differences)
+        change = self._resource.change
+        children = {child.sheet for child in self._resource.children}
+        if (
+            change is None
+            or record.final
+            or not change.covers(record.differing)
+            or not children.isdisjoint(record.differing)
+        ):
+            return _held(row, RowReason.CANNOT_CHANGE)
+        if not self._options.updates:
+            return _held(row, RowReason.DIFFERS)
+        emptied = [name for name, difference in row.differences.items() if difference.yours is None]
+        if not all(map(change.can_empty, emptied)):
+            return _held(row, RowReason.CANNOT_CHANGE)
+        if emptied and not self._options.clear:
+            return _held(row, RowReason.EMPTY_CELL)
+        return row._replace(action=RowAction.UPDATE)
+
+    def _decide_new(self, at: int, row: PlannedRow) -> PlannedRow:
+        """Decide on a row that is not in the system; hold it if it once was or has a number.
+
+        Records with its key may belong to other accepted rows.
+        """
+        if at in self._claimed_rows:
+            digest = self._digests[at]
+            accepted = self._claimed.accepted(digest) or self._claimed.accepted_by_key(
+                self._keys[at]
+            )
+            present = len(_found(self._lookup.snapshot[at]))
+            used, self._used[digest] = self._used[digest], self._used[digest] + 1
+            if len(accepted) > present + used:
+                is_late = accepted[0] in self._own.jobs
+                reason = RowReason.SHOWN_LATE if is_late else RowReason.GONE
+                return _held(row, reason, job=accepted[0])
+        if row.number:
+            number = ", ".join(f"{name} {value}" for name, value in row.number.items())
+            return _held(row, RowReason.UNKNOWN_NUMBER, why=untranslated(number))
+        return row
+
+
+_Matched = dict[int, FoundRecord | str | None]
+"""Records by row: only the code if the row leaves the record unchanged, the record if it changes
+it, None if the row's record is ambiguous."""
+
+
+def _match(snapshot: Snapshot, numbers: Sequence[str]) -> _Matched:
+    """Match rows and records: first by the system's own numbers, then key by key."""
+    found = [(at, row) for at, row in enumerate(snapshot) if row is not None and row.found]
+    counts = Counter(record.code for _, row in found for record in row.found)
+    matched: _Matched = {}
+    by_key: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for at, row in found:
+        record = row.found[0]
+        if len(row.found) == 1 and record.unchanged and counts[record.code] == 1:
+            # Most existing records equal their row and match no other.
+            matched[at] = record.code
+        else:
+            by_key.setdefault(tuple(row.key.items()), []).append(at)
+    used: set[str] = set()
+    number_columns = set(numbers)
+    for by_number in (True, False) if number_columns else (False,):
+        for key, positions in by_key.items():
+            columns = {name for name, _ in key}
+            if by_number == (bool(number_columns) and number_columns.issubset(columns)):
+                _match_group({at: _found(snapshot[at]) for at in positions}, used, matched)
+    return matched
+
+
+def _match_group(
+    records: Mapping[int, Sequence[FoundRecord]], used: set[str], matched: _Matched
+) -> None:
+    """Match the rows of one key with their records; ``used`` are the codes of matched records."""
+    matching = RecordMatching(records, used)
+    matching.match(lambda _at, record: 0 if record.unchanged else None)
+    unchanged = set(matching.matched)
+    matching.match_last()
+    for at in records:
+        record = matching.record(at)
+        if record is not None:
+            used.add(record.code)
+            matched[at] = record.code if at in unchanged else record
+        elif matching.free or matching.has_taken:
+            matched[at] = None
+
+
+def _found(row: RowSnapshot | None) -> Sequence[FoundRecord]:
+    return () if row is None else row.found
+
+
+def _held(
+    row: PlannedRow, reason: RowReason, *, job: str | None = None, why: Text | None = None
+) -> PlannedRow:
+    return row._replace(action=RowAction.HELD, reason=reason, job=job, why=why)
+
 
 _NO_NOTE: Mapping[str, Any] = MappingProxyType({})
 

@@ -17,7 +17,7 @@ from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowAction
-from xlbridge.upload.processing.process_plan import ALREADY, ProcessPlan, record_table
+from xlbridge.upload.processing.plan import ALREADY, ProcessPlan, record_table
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.report import decision_step, evidence_remarks
 from xlbridge.upload.results.verdict import RowOutcome

@@ -1,28 +1,41 @@
-"""Control totals of the rows of a sheet: their numbers and amounts, before and after sending.
+"""Control totals of the rows of a sheet: their numbers and amounts, before and after sending, by
+outcome, reason, branch and month; and the rows of an upload for its rejects workbook and its status
+copy, whose first sheet has these totals.
 
 The amount and the columns are those of the resource's control totals, as in the closing proof.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import pandas as pd
-
 from xlbridge import titles
-from xlbridge.i18n import Text, joined, untranslated, without_numbers
-from xlbridge.report_forms import Heading, Line, Table, Tone, Value
+from xlbridge.files import as_arguments
+from xlbridge.i18n import Text, joined, untranslated, without_values
+from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, Value
 from xlbridge.resources import Column, Kind, Resource
+from xlbridge.upload.context import UploadContext
+from xlbridge.upload.job import Job
+from xlbridge.upload.planning.planned_row import PlannedRow
+from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
+from xlbridge.upload.results.verdict import (
+    RejectedRow,
+    parse_item_column,
+)
 
 if TYPE_CHECKING:
-    from xlbridge.upload.context import UploadContext
-    from xlbridge.upload.job import Job
+    import pandas as pd
+
     from xlbridge.validation import ValidatedSheet
+
 
 _DUE = "dataDeVencimento"
 _ZERO = Decimal(0)
+_LABEL_WIDTH, _AMOUNT_WIDTH = 60, 18
 _OUTCOMES = Text(pt="Situação das linhas", en="Status of the rows")
 _REASONS = Text(pt="Por que não foram gravadas", en="Why they were not written")
 _ALL = untranslated("{title}")
@@ -69,8 +82,10 @@ class ControlTotals:
         return cls(sheet.resource, sheet.record_rows, sheet.frame)
 
     @classmethod
-    def of_frames(cls, resource: Resource, frames: Iterable[pd.DataFrame]) -> Self:
+    def of_frames(cls, resource: Resource, frames: "Iterable[pd.DataFrame]") -> Self:
         """Return the totals of the rows of several frames, numbered from zero."""
+        import pandas as pd  # Imported here, as slow to import.
+
         wanted = {resource.totals.amount, *resource.totals.by}
         parts = [frame[[name for name in frame if name in wanted]] for frame in frames]
         frame = pd.concat(parts) if parts else pd.DataFrame()
@@ -88,7 +103,8 @@ class ControlTotals:
             planned_rows,  # Imported here, as slow to import.
         )
 
-        frames, numbers = list[pd.DataFrame](), list[int]()
+        frames: list[pd.DataFrame] = []
+        numbers: list[int] = []
         by_job: defaultdict[str, dict[int, int]] = defaultdict(dict)
         resource = None
         for number, (_, change) in changes.items():
@@ -101,7 +117,7 @@ class ControlTotals:
             frames.append(frame.iloc[kept])
             numbers += [by_row[rows[position]] for position in kept]
         if resource is None:
-            return cls(None, (), pd.DataFrame())
+            return cls(None, (), {})
         return cls(resource, numbers, cls.of_frames(resource, frames)._frame)
 
     @classmethod
@@ -150,9 +166,9 @@ class ControlTotals:
             counts[str(label)] += 1
             amounts[str(label)] += self.of_rows([row]) or _ZERO
         lines: list[tuple[Value, ...]] = [*counts.items(), (titles.TOTAL, counts.total())]
-        headings = [Heading(title, words=True), Heading(titles.ROWS)]
+        headings = [Heading(title, _LABEL_WIDTH, words=True), Heading(titles.ROWS)]
         if self.amount is not None:
-            headings.append(Heading(self.amount))
+            headings.append(Heading(self.amount, _AMOUNT_WIDTH))
             sums = [amounts[label] for label in counts]
             lines = [
                 (*line, amount)
@@ -174,10 +190,10 @@ class ControlTotals:
         filled into ``about``."""
         numbers = [row for row in rows if row in self._positions]
         for column in self._columns:
-            by_month = column.kind is Kind.DATE
+            by_month, values = column.kind is Kind.DATE, self._frame[column.name]
             labels = [
-                "" if pd.isna(value) else f"{value:%Y-%m}" if by_month else str(value)
-                for value in self._frame[column.name].tolist()
+                "" if empty else f"{value:%Y-%m}" if by_month else str(value)
+                for value, empty in zip(values.tolist(), values.isna().tolist(), strict=True)
             ]
             found = [(row, labels[self._positions[row]]) for row in numbers]
             # Numbers in their order, empty cells last.
@@ -223,6 +239,112 @@ def _alike(reasons: Mapping[int, Text]) -> list[tuple[int, str]]:
     """Return the reasons of rows, those that differ only in numbers as one."""
     texts: defaultdict[str, set[str]] = defaultdict(set)
     for text in map(str, reasons.values()):
-        texts[without_numbers(text)].add(text)
-    keys = [(row, str(text), without_numbers(str(text))) for row, text in reasons.items()]
+        texts[without_values(text)].add(text)
+    keys = [(row, str(text), without_values(str(text))) for row, text in reasons.items()]
     return [(row, text if len(texts[key]) == 1 else key) for row, text, key in keys]
+
+
+@dataclass(frozen=True)
+class UploadRows:
+    """Rows of an upload, by their numbers in its sheet.
+
+    ``wrong`` are the columns that were rejected, could not be parsed or differ from the system, by
+    rows; ``reasons`` the reason and what to do of each row that was rejected or held.
+    """
+
+    resource: Resource
+    planned: Sequence[PlannedRow]
+    numbers: Sequence[int]
+    frame: "pd.DataFrame"
+    wrong: Mapping[int, Collection[str]]
+    reasons: Mapping[int, tuple[str, str]]
+
+    @classmethod
+    def of(
+        cls,
+        context: UploadContext,
+        job: Job,
+    ) -> "UploadRows":
+        """Return the rows of a job. Raises ``LocalFailure`` if they are gone."""
+        from xlbridge.upload.payload import planned_rows  # Imported here, as slow to import.
+
+        resource = context.catalogue.named(job.spec.resource)
+        planned, numbers, frame = planned_rows(context, job)
+        ledger, by_number = RowLedger.of(context.journal, job), {row.row: row for row in planned}
+        wrong: defaultdict[int, set[str]] = defaultdict(set)
+        reasons: dict[int, tuple[str, str]] = {}
+        for change in ledger.changes_of(job):
+            columns, of_row = wrong[change.row], ledger.rejections(change)
+            named = (found.column or "" for found in of_row)
+            columns.update(n for n in named if n in resource.by_name or parse_item_column(n))
+            if (own := by_number.get(change.row)) is not None:
+                columns.update(own.raw_cells, resource.by_name.keys() & own.differences)
+            row = change.planned
+            text = _CORRECT_CELLS if columns else _CORRECT_ROW
+            if row is not None and row.action is RowAction.HELD and change.is_record:
+                text = (row.reason and row.reason.remedy) or text
+                reason = resource.with_titles(row.full_text(resource.by_path, None))
+                what_to_do = str(text.format(job=row.job or "–"))
+                reasons[change.row] = _sentence(reason), _sentence(what_to_do)
+            elif change.is_given_up and of_row:
+                messages = (_with_title(resource, found) for found in of_row)
+                reasons[change.row] = "; ".join(messages), str(text)
+            elif change.is_given_up:
+                reasons[change.row] = str(ledger.reason(change) or "–"), str(_CORRECT_OTHERS)
+        return cls(resource, planned, numbers, frame, wrong, reasons)
+
+
+def _with_title(resource: Resource, found: RejectedRow) -> str:
+    """Return a message after the title of its column; an item's has the label of its cell."""
+    column = resource.column_at(found.column or "")
+    is_item = parse_item_column(found.column or "") is not None
+    label = str(column.title) if column is not None and not is_item else found.label
+    return ": ".join(filter(None, (label, str(found.message))))
+
+
+_CORRECT_CELLS = Text(pt="Corrija as células coloridas.", en="Correct the coloured cells.")
+_CORRECT_ROW = Text(
+    pt="Corrija a linha pelo que o motivo diz.", en="Correct the row as the reason says."
+)
+_CORRECT_OTHERS = Text(
+    pt="Nada nesta linha: ela vai de novo junto com as outras.",
+    en="Nothing in this row: it is sent again with the others.",
+)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def upload_summary(context: UploadContext, job: Job, sent: UploadRows, target: Path) -> Report:
+    """Return what became of the rows of an upload, in rows and money, and the open ones by reason.
+
+    ``target`` is the workbook that has this report, to be corrected and sent again.
+    """
+    ledger = RowLedger.of(context.journal, job)
+    totals = ControlTotals(sent.resource, sent.numbers, sent.frame)
+    changes = {row: (ledger, change) for row, change in ledger.rows_of(job).items()}
+    records = [change for _, change in changes.values() if change.is_record]
+    refused = sum(change.is_refused for change in records)
+    return Report(
+        verdict=_OPEN_ROWS.format(n=refused, all=len(records)),
+        grade=Grade.WARNING if refused else Grade.GOOD,
+        facts=[
+            (titles.FILE, Path(job.spec.file).name),
+            (titles.RESOURCE, str(sent.resource.title)),
+            (titles.ENVIRONMENT, job.spec.profile),
+        ],
+        tables=list(totals.by_outcome(changes, _ROWS_SENT)),
+        next_steps=[_SEND_AGAIN.format(file=as_arguments(Path(target.name)))] if refused else [],
+    )
+
+
+_ROWS_SENT = Text(pt="Linhas do envio", en="Rows of the upload")
+_OPEN_ROWS = Text(
+    pt="{n} de {all} {all:linha ficou|linhas ficaram} por resolver.",
+    en="{n} of {all} {all:row is|rows are} open.",
+)
+_SEND_AGAIN = Text(
+    pt="Corrija as linhas na planilha ao lado, salve, e envie só elas: xlbridge retry {file}",
+    en="Correct the rows in the next sheet, save, and send only these: xlbridge retry {file}",
+)

@@ -12,7 +12,6 @@ from xlbridge.upload.results.verdict import (
     RejectedRow,
     RowOutcome,
     Verdict,
-    parse_item_column,
 )
 from xlbridge.wire.quirks import Quirks
 
@@ -119,11 +118,9 @@ def rejected_row(
     items: Mapping[str, ItemAddresses] = _NO_ITEMS,
 ) -> RejectedRow:
     """Return a rejected row with its cell, if the sheet or the item's sheet has the column."""
-    cell = None if row is None or column is None else job.cell(row, column)
-    item = None if row is None or column is None else parse_item_column(column)
-    if row is not None and item is not None and item[0] in items:
-        name, number, item_field = item
-        cell = items[name].cell(row, number, item_field)
+    cell = None
+    if row is not None and column is not None:
+        cell = ItemAddresses.find(items, row, column) or job.cell(row, column)
     return RejectedRow(row, cell, column, message, itself)
 
 

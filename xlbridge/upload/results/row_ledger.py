@@ -67,6 +67,17 @@ class RowChange:
         refused = {RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.HELD}
         return self.outcome in refused and self.is_record
 
+    @property
+    def counted(self) -> RowOutcome:
+        """Outcome as which it is counted; rows of an unsent job count as unknown."""
+        return _counted(self.job, self.outcome)
+
+    @property
+    def is_given_up(self) -> bool:
+        """True if the row was to be sent and is not written: for an error of its own, because of
+        others, or as its part was given up."""
+        return self.planned is None and self.counted is RowOutcome.REJECTED
+
 
 _UNDONE_BY = Text(pt="desfeita por {undo}", en="reversed by {undo}")
 _UNDO_IN_DOUBT = Text(
@@ -158,9 +169,9 @@ class RowLedger:
         The rows of a part are those that it sends. A row that was written before, and that the job
         left out, is unchanged or held.
         """
-        return {own.row: self._since(own) for own in self._changes_of(job)}
+        return {own.row: self._since(own) for own in self.changes_of(job)}
 
-    def _changes_of(self, job: Job) -> Iterator[RowChange]:
+    def changes_of(self, job: Job) -> Iterator[RowChange]:
         """Yield the changes that a job planned or sent; a part only sends."""
         for one in self._own.values():
             if one and job.id in (one[0].job.id, one[0].job.parent):
@@ -177,7 +188,7 @@ class RowLedger:
         """Return the rows of a job that its retries have written, None if there are none."""
         missing = [
             self._since(own)
-            for own in self._changes_of(job)
+            for own in self.changes_of(job)
             if own.is_record and not own.in_system and own.undo is None
         ]
         settled = [change for change in missing if change.in_system]
@@ -237,7 +248,7 @@ class RowLedger:
         """Return the number of rows that a job sent by their outcome then: accepted, rejected or
         unknown."""
         return Counter(
-            RowOutcome.ACCEPTED if change.undo is not None else _counted(change.job, change.outcome)
+            RowOutcome.ACCEPTED if change.undo is not None else change.counted
             for change in self._own[job.id]
             if not change.left_out
         )

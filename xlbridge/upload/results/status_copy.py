@@ -3,7 +3,7 @@ and by the values of a column, for later sheets that link to the records.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -14,19 +14,19 @@ from xlbridge.errors import ApiError, UsageError
 from xlbridge.files import matching_files
 from xlbridge.i18n import Text
 from xlbridge.record_rows import row_text, sheet_row
-from xlbridge.resources import KEY, Resource, normalize_header
+from xlbridge.resources import KEY
 from xlbridge.resources.findings import Severity
 from xlbridge.resources.references import SheetLink, registry_named
-from xlbridge.settings import WorkbookLimits
 from xlbridge.upload.claims import ClaimScope, Patience
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, Job, file_hash
-from xlbridge.upload.lookup.bulk_lookup import look_up_rows
+from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, read_snapshot
+from xlbridge.upload.lookup.links import texts_of_column
 from xlbridge.upload.lookup.snapshot import Moment, RecordMatching, Snapshot
-from xlbridge.upload.payload import planned_rows, sent_rows
+from xlbridge.upload.payload import sent_rows
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
-from xlbridge.upload.results.verdict import RowOutcome, parse_item_column
+from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome
 from xlbridge.validation.cells import display
 from xlbridge.validation.headers import child_cells, find_header_row, header_key, key_column
 from xlbridge.workbook import STATUS_COLUMNS, WorkbookOrigin, cell_address
@@ -34,7 +34,7 @@ from xlbridge.workbook.read import CellColumn, SheetCells, read_workbook
 from xlbridge.workbook.write import as_xlsx
 
 if TYPE_CHECKING:
-    from xlbridge.upload.results.upload_summary import UploadRows
+    from xlbridge.upload.results.control_totals import UploadRows
     from xlbridge.workbook.edit import RemarkColumns
 
 
@@ -76,11 +76,11 @@ def write_status_copy(
     source = Path(job.spec.file)
     job.require_unchanged()
     # Imported here, as they load pandas and lxml.
-    from xlbridge.upload.results.upload_summary import UploadRows, upload_summary
+    from xlbridge.upload.results.control_totals import UploadRows, upload_summary
     from xlbridge.workbook.edit import write_remark_columns
 
     with as_xlsx(source, [job.spec.sheet], context.settings.limits) as workbook:
-        sent = UploadRows.of(context, job, planned_rows)
+        sent = UploadRows.of(context, job)
         sheets = _remark_columns(context, job, sent)
         summary = upload_summary(context, job, sent, target)
         origin, carried = job.origin_of_file(copy=True), WorkbookOrigin.of(source)
@@ -122,10 +122,9 @@ def _remark_columns(context: UploadContext, job: Job, sent: "UploadRows") -> "li
         if row in statuses and statuses[row].outcome in _SEVERITIES:
             text = "\n".join(filter(None, (statuses[row].reason or reason, what_to_do)))
             for name in sent.wrong.get(record) or ("",):
-                sheet, address = _place(job, record, name) or (
-                    main.name,
-                    job.spec.cell(record, name) or cell_address(row, main.first_column),
-                )
+                cell = ItemAddresses.find(job.items, record, name) or job.spec.cell(record, name)
+                sheet, _, address = (cell or cell_address(row, main.first_column)).rpartition("!")
+                sheet = sheet or main.name
                 notes[sheet][address] = text
                 places.setdefault(row, (sheet, address))
     of_main = _status_columns(main, header, of_items | statuses, to_do, notes[main.name])
@@ -144,18 +143,6 @@ def _remark_columns(context: UploadContext, job: Job, sent: "UploadRows") -> "li
         item_statuses = {row: by_key[key] for row, key in item_keys if key in by_key}
         columns.append(_status_columns(cells, header, item_statuses, notes=notes[cells.name]))
     return columns
-
-
-def _place(job: Job, record: int, name: str) -> tuple[str, str] | None:
-    """Return the sheet and address of a column of an item, None if it is none or has no cell."""
-    if (item := parse_item_column(name)) is None:
-        return None
-    of_list, number, column = item
-    addresses = job.items.get(of_list)
-    if addresses is None or not (cell := addresses.cell(record, number, column)):
-        return None
-    sheet, _, address = cell.rpartition("!")
-    return sheet, address
 
 
 def _by_row(statuses: Mapping[int, RowStatus]) -> dict[int, RowStatus]:
@@ -255,7 +242,9 @@ def _records_written(context: UploadContext, client: Client, job: Job) -> Snapsh
             for one, outcome in zip(found, outcomes, strict=True)
         )
 
-    return patience.read_until(lambda: look_up_rows(client, resource, rows)[0], shows_all)
+    return patience.read_until(
+        lambda: read_snapshot(client, resource, rows, MAX_REQUESTS), shows_all
+    )
 
 
 def row_statuses(context: UploadContext, job: Job) -> dict[int, RowStatus]:
@@ -323,10 +312,6 @@ def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
     return codes
 
 
-_MAX_HEADER_ROW = 50
-"""Rows at the top of a sheet that are searched for a header."""
-
-
 class SheetCodes:
     """Codes of the records of sheets that were sent to one system; each file is read once."""
 
@@ -374,7 +359,7 @@ class SheetCodes:
             return []
         context, spec = self._context, jobs[0].spec
         resource, limits = context.catalogue.named(spec.resource), context.settings.limits
-        texts = self.texts_of_column(file, spec.sheet, column, limits, resource)
+        texts = texts_of_column(file, spec.sheet, column, limits, resource)
         if texts is None:
             raise UsageError(_NO_COLUMN.format(file=file, column=column))
         values, found = texts[1], []
@@ -387,38 +372,6 @@ class SheetCodes:
                 if status.code and row in values:
                     found.append((values.pop(row), status.code))
         return found
-
-    @staticmethod
-    def texts_of_column(
-        file: Path, sheet: str, name: str, limits: WorkbookLimits, resource: Resource | None
-    ) -> tuple[int, dict[int, str]] | None:
-        """Return a column of a sheet by its header, which may be that of the resource's column,
-        None if there is none: its zero-based position, and its texts by Excel's row numbers.
-
-        Raises ``WorkbookRefused``.
-        """
-        (cells,) = read_workbook(file, limits, sheet).sheets
-        titles = {} if resource is None else resource.headers
-        wanted = {header for header, column in titles.items() if column == name}
-        header_cell = _find_header_cell(cells, {normalize_header(name), *wanted})
-        if header_cell is None:
-            return None
-        header, position = header_cell
-        column = cells.columns[position]
-        return cells.first_column + position, {
-            at + 1: display(value).strip()
-            for at in range(header + 1, cells.height)
-            if (value := column.value(at)) is not None
-        }
-
-
-def _find_header_cell(cells: SheetCells, wanted: Collection[str]) -> tuple[int, int] | None:
-    """Return the zero-based row and column of the first of some normalized headers."""
-    for row in range(min(cells.height, _MAX_HEADER_ROW)):
-        for column, value in enumerate(cells.row(row)):
-            if isinstance(value, str) and normalize_header(value) in wanted:
-                return row, column
-    return None
 
 
 _NEVER_SENT = Text(

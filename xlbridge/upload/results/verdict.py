@@ -1,15 +1,17 @@
 """Verdict on the rows of a job: the outcome of each, and messages with the analyst's addresses."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from xlbridge import titles
-from xlbridge.i18n import Text, joined
+from xlbridge.i18n import Text, joined, without_values
 from xlbridge.workbook import cell_address
+
+if TYPE_CHECKING:
+    from xlbridge.validation import ValidatedSheet
 
 
 class RejectedRow(NamedTuple):
@@ -212,10 +214,6 @@ _OUTCOME_TITLES: Mapping[RowOutcome, Text] = {
 }
 
 
-_VALUE = re.compile(r"[“\"'‘].*?[”\"'’]|\b[\w./-]*\d[\w./-]*")
-_ELLIPSIS = "…"
-
-
 @dataclass(frozen=True, slots=True)
 class DriftedRule:
     """Rule missing from the schema: its column, the message without values, and the row count."""
@@ -239,11 +237,6 @@ def drifted_rules(rejections: Iterable[RejectedRow]) -> list[DriftedRule]:
     return [DriftedRule(column, rule, rows) for (column, rule), rows in counts.most_common()]
 
 
-def without_values(message: str) -> str:
-    """Return a message with an ellipsis for each of its values."""
-    return _VALUE.sub(_ELLIPSIS, message)
-
-
 def item_column(sheet: str, number: int, column: str) -> str:
     """Return the interface's name for a column of an item in its record."""
     return f"{sheet}.{number}.{column}"
@@ -254,6 +247,15 @@ def parse_item_column(name: str) -> tuple[str, int, str] | None:
     sheet, _, rest = name.partition(".")
     number, _, column = rest.partition(".")
     return (sheet, int(number), column) if column and number.isdecimal() else None
+
+
+def items_of_records(main: "ValidatedSheet", child: "ValidatedSheet") -> list[list[int]]:
+    """Return the positions in a child sheet of the items of each record, in order."""
+    items: list[list[int]] = [[] for _ in range(len(main.frame))]
+    for at, record in enumerate(main.parent_positions(child).tolist()):
+        if record >= 0:
+            items[record].append(at)
+    return items
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +274,22 @@ class ItemAddresses:
     numbers: Mapping[int, Sequence[int]] = field(default_factory=dict, repr=False)
 
     @classmethod
+    def of_sheet(cls, main: "ValidatedSheet") -> "dict[str, ItemAddresses]":
+        """Return the addresses of the items of a sheet's records, by the names of the lists."""
+        addresses = {}
+        for name, child in main.children.items():
+            of_record = zip(main.rows, items_of_records(main, child), strict=True)
+            items = {row: positions for row, positions in of_record if positions}
+            rows = {row: [child.rows[at] for at in positions] for row, positions in items.items()}
+            columns = [block.columns for block in child.blocks]
+            numbers = {
+                row: [child.block_numbers[at] for at in positions if child.blocks]
+                for row, positions in items.items()
+            }
+            addresses[name] = cls(child.sheet, child.columns, rows, columns, numbers)
+        return addresses
+
+    @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> "ItemAddresses":
         """Return the addresses stored by ``to_json``."""
         rows = {int(row): items for row, items in stored["rows"].items()}
@@ -288,12 +306,25 @@ class ItemAddresses:
             stored |= {"blocks": [dict(block) for block in self.blocks], "numbers": numbers}
         return stored
 
-    def cell(self, row: int, number: int, column: str) -> str | None:
-        """Return the sheet and address of a cell of a record's item, None if it has none."""
+    def cell(self, row: int, number: int, column: str, *, or_first: bool = False) -> str | None:
+        """Return the sheet and address of a cell of a record's item, None if it has none; with
+        ``or_first`` that of its first column, if it lacks the given one."""
         items = self.rows.get(row, ())
         if number >= len(items):
             return None
         columns = self.blocks[self.numbers[row][number]] if self.blocks else self.columns
-        if column not in columns:
+        if column not in columns and not or_first:
             return None
-        return f"{self.sheet}!{cell_address(items[number], columns[column])}"
+        position = columns.get(column, min(columns.values(), default=0))
+        return f"{self.sheet}!{cell_address(items[number], position)}"
+
+    @staticmethod
+    def find(
+        items: "Mapping[str, ItemAddresses]", row: int, path: str, *, or_first: bool = False
+    ) -> str | None:
+        """Return the sheet and address of a column of an item, named as by ``item_column``, None if
+        it names none of the ``items``, by their lists; ``or_first`` as in ``cell``."""
+        item = parse_item_column(path)
+        if item is None or item[0] not in items:
+            return None
+        return items[item[0]].cell(row, item[1], item[2], or_first=or_first)

@@ -15,13 +15,13 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.executor import (
     CHECK_AGAIN,
     INTERRUPTED,
+    RecordProgress,
     SharedPause,
     await_settled,
     conclude,
 )
 from xlbridge.upload.job import EVENTS_LOST, Job, planned_note
 from xlbridge.upload.lookup.snapshot import Moment
-from xlbridge.upload.progress import RecordProgress
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.remote_verdict import rejected_row
 from xlbridge.upload.results.verdict import Verdict
@@ -33,11 +33,7 @@ from xlbridge.upload.row_changes import (
     WriteResult,
     WriteState,
 )
-from xlbridge.upload.single_records.changes import (
-    RecordChanger,
-    change_of_row,
-    removal_of_row,
-)
+from xlbridge.upload.single_records.changes import RecordChanger, change_of_row, removal_of_row
 from xlbridge.upload.single_records.creations import RecordCreator
 from xlbridge.upload.single_records.dispatch import (
     RecordChannel,
@@ -49,6 +45,7 @@ from xlbridge.upload.single_records.dispatch import (
 if TYPE_CHECKING:
     from xlbridge.upload.journal import Journal
     from xlbridge.upload.run_context import RunContext, Step
+
 
 _NEEDS_PERSON = Text(
     pt="{n:um registro está|{n} registros estão} em dúvida: {why}",

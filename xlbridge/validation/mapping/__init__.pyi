@@ -10,16 +10,14 @@ from .mapping_file import (
     mapping_format as mapping_format,
     read_mapping as read_mapping,
 )
-from .mapping_text import (
-    confirmed_mapping_text as confirmed_mapping_text,
-    mapping_text as mapping_text,
-    reason_text as reason_text,
-)
 from .proposal import (
     column_body as column_body,
 )
 from .proposed_mapping import (
     CONFIDENCE_WORDS as CONFIDENCE_WORDS,
     MappingProposal as MappingProposal,
+    confirmed_mapping_text as confirmed_mapping_text,
+    mapping_text as mapping_text,
+    reason_text as reason_text,
 )
 from .sheet_proposal import propose_mapping as propose_mapping

@@ -20,13 +20,16 @@ from xlbridge.validation.mapping.candidates import (
     MIN_SCORE,
     RIVAL,
     Candidate,
+    amounts_of_party,
     body_of,
     candidates_of,
+    due_day,
     fit_and_body,
     has_codes,
     is_code,
     links_of,
     name_fit_of,
+    selected_rows,
     unnamed_amounts,
 )
 from xlbridge.validation.mapping.column_fit import (
@@ -57,7 +60,6 @@ from xlbridge.validation.mapping.proposed_mapping import (
     MappingProposal,
     ProposedColumn,
 )
-from xlbridge.validation.mapping.title_rows import amounts_of_party, due_day, selected_rows
 
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc", "documento"})
 _OF_PARTY = frozenset({"numero", "cliente", "fornecedor", "empresa", "pessoa"})
@@ -537,7 +539,7 @@ _EARLIER_SHEET = Text(
     pt="é como no mapeamento usado antes, e os valores servem",
     en="it is as in the mapping used before, and the values fit",
 )
-_LAYOUT = Text(pt="é assim em {title}", en="it is so in {title}")
+_LAYOUT = Text(pt="é assim nos arquivos de {title}", en="it is so in files of {title}")
 _IN_PLACE_OF = Text(
     pt="é a única coluna nova, e {header} não está mais na planilha",
     en="it is the only new column, and {header} is no longer in the sheet",

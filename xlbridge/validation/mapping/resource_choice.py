@@ -546,8 +546,8 @@ _SAID = Text(
     en="; the name of the file or sheet or a title says so",
 )
 _SEVERAL_LIKELY = Text(
-    pt="{file}: não dá para saber de que recurso é a planilha; os mais prováveis: {names}.",
-    en="{file}: it is not clear which resource the sheet is for; the most likely: {names}.",
+    pt="{file}: não dá para saber que tipo de registro a planilha tem; os mais prováveis: {names}.",
+    en="{file}: it is not clear which kind of record the sheet has; the most likely: {names}.",
 )
 _FOR_EXAMPLE = Text(
     pt="Informe qual com --resource, por exemplo: xlbridge map {file} --resource {name}",

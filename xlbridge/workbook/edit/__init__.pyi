@@ -14,4 +14,4 @@ from .marked_copies import (
     write_remark_columns as write_remark_columns,
 )
 from .ods_cells import OdsWorkbook as OdsWorkbook
-from .placed_rows import place_rows as place_rows
+from .sheet_rows import place_rows as place_rows

@@ -66,15 +66,6 @@ def replace_comments(
     comments.save()
 
 
-def read_comments(package: EditablePackage, part: str) -> dict[str, str]:
-    """Return the analyst's comments of a sheet by cell address."""
-    texts = package.related(part, "comments")
-    comments = {} if texts is None else _comments_by_cell(xml.parse(package.read(texts)))
-    contents = ((address, _plain_text(comment)) for address, comment in comments.items())
-    found = {address: text.partition(_SEPARATOR)[0].strip() for address, text in contents}
-    return {address: text for address, text in found.items() if text}
-
-
 def _comments_by_cell(texts: xml.Element) -> dict[str, xml.Element]:
     listed = texts.iterfind("{*}commentList/*")
     return {comment.get("ref", "").replace("$", ""): comment for comment in listed}

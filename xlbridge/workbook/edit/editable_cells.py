@@ -26,6 +26,7 @@ from xlbridge.workbook.edit.editable_package import (
 )
 from xlbridge.workbook.edit.sheet_rows import ROW, SheetRows
 from xlbridge.workbook.formats.number_formats import format_code, is_date_or_time, scale_factor
+from xlbridge.workbook.read.cells import cell_range
 from xlbridge.workbook.style import FONT
 
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -255,6 +256,31 @@ class EditableCells:
         self._sheets.recalculate_on_load()
         self._sheets.save()
         self._styles.save()
+
+    def write_headers(self, row: int, headers: Mapping[int, str]) -> None:
+        """Replace the headers in a row by zero-based column, also those of tables, and in formulas
+        that name a table's column."""
+        package, renamed = self._package, dict[str, str]()
+        for kind, part in package.relations(self._sheet.part) if headers else ():
+            if kind != "table":
+                continue
+            with package.tree(part) as table:
+                top, left, *_ = cell_range(table.get("ref", "")) or (0, 0)
+                for column, item in enumerate(table.iterfind("{*}tableColumns/*"), left):
+                    if top == row and column in headers:
+                        renamed[f"[{item.get('name')}]"] = f"[{headers[column]}]"
+                        item.set("name", headers[column])
+        if headers:
+            self.write_values({(row, column): text for column, text in headers.items()})
+        for part in self._sheets.parts() if renamed else ():
+            with package.tree(part) as sheet:
+                for formula in sheet.iter("{*}f"):
+                    text = formula.text or ""
+                    for old, new in renamed.items():
+                        # A name alone with signs in it has two pairs of brackets.
+                        alone = re.compile(rf"(?<=\w){re.escape(old)}")
+                        text = alone.sub(lambda _, new=new: f"[{new}]", text).replace(old, new)
+                    formula.text = text
 
     def _cells(self, positions: Collection[CellPosition]) -> dict[CellPosition, xml.Element]:
         """Return those cells that are in the sheet."""

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
-from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import shorten
@@ -18,9 +17,8 @@ from xlsxwriter.worksheet import Worksheet
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
 from xlbridge.workbook.address import CellRange, escape_text
-from xlbridge.workbook.style import FONT, FONT_SIZE
+from xlbridge.workbook.style import FONT, FONT_SIZE, PRINT_SCALE, is_made_to_fit
 
-_PAGE_WIDTH = 215  # readable characters across A4 in landscape
 _MARGIN, _TOP, _BOTTOM = 0.4, 0.5, 0.7  # inches
 _MAX_FOOTER_LENGTH = 100
 
@@ -35,17 +33,21 @@ def print_across_pages(
     widths: Sequence[int] = (),
     repeated: range = range(0),
 ) -> None:
-    """Print a sheet in landscape, with page numbers, across as many pages as ``widths`` need.
+    """Print a sheet in landscape, with page numbers, on as few pages as are readable.
 
-    ``repeated`` are the columns to repeat on every page.
+    It is one page wide, unless ``widths`` are more; then pages of the same rows come after each
+    other. ``repeated`` are the columns to repeat on every page.
     """
     if repeated:
         sheet.repeat_columns(repeated.start, repeated.stop - 1)
-    again = sum(widths[index] for index in repeated)
-    pages = max(1, ceil((sum(widths) - again) / (_PAGE_WIDTH - again)))
     sheet.set_landscape()
     sheet.set_paper(9)  # A4
-    sheet.fit_to_pages(pages, 0)
+    if is_made_to_fit(widths):
+        sheet.fit_to_pages(1, 0)
+    else:
+        # To fit a number of pages, programs would make the sheet as large as that allows.
+        sheet.set_print_scale(PRINT_SCALE)
+        sheet.print_across()
     sheet.set_margins(left=_MARGIN, right=_MARGIN, top=_TOP, bottom=_BOTTOM)
     sheet.set_footer(
         f"&L{shorten(title, _MAX_FOOTER_LENGTH, placeholder='…').replace('&', '&&')}&R{_PAGE_OF}"

@@ -93,7 +93,7 @@ def write_report(
 
 
 _LEAST_BARS, _MOST_BARS = 2, 24
-_CHART_ROWS, _AROUND_BARS, _ROW_PIXELS, _CHART_WIDTH = 10, 5, 20, 640
+_CHART_ROWS, _AROUND_BARS, _ROW_PIXELS, _CHART_WIDTH = 7, 3, 20, 640
 _CHART_MARGIN, _AXIS_PARTS = 20, 5
 _ROW_HEIGHT = 15
 """Height of a row that has none of its own, in points."""
@@ -322,7 +322,8 @@ def _chart_rows(table: Table) -> int:
     """Return the number of rows beside which the picture of a table is, 0 if it has none."""
     if not table.bars or table.body < _LEAST_BARS:
         return 0
-    return max(_CHART_ROWS - 1, len(_drawn(table)) + _AROUND_BARS)
+    legend = 1 if len(table.bars) > 1 else 0
+    return max(_CHART_ROWS, len(_drawn(table)) + _AROUND_BARS) + legend
 
 
 def _axis_step(bars: Sequence[float]) -> float:

@@ -1,13 +1,11 @@
-"""Rows of an analyst's file in a new workbook: its rejected rows with the reasons, those of an
-older layout in the current template, or all cells of a file of another kind."""
+"""Rows of an analyst's file in a new workbook: its rejected rows with the reasons, or all cells of
+a file of another kind."""
 
 import datetime as dt
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import chain, repeat
-from operator import itemgetter
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -15,29 +13,22 @@ from typing import Any
 import pandas as pd
 
 from xlbridge.files import path_beside
-from xlbridge.i18n import Text
 from xlbridge.report_forms import Report
-from xlbridge.resources import Kind, Resource
+from xlbridge.resources import Resource
 from xlbridge.resources.findings import Severity
 from xlbridge.resources.names import number_title
-from xlbridge.settings import Headers, WorkbookLimits
+from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook import style
-from xlbridge.workbook.address import CellPosition, cell_address
-from xlbridge.workbook.edit import edit_package
-from xlbridge.workbook.edit.cell_formats import CellFormats
-from xlbridge.workbook.edit.comments import read_comments
-from xlbridge.workbook.edit.editable_package import SheetList
+from xlbridge.workbook.address import CellPosition
 from xlbridge.workbook.encryption import is_encrypted_package
-from xlbridge.workbook.formats.number_formats import BUILT_IN_NUMBERS
-from xlbridge.workbook.read import CellColumn, SheetCells, WorkbookCells, read_workbook
-from xlbridge.workbook.read.archive import FileKind, WorkbookArchive, kind_of_file, plain_content
-from xlbridge.workbook.read.package import Package
+from xlbridge.workbook.read import SheetCells, WorkbookCells, read_workbook
+from xlbridge.workbook.read.archive import FileKind, kind_of_file, plain_content
 from xlbridge.workbook.signature import (
     REJECTS_COLUMNS,
     WorkbookOrigin,
 )
 from xlbridge.workbook.write.clean_workbook import cell_values
-from xlbridge.workbook.write.new_workbook import CellWriter, new_workbook
+from xlbridge.workbook.write.new_workbook import CellWriter, new_workbook, print_across_pages
 from xlbridge.workbook.write.template import template_sheets
 
 _REMARK_WIDTHS = (10, 50, 36)
@@ -153,112 +144,6 @@ class RejectedRows:
                         writer.write(sheet, position + 1, index, number, {})
 
 
-_EXTRA_COLUMN_WIDTH = 20
-_NEUTRAL_FORMATS = frozenset({"General", "@"})
-
-
-@dataclass(frozen=True, slots=True)
-class MigratedColumn:
-    """Column of the older workbook, with its zero-based index there.
-
-    ``name`` is that of the resource's column, None for a column of the analyst.
-    """
-
-    name: str | None
-    header: str
-    cells: CellColumn
-    index: int
-
-
-class OlderWorkbook:
-    """Workbook of an earlier layout, with its cell formats and comments.
-
-    ``formulas`` is the number of its formulas, and ``lost`` names what was not copied, once it was
-    written; ``other_sheets`` are those that xlbridge did not add.
-    """
-
-    def __init__(self, source: Path, sheet: str) -> None:
-        self.formulas = 0
-        self.lost: Collection[Text] = ()
-        self._source, self._sheet = source, sheet
-        package = Package(WorkbookArchive(source.read_bytes(), WorkbookLimits()))
-        added = package.added_sheets()
-        self.other_sheets = [name for name in package.sheets if name not in added]
-
-    def write(
-        self,
-        target: Path,
-        resource: Resource,
-        columns: Sequence[MigratedColumn],
-        header_row: int,
-        last_row: int,
-        hidden: Collection[int],
-        without_value: Collection[CellPosition],
-        headers: Headers,
-    ) -> None:
-        """Write its rows below Excel's ``header_row`` into a workbook of the resource's template.
-
-        ``hidden`` are the Excel numbers of rows to hide, ``without_value`` cells to leave empty.
-        Raises ``UsageError`` if the workbook cannot be written.
-        """
-        kinds = {column.name: column.kind for column in resource.columns}
-        extra = [column for column in columns if column.name is None]
-        order = {column.name: index for index, column in enumerate(resource.sheet_columns)}
-        targets = [(order[column.name], column) for column in columns if column.name is not None]
-        targets = [*sorted(targets, key=itemgetter(0)), *enumerate(extra, start=len(kinds))]
-        kept = [(column.header, _EXTRA_COLUMN_WIDTH, "") for column in extra]
-        origin = WorkbookOrigin.of(self._source) or WorkbookOrigin()
-        with (
-            edit_package(self._source) as package,
-            template_sheets(target, resource, after=kept, headers=headers, origin=origin) as (
-                book,
-                sheets,
-            ),
-        ):
-            part = SheetList(package).part(self._sheet)
-            formats, comments = CellFormats(package, part), read_comments(package, part)
-            sheet, writer = sheets[resource.sheet], CellWriter(book)
-            all_formats = chain(formats.rows(header_row + 1, last_row), repeat({}))
-            for row, old_formats in zip(range(header_row, last_row), all_formats, strict=False):
-                new_row = row - header_row + 1
-                if row + 1 in hidden:
-                    sheet.set_row(new_row, None, None, {"hidden": True})
-                for index, column in targets:
-                    value, old_format = column.cells.value(row), old_formats.get(column.index, {})
-                    if (row + 1, column.index) in without_value:
-                        value = ""
-                    if value != "" or old_format.keys() - {"num_format"}:
-                        kind = None if column.name is None else kinds[column.name]
-                        code = _number_format(kind, value, old_format.get("num_format", "General"))
-                        # A built-in format depends on the reader's language only if it is stored
-                        # by number.
-                        properties = {
-                            **old_format,
-                            "num_format": BUILT_IN_NUMBERS.get(code, code),
-                        }
-                        writer.write(sheet, new_row, index, value, properties)
-                    if comment := comments.get(cell_address(row + 1, column.index)):
-                        sheet.write_comment(new_row, index, comment)
-        self.formulas, self.lost = formats.formulas, formats.lost
-
-
-def _number_format(kind: Kind | None, value: object, original: str) -> str:
-    """Return the template's number format, or the original one if it matters for the value.
-
-    Percentages are kept, and so are leading zeros of codes that only the format displays.
-    """
-    if kind is None and value != "" and original != "General":
-        return original
-    if type(value) in {int, float}:
-        if original not in _NEUTRAL_FORMATS:
-            return original
-        # The template's date format would turn the number into a date.
-        return "General" if kind in {None, Kind.DATE} else style.NUMBER_FORMATS[kind]
-    if type(value) in style.TIME_FORMATS and not (kind is Kind.DATE and type(value) is dt.date):
-        return style.TIME_FORMATS[type(value)]
-    return "General" if kind is None else style.NUMBER_FORMATS[kind]
-
-
 _NO_RESULT = "#N/A"
 """Value of a formula without a result, which must not look like an empty cell."""
 
@@ -310,7 +195,9 @@ def as_xlsx(
 def _write_all_cells(sheet: Any, cells: SheetCells, writer: CellWriter) -> None:
     raw, left = cells.raw, cells.first_column
     sheet.nan_inf_to_errors = True
-    sheet.set_column(0, left + len(cells.columns), _WIDTH)
+    columns = left + len(cells.columns)
+    sheet.set_column(0, columns, _WIDTH)
+    print_across_pages(sheet, cells.name, [_WIDTH] * columns)
     for first, last in raw.layout.hidden_columns:
         sheet.set_column(first, last, None, None, {"hidden": True})
     styles: Mapping[CellPosition, int] = {

@@ -36,24 +36,22 @@ from xlbridge.workbook.signature import (
 )
 from xlbridge.workbook.write.column_inputs import (
     EXAMPLE,
+    NO_LISTS,
     OBLIGATIONS,
+    RegistryLists,
+    add_registries_sheet,
     example_in_words,
     input_check,
     kind_name,
     rules_in_words,
 )
 from xlbridge.workbook.write.new_workbook import new_workbook, print_across_pages
-from xlbridge.workbook.write.registry_lists import (
-    NO_LISTS,
-    RegistryLists,
-    add_registries_sheet,
-)
 from xlbridge.workbook.write.report_workbook import write_cover
 
 _LAST_ROW = 100_000
 _HEADER_HEIGHT = 38
 """Height of a header of two lines."""
-_KEY_WIDTH, _FREE_TEXT_WIDTH, _MAX_WIDTH = 16, 40, 48
+_KEY_WIDTH, _FREE_TEXT_WIDTH, _CHOICE_WIDTH, _MAX_WIDTH = 16, 30, 40, 48
 _MIN_WIDTHS: Mapping[Kind, int] = {Kind.DATE: 12, Kind.MONEY: 14}
 _COMMENT_LINE, _COMMENT_SYMBOLS = 18, 46
 _COMMENT = {"width": 320, "font_name": style.FONT, "font_size": 10}
@@ -82,10 +80,15 @@ class SheetLayout:
     headers: Headers
 
     def header(self, column: Column) -> str:
-        """Return the header of a column; the title of a required one is marked."""
-        if self.headers == "names":
-            return column.name
-        return f"{column.title}{_REQUIRED_MARK if column.required else ''}"
+        """Return the header of a column."""
+        return header_text(column, self.headers)
+
+
+def header_text(column: Column, headers: Headers) -> str:
+    """Return the header of a column; the title of a required one is marked."""
+    if headers == "names":
+        return column.name
+    return f"{column.title}{_REQUIRED_MARK if column.required else ''}"
 
 
 _REQUIRED_MARK = " *"
@@ -151,7 +154,9 @@ def add_data_sheets(
         sheet.freeze_panes(1, 0)
         sheet.autofilter(0, 0, _LAST_ROW, len(widths) - 1)
         sheet.set_tab_color(style.STRONG)
-        print_across_pages(sheet, str(part.title), widths)
+        keys = [index for index, column in columns if column.name == KEY and column.required]
+        repeated = range(keys[0], keys[0] + 1) if keys else range(0)
+        print_across_pages(sheet, str(part.title), widths, repeated)
         sheet.repeat_rows(0)
         sheets[part.sheet] = sheet
     return sheets
@@ -190,7 +195,7 @@ def _width(column: Column, header: str) -> int:
     text_length = column.checks.get("str_length", {}).get("max_value", 0)
     content = min(text_length, _FREE_TEXT_WIDTH) if column.kind is Kind.TEXT else 0
     if column.link is not None:
-        content = _FREE_TEXT_WIDTH
+        content = _CHOICE_WIDTH
     if column.name == KEY:
         content = _KEY_WIDTH
     return min(

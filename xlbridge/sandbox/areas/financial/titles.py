@@ -20,7 +20,6 @@ from sqlalchemy import (
     Table,
     and_,
     delete,
-    exists,
     func,
     insert,
     select,
@@ -121,12 +120,6 @@ payable_files = Table(
 class ReceivableRegistration(RecordRegistration[Receivable]):
     """Registration of new receivable titles."""
 
-    def __init__(
-        self, connection: Connection, now: datetime, lookup: CodeLookup | None = None
-    ) -> None:
-        super().__init__(connection, now, lookup)
-        self._accepted_idws: set[str] = set()
-
     def problems(self, data: ReceivableInput) -> list[Problem]:
         """Return the problems of a new title."""
         problems = [
@@ -141,13 +134,9 @@ class ReceivableRegistration(RecordRegistration[Receivable]):
             problems.append(("codigoDaCarteira", message))
         if idws is not None and not idws.strip():
             problems.append(("idws", "O identificador externo está em branco."))
-        elif idws is not None and self._is_registered(idws):
+        elif idws is not None and self._is_taken(receivables.c.idws, idws):
             problems.append(("idws", f"O identificador {idws} já é de outro título."))
         return problems
-
-    def _is_registered(self, idws: str) -> bool:
-        stored = select(exists().where(receivables.c.idws == idws))
-        return idws in self._accepted_idws or bool(self._connection.scalar(stored))
 
     def accept(self, data: ReceivableInput) -> Receivable:
         """Accept a title, with the next key of its branch and exercise."""
@@ -157,7 +146,7 @@ class ReceivableRegistration(RecordRegistration[Receivable]):
         values = data.model_dump(exclude={"rateio"}) | key
         title = Receivable.model_construct(**values, rateio=parts)
         if title.idws is not None:
-            self._accepted_idws.add(title.idws)
+            self._accepted.add(("idws", title.idws))
         self._rows[receivables].append(title.model_dump(exclude={"rateio"}))
         self._rows[receivable_allocations].extend(allocation_rows(tuple(key.values()), parts))
         return title

@@ -300,7 +300,9 @@ class PurchaseOrderRegistration(DocumentRegistration[PurchaseOrder]):
             PurchaseOrderItem(
                 seq=seq,
                 idProduto=item.idProduto,
-                descricaoDoProduto=self._lookup.checked_entry(products, item.idProduto).name,
+                descricaoDoProduto=self._lookup.checked_entry(
+                    products, item.idProduto
+                ).descricaoDoProduto,
                 quantidade=item.quantidade,
                 valorUnitario=item.valorUnitario,
                 valorTotal=item_total(item),

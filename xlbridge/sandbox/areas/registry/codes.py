@@ -80,13 +80,12 @@ _UPDATE_COUNTER = (
 
 
 class CodeLookup:
-    """Cached lookup of codes within one transaction."""
+    """Cached lookup of codes within one transaction; the first two columns of a registry are the
+    code and the name."""
 
     def __init__(self, connection: Connection) -> None:
         self._entries: Callable[[Table], Mapping[object, Row[Any]]] = cache(
-            lambda registry: {
-                row.code: row for row in connection.execute(_select_registry(registry))
-            }
+            lambda registry: {row[0]: row for row in connection.execute(_select_registry(registry))}
         )
         self._client: Callable[[int], Row[Any] | None] = cache(
             lambda code: connection.execute(_SELECT_CLIENT, {"code": code}).one_or_none()
@@ -106,7 +105,7 @@ class CodeLookup:
     def name(self, registry: Table, code: object) -> str | None:
         """Return the name of a code, None if it does not exist."""
         entry = self.entry(registry, code)
-        return None if entry is None else entry.name
+        return None if entry is None else tuple(entry)[1]
 
     def problems(self, key: str, registry: Table, code: object, label: str) -> list[Problem]:
         """Return the problem of an unknown or inactive code; None is accepted."""
@@ -227,6 +226,12 @@ class RecordRegistration(ABC, Generic[Record]):
         self._lookup = lookup or CodeLookup(connection)
         self._numbers = Numbers(connection)
         self._rows: defaultdict[Table, list[dict[str, Any]]] = defaultdict(list)
+        self._accepted: set[tuple[str, object]] = set()
+
+    def _is_taken(self, column: Column[Any], value: object) -> bool:
+        """Return whether a record, stored or among those ``_accepted``, has a value in a column."""
+        stored = select(exists().where(column == value))
+        return (column.name, value) in self._accepted or bool(self._connection.scalar(stored))
 
     @abstractmethod
     def problems(self, data: Any) -> list[Problem]:
@@ -273,7 +278,7 @@ class CodeListRegistration(RecordRegistration[Entry]):
         code: int | str | None = getattr(data, self._code)
         if isinstance(code, int) and code < 0:
             return [(self._code, "Valor inválido: deve ser maior ou igual a 0.")]
-        if code and self._exists(code):
+        if code and self._is_taken(self._table.c.code, code):
             return [(self._code, f"O código {code} já está cadastrado.")]
         return []
 
@@ -281,13 +286,10 @@ class CodeListRegistration(RecordRegistration[Entry]):
         """Accept an entry."""
         code = getattr(data, self._code)
         if not code:
-            while self._exists(code := self._numbers.next(self._table.name)):
+            while self._is_taken(self._table.c.code, code := self._numbers.next(self._table.name)):
                 continue
         self._rows[self._table].append({"code": code, "name": getattr(data, self._name)})
         return data.model_copy(update={self._code: code})
-
-    def _exists(self, code: int | str) -> bool:
-        return bool(self._connection.scalar(select(exists().where(self._table.c.code == code))))
 
 
 def select_entries(table: Table, model: type[WireModel]) -> Select[Any]:

@@ -5,10 +5,9 @@ Source: the spec, Client, Client contact, Errors, Product type, Registry, Limits
 """
 
 import re
-from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, exists, select, update
+from sqlalchemy import Column, Select, Table, exists, select, update
 
 from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.sandbox.amounts import PRICE_PLACES, amount_problems
@@ -18,7 +17,6 @@ from xlbridge.sandbox.areas.registry.codes import (
     select_entries,
 )
 from xlbridge.sandbox.areas.registry.tables import (
-    PRODUCT_COLUMNS,
     SUPPLIER_COLUMNS,
     client_categories,
     client_types,
@@ -74,32 +72,82 @@ from xlbridge.wire.registry import (
     SupplierInput,
 )
 
+_MASK = re.compile(r"[\s./-]")
 
-class ClientRegistration(RecordRegistration[Client]):
+
+def unmasked_document(document: str) -> str:
+    """Return a CNPJ or CPF without its mask, in capitals."""
+    return _MASK.sub("", document).upper()
+
+
+Party = TypeVar("Party", Client, Supplier)
+
+
+class PartyRegistration(RecordRegistration[Party]):
+    """Registration of parties, whose documents differ; ``column`` has the registered ones."""
+
+    column: ClassVar[Column[Any]]
+    label: ClassVar[str]
+
+    def problems(self, data: PartyInput) -> list[Problem]:
+        """Return the problems of a new party's document: invalid, or already registered."""
+        problems: list[Problem] = []
+        field = "cnpj" if data.natureza == "J" else "cpf"
+        formatted = getattr(data, field)
+        if formatted and not DOCUMENTS[field].is_valid(unmasked_document(formatted)):
+            problems.append((field, f"{field.upper()} inválido."))
+        document = self._document(data)
+        if document and self._is_taken(self.column, document):
+            message = f"O número {document} já está cadastrado para outro {self.label}."
+            problems.append(("cnpjcpf", message))
+        return problems
+
+    def _document(self, data: PartyInput) -> str | None:
+        """Return the document of the party's nature, or else the other one."""
+        document = (data.cnpj or data.cpf) if data.natureza == "J" else (data.cpf or data.cnpj)
+        return unmasked_document(document) if document else None
+
+    def _terms(self, data: PartyInput) -> dict[str, Any]:
+        """Return the fields of an accepted party, whose document is registered from now on."""
+        document = self._document(data)
+        if document:
+            self._accepted.add((self.column.name, document))
+        return {"cnpjcpf": document, **data.model_dump(exclude={"cnpj", "cpf"})}
+
+
+class ClientRegistration(PartyRegistration[Client]):
     """Registration of new clients."""
 
-    def __init__(self, connection: Connection, now: datetime) -> None:
-        super().__init__(connection, now)
-        self._documents = DocumentRules(connection, clients.c.cnpjcpf, "cliente")
+    column, label = clients.c.cnpjcpf, "cliente"
 
-    def problems(self, data: ClientInput) -> list[Problem]:
+    def problems(self, data: PartyInput) -> list[Problem]:
         """Return the problems of a new client."""
         codes = self._lookup.field_problems(data, "codigoDoTipoDeCliente", "codigoDoVendedor")
-        return [*self._documents.problems(data), *codes]
+        return [*super().problems(data), *codes]
 
     def accept(self, data: ClientInput) -> Client:
         """Accept a client, with the next code."""
-        document = party_document(data)
-        self._documents.accept(document)
         client = Client(
             codigoDoCliente=self._numbers.next("client"),
-            cnpjcpf=document,
             ativo=True,
             ultimaAtualizacao=self._now,
-            **data.model_dump(exclude={"cnpj", "cpf"}),
+            **self._terms(data),
         )
         self._rows[clients].append(client.model_dump())
         return client
+
+
+class SupplierRegistration(PartyRegistration[Supplier]):
+    """Registration of new suppliers."""
+
+    column, label = suppliers.c.document, "fornecedor"
+
+    def accept(self, data: SupplierInput) -> Supplier:
+        """Accept a supplier, with the next code."""
+        number = self._numbers.next("supplier")
+        supplier = Supplier(codigoDoFornecedor=number, **self._terms(data))
+        self._rows[suppliers].append(to_row(supplier, SUPPLIER_COLUMNS))
+        return supplier
 
 
 class ContactRegistration(RecordRegistration[Contact]):
@@ -119,76 +167,6 @@ class ContactRegistration(RecordRegistration[Contact]):
         )
         self._rows[contacts].append(contact.model_dump())
         return contact
-
-
-class SupplierRegistration(RecordRegistration[Supplier]):
-    """Registration of new suppliers."""
-
-    def __init__(self, connection: Connection, now: datetime) -> None:
-        super().__init__(connection, now)
-        self._documents = DocumentRules(connection, suppliers.c.document, "fornecedor")
-
-    def problems(self, data: SupplierInput) -> list[Problem]:
-        """Return the problems of a new supplier."""
-        return self._documents.problems(data)
-
-    def accept(self, data: SupplierInput) -> Supplier:
-        """Accept a supplier, with the next code."""
-        document = party_document(data)
-        self._documents.accept(document)
-        supplier = Supplier(
-            codigoDoFornecedor=self._numbers.next("supplier"),
-            cnpjcpf=document,
-            **data.model_dump(exclude={"cnpj", "cpf"}),
-        )
-        self._rows[suppliers].append(to_row(supplier, SUPPLIER_COLUMNS))
-        return supplier
-
-
-_MASK = re.compile(r"[\s./-]")
-
-
-def unmasked_document(document: str) -> str:
-    """Return a CNPJ or CPF without its mask, in capitals."""
-    return _MASK.sub("", document).upper()
-
-
-def party_document(data: PartyInput) -> str | None:
-    """Return the document of the party's nature, or else the other one."""
-    document = (data.cnpj or data.cpf) if data.natureza == "J" else (data.cpf or data.cnpj)
-    return unmasked_document(document) if document else None
-
-
-class DocumentRules:
-    """Validates the documents of new parties; ``column`` has the registered ones."""
-
-    def __init__(self, connection: Connection, column: ColumnElement[Any], label: str) -> None:
-        self._connection = connection
-        self._column = column
-        self._label = label
-        self._accepted: set[str] = set()
-
-    def problems(self, data: PartyInput) -> list[Problem]:
-        """Return the problems of a new party's document: invalid, or already registered."""
-        problems: list[Problem] = []
-        field = "cnpj" if data.natureza == "J" else "cpf"
-        formatted = getattr(data, field)
-        if formatted and not DOCUMENTS[field].is_valid(unmasked_document(formatted)):
-            problems.append((field, f"{field.upper()} inválido."))
-        document = party_document(data)
-        if document and self._is_registered(document):
-            message = f"O número {document} já está cadastrado para outro {self._label}."
-            problems.append(("cnpjcpf", message))
-        return problems
-
-    def _is_registered(self, document: str) -> bool:
-        stored = select(exists().where(self._column == document))
-        return document in self._accepted or bool(self._connection.scalar(stored))
-
-    def accept(self, document: str | None) -> None:
-        """Mark a document as registered."""
-        if document:
-            self._accepted.add(document)
 
 
 _CODES = (
@@ -216,9 +194,9 @@ class ProductRegistration(RecordRegistration[Product]):
             return problems
         if not code.strip():
             problems.append(("codigoInterno", "O código interno está em branco."))
-        others = products.c.internal_code == code
+        others = products.c.codigoInterno == code
         if isinstance(data, ProductChange):
-            others &= products.c.code != data.idProduto
+            others &= products.c.idProduto != data.idProduto
         if self._connection.scalar(select(exists().where(others))):
             problems.append(("codigoInterno", f"O código {code} já é de outro produto."))
         return problems
@@ -226,7 +204,7 @@ class ProductRegistration(RecordRegistration[Product]):
     def accept(self, data: ProductInput) -> Product:
         """Accept a product, with the next id."""
         product = Product(idProduto=self._numbers.next("product"), **data.model_dump())
-        self._rows[products].append(to_row(product, PRODUCT_COLUMNS))
+        self._rows[products].append(product.model_dump())
         return product
 
 
@@ -286,11 +264,10 @@ def list_suppliers(call: Call) -> list[Supplier]:
 @handles(PRODUCT_UPDATE)
 def alter_product(call: Call) -> Product:
     change = call.body_as(ProductChange)
-    by_code = products.c.code == change.idProduto
+    by_code = products.c.idProduto == change.idProduto
     call.require_row(by_code, "idProduto", "Produto não encontrado.")
     require_no_problems(ProductRegistration(call.connection, call.now).problems(change))
-    values = to_row(change, PRODUCT_COLUMNS)
-    call.connection.execute(update(products).where(by_code).values(values))
+    call.connection.execute(update(products).where(by_code).values(change.model_dump()))
     return Product(**change.model_dump())
 
 
@@ -301,12 +278,12 @@ def list_products(call: Call) -> list[Product]:
 
 @handles(PRODUCT_GET)
 def show_product(call: Call) -> Product:
-    statement = _select_products().where(products.c.code == call.path["idProduto"])
+    statement = _select_products().where(products.c.idProduto == call.path["idProduto"])
     return first_or_404(call.read(Product, statement), "idProduto", "Produto não encontrado.")
 
 
 def _select_products() -> Select[Any]:
-    return select(*labelled_columns(products, PRODUCT_COLUMNS)).order_by(products.c.code)
+    return select(products).order_by(products.c.idProduto)
 
 
 def _handle_code_list(

@@ -12,7 +12,8 @@ from sqlalchemy import (
     Text,
 )
 
-from xlbridge.sandbox.columns import Amount, derived_columns, metadata, registry_table
+from xlbridge.sandbox.columns import derived_columns, metadata, registry_table
+from xlbridge.wire.products import Product
 from xlbridge.wire.registry import Client, Contact
 
 companies = registry_table("companies", Integer)
@@ -83,52 +84,12 @@ issuers = registry_table(
     Column("account", ForeignKey("accounts.code"), nullable=False),
 )
 """Branches as issuers of invoices, with their billing defaults."""
-products = registry_table(
+products = Table(
     "products",
-    Integer,
-    Column("internal_code", Text, unique=True),
-    Column("generic_code", Text),
-    Column("english_name", Text),
-    Column("barcode", Text),
-    Column("ncm", Text),
-    Column("price", Amount, nullable=False),
-    Column("weight", Amount, nullable=False),
-    Column("gross_weight", Amount),
-    Column("net_weight", Amount),
-    Column("height", Text),
-    Column("width", Text),
-    Column("length", Text),
-    Column("brand", Text),
-    Column("model", Text),
-    Column("unit", ForeignKey("units.code")),
-    Column("product_type", ForeignKey("product_types.code")),
-    Column("product_group", ForeignKey("product_groups.code")),
-    Column("product_category", ForeignKey("product_categories.code")),
+    metadata,
+    *derived_columns(Product, keys=("idProduto",)),
+    Index("products_by_internal_code", "codigoInterno", unique=True),
 )
-PRODUCT_COLUMNS = {
-    "idProduto": "code",
-    "descricaoDoProduto": "name",
-    "DescricaoDoProdutoIngles": "english_name",
-    "codigoInterno": "internal_code",
-    "CodigoGenerico": "generic_code",
-    "codigoDeBarras": "barcode",
-    "ncm": "ncm",
-    "marca": "brand",
-    "modelo": "model",
-    "codigoDaUnidadeDeMedida": "unit",
-    "codigoDoTipoDeProduto": "product_type",
-    "codigoDoGrupoDeProduto": "product_group",
-    "codigoDaCategoriaDeProduto": "product_category",
-    "valorUnitario": "price",
-    "Peso": "weight",
-    "PesoBruto": "gross_weight",
-    "PesoLiquido": "net_weight",
-    "Altura": "height",
-    "Largura": "width",
-    "Comprimento": "length",
-}
-"""Columns of a product's fields."""
-
 warehouses = Table(
     "warehouses",
     metadata,

@@ -101,7 +101,9 @@ class ProductInvoiceRegistration(RecordRegistration[ProductInvoice]):
             ProductInvoiceItem(
                 idNF=id_nf,
                 seq=seq,
-                descricaoDoProduto=self._lookup.checked_entry(products, item.idProduto).name,
+                descricaoDoProduto=self._lookup.checked_entry(
+                    products, item.idProduto
+                ).descricaoDoProduto,
                 valorTotal=item_total(item),
                 **item.model_dump(),
             )

@@ -43,10 +43,10 @@ def priced_item(
     item: SalesOrderItemInput, product: Row[Any], order: int, seq: int
 ) -> SalesOrderItem:
     """Return an unprocessed line of an order with all its amounts."""
-    price = Decimal(product.price) if item.valorUnitario is None else item.valorUnitario
+    price = Decimal(product.valorUnitario) if item.valorUnitario is None else item.valorUnitario
     total = round_half_even(item.quantidade * price)
     amounts = line_amounts(item, total)
-    weight = product.weight * item.quantidade
+    weight = product.Peso * item.quantidade
     return SalesOrderItem.model_validate(
         item.model_dump(exclude_none=True)
         | amounts
@@ -54,9 +54,9 @@ def priced_item(
             "numeroDoPedido": order,
             "seq": seq,
             "idMapeamentoPadrao": item.idMapeamentoPadrao or item.idProduto,
-            "codigoInterno": product.internal_code,
-            "codigoDeBarras": product.barcode,
-            "descricaoDoProduto": product.name,
+            "codigoInterno": product.codigoInterno,
+            "codigoDeBarras": product.codigoDeBarras,
+            "descricaoDoProduto": product.descricaoDoProduto,
             "ncm": product.ncm,
             "pesoBruto": weight if item.pesoBruto is None else item.pesoBruto,
             "pesoLiquido": weight if item.pesoLiquido is None else item.pesoLiquido,

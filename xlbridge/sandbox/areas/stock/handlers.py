@@ -99,14 +99,14 @@ def list_branch_balances(call: Call) -> list[StockBalance]:
 
 @handles(STOCK_BALANCE_OF_PRODUCT)
 def show_product_balance(call: Call) -> StockBalance:
-    by_code = products.c.code == call.path["id"]
+    by_code = products.c.idProduto == call.path["id"]
     product = call.connection.execute(select(products).where(by_code)).one_or_none()
     if product is None:
         raise not_found("id", "Produto não encontrado.")
-    balance = product_balance(call.connection, call.now, product.code)
+    balance = product_balance(call.connection, call.now, product.idProduto)
     return StockBalance(
-        idProd=product.code,
-        descricaoDoProduto=product.name,
+        idProd=product.idProduto,
+        descricaoDoProduto=product.descricaoDoProduto,
         quantidadeTotal=balance.quantity,
         valorTotal=balance.value,
     )
@@ -121,8 +121,8 @@ def _select_balances(call: Call) -> Select[Any]:
             branches.c.name.label("descricaoDaFilial"),
             warehouses.c.code.label("codigoDoAlmoxarifado"),
             warehouses.c.name.label("descricaoDoAlmoxarifado"),
-            products.c.code.label("idProd"),
-            products.c.name.label("descricaoDoProduto"),
+            products.c.idProduto.label("idProd"),
+            products.c.descricaoDoProduto,
             sums.c.numeroDeSerie.label("numeroDeSerieLote"),
             sums.c.codigoDoProjeto,
             projects.c.name.label("descricaoDoProjeto"),
@@ -132,12 +132,12 @@ def _select_balances(call: Call) -> Select[Any]:
         .select_from(warehouses)
         .join(branches, branches.c.code == warehouses.c.branch)
         .join(products, true())
-        .outerjoin(sums, of_warehouse(sums) & (sums.c.idProd == products.c.code))
+        .outerjoin(sums, of_warehouse(sums) & (sums.c.idProd == products.c.idProduto))
         .outerjoin(projects, projects.c.code == sums.c.codigoDoProjeto)
         .order_by(
             branches.c.code,
             warehouses.c.code,
-            products.c.code,
+            products.c.idProduto,
             sums.c.codigoDoProjeto.nulls_first(),
             sums.c.numeroDeSerie.nulls_first(),
         )
@@ -173,7 +173,7 @@ def create_entry(call: Call) -> StockEntry:
 @handles(STOCK_MOVEMENTS_OF_PRODUCT)
 def list_product_movements(call: Call) -> list[StockMovement]:
     product = call.path["id"]
-    call.require_row(products.c.code == product, "id", "Produto não encontrado.")
+    call.require_row(products.c.idProduto == product, "id", "Produto não encontrado.")
     return call.read(StockMovement, _select_movements().where(movements.c.idProd == product))
 
 
@@ -216,10 +216,10 @@ def _select_movements() -> Select[Any]:
             branches.c.name.label("descricaoDaFilial"),
             warehouses.c.name.label("descricaoDoAlmoxarifado"),
             sections.c.name.label("descricaoDaSecao"),
-            products.c.internal_code.label("codigoInterno"),
-            products.c.name.label("descricaoDoProduto"),
-            products.c.brand.label("marca"),
-            products.c.model.label("modelo"),
+            products.c.codigoInterno,
+            products.c.descricaoDoProduto,
+            products.c.marca,
+            products.c.modelo,
             units.c.symbol.label("simboloDaUnidadeDeMedida"),
             _requesters.c.name.label("descricaoDoColaboradorSolicitante"),
             _recipients.c.name.label("descricaoDoColaboradorDestino"),
@@ -233,10 +233,13 @@ def _select_movements() -> Select[Any]:
             & (sections.c.warehouse == movements.c.codigoDoAlmoxarifado)
             & (sections.c.code == movements.c.codigoDaSecao),
         )
-        .outerjoin(products, products.c.code == movements.c.idProd)
+        .outerjoin(products, products.c.idProduto == movements.c.idProd)
         .outerjoin(
             units,
-            units.c.code == func.coalesce(movements.c.codigoDaUnidadeDeMedida, products.c.unit),
+            units.c.code
+            == func.coalesce(
+                movements.c.codigoDaUnidadeDeMedida, products.c.codigoDaUnidadeDeMedida
+            ),
         )
         .outerjoin(_requesters, _requesters.c.code == movements.c.codigoDoColaboradorSolicitante)
         .outerjoin(_recipients, _recipients.c.code == movements.c.codigoDoColaboradorDestino)
@@ -263,8 +266,8 @@ def list_requisitions(call: Call) -> list[StockRequisition]:
     headers = call.connection.execute(statement).all()
     numbers = [header.number for header in headers]
     lines = (
-        select(requested, products.c.name)
-        .join(products, products.c.code == requested.c.product)
+        select(requested, products.c.descricaoDoProduto)
+        .join(products, products.c.idProduto == requested.c.product)
         .where(requested.c.requisition.in_(numbers))
         .order_by(requested.c.requisition, requested.c.seq)
     )
@@ -273,7 +276,7 @@ def list_requisitions(call: Call) -> list[StockRequisition]:
         item = StockRequisitionItem(
             seq=line.seq,
             idProd=line.product,
-            descricaoDoProduto=line.name,
+            descricaoDoProduto=line.descricaoDoProduto,
             quantidade=line.quantity,
             quantidadeAtendida=line.settled,
             quantidadePendente=line.pending,
@@ -378,11 +381,11 @@ def _select_addressings() -> Select[Any]:
             branches.c.name.label("descricaoDaFilial"),
             warehouses.c.name.label("descricaoDoAlmoxarifado"),
             sections.c.name.label("descricaoDaSecao"),
-            products.c.internal_code.label("codigoInterno"),
-            products.c.name.label("descricaoDoProduto"),
-            products.c.product_type.label("codigoDoTipoDeProduto"),
-            products.c.product_group.label("codigoDoGrupoDeProduto"),
-            products.c.product_category.label("codigoDaCategoriaDeProduto"),
+            products.c.codigoInterno,
+            products.c.descricaoDoProduto,
+            products.c.codigoDoTipoDeProduto,
+            products.c.codigoDoGrupoDeProduto,
+            products.c.codigoDaCategoriaDeProduto,
             product_types.c.name.label("descricaoDoTipoDeProduto"),
             product_groups.c.name.label("descricaoDoGrupoDeProduto"),
             product_categories.c.name.label("descricaoDaCategoriaDeProduto"),
@@ -393,16 +396,18 @@ def _select_addressings() -> Select[Any]:
         )
         .join(branches, branches.c.code == addressings.c.codigoDaFilial)
         .join(warehouses, of_warehouse(addressings))
-        .join(products, products.c.code == addressings.c.idProd)
+        .join(products, products.c.idProduto == addressings.c.idProd)
         .outerjoin(
             sections,
             (sections.c.branch == addressings.c.codigoDaFilialSecao)
             & (sections.c.warehouse == addressings.c.codigoDoAlmoxarifadoSecao)
             & (sections.c.code == addressings.c.codigoDaSecao),
         )
-        .outerjoin(product_types, product_types.c.code == products.c.product_type)
-        .outerjoin(product_groups, product_groups.c.code == products.c.product_group)
-        .outerjoin(product_categories, product_categories.c.code == products.c.product_category)
-        .outerjoin(units, units.c.code == products.c.unit)
+        .outerjoin(product_types, product_types.c.code == products.c.codigoDoTipoDeProduto)
+        .outerjoin(product_groups, product_groups.c.code == products.c.codigoDoGrupoDeProduto)
+        .outerjoin(
+            product_categories, product_categories.c.code == products.c.codigoDaCategoriaDeProduto
+        )
+        .outerjoin(units, units.c.code == products.c.codigoDaUnidadeDeMedida)
         .order_by(*addressings.primary_key)
     )

@@ -98,10 +98,10 @@ def inventory_rows(number: int | None) -> Select[Any]:
             items.count3.label("quantidadeContagem3"),
             counted.label("counted"),
             type_coerce(counted - items.balance, Amount).label("diferenca"),
-            products.c.internal_code.label("codigoInterno"),
-            products.c.name.label("descricaoDoProduto"),
+            products.c.codigoInterno,
+            products.c.descricaoDoProduto,
         )
-        .join(products, products.c.code == inventory_items.c.product)
+        .join(products, products.c.idProduto == inventory_items.c.product)
         .where(inventory_items.c.inventory == number)
         .order_by(inventory_items.c.seq)
     )

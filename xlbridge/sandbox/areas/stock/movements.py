@@ -99,7 +99,7 @@ stock_requisition_items = Table(
     metadata,
     Column("requisition", ForeignKey("stock_requisitions.number"), primary_key=True),
     Column("seq", Integer, primary_key=True, autoincrement=False),
-    Column("product", ForeignKey("products.code"), nullable=False),
+    Column("product", ForeignKey("products.idProduto"), nullable=False),
     Column("quantity", Amount, nullable=False),
 )
 
@@ -123,7 +123,7 @@ inventory_items = Table(
     metadata,
     Column("inventory", ForeignKey("inventories.idInventario"), primary_key=True),
     Column("seq", Integer, primary_key=True, autoincrement=False),
-    Column("product", ForeignKey("products.code"), nullable=False),
+    Column("product", ForeignKey("products.idProduto"), nullable=False),
     Column("serial", Text),
     Column("project", ForeignKey("projects.code")),
     Column("balance", Amount, nullable=False),
@@ -416,10 +416,14 @@ def _code_problems(lookup: CodeLookup, data: StockOutputInput) -> list[Problem]:
     key, unit = "codigoDaUnidadeDeMedida", data.codigoDaUnidadeDeMedida
     unit_problems = lookup.field_problems(data, key)
     product = lookup.entry(products, data.idProd)
-    if unit is not None and product is not None and product.unit not in (None, unit):
+    if (
+        unit is not None
+        and product is not None
+        and product.codigoDaUnidadeDeMedida not in (None, unit)
+    ):
         # There is no conversion of units.
-        symbol = lookup.checked_entry(units, product.unit).symbol
-        message = f"O produto {product.code} é medido em {symbol}."
+        symbol = lookup.checked_entry(units, product.codigoDaUnidadeDeMedida).symbol
+        message = f"O produto {product.idProduto} é medido em {symbol}."
         unit_problems = unit_problems or [(key, message)]
     return [
         *movement_problems(lookup, data),
