@@ -1,4 +1,7 @@
-"""Corrections of a sheet over HTTP: the copy has them, and keeps its styles."""
+"""Corrections of a sheet over HTTP: the copy has them, and keeps its styles.
+
+Inside: ui.
+"""
 
 import re
 from pathlib import Path

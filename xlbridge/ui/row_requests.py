@@ -1,6 +1,6 @@
 """Requests about the rows of the open sheet: windows of a view, what is found, filled, arranged."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from starlette.requests import Request
@@ -16,7 +16,6 @@ from xlbridge.ui.sheet_rows import WRONG, CellBlock, SheetRows
 from xlbridge.ui.workspace import Workspace
 from xlbridge.workbook import cell_address
 
-_MAX_ROWS = 500
 _MAX_VALUES = 200
 _MAX_SHOWN = 20
 _MAX_INSERTED = 1000
@@ -76,9 +75,12 @@ class RowRequests:
 
     async def rows(self, request: Request) -> Response:
         """Return some rows of a view."""
-        return await self._answer(
-            request, lambda rows: rows_json(rows, request.query_params, self._names)
-        )
+
+        def read(rows: SheetRows) -> dict[str, Any]:
+            window = rows.window(request.query_params, self._names.known)
+            return {**window, "version": sheet_version(rows.editor)}
+
+        return await self._answer(request, read)
 
     async def next_error(self, request: Request) -> Response:
         """Return the next cell with an error, and its row's position in a view."""
@@ -195,18 +197,6 @@ class RowRequests:
         """Delete rows of a view."""
         body = await request.json()
         return await self._change(request, lambda rows: rows.delete(_block(body)))
-
-
-def rows_json(rows: SheetRows, query: Mapping[str, str], names: RegistryNames) -> dict[str, Any]:
-    """Return some rows of a view for the page."""
-    start, count = int(query.get("start", 0)), int(query.get("count", 100))
-    numbers = rows.view(query.get("view", WRONG), renew=query.get("renew") == "1")
-    return {
-        "total": len(numbers),
-        "start": start,
-        "rows": rows.rows(numbers[start : start + min(count, _MAX_ROWS)], names.known),
-        "version": sheet_version(rows.editor),
-    }
 
 
 def _sought(values: Any) -> SoughtText:

@@ -21,7 +21,6 @@ from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, CsvForm, ParseOptio
 from xlbridge.ui.answers import download, get_route, json_response, post_route, shown_sheet_id
 from xlbridge.ui.cell_edits import value_text
 from xlbridge.ui.registry_names import RegistryNames
-from xlbridge.ui.row_requests import rows_json
 from xlbridge.ui.sheet_editor import (
     ReadingProgress,
     ReadingStopped,
@@ -373,7 +372,8 @@ class SheetRequests:
         def edit() -> dict[str, Any]:
             editor = workspace.changed(shown, lambda editor: editor.edit(values))
             with editor.lock:
-                window = rows_json(workspace.rows_for(shown), request.query_params, self._names)
+                rows = workspace.rows_for(shown)
+                window = rows.window(request.query_params, self._names.known)
                 return {**sheet_json(editor), "window": window}
 
         return await json_response(edit)
