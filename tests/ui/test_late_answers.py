@@ -172,7 +172,7 @@ def test_edits_reach_the_sheet_in_their_order(page: Page, ui: RunningPage, tmp_p
     expect(tab.locator("#grid .line")).to_have_count(1)
     tab.locator("#view").select_option("all")
     tab.locator('[data-cell="A2"]').click()
-    with holding(tab, "edit") as held:
+    with holding(tab, "edit", "?*") as held:
         for name in ("Um", "Dois"):
             tab.keyboard.type(name)
             tab.keyboard.press("Enter")

@@ -79,6 +79,20 @@ def test_control_totals_before_and_after_sending(client: httpx.Client, tmp_path:
     assert details["totals"] == outcome["totals"]
 
 
+def test_a_plan_that_sends_nothing_has_no_totals_of_what_is_sent(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    changes = [{"numeroDoDocumento": "NOTHING-1"}]
+    path = write_records(tmp_path / "titulos.xlsx", "contasreceber", changes)
+    open_workbook(client, path)
+    planned = client.post("/api/plan", json={}).json()
+    client.post("/api/send", json={"token": planned["token"], "options": {}})
+    assert wait_for_end(client)["outcome"]["state"] == "done"
+    open_workbook(client, path)
+    again = client.post("/api/plan", json={}).json()
+    assert (again["writes"], len(planned["totals"]), len(again["totals"])) == (0, 3, 1)
+
+
 @pytest.mark.programs
 def test_totals_are_a_table_and_a_picture(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     tab = begin(page, ui, titles(tmp_path))

@@ -1,4 +1,7 @@
-"""Corrections of a sheet over HTTP: the copy has them, and keeps its styles."""
+"""Corrections of a sheet over HTTP: the copy has them, and keeps its styles.
+
+Inside: ui.
+"""
 
 import re
 from pathlib import Path
@@ -15,6 +18,7 @@ from running_page import RunningPage, open_workbook, wait_for_end
 from sheets import GOOD, Formula, write_records, write_workbook
 
 from xlbridge import validate
+from xlbridge.ui.texts import page_texts
 
 
 def codes(sheet: dict[str, Any]) -> dict[str, int]:
@@ -410,7 +414,9 @@ def test_record_numbers_of_another_system_count_only_if_that_is_said(
     assert refused.status_code == 422
     error = refused.json()["error"]
     assert "https://outro.example#9" in error["message"]
-    assert "on the page, the option" in error["hint"]
+    assert error["message"].startswith("produtos.xlsx has record numbers")
+    assert page_texts()["foreign_numbers"].partition(":")[0] in error["hint"]
+    assert "--" not in error["hint"]
     planned = client.post("/api/plan", json={"foreign_numbers": True}).json()
     assert (planned["counts"]["create"], planned["writes"]) == (1, 1)
 

@@ -153,8 +153,8 @@ _FROM_ENVIRONMENT = Text(
     "--profile {name} --ask",
 )
 _NOT_ENCRYPTED = Text(
-    pt="Atenção: a senha ficou num arquivo só seu, mas sem criptografia. O chaveiro do sistema é "
-    "melhor. {install}",
+    pt="Atenção: a senha ficou num arquivo só seu, mas sem criptografia. O cofre de senhas do "
+    "computador é melhor. {install}",
     en="Warning: the password is in a file that only you can read, but not encrypted. The system's "
     "keyring is better. {install}",
 )
@@ -323,7 +323,7 @@ _SOURCES: Mapping[object, Text] = {
     ProfileSource.MACHINE: Text(pt="arquivo da TI", en="IT's file"),
     ProfileSource.ENVIRONMENT: Text(pt="variáveis de ambiente", en="environment"),
     ProfileSource.EMBEDDED: Text(pt="embutido", en="embedded"),
-    PasswordSource.KEYRING: Text(pt="chaveiro", en="keyring"),
+    PasswordSource.KEYRING: Text(pt="cofre de senhas", en="keyring"),
     PasswordSource.NOWHERE: Text(pt="falta", en="missing"),
 }
 """Displayed sources of profiles and passwords, which share the values of file and environment."""

@@ -162,7 +162,9 @@ def _check_profile(profile: Profile) -> DiagnosticCheck:
 
 _PASSWORD_SOURCES = {
     PasswordSource.ENVIRONMENT: Text(pt="do ambiente", en="from the environment"),
-    PasswordSource.KEYRING: Text(pt="no chaveiro do sistema", en="in the system's keyring"),
+    PasswordSource.KEYRING: Text(
+        pt="no cofre de senhas do computador", en="in the system's keyring"
+    ),
     PasswordSource.FILE: Text(
         pt="num arquivo privado, sem criptografia", en="in a private file, not encrypted"
     ),

@@ -95,7 +95,7 @@ def store_password(
             other = _ONLY_KEYRING.format(path=policy.path)
         raise ConfigError(
             Text(
-                pt="O chaveiro do sistema não pode ser usado.",
+                pt="O cofre de senhas do computador não pode ser usado.",
                 en="The system's keyring cannot be used.",
             ),
             joined([install_hint("keyring"), other], " "),
@@ -111,7 +111,7 @@ def store_password(
 
 
 _ONLY_KEYRING = Text(
-    pt="Neste computador a senha só pode ficar no chaveiro do sistema, conforme {path}.",
+    pt="Neste computador a senha só pode ficar no cofre de senhas, conforme {path}.",
     en="On this computer passwords may only be in the system's keyring, according to {path}.",
 )
 

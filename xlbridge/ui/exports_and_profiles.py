@@ -117,7 +117,8 @@ _PROFILE: dict[str, Any] = {
 }
 _STORED: Mapping[PasswordSource, Text] = {
     PasswordSource.KEYRING: Text(
-        pt="A senha está no chaveiro do sistema.", en="The password is in the system's keyring."
+        pt="A senha está no cofre de senhas do computador.",
+        en="The password is in the system's keyring.",
     ),
     PasswordSource.FILE: Text(
         pt="A senha está num arquivo que só você pode ler, sem criptografia.",

@@ -161,8 +161,8 @@ HELP_TEXTS: Mapping[str, Text] = {
         "inventory counts, many at once. What has been processed cannot be undone.",
     ),
     "profiles_how": Text(
-        pt="Um ambiente é um sistema com o seu usuário de integração. A senha fica no chaveiro "
-        "deste computador e nunca é mostrada.",
+        pt="Um ambiente é um sistema com o seu usuário de integração. A senha fica no cofre de "
+        "senhas deste computador e nunca é mostrada.",
         en="An environment is a system with its integration user. The password stays in this "
         "computer's keyring and is never shown.",
     ),

@@ -75,9 +75,12 @@ class RowRequests:
 
     async def rows(self, request: Request) -> Response:
         """Return some rows of a view."""
-        return await self._answer(
-            request, lambda rows: rows_json(rows, request.query_params, self._names)
-        )
+
+        def read(rows: SheetRows) -> dict[str, Any]:
+            window = rows.window(request.query_params, self._names.known)
+            return {**window, "version": sheet_version(rows.editor)}
+
+        return await self._answer(request, read)
 
     async def next_error(self, request: Request) -> Response:
         """Return the next cell with an error, and its row's position in a view."""

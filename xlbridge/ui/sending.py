@@ -8,7 +8,7 @@ from typing import Any
 from xlbridge import titles
 from xlbridge.errors import UsageError
 from xlbridge.files import make_private_folder, path_beside
-from xlbridge.i18n import OR, Text, count_text, joined
+from xlbridge.i18n import OR, Text, count_text, joined, untranslated
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.record_rows import row_text
 from xlbridge.report_forms import Report, ReportForms, group_by_reason
@@ -74,6 +74,12 @@ _CORRECT_FOR_ALL = Text(
     pt="Corrija o valor em Abrir, em “Colunas usadas”, e confirme.",
     en="Correct the value under Open, in “Columns used”, and confirm.",
 )
+_KEYS_ONLY = Text(
+    pt="Nada foi enviado. Para que só as chaves contem, marque “Os números dos registros vêm de "
+    "outro sistema” e veja o plano; ou escolha o outro sistema em Ambientes.",
+    en="Nothing was sent. For only the keys to count, tick “Record numbers are another system's” "
+    "and see the plan; or choose the other system under Environments.",
+)
 _UNCONFIRMED = Text(
     pt="O envio {job} ainda não foi confirmado, e nada dele foi enviado.",
     en="The upload {job} has not been confirmed, and nothing of it was sent.",
@@ -101,7 +107,14 @@ class SheetUploads:
             uploads = Uploads(context, client)
             upload_options = _options(options, "", self._remote)
             rows = _rows_to_send(uploads, sheet, upload_options, editor)
-            planned = uploads.plan(rows, upload_options)
+            try:
+                planned = uploads.plan(rows, upload_options)
+            except UsageError as error:
+                if "--foreign-numbers" not in str(error.hint):
+                    raise
+                # Its path is the page's copy.
+                message = str(error.message).replace(str(editor.sent_path), editor.name)
+                raise UsageError(untranslated(message), _KEYS_ONLY) from error
         shown = sorted(
             (row for row in planned.plan.rows if not row.is_created),
             key=lambda row: _LISTING_ORDER.index(row.action),
@@ -115,7 +128,8 @@ class SheetUploads:
         totals.branches = self._names.read(ControlTotals.BRANCH)
         records = [row for row in planned.plan.rows if row.reason is not RowReason.NO_RECORD]
         labels = ((row.row, action_text(row.action)) for row in records)
-        writes = totals.by_column([row.row for row in records if row.action.writes])
+        written = [row.row for row in records if row.action.writes]
+        writes = totals.by_column(written) if written else ()
         by_action = totals.by_label(titles.PLAN, labels, pictured=False)
         return {
             "counts": planned.plan.counts,

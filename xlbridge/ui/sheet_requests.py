@@ -373,7 +373,8 @@ class SheetRequests:
         def edit() -> dict[str, Any]:
             editor = workspace.changed(shown, lambda editor: editor.edit(values))
             with editor.lock:
-                window = rows_json(workspace.rows_for(shown), request.query_params, self._names)
+                rows = workspace.rows_for(shown)
+                window = rows.window(request.query_params, self._names.known)
                 return {**sheet_json(editor), "window": window}
 
         return await json_response(edit)

@@ -19,6 +19,7 @@ from xlbridge.ui.sheet_editor import MAX_ROWS, SheetEditor
 from xlbridge.workbook import CellPosition
 
 ALL, WRONG = "all", "wrong"
+_MAX_ROWS = 500
 _OTHER_ROWS = Text(
     pt="As linhas desta visualização mudaram; selecione-as de novo.",
     en="The rows of this view have changed; select them again.",
@@ -103,6 +104,15 @@ class SheetRows:
         if name == WRONG:
             rows |= {row for row, _ in editor.remarks.refused(shown)}
         return sorted(rows)
+
+    def window(
+        self, query: Mapping[str, str], known_names: Callable[[str], Mapping[str, str]]
+    ) -> dict[str, Any]:
+        """Return some rows of a view for the page, with their number; names as for ``rows``."""
+        start, count = int(query.get("start", 0)), int(query.get("count", 100))
+        numbers = self.view(query.get("view", WRONG), renew=query.get("renew") == "1")
+        shown = self.rows(numbers[start : start + min(count, _MAX_ROWS)], known_names)
+        return {"total": len(numbers), "start": start, "rows": shown}
 
     def rows(
         self, numbers: Sequence[int], known_names: Callable[[str], Mapping[str, str]]

@@ -71,10 +71,9 @@ _KEPT_OPTIONS = ("update", "update_only", "delete", "clear", "foreign_numbers")
 
 _FOREIGN_NUMBERS = Text(
     pt="Nada foi enviado. Para que só as chaves contem, não esses números: --foreign-numbers; num "
-    "plano, foreign_numbers: true; na página, a opção “Os números dos registros são de outro "
-    "sistema”.",
+    "plano, foreign_numbers: true.",
     en="Nothing was sent. For only the keys to count, not these numbers: --foreign-numbers; in a "
-    "plan, foreign_numbers: true; on the page, the option “Record numbers are another system's”.",
+    "plan, foreign_numbers: true.",
 )
 _HAS_ERRORS = Text(pt="{file} tem {n} {n:erro|erros}.", en="{file} has {n} {n:error|errors}.")
 

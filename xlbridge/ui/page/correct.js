@@ -124,7 +124,8 @@ function change(path, findContent, { renew = false, keep = true } = {}) {
   saving += 1;
   const done = enqueue(async () => {
     const content = await findContent();
-    const answer = content === null ? null : await callSheet(path, { content, query: grid.shownRows, sheet });
+    const query = path === "/api/edit" ? grid.shownRows : undefined;
+    const answer = content === null ? null : await callSheet(path, { content, query, sheet });
     if (content !== null) saved = answer === null ? texts.not_saved : fill(texts.saved_at, { time: clock() });
     if (answer === null) return false;
     if (answer.id !== sheet.id) {
