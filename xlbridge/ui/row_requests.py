@@ -11,7 +11,7 @@ from xlbridge.ui.answers import get_route, json_response, post_route, shown_shee
 from xlbridge.ui.cell_edits import value_text
 from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_order import SheetLayout, SoughtText, read_layout
-from xlbridge.ui.sheet_forms import rows_json, sheet_json
+from xlbridge.ui.sheet_forms import sheet_json, sheet_version
 from xlbridge.ui.sheet_rows import WRONG, CellBlock, SheetRows
 from xlbridge.ui.workspace import Workspace
 from xlbridge.workbook import cell_address

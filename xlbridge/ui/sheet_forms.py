@@ -1,4 +1,4 @@
-"""JSON of the open sheet and of its rows for the page, and the form of its mapping."""
+"""JSON of the open sheet for the page, and the form of its mapping."""
 
 import re
 from collections import Counter
@@ -16,9 +16,7 @@ from xlbridge.resources.yaml_files import Mistake
 from xlbridge.settings import Settings
 from xlbridge.ui.answers import FieldProblem, InvalidFields
 from xlbridge.ui.cell_edits import displayed_text
-from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.sheet_editor import MAPPING, SheetEditor
-from xlbridge.ui.sheet_rows import WRONG, SheetRows
 from xlbridge.upload.planning import may_be_sent
 from xlbridge.validation.cells import number_meanings
 from xlbridge.validation.headers import header_key
@@ -39,7 +37,6 @@ from xlbridge.workbook import column_letters
 from xlbridge.workbook.read import SheetCells
 
 _SAMPLES = 3
-_MAX_ROWS = 500
 _YES_OR_NO = {"sim": True, "yes": True, "true": True, "não": False, "no": False, "false": False}
 _NAME = re.compile(r"[^\W\d_][^\d]*")
 _NO_COLUMN = Text(
@@ -394,15 +391,3 @@ def _samples(cells: SheetCells, header_row: int, index: int) -> list[str]:
         if len(samples) == _SAMPLES:
             break
     return list(samples)
-
-
-def rows_json(rows: SheetRows, query: Mapping[str, str], names: RegistryNames) -> dict[str, Any]:
-    """Return some rows of a view for the page."""
-    start, count = int(query.get("start", 0)), int(query.get("count", 100))
-    numbers = rows.view(query.get("view", WRONG), renew=query.get("renew") == "1")
-    return {
-        "total": len(numbers),
-        "start": start,
-        "rows": rows.rows(numbers[start : start + min(count, _MAX_ROWS)], names.known),
-        "version": sheet_version(rows.editor),
-    }

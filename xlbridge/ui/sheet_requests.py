@@ -37,7 +37,6 @@ from xlbridge.ui.sheet_forms import (
     proposed_mapping,
     remember,
     remembered_mapping,
-    rows_json,
     sheet_json,
 )
 from xlbridge.ui.workspace import Workspace
