@@ -144,16 +144,18 @@ def test_a_record_created_twice_and_a_lost_one_are_found(month: Month, tmp_path:
     ):
         seed_database(connection, SeedKind.EMPTY, 1)
     columns = [column.name for column in TABLES["suppliers"].columns]
-    copied = [name if name != "code" else "code + 5000" for name in columns]
+    copied = [
+        name if name != "codigoDoFornecedor" else "codigoDoFornecedor + 5000" for name in columns
+    ]
     with closing(sqlite3.connect(database)) as db:
         db.execute(
-            "CREATE TRIGGER twice AFTER INSERT ON suppliers WHEN NEW.name = 'twice' BEGIN "
+            "CREATE TRIGGER twice AFTER INSERT ON suppliers WHEN NEW.nomeComercial = 'twice' BEGIN "
             f"INSERT INTO suppliers ({', '.join(columns)}) SELECT {', '.join(copied)} "
-            "FROM suppliers WHERE code = NEW.code; END"
+            "FROM suppliers WHERE codigoDoFornecedor = NEW.codigoDoFornecedor; END"
         )
         db.execute(
-            "CREATE TRIGGER lost AFTER INSERT ON suppliers WHEN NEW.name = 'lost' "
-            "BEGIN DELETE FROM suppliers WHERE code = NEW.code; END"
+            "CREATE TRIGGER lost AFTER INSERT ON suppliers WHEN NEW.nomeComercial = 'lost' "
+            "BEGIN DELETE FROM suppliers WHERE codigoDoFornecedor = NEW.codigoDoFornecedor; END"
         )
         db.commit()
     found = month.report(5, "--db", database)

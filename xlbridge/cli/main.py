@@ -100,8 +100,6 @@ _MODULES = {
     "resolve": "jobs",
     "undo": "jobs",
     "whoami": "login",
-    "profiles": "login",
-    "listings": "resources",
 }
 """Commands in the module of another one, as ``<name>_command``."""
 

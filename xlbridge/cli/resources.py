@@ -1,15 +1,12 @@
-"""``xlbridge resources``: resources that can be imported; ``new`` proposes another one;
-``listings``: what can be exported."""
+"""``xlbridge resources``: resources that can be imported; ``new`` proposes another one."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from xlbridge import titles
 from xlbridge.cli.options import (
     csv_options,
-    described_command,
     force_option,
     option,
     result_options,
@@ -17,7 +14,6 @@ from xlbridge.cli.options import (
     stdout_by_dash,
 )
 from xlbridge.cli.output import print_document, print_json, print_message, print_report
-from xlbridge.export import LISTINGS, Listing
 from xlbridge.files import replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table
@@ -161,57 +157,3 @@ def new_command(
             "xlbridge template {name}",
         ).format(name=proposal.name)
     )
-
-
-@described_command(
-    "listings",
-    pt="O que se pode exportar, com os filtros.",
-    en="What can be exported, with the filters.",
-)
-@result_options
-def listings_command(form: str) -> None:
-    print_report(
-        ReportForms.of_report(
-            _listings_report,
-            lambda: {"version": 1, "listings": list(map(_listing_as_json, LISTINGS.values()))},
-        ),
-        form,
-    )
-
-
-def _listings_report() -> Report:
-    lines = [
-        Line(
-            (
-                f"{listing.name}  ({listing.title})",
-                ", ".join(sheet.name for sheet in listing.sheets),
-                ", ".join(f"--{name}" for name in listing.filters) or None,
-            )
-        )
-        for listing in LISTINGS.values()
-    ]
-    return Report(tables=[Table(sheet=titles.LISTINGS, headings=_LISTING_HEADINGS, lines=lines)])
-
-
-_LISTING_HEADINGS = (
-    Heading(Text(pt="listagem", en="listing")),
-    Heading(Text(pt="planilhas", en="sheets")),
-    Heading(Text(pt="filtros", en="filters")),
-)
-
-
-def _listing_as_json(listing: Listing) -> dict[str, object]:
-    return {
-        "listing": listing.name,
-        "title": str(listing.title),
-        "operation": listing.operation.name,
-        "filters": list(listing.filters),
-        "required": list(listing.required),
-        "files": listing.details is not None,
-        "key": list(listing.key),
-        "cap": listing.cap,
-        "sheets": [
-            {"sheet": sheet.name, "columns": [column.name for column in sheet.columns]}
-            for sheet in listing.sheets
-        ],
-    }
