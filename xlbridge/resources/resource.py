@@ -212,10 +212,16 @@ class Resource:
         in_list = dot and sheet != self.name
         return joined([untranslated(sheet), column.title], ": ") if in_list else column.title
 
-    def with_titles(self, text: str) -> str:
-        """Return a text with titles for the names of columns."""
-        titles = self._titles
+    def with_titles(self, text: str, titles: Mapping[str, Text | str] | None = None) -> str:
+        """Return a text with titles for the names of columns, by default the resource's own."""
+        titles = self._titles if titles is None else titles
         return _NAME.sub(lambda name: str(titles.get(name[0], name[0])), text)
+
+    def titles_beside(self, headers: Mapping[str, str]) -> Mapping[str, Text | str]:
+        """Return what the author of a sheet calls the columns: by its ``headers``, other columns
+        by their titles, unless most headers are names."""
+        names = sum(name == header for name, header in headers.items())
+        return headers if 2 * names >= len(headers) else {**self._titles, **headers}
 
     @cached_property
     def _titles(self) -> Mapping[str, Text]:
