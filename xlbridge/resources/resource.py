@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -222,6 +222,16 @@ class Resource:
         by their titles, unless most headers are names."""
         names = sum(name == header for name, header in headers.items())
         return headers if 2 * names >= len(headers) else {**self._titles, **headers}
+
+    def columns_beside(self, headers: Mapping[str, str]) -> Mapping[str, Column]:
+        """Return the columns by their paths, titled as by ``titles_beside``."""
+        titles = self.titles_beside(headers)
+
+        def titled(path: str, column: Column) -> Column:
+            title = titles.get(path) or titles.get(column.name, column.name)
+            return replace(column, title=title if isinstance(title, Text) else untranslated(title))
+
+        return {path: titled(path, column) for path, column in self.by_path.items()}
 
     @cached_property
     def _titles(self) -> Mapping[str, Text]:

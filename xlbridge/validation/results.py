@@ -218,6 +218,17 @@ class ValidatedSheet:
         whole.add(findings)
         return whole
 
+    @property
+    def titles_with_lists(self) -> Mapping[str, str]:
+        """The columns' names or titles as they stand in the sheet's own header, those of its child
+        sheets by ``list.name``."""
+        of_lists = {
+            f"{name}.{column}": title
+            for name, child in self.children.items()
+            for column, title in (child.titles or child.headers).items()
+        }
+        return {**(self.titles or self.headers), **of_lists}
+
     def titled(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Yield findings of the sheet for people, with columns called as in its header; those of a
         mapped sheet have its own headers already."""
