@@ -141,10 +141,15 @@ def test_cells_are_filled_and_rows_inserted_and_deleted_from_the_menu(tab: Tab) 
     cells[3].click(modifiers=["Shift"])
     tab.keyboard.press("Control+d")
     expect(cells[3]).to_have_text("7")
+    cells[1].click()
+    tab.keyboard.type("9")
+    tab.keyboard.press("Enter")
+    cells[0].click()
+    cells[3].click(modifiers=["Shift"])
     cells[2].click(button="right")
     assert violations(tab, "cells") == []
     tab.locator("#fill-series").click()
-    for cell, text in zip(cells, ("7", "7", "8", "9"), strict=True):
+    for cell, text in zip(cells, ("7", "9", "11", "13"), strict=True):
         expect(cell).to_have_text(text)
     tab.locator("#grid .line .number").nth(1).click()
     tab.locator("#grid .line .number").nth(2).click(modifiers=["Shift"])

@@ -1,5 +1,6 @@
 """Files opened on the page: their content, and messages about those that are refused."""
 
+import json
 import re
 import socket
 import time
@@ -10,11 +11,16 @@ import httpx
 import pytest
 from bad_sheet import write_sheet
 from browser import Page
+from environment import clean_environment
+from forked import Zygote
 from openpyxl import Workbook
 from playwright.sync_api import expect
-from running_page import RunningPage, open_workbook
-from sheets import write_records
+from running_page import RunningPage, open_workbook, running_page
+from sheets import write_clients, write_records
 from test_workflow import begin, drop
+
+from xlbridge.profiles import Profile, remove_profile, save_profile
+from xlbridge.settings import Settings
 
 
 def test_a_workbook_without_data_is_reported(client: httpx.Client, tmp_path: Path) -> None:
@@ -120,3 +126,35 @@ def test_progress_is_shown_while_a_file_is_read_and_it_can_be_stopped(
     tab.unroute_all()
     drop(tab, sheet)
     expect(tab.get_by_test_id("resource")).to_have_value("contasreceber")
+
+
+def restored_environment(client: httpx.Client) -> tuple[str, str]:
+    """Return the page's environment, and the one that it names for the sheet it opens again."""
+    chosen = client.get("/api/profiles").json()["profiles"][0]
+    data = re.search(r'id="page-data">(.*?)</script>', client.get("/").text, re.DOTALL)
+    assert data is not None
+    return chosen["profile"], json.loads(data[1])["leftEnvironment"]
+
+
+def test_a_page_that_is_started_again_uses_the_environment_of_the_sheet_it_left(
+    tmp_path: Path, home: Path, forks: Zygote
+) -> None:
+    for name in ("homolog", "outro"):
+        save_profile(Settings(home), Profile(name, f"https://{name}.example", "a@b.example"))
+    environment = clean_environment(home)
+    path = write_clients(tmp_path / "clientes.xlsx", "LEFT", (None,))
+    with running_page(forks, tmp_path, home, environment) as ui, ui.client() as client:
+        open_workbook(client, path)
+        assert client.post("/api/use-profile", json={"name": "homolog"}).status_code == 200
+        edited = client.post("/api/edit", json=[{"row": 2, "column": 0, "value": "Um"}])
+        assert edited.json()["edited"] == 1
+    with running_page(forks, tmp_path, home, environment) as ui, ui.client() as client:
+        assert restored_environment(client) == ("homolog", "")
+    # The command's own choice is kept, and the page says that the sheet had another one.
+    named = environment | {"XLBRIDGE_PROFILE": "outro"}
+    with running_page(forks, tmp_path, home, named) as ui, ui.client() as client:
+        assert restored_environment(client) == ("outro", "homolog")
+    remove_profile(Settings(home), "homolog")
+    with running_page(forks, tmp_path, home, environment) as ui, ui.client() as client:
+        assert restored_environment(client) == ("sandbox", "homolog")
+        client.post("/api/stop", json={})

@@ -185,6 +185,12 @@ def test_rows_are_filtered_by_columns(client: httpx.Client) -> None:
         (["15/11/2026", "15/01/2027"], DUE, ["15/03/2027", "15/05/2027"]),
         (["NF-098", "NF-099"], TEXT, ["NF-100", "NF-101"]),
         (["Juros"], TEXT, ["Juros", "Juros"]),
+        (["2", "0"], AMOUNT, ["-2.00", "-4.00"]),
+        (["0"], AMOUNT, ["1.00", "2.00"]),
+        (["5", "5"], AMOUNT, ["5.00", "5.00"]),
+        (["01/10/2026", "01/10/2026"], DUE, ["01/10/2026", "01/10/2026"]),
+        (["31/10/2026"], DUE, ["01/11/2026", "02/11/2026"]),
+        (["NF-098", "NF-098"], TEXT, ["NF-098", "NF-098"]),
     ],
 )
 @pytest.mark.usefixtures("sheet")
@@ -201,6 +207,21 @@ def test_a_series_is_continued(
     assert shown(client, column)[len(seeds) : last - 1] == filled
     post(client, "step", step="undo")
     assert shown(client, column)[len(seeds) : last - 1] == [""] * len(filled)
+
+
+@pytest.mark.usefixtures("sheet")
+def test_erasing_empty_cells_is_no_change(client: httpx.Client) -> None:
+    last = shown(client)[-1]
+    empty = [{"row": last, "column": column, "value": ""} for column in (AMOUNT, DUE, TEXT)]
+    erased = client.post("/api/edit", json=empty).json()
+    assert (erased["edited"], erased["undo"], shown(client)[-1]) == (0, "", last)
+    filled = [
+        {"row": last + n, "column": TEXT, "value": text} for n, text in enumerate(["a", "", "b"])
+    ]
+    pasted = client.post("/api/edit", json=filled).json()
+    assert (pasted["edited"], shown(client)[-1]) == (3, last + 3)
+    again = client.post("/api/edit", json=[filled[1] | {"value": ""}]).json()
+    assert (again["edited"], again["undo"]) == (3, pasted["undo"])
 
 
 @pytest.mark.usefixtures("sheet")

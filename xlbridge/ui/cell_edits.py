@@ -91,9 +91,12 @@ _MONTHS = 12
 
 
 def continue_series(seeds: Sequence[CorrectedValue]) -> Iterator[CorrectedValue]:
-    """Yield what follows one or two values: numbers and days by their difference, or by one; days
-    of two months by months, the last of a month as such; texts by the number at their end."""
+    """Yield what follows one value by steps of one, or two values by their difference: numbers,
+    days, texts with a number at their end; days of two months by months, the last of a month as
+    such. Two equal values, and other texts, are repeated."""
     first, last = seeds[0], seeds[-1]
+    if len(seeds) > 1 and first == last:
+        yield from cycle(seeds)
     if isinstance(first, Decimal) and isinstance(last, Decimal):
         step = last - first or Decimal(1)
         yield from (last + step * n for n in count(1))
@@ -207,6 +210,24 @@ class CellEdits:
             waiting += below.get(row, ())
             ordered.append(row)
         return ordered[1:]  # 0 stands for what is above the first row
+
+    def changes(self, values: Mapping[CellPosition, str]) -> dict[CellPosition, str]:
+        """Return the typed texts without those that empty an empty cell, except in new rows above
+        others with a text, which are added without a gap."""
+        last = self.last_row
+        lowest = max((row for (row, _), text in values.items() if text), default=0)
+        return {
+            position: text
+            for position, text in values.items()
+            if text or last < position[0] < lowest or not self._is_empty(position)
+        }
+
+    def _is_empty(self, position: CellPosition) -> bool:
+        """Return whether the sheet has a cell, and it is empty."""
+        row, column = position
+        if not 0 <= column - self._cells.first_column < len(self._cells.columns):
+            return False
+        return position not in self._cells.raw.errors and self._column(column).value(row - 1) == ""
 
     def edit(
         self,

@@ -78,8 +78,7 @@ class PageConnection:
     """Connection of the page to its environment, opened on first use."""
 
     def __init__(self, base: Settings) -> None:
-        self.base = base
-        self.settings = settings_for(base, choose_profile(base))
+        self._set_base(base)
         self.state = WorkState()
         self._stack = ExitStack()
         self._client: Client | None = None
@@ -87,6 +86,12 @@ class PageConnection:
         self._lock = Lock()
         self._cancelled = False
         self._is_looking_up = False
+
+    def _set_base(self, base: Settings) -> None:
+        chosen = choose_profile(base)
+        self.base, self.settings = base, settings_for(base, chosen)
+        self.environment = chosen.name
+        """Name of the environment."""
 
     def close(self) -> None:
         """Close the connection, and stop the embedded sandbox."""
@@ -101,11 +106,10 @@ class PageConnection:
             raise UsageError(_BUSY)
         try:
             save()
-            base = self.base.with_profile(profile)
-            settings = settings_for(base, choose_profile(base))
+            self._set_base(self.base.with_profile(profile))
             self._stack.close()
             self._client = None
-            self.base, self.settings, self.state = base, settings, WorkState()
+            self.state = WorkState()
         finally:
             self._lock.release()
 

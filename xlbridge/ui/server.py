@@ -187,7 +187,8 @@ class PageApplication:
         self._remote = remote
         self._run_batch, self._prove_batch = run_batch, prove_batch
         self._stop = stop
-        self._workspace = Workspace(remote.settings)
+        self._workspace = Workspace(remote)
+        self._workspace.return_to_environment()
         self._home = remote.settings.home
 
     def build(self) -> Starlette:
@@ -228,11 +229,17 @@ class PageApplication:
             is_open=self._workspace.is_open,
             running=self._remote.followed_work,
             left_open="" if self._workspace.is_open else self._workspace.left_open,
+            left_environment=self._left_environment(),
             environment=environments_json(self._remote)[0],
             theme=_Preferences.of_home(self._home).theme,
             home=str(self._home),
         )
         return HTMLResponse(html)
+
+    def _left_environment(self) -> str:
+        """Return the environment of the work that is opened again, empty if the page uses it."""
+        name = self._workspace.left_environment
+        return "" if name == self._remote.environment else name
 
     async def file(self, request: Request) -> Response:
         """Return a script or style sheet of the page."""

@@ -396,10 +396,12 @@ class SheetEditor:
             self.choice = replace(choice, resource=validated.resource.name, sheet=validated.sheet)
 
     def edit(self, values: Mapping[CellPosition, str]) -> None:
-        """Write typed texts into cells, and validate the sheet again.
+        """Write typed texts into cells, and validate the sheet again; emptying an empty cell is no
+        change.
 
         Raises ``UsageError`` for a computed cell, or one outside the sheet.
         """
+        values = self.edits.changes(values)
         columns = {column: self.column_at(column) for column in {column for _, column in values}}
         self.set_values(
             {cell: typed_value(columns[cell[1]], text) for cell, text in values.items()}

@@ -286,11 +286,13 @@ class SheetRows:
         for column in range(block.left, block.right + 1):
             texts, target = self.texts(column), self.editor.column_at(column)
             seeds = [typed_value(target, texts.text(row)) for row in rows[:2]]
-            if not as_series or not seeds[-1]:
+            if not as_series or seeds[-1] == "":
                 seeds = seeds[:1]
             rest = rows[len(seeds) :]
             following: Iterator[CorrectedValue] = continue_series(seeds)
-            new = islice(following, len(rest)) if as_series and seeds[0] else seeds * len(rest)
+            new = (
+                islice(following, len(rest)) if as_series and seeds[0] != "" else seeds * len(rest)
+            )
             values |= {(row, column): value for row, value in zip(rest, new, strict=True)}
         self.editor.set_values(values)
 

@@ -126,6 +126,12 @@ _TEXTS: Mapping[str, Text] = {
         pt="Reaberta onde você parou, com as correções salvas",
         en="Reopened where you left it, with your corrections",
     ),
+    "reopened_elsewhere": Text(
+        pt="Reaberta com as correções salvas. Era do ambiente {name}; a página usa o que está "
+        "acima.",
+        en="Reopened with your corrections. It was of the environment {name}; the page uses the "
+        "one above.",
+    ),
     "saved_at": Text(pt="Tudo salvo às {time}", en="All saved at {time}"),
     "not_saved": Text(pt="A última alteração não foi salva", en="The last change was not saved"),
     "find": Text(pt="Localizar", en="Find"),

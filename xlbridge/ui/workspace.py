@@ -9,16 +9,18 @@ import json
 import secrets
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from xlbridge.errors import UsageError
+from xlbridge.errors import ConfigError, UsageError
 from xlbridge.files import make_private_folder, report_write_errors, write_private
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import CsvForm, ParseOptions, Settings, WorkbookLimits
+from xlbridge.ui.environment import PageConnection
 from xlbridge.ui.row_order import read_layout
 from xlbridge.ui.row_remarks import load_refusals
 from xlbridge.ui.sheet_editor import (
@@ -47,12 +49,17 @@ _DRAFT, _DRAFT_VERSION = "edits.json", 3
 class Workspace:
     """Open workbook of one page, and the stored edits of this and earlier ones."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.catalogue: Catalogue = load_catalogue(settings.schemas)
+    def __init__(self, remote: PageConnection) -> None:
+        self._remote = remote
+        self.catalogue: Catalogue = load_catalogue(remote.settings.schemas)
         self._editor: SheetEditor | None = None
         self._rows: SheetRows | None = None
         self._unsent: set[Path] = set()
+
+    @property
+    def settings(self) -> Settings:
+        """Settings for the page's environment."""
+        return self._remote.settings
 
     @property
     def editor(self) -> SheetEditor:
@@ -130,6 +137,19 @@ class Workspace:
             return ""
         return name if (self._home / name / _DRAFT).is_file() else ""
 
+    @property
+    def left_environment(self) -> str:
+        """Name of the environment of the stored edits of ``left_open``, empty without any."""
+        draft = _read_draft(self._home / self.left_open / _DRAFT) if self.left_open else None
+        return "" if draft is None else str(draft.get("environment", ""))
+
+    def return_to_environment(self) -> None:
+        """Use the environment of ``left_open``, if the page was started without naming one."""
+        base, name = self._remote.base, self.left_environment
+        if name and base.profile is None and base.base_url is None:
+            with suppress(ConfigError):  # It was removed, or is no longer allowed.
+                self._remote.use(name)
+
     def forget_open(self) -> None:
         """Do not open the workbook again when the page is started again."""
         self._left_open.unlink(missing_ok=True)
@@ -168,6 +188,7 @@ class Workspace:
             "layouts": {sheet: asdict(layout) for sheet, layout in editor.layouts.items()},
             "refused": editor.remarks.refusals_json(),
             "job": editor.job,
+            "environment": self._remote.environment,
             "links": dict(choice.links),
             "unit": None if editor.unit is None else asdict(editor.unit),
             "source": editor.source.name,
@@ -234,6 +255,8 @@ class Workspace:
         }
         editor.set_refusals(load_refusals(draft["refused"]))
         editor.job = draft["job"]
+        if draft.get("environment", self._remote.environment) != self._remote.environment:
+            editor.forget_uploads()
         if draft["unit"] is not None:
             editor.unit = BatchUnit(**draft["unit"])
         editor.show_part(editor.validated.sheet)

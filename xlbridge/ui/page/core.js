@@ -1,7 +1,7 @@
 // Shared by all screens: texts, requests, elements. Values are always set as text, never as markup.
 
 const data = JSON.parse(document.getElementById("page-data").textContent);
-export const { texts, language, listings, isOpen, leftOpen, running } = data;
+export const { texts, language, listings, isOpen, leftOpen, leftEnvironment, running } = data;
 export const byId = (id) => document.getElementById(id);
 export const figure = (value) => (typeof value === "number" ? value.toLocaleString(language) : value);
 export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => figure(values[name]) ?? "");

@@ -1,6 +1,6 @@
 // Correct: the grid of the sheet, the list of rules, corrections of all cells of a rule.
 
-import { ask, button, byId, call, callSheet, countsText, element, enqueue, figure, fill, input, isFocusLost, isIdle, language, option, settled, show, showProblem, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { ask, button, byId, call, callSheet, countsText, element, enqueue, figure, fill, input, isFocusLost, isIdle, language, leftEnvironment, option, settled, show, showProblem, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { worst } from "./cells.js";
 import { openFind, setUpFind } from "./find.js";
 import { Grid } from "./grid.js";
@@ -98,7 +98,7 @@ function showSteps() {
 
 // Says that the page was started again, with the work that it left.
 export function showReopened() {
-  saved = texts.reopened;
+  saved = leftEnvironment ? fill(texts.reopened_elsewhere, { name: leftEnvironment }) : texts.reopened;
   showSteps();
 }
 
