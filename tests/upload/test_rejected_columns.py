@@ -10,8 +10,10 @@ from stdnum.br import cpf
 from upload_parts import AT_ONCE, YES, new_cnpj, write_job
 
 from xlbridge.client import Client
+from xlbridge.report_forms import ReportForms
 from xlbridge.upload import RequestedMode, Resolution, State, UploadContext, Uploads, resolve_job
-from xlbridge.upload.results import job_json
+from xlbridge.upload.planning import ConsentRequest
+from xlbridge.upload.results import job_json, job_report
 
 
 def new_cpf() -> str:
@@ -56,3 +58,25 @@ def test_a_decision_about_another_row_keeps_the_rejected_cell(
     job = resolve_job(context, job, Resolution.APPLIED, "seen")
     assert [(row["cell"], row["column"]) for row in before] == [("C3", "cnpj")]
     assert job_json(context.journal, job)["rejected"] == before
+
+
+@pytest.mark.parametrize(
+    ("header", "shown"),
+    [
+        (["NOME  Comercial", "Natureza", "CNPJ"], ["NOME Comercial", "CNPJ"]),
+        (["nomeComercial", "natureza", "cnpj"], ["nomeComercial", "cnpj"]),
+    ],
+)
+def test_plan_and_rejections_call_the_columns_as_the_sheet_does(
+    context: UploadContext, client: Client, tmp_path: Path, header: list[str], shown: list[str]
+) -> None:
+    firm = new_cnpj()
+    client.registry.clients.create(nomeComercial="Antiga", cnpj=firm)
+    path = write_rows(tmp_path / "clients.xlsx", header, [["Nova", "J", firm]])
+    plan = write_job(context, client, path, "records")
+    lines = "\n".join(map(str, ConsentRequest.of(context, plan, client.target).lines()))
+    assert f"row 2, {shown[0]}: sheet 'Nova', system 'Antiga'" in lines
+    job = write_job(context, client, path, "records", look_up=False)
+    job = Uploads(context, client).run(job, YES)
+    report = ReportForms.of_report(lambda: job_report(context.journal, job))
+    assert f"✗ C2  {shown[1]}: " in "\n".join(map(str, report.lines()))

@@ -9,11 +9,13 @@ from environment import Xlbridge, credentials
 from lossy_proxy import LossyProxy
 from sandboxes import create_database
 from sheets import write_records
-from upload_parts import MakeClients, new_cnpj
+from upload_parts import MakeClients, new_cnpj, write_job
 
 import xlbridge as xb
+from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.sandbox import RunningSandbox
+from xlbridge.upload import UploadContext
 
 
 def test_each_outcome_names_its_system(
@@ -98,3 +100,16 @@ def test_an_odd_answer_about_the_user_is_told_by_all_commands_alike(
     ended = xlbridge(command, *arguments, "--lang", "en", **proxy_environment)
     assert ended.returncode == code, ended.stdout + ended.stderr
     assert told in ended.stdout + ended.stderr
+
+
+def test_an_upload_of_another_system_with_the_same_profile_names_both(
+    context: UploadContext, client: Client, make_clients: MakeClients
+) -> None:
+    job = write_job(context, client, make_clients(new_cnpj()), "records", look_up=False)
+    other = "http://127.0.0.1:1#7"
+    with pytest.raises(UsageError) as refused:
+        job.require_system(other, job.spec.profile)
+    assert f"({client.identity}); now " in str(refused.value)
+    assert f"({other}) is configured" in str(refused.value)
+    with pytest.raises(UsageError, match=f"belongs to {job.spec.profile}; now x is configured"):
+        job.require_system(other, "x")

@@ -153,7 +153,7 @@ def test_cells_left_unchanged_are_reported_with_the_reason(
     assert fixes.fixed == []
     left = [f.cell for f in validated.findings if f.kind.code == "date-as-text"]
     assert [item["cell"] for item in fixes_json(fixes)["left"]] == left
-    text = "\n".join(fixes_text(fixes))
+    text = "\n".join(fixes_text(validated, fixes))
     assert ("Left unchanged: dataDeVencimento H2: the meaning of other" in text) == bool(left)
 
 
@@ -376,13 +376,13 @@ def test_changes_are_reported_as_text_and_as_json(tmp_path: Path, catalogue: Cat
     path = write_records(
         tmp_path / "a.xlsx", CR, [{"valorDoLancamento": "1.234,56", "dataDeEmissao": "2026-10-01"}]
     )
-    _, changes, _ = fix_and_validate(path, catalogue)
+    sheet, changes, _ = fix_and_validate(path, catalogue)
     fixes = FixedCopy(tmp_path / "b.xlsx", changes)
     assert [(c["cell"], c["old"], c["new"]) for c in fixes_json(fixes)["changes"]] == [
         ("G2", "2026-10-01", "2026-10-01"),
         ("I2", "1.234,56", "1234.56"),
     ]
-    lines = list(fixes_text(fixes))
+    lines = list(fixes_text(sheet, fixes))
     assert len(lines) == 3
     assert "'1.234,56' → 1234.56" in lines[2]
 
@@ -391,8 +391,9 @@ def test_many_changes_are_counted_by_rule_with_examples(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     changed = [{"valorDoLancamento": f"{n},5", "codigoDaFilial": "1.0"} for n in range(1, 16)]
-    _, changes, _ = fix_and_validate(write_records(tmp_path / "a.xlsx", CR, changed), catalogue)
-    _, filial, amount, last = fixes_text(FixedCopy(tmp_path / "b.xlsx", changes))
+    path = write_records(tmp_path / "a.xlsx", CR, changed)
+    sheet, changes, _ = fix_and_validate(path, catalogue)
+    _, filial, amount, last = fixes_text(sheet, FixedCopy(tmp_path / "b.xlsx", changes))
     assert filial == (
         "      codigoDaFilial  [number-as-text] ×15: "
         "A2: '1.0' → 1, A3: '1.0' → 1, A4: '1.0' → 1 … and 12 more"

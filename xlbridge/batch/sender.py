@@ -110,13 +110,14 @@ class WorkbookPlan:
     def held(self) -> Iterator[Text | str]:
         """The reasons why rows will be held."""
         for send in self.sends:
-            columns = send.planned.source.resource.by_path
+            source = send.planned.source
+            columns = source.resource.columns_beside(source.titles)
             held = (
                 row
                 for row in send.planned.plan.rows
                 if row.action is RowAction.HELD and row.reason is not RowReason.NO_RECORD
             )
-            table = reason_table(held, columns)
+            table = reason_table(held, columns, titled=True)
             for line in table.lines:
                 yield from (line.text or "", *line.below)
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -212,10 +212,26 @@ class Resource:
         in_list = dot and sheet != self.name
         return joined([untranslated(sheet), column.title], ": ") if in_list else column.title
 
-    def with_titles(self, text: str) -> str:
-        """Return a text with titles for the names of columns."""
-        titles = self._titles
+    def with_titles(self, text: str, titles: Mapping[str, Text | str] | None = None) -> str:
+        """Return a text with titles for the names of columns, by default the resource's own."""
+        titles = self._titles if titles is None else titles
         return _NAME.sub(lambda name: str(titles.get(name[0], name[0])), text)
+
+    def titles_beside(self, headers: Mapping[str, str]) -> Mapping[str, Text | str]:
+        """Return what the author of a sheet calls the columns: by its ``headers``, other columns
+        by their titles, unless most headers are names."""
+        names = sum(name == header for name, header in headers.items())
+        return headers if 2 * names >= len(headers) else {**self._titles, **headers}
+
+    def columns_beside(self, headers: Mapping[str, str]) -> Mapping[str, Column]:
+        """Return the columns by their paths, titled as by ``titles_beside``."""
+        titles = self.titles_beside(headers)
+
+        def titled(path: str, column: Column) -> Column:
+            title = titles.get(path) or titles.get(column.name, column.name)
+            return replace(column, title=title if isinstance(title, Text) else untranslated(title))
+
+        return {path: titled(path, column) for path, column in self.by_path.items()}
 
     @cached_property
     def _titles(self) -> Mapping[str, Text]:

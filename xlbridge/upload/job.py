@@ -150,6 +150,18 @@ class Job:
         return {name: ItemAddresses.of_json(addresses) for name, addresses in stored.items()}
 
     @property
+    def titles(self) -> Mapping[str, str]:
+        """What the job's sheet calls its columns, by their paths."""
+        return self.last("titles") or {}
+
+    def title_at(self, path: str) -> str:
+        """Return what the job's sheet calls a column, that of a list by ``list.number.name``; the
+        path itself if it does not have it."""
+        name, *rest = path.split(".")
+        title = self.titles.get(".".join([name, *rest[-1:]]), path)
+        return f"{name}: {title}" if rest and title != path else title
+
+    @property
     def state(self) -> State:
         """State of its only request; of several, the one that all of them amount to."""
         states = {request.state for request in self.requests}
@@ -264,11 +276,14 @@ class Job:
     def require_system(self, system: str, profile: str) -> None:
         """Raise ``UsageError`` if the job belongs to another system."""
         if self.spec.system != system:
+            theirs, ours = self.spec.profile, profile
+            if theirs == ours:  # The name has come to mean another address or company.
+                theirs, ours = f"{theirs} ({self.spec.system})", f"{ours} ({system})"
             raise UsageError(
                 Text(
                     pt="O envio {job} é do ambiente {theirs}; agora está configurado {ours}.",
                     en="The upload {job} belongs to {theirs}; now {ours} is configured.",
-                ).format(job=self.id, theirs=self.spec.profile, ours=profile),
+                ).format(job=self.id, theirs=theirs, ours=ours),
                 Text(
                     pt="Escolha o ambiente do envio, por exemplo com --profile.",
                     en="Choose the environment of the upload, for example with --profile.",

@@ -175,7 +175,7 @@ class Journal:
                 )
                 self.changes.add((job_id, number), sheet, sent, origins)
                 if request_id != job_id:
-                    first = {name: note.get(name) for name in ("target", "planning")}
+                    first = {name: note.get(name) for name in ("target", "planning", "titles")}
                     items = items_note(new.spec, new.items)
                     self._add(request_id, State.PREPARED, {**first, **items, **planned})
             items = items_note(spec, requests[0].items)

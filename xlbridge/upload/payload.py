@@ -253,7 +253,8 @@ class SheetSource:
 
     ``frame`` has the typed columns of the resource, ``numbers`` those of the system's own number;
     ``rows`` are Excel row numbers. ``columns`` are as in ``JobSpec``. ``set_aside`` are the rows
-    that are not sent, by position. ``items`` are the addresses of the items of lists.
+    that are not sent, by position. ``items`` are the addresses of the items of lists, ``titles``
+    what the sheet calls its columns, by their paths.
     """
 
     resource: Resource
@@ -266,6 +267,7 @@ class SheetSource:
     columns: Mapping[str, int] = field(default_factory=dict)
     set_aside: Mapping[int, PlannedRow] = field(default_factory=dict)
     items: Mapping[str, ItemAddresses] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of_sheet(cls, sheet: ValidatedSheet, resource: Resource) -> "SheetSource":
@@ -286,6 +288,7 @@ class SheetSource:
             },
             _rows_set_aside(sheet),
             ItemAddresses.of_sheet(sheet),
+            sheet.titles_with_lists,
         )
 
     @classmethod
@@ -314,6 +317,7 @@ class SheetSource:
                 if row.reason is not None and row.reason.is_of_sheet
             },
             job.items,
+            job.titles,
         )
 
     def claims(self) -> RowClaims:

@@ -426,6 +426,8 @@ class Uploads:
         target = self._client.target.to_json()
         file_hash = planned.source.file_hash
         note = {"file_hash": file_hash, "import_mode": mode, "target": target, **note}
+        if titles := planned.source.titles:
+            note["titles"] = titles
         if reuse and unsent is not None and unsent.last("plan_digest") == planned.plan.digest:
             return refresh_plan(self._context, unsent, planned, note)
         all_rows = spec.payload

@@ -333,6 +333,12 @@ class _Validator:
             ),
             numbers=numbers,
             headers=header.names,
+            titles={}
+            if header.names
+            else {
+                name: " ".join(str(cells.columns[index].value(header.row - 1)).split())
+                for name, index in header.columns.items()
+            },
             constants=tuple(header.constants),
             accepted=dict(accepted),
             accepted_texts=self.reading.accepted,

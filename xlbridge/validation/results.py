@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,8 @@ class ValidatedSheet:
     these are; ``read_as``: how a .csv file was read; ``limits``: limits of reading.
 
     For a mapped sheet, ``headers`` are its own headers by column name, ``constants`` the columns
-    that the mapping fills, which are not in ``columns``.
+    that the mapping fills, which are not in ``columns``. For any other, ``titles`` are the names
+    or titles in its header, as they stand there.
 
     ``accepted`` has the number of cells, by code and column, whose finding a person accepted by one
     of ``accepted_texts``; these are remembered under ``acceptance_key``.
@@ -102,6 +104,7 @@ class ValidatedSheet:
     numbers: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
     fixes: FixedCopy | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
     constants: Collection[str] = ()
     read_as: Text | None = None
     limits: WorkbookLimits = field(default_factory=WorkbookLimits, repr=False)
@@ -214,6 +217,29 @@ class ValidatedSheet:
         )
         whole.add(findings)
         return whole
+
+    @property
+    def titles_with_lists(self) -> Mapping[str, str]:
+        """The columns' names or titles as they stand in the sheet's own header, those of its child
+        sheets by ``list.name``."""
+        of_lists = {
+            f"{name}.{column}": title
+            for name, child in self.children.items()
+            for column, title in (child.titles or child.headers).items()
+        }
+        return {**(self.titles or self.headers), **of_lists}
+
+    def titled(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Yield findings of the sheet for people, with columns called as in its header; those of a
+        mapped sheet have its own headers already."""
+        if self.resource is None or self.headers:
+            yield from findings
+            return
+        titles = self.resource.titles_beside(self.titles)
+        named = partial(self.resource.with_titles, titles=titles)
+        for finding in findings:
+            column = finding.column and str(titles.get(finding.column, finding.column))
+            yield finding.titled(column, lambda text: str(titles.get(text) or named(text)))
 
     @property
     def readable(self) -> bool:

@@ -14,12 +14,13 @@ from pathlib import Path
 import pytest
 from environment import ROOT, Xlbridge, clean_environment
 from forked import Zygote
-from sheets import write_rows
+from sheets import records, write_rows
 
 from xlbridge.files import as_arguments
+from xlbridge.resources import Catalogue
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
-from xlbridge.validation import ValidatedSheet
+from xlbridge.validation import ValidatedSheet, validate_workbook
 from xlbridge.validation.reports import Report, report_forms
 from xlbridge.validation.reports.forms import report_lines
 
@@ -42,6 +43,40 @@ def test_a_hundred_thousand_findings_are_a_few_lines() -> None:
     assert lines[2].startswith("      B2='x2', B3='x3', B4='x4', B5='x5', B6='x6' … and 99995 more")
     assert [line for line in lines if "number-as-text" in line] == lines[4:5]
     assert len(lines) == 7
+
+
+def test_columns_are_named_for_people_as_in_their_sheet(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    resource = catalogue["contasreceber"]
+    early = {"codigoDaContaCorrente": "x", "dataDeVencimento": "01/01/2026", "outras": "y"}
+    names, rows = records(resource.name, [early])
+    names, rows = names[1:], [row[1:] for row in rows]
+    titled = [str(resource.by_name[name].title) for name in names[:-1]] + ["outras"]
+    titled[titled.index("Current account code")] = "CÓDIGO DA  CONTA CORRENTE"
+    path = write_rows(tmp_path / "titled.xlsx", titled, rows)
+    forms = report_forms(Report([validate_workbook(path, catalogue, resource=resource.name)]))
+    text, page = "\n".join(forms.lines()), forms.page()
+    for shown in (text, page):
+        assert "CÓDIGO DA CONTA CORRENTE" in shown
+        assert "The date is earlier than that of Issue date." in shown
+        assert "Add a column named Branch code to the header." in shown
+        assert not re.search("codigoDaContaCorrente|dataDe|codigoDaFilial", shown)
+    assert "• CÓDIGO DA CONTA CORRENTE: This is not a whole number." in text
+    found = json.dumps(forms.document())
+    assert "codigoDaContaCorrente" in found
+    assert "The date is earlier than that of dataDeEmissao." in found
+
+
+def test_columns_of_a_sheet_with_the_interfaces_names_keep_these(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    names, rows = records("contasreceber", [{"codigoDaContaCorrente": "x"}])
+    path = write_rows(tmp_path / "named.xlsx", names[1:], [row[1:] for row in rows])
+    sheet = validate_workbook(path, catalogue, resource="contasreceber")
+    text = "\n".join(report_forms(Report([sheet])).lines())
+    assert "• codigoDaContaCorrente: This is not a whole number." in text
+    assert "Add a column named codigoDaFilial to the header." in text
 
 
 def test_the_cells_shown_of_a_rule_can_be_chosen() -> None:

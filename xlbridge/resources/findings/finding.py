@@ -6,8 +6,8 @@ rendered in the active language when they are displayed.
 """
 
 import unicodedata
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
@@ -115,6 +115,20 @@ class Finding:
         code, column = self.kind.code, self.column
         accepted = code if column is None else f"{code}:{column}"
         return self.kind.hint.format(**{"accepted": accepted, **self.details})
+
+    def titled(self, column: str | None, title: Callable[[str], str]) -> "Finding":
+        """Return the finding with another name of its ``column`` and of those in its texts, which
+        ``title`` changes; options keep the interface's name."""
+        details = {
+            key: Text(pt=title(value.pt), en=title(value.en))
+            if isinstance(value, Text)
+            else title(value)
+            if isinstance(value, str)
+            else value
+            for key, value in self.details.items()
+        }
+        accepted = {"accepted": f"{self.kind.code}:{self.column}"} if self.column else {}
+        return replace(self, column=column, details={**accepted, **details})
 
 
 def error(

@@ -38,7 +38,8 @@ class ConsentRequest:
 
     ``job`` is the parent if the sheet is sent in parts. ``target`` is the remote system,
     ``planned`` the plan of all rows of the sheet, or of the records to process; ``columns`` are
-    those of its resource. An undo has the report of its ``undo_plan`` instead.
+    those of its resource, titled as in the sheet. An undo has the report of its ``undo_plan``
+    instead.
     """
 
     job: Job
@@ -55,7 +56,7 @@ class ConsentRequest:
             return cls(job, target, (), undo_plan=undo_plan_report(journal, job, target.label))
         if job.spec.mode.channel.of_listing:
             return cls(job, target, journal.actions_of(job))
-        columns = context.catalogue.named(job.spec.resource).by_path
+        columns = context.catalogue.named(job.spec.resource).columns_beside(job.titles)
         return cls(job, target, journal.plan_of(job), columns)
 
     @property
@@ -92,7 +93,7 @@ class ConsentRequest:
                 parts=_PARTS.format(n=job.parts) if job.parts else "",
             ),
             facts=[*_facts(job), *titles.quirks_facts(self.target.to_json())],
-            tables=[reason_table(not_created, self.columns, all_rows=all_rows)],
+            tables=[reason_table(not_created, self.columns, all_rows=all_rows, titled=True)],
             remarks=[remark] if faulty else [],
             next_steps=[token_line(self.token)] if spec.rows else [],
         )

@@ -312,7 +312,8 @@ def upload_report(
             table
             for table in (
                 _rejected_table(
-                    [row for row in rejected if with_reasons or row.row is None], resource
+                    [row for row in rejected if with_reasons or row.row is None],
+                    job.title_at if resource is None else resource.title_at,
                 ),
                 _lost_table(job.lost_fields),
             )
@@ -345,14 +346,12 @@ _REJECTED_HEADINGS = (
 )
 
 
-def _rejected_table(rejected: list[RejectedRow], resource: Resource | None) -> Table:
+def _rejected_table(rejected: list[RejectedRow], title_at: Callable[[str], Text | str]) -> Table:
     lines = []
     for (name, message), rows in group_by_reason(
         ((row.column, row.message), row) for row in rejected
     ).items():
-        column: Value = name
-        if name is not None and resource is not None:
-            column = resource.title_at(name)
+        column: Value = name and title_at(name)
         addresses = [row.cell or (row_text(row.row) if row.row else "–") for row in rows]
         address = list_first(addresses, _SHOWN_ROWS)
         text = untranslated("  ✗ {address}  {column}: {message}").format(

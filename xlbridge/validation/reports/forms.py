@@ -100,9 +100,9 @@ def report_lines(report: Report) -> Iterator[str]:
             ]
             yield f"    {_ACCEPTED.format(listed=list_first(listed, _MAX_CELLS))}"
         if item.fixes:
-            yield from fixes_text(item.fixes)
+            yield from fixes_text(item, item.fixes)
         for group in by_rule(item.findings).values():
-            yield from _group(group, limit)
+            yield from _group(item, group, limit)
 
 
 _HEADLINE = Text(
@@ -119,14 +119,14 @@ _ACCEPTED = Text(
 )
 
 
-def _group(group: Sequence[Finding], limit: int) -> Iterator[str]:
-    first = group[0]
-    column, code = rule_key(first)
+def _group(sheet: ValidatedSheet, group: Sequence[Finding], limit: int) -> Iterator[str]:
+    column, code = rule_key(group[0])
+    first, *others = sheet.titled(group[: max(limit, 1)])
     column = column and first.column_label
     mark = "•" if first.kind.severity is Severity.ERROR else "◦"
     times = f" ×{len(group)}" if len(group) > 1 else ""
     label = f"[{code}]{times}"
-    shown = [finding for finding in islice(group, limit) if finding.cell]
+    shown = [finding for finding in (first, *others)[:limit] if finding.cell]
     hints = dict.fromkeys(str(finding.hint) for finding in shown)
     if len({str(finding.message) for finding in shown}) > 1 or len(hints) > 1:
         yield f"  {mark} {column}  {label}" if column else f"  {mark} {label}"
@@ -178,7 +178,7 @@ def _write_annotated_copy(report: Report, target: Path) -> None:
     marked = [
         AnnotatedSheet(
             name,
-            [finding for part in parts for finding in listed_findings(part, MAX_SHOWN)],
+            [found for part in parts for found in part.titled(listed_findings(part, MAX_SHOWN))],
             min(parts[0].columns.values(), default=0),
             [cell for part in parts for cell in widespread_cells(part)],
         )

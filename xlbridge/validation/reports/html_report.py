@@ -129,7 +129,8 @@ def _pictures(report: Report) -> Iterator[Table]:
     for sheet in report.sheets:
         for (column, _), group in by_rule(sheet.findings).items():
             severity = group[0].kind.severity
-            of_column = (group[0].header or column or "–", severity)
+            [first] = sheet.titled(group[:1])
+            of_column = (first.header or (column and first.column) or "–", severity)
             for title, key in (
                 (_BY_FILE, (sheet.file.name, severity)),
                 (_BY_COLUMN, of_column),
@@ -177,7 +178,7 @@ def _file(item: ValidationResult, limit: int) -> dict[str, Any]:
         "warnings": item.warnings,
         "cut": is_truncated(item, limit),
         "readAs": None if item.read_as is None else str(item.read_as),
-        "fixes": [line.strip() for line in fixes_text(item.fixes)] if item.fixes else [],
+        "fixes": [line.strip() for line in fixes_text(item, item.fixes)] if item.fixes else [],
         **_details(item, limit),
     }
 
@@ -192,27 +193,29 @@ def _details(sheet: ValidatedSheet, limit: int) -> dict[str, Any]:
 
     groups = by_rule(sheet.findings)
     numbers = {key: number for number, key in enumerate(groups)}
+    listed = listed_findings(sheet, limit)
     findings = [
         [
             finding.cell,
             numbers[rule_key(finding)],
             None if finding.display_value is None else _value(finding.display_value, marks),
-            text_number(finding.message),
-            text_number(finding.hint),
+            text_number(titled.message),
+            text_number(titled.hint),
             [text[:_MAX_NAME_LENGTH] for text in record_names(sheet, finding.row)],
             finding.cells,
         ]
-        for finding in listed_findings(sheet, limit)
+        for finding, titled in zip(listed, sheet.titled(listed), strict=True)
     ]
     rules = [
         {
             "code": code,
-            "column": (column and group[0].column_label) or "",
+            "column": (column and first.column_label) or "",
             "about": str(group[0].kind.summary({})),
             "severity": group[0].kind.severity,
             "count": len(group),
         }
         for (column, code), group in groups.items()
+        for first in sheet.titled(group[:1])
     ]
     shown_marks = [*islice(marks, _MAX_MARKS)] + ["…"] * (len(marks) > _MAX_MARKS)
     return {"rules": rules, "findings": findings, "texts": list(texts), "marks": shown_marks}

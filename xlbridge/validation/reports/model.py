@@ -304,10 +304,10 @@ _FIX_EXAMPLES = 3
 _MAX_UNFIXED = 10
 
 
-def fixes_text(fixes: FixedCopy) -> Iterator[str]:
-    """Yield the lines about a fixed copy; many changes are counted by column and rule, with
-    examples."""
-    fixed = fixes.fixed
+def fixes_text(sheet: ValidatedSheet, fixes: FixedCopy) -> Iterator[str]:
+    """Yield the lines about a fixed copy of a sheet; many changes are counted by column and rule,
+    with examples."""
+    fixed = list(sheet.titled(fixes.fixed))
     heading = Text(
         pt="Corrigidas em {file}: {count}. A seguir, o que falta corrigir.",
         en="Fixed in {file}: {count}. The remaining findings follow.",
@@ -323,7 +323,9 @@ def fixes_text(fixes: FixedCopy) -> Iterator[str]:
         yield f"      {Text(pt='Todas, com --format json', en='All of them: --format json')}"
     heading = Text(pt="Não foi alterado", en="Left unchanged")
     reasons = (
-        ((item.reason, item.finding.column_label), item.finding.cell or "") for item in fixes.left
+        ((item.reason, finding.column_label), finding.cell or "")
+        for item in fixes.left
+        for finding in sheet.titled([item.finding])
     )
     for (reason, column), cells in group_by_reason(reasons).items():
         yield f"      {heading}: {column} {list_first(cells, _MAX_UNFIXED)}: {reason}"
