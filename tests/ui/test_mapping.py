@@ -63,6 +63,15 @@ def test_a_mapping_is_confirmed_and_remembered(client: httpx.Client, tmp_path: P
     assert columns == ["nomeComercial", "natureza", "email", None]
     typed = [{"row": 4, "column": 2, "value": "maria@example.com"}]
     assert client.post("/api/edit", json=typed).json()["errors"] == 0
+    # Codes are those of the sheet's system until its words are typed.
+    code = client.post("/api/edit", json=[{"row": 4, "column": 1, "value": "J"}]).json()
+    (rule,) = [rule for rule in code["rules"] if rule["severity"] == "error"]
+    assert rule["message"].endswith("it has: 'Jurídica', 'Física'.")
+    assert rule["hint"].startswith(
+        "Enter one of these values, not its code, or change the “Columns used”"
+    )
+    word = [{"row": 4, "column": 1, "value": "jurídica"}]
+    assert client.post("/api/edit", json=word).json()["errors"] == 0
     again = open_workbook(client, path)
     assert (again["mapping"]["kind"], again["errors"]) == ("remembered", 1)
 

@@ -426,3 +426,30 @@ def test_rows_rejected_in_a_batch_are_shown_with_their_reasons_and_file(
         expect(tab.locator("#grid .refused")).to_have_count(1)
         expect(tab.locator("#grid .number").last).to_have_text("3")
         tab.locator("#remark", has_text="99999").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("url", "password", "hint"),
+    [
+        ("http://127.0.0.1:9", "x", "“Test the login” shows whether the system answers"),
+        ("", "wrong", "add the environment again under Environments"),
+        ("", "", "Add the environment under Environments"),
+    ],
+)
+def test_hints_name_what_the_page_has_instead_of_commands(
+    tmp_path: Path,
+    home: Path,
+    forks: Zygote,
+    empty_sandbox: RunningSandbox,
+    url: str,
+    password: str,
+    hint: str,
+) -> None:
+    profile = Profile("homolog", url or empty_sandbox.base_url, empty_sandbox.email)
+    save_profile(Settings(home), profile)
+    if password:
+        store_password(Settings(home), profile, password, PasswordSource.FILE)
+    with running_page(forks, tmp_path, home, clean_environment(home)) as ui, ui.client() as client:
+        error = client.post("/api/login", json={"name": "homolog"}).json()["error"]
+    assert hint in error["hint"]
+    assert "xlbridge" not in error["hint"]

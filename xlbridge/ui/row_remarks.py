@@ -205,7 +205,13 @@ _HINTS: Mapping[str, Text] = {
         pt="Se alguma deve ser enviada, mude a escolha das linhas em “Colunas usadas”, em Abrir.",
         en="If any is to be sent, change the choice of rows under “Columns used”, under Open.",
     ),
-    "mapping-value-unknown": _CORRECT_OR_MAP,
+    # A code is refused as well: it may be the other system's, with another meaning.
+    "mapping-value-unknown": Text(
+        pt="Digite um desses valores, não o código deles, ou ajuste em Abrir as “Colunas usadas” e "
+        "confirme de novo.",
+        en="Enter one of these values, not its code, or change the “Columns used” under Open and "
+        "confirm again.",
+    ),
     "code-shape": _COMPARE,
     "code-decimals": _COMPARE,
     "date-ambiguous": Text(
