@@ -113,7 +113,7 @@ def test_columns_are_sorted_filtered_hidden_frozen_and_widened(tab: Tab) -> None
     tab.locator("#column-open").click()
     tab.locator("#column-hide").click()
     expect(tab.locator('[data-cell="C2"]')).to_have_count(0)
-    handle = tab.locator("#grid .head .cell").nth(1).locator(".resize").bounding_box()
+    handle = box_of(tab.locator("#grid .head .cell").nth(1).locator(".resize"))
     tab.mouse.move(handle["x"] + 3, handle["y"] + 10)
     tab.mouse.down()
     tab.mouse.move(handle["x"] + 53, handle["y"] + 10)
@@ -121,13 +121,13 @@ def test_columns_are_sorted_filtered_hidden_frozen_and_widened(tab: Tab) -> None
         tab.mouse.up()
     tab.reload()
     tab.locator('[data-cell="A2"]').wait_for()
-    assert round(tab.locator('[data-cell="A2"]').bounding_box()["width"]) == 200
+    assert round(box_of(tab.locator('[data-cell="A2"]'))["width"]) == 200
     expect(tab.locator('[data-cell="C2"]')).to_have_count(0)
     tab.locator('[data-cell="B2"]').click()
     tab.keyboard.press("ArrowRight")
     expect(tab.locator("#cell-here")).to_have_attribute("data-cell", "D2")
     tab.keyboard.press("End")
-    box = tab.locator('[data-cell="B2"]').bounding_box()
+    box = box_of(tab.locator('[data-cell="B2"]'))
     assert box["x"] > tab.locator("#grid").bounding_box()["x"]
 
 
@@ -214,8 +214,15 @@ def test_an_error_that_a_filter_or_a_hidden_column_conceals_is_gone_to(tab: Tab)
     expect(tab.locator("#arranged")).to_be_hidden()
 
 
+def box_of(part: Locator) -> dict[str, float]:
+    """Return the place and size of a part of the page, again if it is drawn anew meanwhile."""
+    while (box := part.bounding_box()) is None:
+        pass
+    return box
+
+
 def middle(cell: Locator) -> tuple[float, float]:
-    box = cell.bounding_box()
+    box = box_of(cell)
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 

@@ -51,6 +51,7 @@ def _texts(column: Column) -> st.SearchStrategy[str]:
     special = {
         "ncm": st.from_regex(r"([1-6][0-9]|7[0-689]|8[0-9]|9[0-7])[0-9]{6}", fullmatch=True),
         "nbs": st.from_regex(r"1(0[1-9]|1[0-9]|2[0-7])[0-9]{6}", fullmatch=True),
+        "cep": st.from_regex(r"(0[1-9]|[1-9][0-9])[0-9]{3}-[0-9]{3}", fullmatch=True),
         "boleto": _barcodes(),
         "email": st.from_regex(r"[a-z]{1,9}@[a-z]{1,9}\.com(\.br)?", fullmatch=True),
         "telephone": st.from_regex(r"\((11|21|81)\) 9[0-9]{4}-[0-9]{4}", fullmatch=True),
