@@ -169,8 +169,9 @@ def fill_in(path: Path, resource: Resource, rows: list[Row]) -> Path:
     return path
 
 
-WITHOUT_LISTS = {"parent-without-children", "code-shape"}
-"""Expected findings: only the main sheet is filled in, and random codes differ in shape."""
+WITHOUT_LISTS = {"parent-without-children", "code-shape", "row-doubtful"}
+"""Expected findings: only the main sheet is filled in, random codes differ in shape, and a random
+name alone in its row may look like a note."""
 
 
 def codes_of(validated: ValidatedSheet) -> set[str]:
