@@ -42,6 +42,13 @@ def _barcodes() -> st.SearchStrategy[str]:
     return whole.filter(bool)  # type: ignore[arg-type]
 
 
+def _documents(kind: Kind, stem: str) -> st.SearchStrategy[str]:
+    """Documents with and without mask."""
+    stems = st.from_regex(stem, fullmatch=True)
+    bare = _completed(stems, DOCUMENTS[kind].is_valid, 2)
+    return st.one_of(bare, bare.map(DOCUMENTS[kind].masked))
+
+
 def _texts(column: Column) -> st.SearchStrategy[str]:
     checks = column.checks
     if column.allowed:
@@ -53,6 +60,9 @@ def _texts(column: Column) -> st.SearchStrategy[str]:
         "nbs": st.from_regex(r"1(0[1-9]|1[0-9]|2[0-7])[0-9]{6}", fullmatch=True),
         "cep": st.from_regex(r"(0[1-9]|[1-9][0-9])[0-9]{3}-[0-9]{3}", fullmatch=True),
         "boleto": _barcodes(),
+        "document": _documents(Kind.CNPJ, r"[0-9]{12}"),
+        "uf": st.just("SP"),
+        "municipality": st.just("3550308"),
         "email": st.from_regex(r"[a-z]{1,9}@[a-z]{1,9}\.com(\.br)?", fullmatch=True),
         "telephone": st.from_regex(r"\((11|21|81)\) 9[0-9]{4}-[0-9]{4}", fullmatch=True),
     }
@@ -96,15 +106,9 @@ def _values(column: Column) -> st.SearchStrategy[Any]:
     """Valid values of a column, by its schema."""
     match column.kind:
         case Kind.CNPJ:
-            bare = _completed(
-                st.from_regex(r"[0-9A-Z]{12}", fullmatch=True), DOCUMENTS[Kind.CNPJ].is_valid, 2
-            )
-            return st.one_of(bare, bare.map(DOCUMENTS[Kind.CNPJ].masked))
+            return _documents(Kind.CNPJ, r"[0-9A-Z]{12}")
         case Kind.CPF:
-            bare = _completed(
-                st.from_regex(r"[0-9]{9}", fullmatch=True), DOCUMENTS[Kind.CPF].is_valid, 2
-            )
-            return st.one_of(bare, bare.map(DOCUMENTS[Kind.CPF].masked))
+            return _documents(Kind.CPF, r"[0-9]{9}")
         case Kind.INTEGER:
             return _whole_numbers(column)
         case Kind.NUMBER | Kind.MONEY:
