@@ -51,6 +51,7 @@ from xlbridge.upload import (
     Uploads,
     resolve_job,
 )
+from xlbridge.upload.job import file_hash
 from xlbridge.upload.planning import (
     RowAction,
     RowReason,
@@ -311,7 +312,16 @@ class ChangeMachine(StateMachine):
 
     def _resume(self, home: int, crash: Crash) -> None:
         for job in self._open_jobs(home):
-            self._do(home, crash, lambda uploads, _, job=job: uploads.run(job, self.options))
+            changed = [
+                book
+                for book in self.books
+                if str(book.path) == job.spec.file and file_hash(book.path) != job.file_hash
+            ]
+            if job.state is State.PREPARED and changed:
+                # Its plan is refused; the workbook is sent as it is now.
+                self._do(home, crash, lambda uploads, _, book=changed[0]: self._send(uploads, book))
+            else:
+                self._do(home, crash, lambda uploads, _, job=job: uploads.run(job, self.options))
 
     def _write(
         self, path: Path, indexes: set[int], text: str, home: int, parts: int | None

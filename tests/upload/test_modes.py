@@ -278,6 +278,23 @@ def test_an_unsent_job_is_abandoned_for_another_mode(
     assert Uploads(context, client).run(second, YES).state is State.DONE
 
 
+def test_a_job_without_rows_is_abandoned_when_its_edited_workbook_is_planned(
+    context: UploadContext, client: Client, make_clients: MakeClients
+) -> None:
+    known = new_cnpj()
+    path = make_clients(known)
+    uploads = Uploads(context, client)
+    uploads.run(write_job(context, client, path, "direct"), YES)
+    first = write_job(context, client, path, "direct")
+    assert (first.state, first.spec.rows) == (State.PREPARED, ())
+    assert make_clients(known, new_cnpj()) == path
+    with pytest.raises(UsageError, match="has changed"):
+        uploads.run(first, YES)
+    second = write_job(context, client, path, "direct")
+    assert context.journal.job(first.id).state is State.ABANDONED
+    assert uploads.run(second, YES).state is State.DONE
+
+
 def test_a_journal_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(UsageError, match="journal"):

@@ -140,8 +140,9 @@ class Journal:
 
         ``known`` are the claims that the plan was based on, ``note`` is stored with the job's first
         event; ``origins`` are the numbers of a retry's rows in the sheet of the first job. Unsent
-        jobs that claim any of the rows are abandoned in favour of the new one; a preview claims
-        nothing. Raises ``PlanOutdated`` if other jobs have claimed rows in the meantime.
+        jobs that claim any of the rows, or had none of the same sheet to send, are abandoned in
+        favour of the new one; a preview claims nothing. Raises ``PlanOutdated`` if other jobs have
+        claimed rows in the meantime.
         """
         planned = planned_note(self.now())
         with transaction(self._db):
@@ -153,6 +154,15 @@ class Journal:
             if spec.mode.channel.writes:
                 claims = RowClaims.join(request.claims for request in requests)
                 self.abandon_unsent(spec.scope, claims, known, job_id)
+                # Jobs without rows claim nothing that would show that they are replaced.
+                self._abandon(
+                    self._jobs(
+                        "SELECT id FROM jobs WHERE system = ? AND resource = ? AND file = ? "
+                        "AND sheet = ? AND rows = '[]' AND undo_of IS NULL",
+                        *(spec.system, spec.resource, spec.file, spec.sheet),
+                    ),
+                    job_id,
+                )
             sheet = self._insert(job_id, spec)
             actions = self._add_actions(job_id, plan.to_journal())
             left_out = (one for one in actions if one[2] in _LEFT_OUT)
@@ -478,12 +488,16 @@ class Journal:
             if self._sent_claims(found).holders(claims) != known.holders(claims):
                 raise PlanOutdated
             held = {one for claimants in found for ids in claimants.values() for one in ids}
-            for job in map(self.job, {request_key(one)[0] for one in held}):
-                if job.state is State.ABANDONED or not self._is_unsent(job.id):
-                    continue
-                for one in {job.id, *(request.id for request in job.requests)}:
-                    self._add(one, State.ABANDONED, {"replaced_by": successor})
-                    self._claims.free(one)
+            self._abandon(map(self.job, {request_key(one)[0] for one in held}), successor)
+
+    def _abandon(self, jobs: Iterable[Job], successor: str) -> None:
+        """Abandon those of the jobs that are unsent, in favour of their ``successor``."""
+        for job in jobs:
+            if job.state is State.ABANDONED or not self._is_unsent(job.id):
+                continue
+            for one in {job.id, *(request.id for request in job.requests)}:
+                self._add(one, State.ABANDONED, {"replaced_by": successor})
+                self._claims.free(one)
 
     def _is_unsent(self, whole: str) -> bool:
         job = self.job(whole)
