@@ -5,7 +5,7 @@ changes, undoes and sends them again in any order, while requests fail, processe
 the journal, and somebody else changes records. After each step the oracle checks which job did
 what: no record twice, no change lost, nothing undone that the job did not write.
 
-Inside: batch.
+Inside: batch, upload.
 """
 
 import itertools
