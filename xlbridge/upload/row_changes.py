@@ -14,7 +14,7 @@ from decimal import Decimal
 from enum import StrEnum
 from itertools import groupby, starmap
 from operator import attrgetter, itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from xlbridge.clock import Instant
 from xlbridge.errors import ApiError
@@ -312,45 +312,40 @@ class WriteState(StrEnum):
 
     ``NOT_APPLIED`` may be sent again; ``CHANGED`` was never sent, since the record has changed
     after the plan; ``UNPROVEN`` needs a person's decision.
+
+    ``is_waiting``: the write is certainly not applied and may be sent; ``is_open``: a request was
+    sent and its outcome is unknown; ``is_refused``: the record stays as it is. ``outcome`` is that
+    of the row whose record is written, ``outcome_of_reversed`` that of the earlier row that the
+    write reverses.
     """
 
-    PLANNED = "planned"
+    is_waiting: bool
+    is_open: bool
+    is_refused: bool
+    outcome: RowOutcome
+    outcome_of_reversed: RowOutcome
+
+    def __new__(cls, value: str, kind: str = "open") -> Self:
+        """Return the state of a ``kind``: waiting, open, refused or applied."""
+        self = str.__new__(cls, value)
+        self._value_ = value
+        self.is_waiting, self.is_open = kind == "waiting", kind == "open"
+        self.is_refused, self.outcome = kind == "refused", RowOutcome.UNKNOWN
+        self.outcome_of_reversed = RowOutcome.UNKNOWN if self.is_open else RowOutcome.ACCEPTED
+        if kind == "applied":
+            self.outcome, self.outcome_of_reversed = RowOutcome.ACCEPTED, RowOutcome.UNDONE
+        elif self.is_refused:
+            self.outcome = RowOutcome.REJECTED
+        return self
+
+    PLANNED = "planned", "waiting"
     SENDING = "sending"
     DOUBTFUL = "doubtful"
-    APPLIED = "applied"
-    NOT_APPLIED = "not_applied"
-    REJECTED = "rejected"
-    CHANGED = "changed"
+    APPLIED = "applied", "applied"
+    NOT_APPLIED = "not_applied", "waiting"
+    REJECTED = "rejected", "refused"
+    CHANGED = "changed", "refused"
     UNPROVEN = "unproven"
-
-    @property
-    def is_waiting(self) -> bool:
-        """True if the write is certainly not applied and may be sent."""
-        return self in {WriteState.PLANNED, WriteState.NOT_APPLIED}
-
-    @property
-    def is_open(self) -> bool:
-        """True if a request was sent and its outcome is unknown."""
-        return self in {WriteState.SENDING, WriteState.DOUBTFUL, WriteState.UNPROVEN}
-
-    @property
-    def is_refused(self) -> bool:
-        """True if the record stays as it is."""
-        return self in {WriteState.REJECTED, WriteState.CHANGED}
-
-    @property
-    def outcome(self) -> RowOutcome:
-        """Outcome of the row whose record is written."""
-        if self is WriteState.APPLIED:
-            return RowOutcome.ACCEPTED
-        return RowOutcome.REJECTED if self.is_refused else RowOutcome.UNKNOWN
-
-    @property
-    def outcome_of_reversed(self) -> RowOutcome:
-        """Outcome of the earlier row that the write reverses."""
-        if self is WriteState.APPLIED:
-            return RowOutcome.UNDONE
-        return RowOutcome.UNKNOWN if self.is_open else RowOutcome.ACCEPTED
 
 
 @dataclass(frozen=True, slots=True)
