@@ -138,11 +138,11 @@ def request_key(request_id: str) -> tuple[str, int]:
     return request_id[:_JOB_ID], int(request_id[_JOB_ID + 1 :] or 1)
 
 
+@dataclass(frozen=True, slots=True)
 class StoredRequests:
     """Requests in the journal's file; callers open the transaction."""
 
-    def __init__(self, db: LocalDatabase) -> None:
-        self._db = db
+    _db: LocalDatabase
 
     def add(self, job_id: str, request: Request) -> None:
         """Store a new request of a job."""

@@ -31,11 +31,11 @@ PlannedChange = tuple[int, int, str, str | None]
 number in the sheet, action and reason."""
 
 
+@dataclass(frozen=True, slots=True)
 class RowChanges:
     """Changes in the journal's file; callers open the transaction."""
 
-    def __init__(self, db: LocalDatabase) -> None:
-        self._db = db
+    _db: LocalDatabase
 
     def add(
         self,
@@ -449,22 +449,15 @@ Results = Iterable[tuple[RecordWrite, WriteResult]]
 """Writes with their results."""
 
 
+@dataclass(frozen=True, slots=True)
 class RecordWrites:
     """Writes of records in the journal's file."""
 
-    def __init__(
-        self,
-        db: LocalDatabase,
-        claims: Claims,
-        changes: RowChanges,
-        requests: RequestCount,
-        now: Callable[[], Instant],
-    ) -> None:
-        self._db = db
-        self._requests = requests
-        self._claims = claims
-        self._changes = changes
-        self._now = now
+    _db: LocalDatabase
+    _claims: Claims
+    _changes: RowChanges
+    _requests: RequestCount
+    _now: Callable[[], Instant]
 
     def plan(self, job_id: str, tasks: Sequence[RecordTask], in_doubt: Text | None = None) -> None:
         """Store the tasks of a job, one for each of its rows, in order, or ``in_doubt``."""

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -53,15 +53,15 @@ class ColumnsRow(Mapping[str, Any]):
         return {name: column[self.at] for name, column in self.columns.items()}.items()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class RowTable(Sequence[RowValues]):
     """Typed rows, stored as columns; rows are views created on access.
 
     A dict for each row would take many times the memory, since most cells are empty.
     """
 
-    def __init__(self, columns: Mapping[str, Sequence[Any]], count: int) -> None:
-        self._columns = columns
-        self._count = count
+    _columns: Mapping[str, Sequence[Any]]
+    _count: int
 
     @classmethod
     def of(
