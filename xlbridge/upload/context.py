@@ -74,7 +74,7 @@ class UploadContext:
                 found[path] = journal.claimed(scope, claims)
         return found
 
-    def patience(
+    def patience_with(
         self,
         client: "Client",
         settle_seconds: float | None = None,

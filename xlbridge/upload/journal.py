@@ -41,7 +41,6 @@ from xlbridge.upload.job import (
 from xlbridge.upload.journal_database import (
     JournalMarker,
     RequestCount,
-    open_journal_file,
     transaction,
 )
 from xlbridge.upload.lookup.row_table import batched, json_text, json_texts, value_of_json
@@ -100,8 +99,8 @@ class Journal:
     ) -> None:
         self.path = path
         self._profile_arguments = profile_arguments
-        self._db = open_journal_file(path)
         self._marker = JournalMarker(path)
+        self._db = self._marker.open_journal()
         self._claims = Claims(self._db)
         self._count = RequestCount(path, self._db)
         self.requests = StoredRequests(self._db)
@@ -163,7 +162,19 @@ class Journal:
                     ),
                     job_id,
                 )
-            sheet = self._insert(job_id, spec)
+            earlier = spec.retry_of or spec.undo_of
+            first_job = job_id if earlier is None else self.job(earlier).first_job
+            # The sheet to which the changes belong.
+            sheet = first_job if spec.undo_of is None else job_id
+            self._db.execute(
+                "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(job_id, self.now().at.isoformat(), spec.profile, spec.resource, spec.mode),
+                    *(spec.file, spec.sheet, spec.digest, spec.payload, json_text(spec.rows)),
+                    *(json.dumps(dict(spec.columns)), spec.system, spec.planned, spec.retry_of),
+                    *(spec.undo_of, first_job),
+                ),
+            )
             actions = self._add_actions(job_id, plan.to_journal())
             left_out = (one for one in actions if one[2] in _LEFT_OUT)
             self.changes.add((job_id, 0), sheet, left_out, origins)
@@ -223,13 +234,12 @@ class Journal:
         jobs = {job for found in claimants for ids in found.values() for job in ids}
         sent = {job for job in jobs - ignored if not self._is_unsent(request_key(job)[0])}
         finished = {job_id for job_id in sent if self.job(job_id).state in _FINISHED}
-
-        def only_sent(found: Claimants) -> Claimants:
-            if sent == jobs:
-                return found
-            return {digest: [job for job in ids if job in sent] for digest, ids in found.items()}
-
-        digests, keys = map(only_sent, claimants)
+        digests, keys = claimants
+        if sent != jobs:
+            digests, keys = (
+                {digest: [job for job in ids if job in sent] for digest, ids in found.items()}
+                for found in claimants
+            )
         return ClaimedRows(digests, keys, frozenset(sent - finished))
 
     def own_writes(self, scope: ClaimScope, seconds: float) -> OwnWrites:
@@ -502,21 +512,6 @@ class Journal:
     def _is_unsent(self, whole: str) -> bool:
         job = self.job(whole)
         return job.state.is_unsent and all(request.state.is_unsent for request in job.requests)
-
-    def _insert(self, job_id: str, new: JobSpec) -> str:
-        """Store a job without its requests; return the sheet to which its changes belong."""
-        earlier = new.retry_of or new.undo_of
-        first_job = job_id if earlier is None else self.job(earlier).first_job
-        self._db.execute(
-            "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                job_id, self.now().at.isoformat(), new.profile, new.resource, new.mode, new.file,
-                new.sheet, new.digest, new.payload, json_text(new.rows),
-                json.dumps(dict(new.columns)), new.system, new.planned, new.retry_of, new.undo_of,
-                first_job,
-            ),
-        )  # fmt: skip
-        return first_job if new.undo_of is None else job_id
 
     def _add_actions(self, job_id: str, actions: Iterable[StoredRow]) -> list[PlannedChange]:
         """Store the plan of a job; return its changes."""

@@ -307,9 +307,8 @@ def _read_log(context: "RunContext", job: Job) -> ImportLog | Text:
                 en="The upload is queued. Continue with: xlbridge resume {job}",
             ).format(job=job.arguments()),
         ) from error
-    catalogue = context.environment.catalogue
     as_sent = context.quirks.file_names == "sent"
-    if not is_about(job, log, catalogue, as_sent=as_sent):
+    if not is_about(job, log, context.catalogue, as_sent=as_sent):
         other = log.nomeDoArquivo or log.recurso or log.id
         return _OTHER_FILE.format(id=job.log_id, file=other)
     return log

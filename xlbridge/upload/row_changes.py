@@ -449,7 +449,7 @@ Results = Iterable[tuple[RecordWrite, WriteResult]]
 """Writes with their results."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class RecordWrites:
     """Writes of records in the journal's file."""
 

@@ -200,7 +200,7 @@ class Uploads:
         )
 
     def _patience(self, options: UploadOptions) -> Patience:
-        return self._context.patience(self._client, options.settle_seconds, options.sleep)
+        return self._context.patience_with(self._client, options.settle_seconds, options.sleep)
 
     def submit(
         self,
@@ -286,7 +286,7 @@ class Uploads:
         """
         from xlbridge.upload.undo import plan_undo
 
-        patience = self._context.patience(self._client, sleep=sleep)
+        patience = self._context.patience_with(self._client, sleep=sleep)
         return plan_undo(self._context, self._client, job, patience)
 
     def create_undo(self, plan: "UndoPlan") -> Job:
@@ -314,8 +314,9 @@ class Uploads:
         if job.state.is_unsent and job.parent is None and not job.is_task:
             _require_planned_file(job)
             job = self._with_current_plan(job, options)
+        own, patience = self._context, self._patience(options)
         context = RunContext(
-            self._context, self._client, options, self._patience(options), self._frames
+            own.settings, own.catalogue, own.journal, self._client, options, patience, self._frames
         )
         try:
             with job_lock(self._context.settings.home, job.whole):

@@ -316,7 +316,7 @@ class StoredSnapshot(NamedTuple):
     rows: Snapshot
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class StoredSnapshots:
     """Snapshots of the remote records of jobs' rows in the journal's file."""
 
