@@ -241,12 +241,6 @@ def child_rows(resource: Resource, frame: pd.DataFrame) -> Iterator[ChildRows]:
         yield ChildRows(child, pd.DataFrame(typed), item_keys)
 
 
-def has_lists(resource: Resource, frame: pd.DataFrame) -> bool:
-    """Return whether a frame has a list of any record."""
-    names = (child.sheet for child in resource.children)
-    return any(name in frame and frame[name].notna().any() for name in names)
-
-
 @dataclass(frozen=True)
 class SheetSource:
     """Rows of a sheet that may be sent, and their source.

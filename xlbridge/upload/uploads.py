@@ -32,7 +32,6 @@ from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import (
     SheetSource,
-    has_lists,
     payload_of,
     sheet_digest,
     store_payload,
@@ -234,7 +233,8 @@ class Uploads:
         workbook has record numbers of another system; and what ``rows_to_send`` raises.
         """
         source, options = self._source(rows, options)
-        lists = has_lists(source.resource, source.frame)
+        names = (child.sheet for child in source.resource.children)
+        lists = any(name in source.frame and source.frame[name].notna().any() for name in names)
         if isinstance(rows, CorrectedRows):
             retry_of, origins, mode = rows.job.id, rows.origins, rows.job.import_mode
             mode = Mode.RECORDS if lists else mode
@@ -305,7 +305,7 @@ class Uploads:
         connection is lost while the outcome is awaited, or if only a part of the job was applied.
         The notes of an error name the command that continues.
         """
-        from xlbridge.upload.results.result_files import ensure_sheet_evidence
+        from xlbridge.upload.results.result_files import ensure_evidence
         from xlbridge.upload.run_context import RunContext
         from xlbridge.upload.runner import run_job
 
@@ -328,7 +328,7 @@ class Uploads:
                         raise
                     hint = _PARTLY_APPLIED.format(job=job.arguments())
                     raise InDoubt(error.message, hint) from error
-                return ensure_sheet_evidence(self._context, ended)
+                return ensure_evidence(self._context, ended)
         except XlbridgeError as error:
             error.add_note(f"xlbridge resume {job.arguments()}")
             raise

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from xlbridge.upload.job import MAX_PLAN_SECONDS, Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import record_reader
 from xlbridge.upload.lookup.row_lookup import blank_values, lookups_of_rows
-from xlbridge.upload.lookup.row_table import TypedRows, values_of
+from xlbridge.upload.lookup.row_table import values_of
 from xlbridge.upload.lookup.snapshot import (
     FoundRecord,
     LookupResult,
@@ -65,55 +65,28 @@ def prepare_lookup(
     Only that function makes requests. It raises ``TransportError`` or ``AuthenticationFailed`` if
     the system cannot be reached.
     """
-    count = len(source.rows)
+    rows, aside = source.values, source.set_aside
+    unread = (None,) * len(rows)
     if not options.look_up:
-        return lambda: LookupResult((None,) * count, {}, _NOT_REQUESTED)
-    positions = [at for at in range(count) if at not in source.set_aside]
-    values: TypedRows = source.values
-    if source.set_aside:
-        values = [values[at] for at in positions]
-    read = record_reader(client, source.resource, values, on_count=on_count)
-    return partial(_look_up, read, source, positions)
+        return lambda: LookupResult(unread, {}, _NOT_REQUESTED)
+    read = record_reader(client, source.resource, rows, on_count=on_count, left_out=aside)
 
+    def look_up() -> LookupResult:
+        try:
+            return read()
+        except RemoteRejected as error:
+            why = _LOOKUP_REJECTED.format(reason=error.message)
+            lookups = enumerate(lookups_of_rows(source.resource, rows))
+            reasons = {at: why for at, of_row in lookups if of_row and at not in aside}
+            return LookupResult(unread, reasons, why)
 
-def _look_up(
-    read: Callable[[], LookupResult], source: SheetSource, positions: Sequence[int]
-) -> LookupResult:
-    """Return the records that ``read`` finds for the rows at the given positions."""
-    count = len(source.rows)
-    try:
-        found = read()
-    except RemoteRejected as error:
-        why = _LOOKUP_REJECTED.format(reason=error.message)
-        lookups = lookups_of_rows(source.resource, source.values)
-        keyed = (at for at in positions if lookups[at])
-        return LookupResult((None,) * count, dict.fromkeys(keyed, why), why)
-    if not source.set_aside:
-        return found
-    snapshot: list[RowSnapshot | None] = [None] * count
-    for at, row in zip(positions, found.snapshot, strict=True):
-        snapshot[at] = row
-    reasons = {positions[index]: why for index, why in found.reasons.items()}
-    disputed = {positions[index]: both for index, both in found.disputed.items()}
-    near = {positions[index]: key for index, key in found.near.items()}
-    return LookupResult(tuple(snapshot), reasons, found.reason, disputed, near)
-
-
-def plan_rows(
-    source: SheetSource,
-    claims: RowClaims,
-    found: LookupResult,
-    claimed: ClaimedRows,
-    options: PlanOptions,
-    own: OwnWrites,
-) -> RowPlan:
-    """Decide the action of each row; ``claimed`` are the claims of other jobs, ``own`` the writes
-    of this home that a reading may not show yet."""
-    planner = _Planner(source, claims, found, claimed, options, own)
-    return RowPlan(list(planner.plan()), claims.digests, found.reason)
+    return look_up
 
 
 class _Planner:
+    """Planner of the action of each row; ``claimed`` are the claims of other jobs, ``own`` the
+    writes of this home that a reading may not show yet."""
+
     def __init__(
         self,
         source: SheetSource,
@@ -147,8 +120,9 @@ class _Planner:
                 if digest in claimed.digests or not claimed.keys.keys().isdisjoint(keys)
             }
 
-    def plan(self) -> Iterator[PlannedRow]:
-        """Yield the planned rows, in order."""
+    def plan(self) -> RowPlan:
+        """Return the planned rows, in order."""
+        planned: list[PlannedRow] = []
         numbers = list(self.numbers.items())
         later = list(self._filled(self._resource.set_by_change).items())
         for at, row_number in enumerate(self._source.rows):
@@ -163,7 +137,8 @@ class _Planner:
                 row = _held(row, RowReason.SET_LATER, why=untranslated(", ".join(unset)))
             elif row.is_created and self._options.update_only:
                 row = _held(row, RowReason.NOT_IN_SYSTEM)
-            yield row
+            planned.append(row)
+        return RowPlan(planned, self._digests, self._lookup.reason)
 
     def _filled(self, names: Iterable[str]) -> Mapping[str, Sequence[Any]]:
         """Return the columns in which any row has a value."""
@@ -435,7 +410,7 @@ def plan_source(
 
         def plan_reading() -> tuple[LookupResult, RowPlan]:
             found = next(readings)
-            return found, plan_rows(source, claims, found, everywhere, options, own)
+            return found, _Planner(source, claims, found, everywhere, options, own).plan()
 
         found, plan = patience.read_until(
             plan_reading,
@@ -448,7 +423,7 @@ def plan_source(
             )
             if corrected:
                 aside = replace(source, set_aside={**source.set_aside, **corrected})
-                plan = plan_rows(aside, claims, found, everywhere, options, own)
+                plan = _Planner(aside, claims, found, everywhere, options, own).plan()
         _LOGGER.info("plan of %d rows of %s: %s", len(plan.rows), resource.name, plan.counts)
         payload = None if writing is None else store_payload(context, writing.result())
         return PlannedSheet(source, plan, found.snapshot, claimed, elsewhere, payload, at)

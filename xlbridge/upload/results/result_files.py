@@ -37,39 +37,27 @@ _ENDED = frozenset({State.DONE, State.PARTIAL, State.REJECTED, State.NEEDS_PERSO
 
 
 def ensure_evidence(context: UploadContext, job: Job) -> Job:
-    """Write the missing evidence of a job, and return the updated job.
+    """Write the missing evidence of a job, or of its whole sheet if it is a part; return the job.
 
     For rejected or held rows that is the rejects workbook, for a doubt the page to decide it. Both
     are written next to the analyst's file, or into the home folder if that is not possible.
     """
     journal = context.journal
-    for part in journal.parts_of(job):
-        ensure_evidence(context, part)
-    in_doubt = job.state is State.NEEDS_PERSON and not job.parts
-    if in_doubt and not _file_exists(job, "evidence_file"):
-        written = _write_evidence(context, job, _DOUBT_NAME, _write_doubt_page)
-        job = journal.record(job, job.state, evidence_file=str(written))
-    if _lacks_rejects(journal, job):
-        written = _write_evidence(context, job, _REJECTS_NAME, _write_rejects_workbook)
-        job = journal.record(job, job.state, rejects_file=str(written))
-    return job
-
-
-def ensure_sheet_evidence(context: UploadContext, job: Job) -> Job:
-    """Write the evidence of a job, or of the whole sheet if it is a part; return the job."""
-    ensure_evidence(context, context.journal.job(job.whole))
-    return context.journal.job(job.id)
-
-
-def _lacks_rejects(journal: Journal, job: Job) -> bool:
-    """Return whether rows were rejected or held, and the rejects workbook is missing."""
-    if job.parent is not None or job.is_task:
-        return False
-    rejected = job.state in {State.PARTIAL, State.REJECTED} or (
-        job.state is State.NEEDS_PERSON and bool(messages_of(journal, job))
-    )
-    held = job.state in _ENDED and job.held > 0
-    return (rejected or held) and not _file_exists(job, "rejects_file")
+    whole = journal.job(job.whole)
+    for one in (*journal.parts_of(whole), whole):
+        in_doubt = one.state is State.NEEDS_PERSON
+        if in_doubt and not one.parts and not _file_exists(one, "evidence_file"):
+            written = _write_evidence(context, one, _DOUBT_NAME, _write_doubt_page)
+            one = journal.record(one, one.state, evidence_file=str(written))
+        rejected = one.state in {State.PARTIAL, State.REJECTED} or (
+            in_doubt and messages_of(journal, one)
+        )
+        held = one.state in _ENDED and one.held > 0
+        is_sheet = one.parent is None and not one.is_task
+        if is_sheet and (rejected or held) and not _file_exists(one, "rejects_file"):
+            written = _write_evidence(context, one, _REJECTS_NAME, _write_rejects_workbook)
+            journal.record(one, one.state, rejects_file=str(written))
+    return journal.job(job.id)
 
 
 def _file_exists(job: Job, key: str) -> bool:
