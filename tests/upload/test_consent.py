@@ -98,7 +98,7 @@ def test_nothing_is_sent_if_the_preview_counts_other_rows(
     job = Uploads(context, client).run(
         write_job(context, client, make_clients(document), "direct"), YES
     )
-    assert (job.state, job.previewed) == (State.ABANDONED, 7)
+    assert (job.state, job.known.previewed) == (State.ABANDONED, 7)
     assert "7" in str(job.reason)
     assert not registered(client, document)
 

@@ -73,7 +73,7 @@ def test_a_preview_writes_nothing(
     document = new_cnpj()
     path = make_clients(document)
     job = Uploads(context, client).run(write_job(context, client, path, "preview"), YES)
-    assert (job.state, job.previewed) == (State.PREVIEWED, 1)
+    assert (job.state, job.known.previewed) == (State.PREVIEWED, 1)
     assert not registered(client, document)
     assert (
         Uploads(context, client).run(write_job(context, client, path, "direct"), YES).state
@@ -211,7 +211,7 @@ def test_declined_consent_sends_nothing_and_releases_the_rows(
     previewed: list[int | None] = []
 
     def decline(request: ConsentRequest) -> bool:
-        previewed.append(request.job.previewed)
+        previewed.append(request.job.known.previewed)
         return False
 
     job = Uploads(context, client).run(

@@ -81,7 +81,7 @@ def test_every_part_is_sent_once_with_one_consent(
     requests: list[tuple[int, int | None]] = []
 
     def agree(request: ConsentRequest) -> bool:
-        requests.append((len(request.job.spec.rows), request.job.previewed))
+        requests.append((len(request.job.spec.rows), request.job.known.previewed))
         return True
 
     job = split_job(context, client, make_clients(*documents), mode, 2)

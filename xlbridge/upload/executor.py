@@ -355,7 +355,7 @@ class LogProgress:
                 pt="Log {id}: {state}, {done} de {rows} {rows:linha|linhas}{pace}",
                 en="Log {id}: {state}, {done} of {rows} {rows:row|rows}{pace}",
             ).format(
-                id=self._job.log_id,
+                id=self._job.known.log_id,
                 state=status if state is None else _STATE_WORDS.get(state, status),
                 done=count_text(done),
                 rows=count_text(rows),

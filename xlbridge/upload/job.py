@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.planning.planned_row import plan_token
 from xlbridge.upload.requests import Request, State, merge_reasons
-from xlbridge.upload.results.verdict import ItemAddresses, LostField, has_open_name
+from xlbridge.upload.results.verdict import ItemAddresses
 from xlbridge.workbook import WorkbookOrigin, cell_address
 
 
@@ -107,7 +108,7 @@ class Event:
 _REPLACED = Text(pt="substituído pelo envio {job}", en="replaced by the upload {job}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Job:
     """Job with its requests and its history, oldest event first; or one of several requests, as
     a part of its ``parent``.
@@ -154,13 +155,6 @@ class Job:
         """What the job's sheet calls its columns, by their paths."""
         return self.last("titles") or {}
 
-    def title_at(self, path: str) -> str:
-        """Return what the job's sheet calls a column, that of a list by ``list.number.name``; the
-        path itself if it does not have it."""
-        name, *rest = path.split(".")
-        title = self.titles.get(".".join([name, *rest[-1:]]), path)
-        return f"{name}: {title}" if rest and title != path else title
-
     @property
     def state(self) -> State:
         """State of its only request; of several, the one that all of them amount to."""
@@ -184,7 +178,7 @@ class Job:
         """
         if self.state is State.PREPARED and "reason" not in self.events[-1].detail:
             return State.PREVIEWED.public
-        if self.state is State.DONE and self.has_lost_fields:
+        if self.state is State.DONE and self.known.has_lost_fields:
             return State.PARTIAL.public
         return self.state.public
 
@@ -206,40 +200,10 @@ class Job:
         """Reason of the job's state; a dash if none was recorded."""
         return self.known_reason or untranslated("–")
 
-    @property
-    def uncompared(self) -> Text | None:
-        """Reason why what is stored was not compared with what was sent, None if it was."""
-        return merge_reasons((request.uncompared, request.number) for request in self.requests)
-
-    @property
-    def log_id(self) -> int | None:
-        """Log of its file, None if it has none or is sent in parts."""
-        return None if self.parts else self.requests[0].log_id
-
-    @property
-    def previewed(self) -> int | None:
-        """Number of rows that the system has previewed, None if it has told none."""
-        known = [one.previewed for one in self.requests if one.previewed is not None]
-        return sum(known) if known else None
-
-    @property
-    def lost_fields(self) -> list[LostField]:
-        """Columns whose values the system has not taken, as far as the records were read back."""
-        return LostField.merge(field for request in self.requests for field in request.lost_fields)
-
-    @property
-    def unseen_fields(self) -> list[str]:
-        """Columns with an open spelling, and those of lists, of which nothing shows whether the
-        system has taken them."""
-        return sorted({name for request in self.requests for name in request.unseen_fields})
-
-    @property
-    def has_lost_fields(self) -> bool:
-        """True if fields are not stored that were sent, or nothing shows it of an open name or of
-        all fields."""
-        lost = (field.is_lost for field in self.lost_fields)
-        unseen = map(has_open_name, self.unseen_fields)
-        return any(lost) or any(unseen) or self.uncompared is not None
+    @cached_property
+    def known(self) -> Request:
+        """What is known of its only request; of several, what is known of them together."""
+        return self.requests[0] if len(self.requests) == 1 else Request.merge(self.requests)
 
     @property
     def was_started(self) -> bool:

@@ -6,7 +6,7 @@ by one, if others are imported. States: see the upload protocol (``docs/upload-p
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
@@ -16,7 +16,7 @@ from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text, joined
 from xlbridge.report_forms import group_by_reason, list_first
 from xlbridge.resources import Mode
-from xlbridge.upload.results.verdict import LostField
+from xlbridge.upload.results.verdict import LostField, has_open_name
 
 
 class State(StrEnum):
@@ -113,6 +113,27 @@ class Request:
     lost_fields: Sequence[LostField] = ()
     unseen_fields: Sequence[str] = ()
     taken_fields: Sequence[str] = ()
+
+    @property
+    def has_lost_fields(self) -> bool:
+        """True if fields are not stored that were sent, or nothing shows it of an open name or of
+        all fields."""
+        lost = (field.is_lost for field in self.lost_fields)
+        return any(lost) or any(map(has_open_name, self.unseen_fields)) or bool(self.uncompared)
+
+    @staticmethod
+    def merge(requests: "Sequence[Request]") -> "Request":
+        """Return what is known of the several requests of a job together: rows that were previewed,
+        and fields that were not taken. They have no log in common."""
+        previewed = [one.previewed for one in requests if one.previewed is not None]
+        return replace(
+            requests[0],
+            log_id=None,
+            previewed=sum(previewed) if previewed else None,
+            uncompared=merge_reasons((one.uncompared, one.number) for one in requests),
+            lost_fields=LostField.merge(field for one in requests for field in one.lost_fields),
+            unseen_fields=sorted({name for one in requests for name in one.unseen_fields}),
+        )
 
 
 _OF_PARTS = Text(pt="{n:parte|partes} {parts}: {reason}", en="{n:part|parts} {parts}: {reason}")

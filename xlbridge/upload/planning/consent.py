@@ -114,7 +114,7 @@ _FAULTY = Text(
 
 def _facts(job: Job) -> Iterator[tuple[Text, Value]]:
     """Yield what the system's preview has read, and the number of rows by action."""
-    previewed, plan = job.previewed, job.last("plan")
+    previewed, plan = job.known.previewed, job.last("plan")
     if previewed is not None:
         name = Text(pt="prévia do sistema · linhas lidas", en="preview by the system · rows read")
         yield name, count_text(previewed)

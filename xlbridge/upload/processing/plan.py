@@ -211,7 +211,9 @@ def plan_processing(
     everywhere = reduce(ClaimedRows.merge, elsewhere.values(), known)
     # The unfinished uploads, by the import logs of their queued files.
     uploads = context.journal.requests_in(client.identity) if kind.is_queued else ()
-    staged = {job.log_id: job.id for job in uploads if job.log_id and not job.state.is_final}
+    staged = {
+        job.known.log_id: job.id for job in uploads if job.known.log_id and not job.state.is_final
+    }
     reader = StateReader(client, kind, numbers.places, at_once)
     states = reader.read(numbers.numbers)
     rows = [

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +195,7 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
         "target": job.target,
         "mode": job.spec.mode,
         "resource": job.spec.resource,
-        "log_id": job.log_id,
+        "log_id": job.known.log_id,
         "rows": row_counts(journal, job),
         "rejected": [
             {
@@ -207,9 +208,9 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
             if row.has_reason
         ],
         "rejects_file": job.last("rejects_file"),
-        "lost_fields": [field.to_json() for field in job.lost_fields],
-        "unseen_fields": job.unseen_fields,
-        "uncompared": None if job.uncompared is None else str(job.uncompared),
+        "lost_fields": [field.to_json() for field in job.known.lost_fields],
+        "unseen_fields": list(job.known.unseen_fields),
+        "uncompared": None if job.known.uncompared is None else str(job.known.uncompared),
         "digest": job.spec.digest,
         "plan": job.last("plan"),
         "not_created": [
@@ -218,7 +219,7 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
             if not row.is_created
         ],
         "confirm": job.token,
-        "previewed": job.previewed,
+        "previewed": job.known.previewed,
         "drift": [asdict(rule) for rule in drifted_rules(journal.changes.rejections(job.id))],
         "evidence_file": job.last("evidence_file"),
         "resolved": job.last("resolved"),
@@ -293,10 +294,10 @@ def upload_report(
         count, left = count_text(settled.rows), count_text(settled.left)
         remarks.append(_SETTLED.format(rows=count, by=settled.by, left=left))
     for text, is_open in ((_UNSEEN, True), (_UNSEEN_ITEMS, False)):
-        if unseen := [name for name in job.unseen_fields if has_open_name(name) is is_open]:
+        if unseen := [name for name in job.known.unseen_fields if has_open_name(name) is is_open]:
             remarks.append(text.format(n=len(unseen), fields=", ".join(unseen)))
-    if job.uncompared is not None:
-        remarks.append(_UNCOMPARED.format(reason=job.uncompared))
+    if job.known.uncompared is not None:
+        remarks.append(_UNCOMPARED.format(reason=job.known.uncompared))
     if job.state is State.NEEDS_PERSON:
         remarks += evidence_remarks(job)
     if undone is not None:
@@ -304,7 +305,7 @@ def upload_report(
     return Report(
         verdict=_verdict(journal, job),
         grade=Grade.ERROR
-        if job.held or job.has_lost_fields
+        if job.held or job.known.has_lost_fields
         else _GRADES.get(job.state, Grade.GOOD),
         facts=titles.quirks_facts(job.target),
         remarks=remarks,
@@ -313,9 +314,11 @@ def upload_report(
             for table in (
                 _rejected_table(
                     [row for row in rejected if with_reasons or row.row is None],
-                    job.title_at if resource is None else resource.title_at,
+                    partial(titles.title_at, titles=job.titles)
+                    if resource is None
+                    else resource.title_at,
                 ),
-                _lost_table(job.lost_fields),
+                _lost_table(job.known.lost_fields),
             )
             if table.lines
         ],
@@ -404,7 +407,7 @@ _LOST_HEADINGS = (
 )
 
 
-def _lost_table(lost: list[LostField]) -> Table:
+def _lost_table(lost: Sequence[LostField]) -> Table:
     """Return the table of the fields that the system has not taken, each once."""
     lines = []
     for field in lost:
@@ -420,11 +423,11 @@ def _lost_table(lost: list[LostField]) -> Table:
 def _verdict(journal: Journal, job: Job) -> Text:
     """Return the verdict on a job, with the counts of its rows as they are now."""
     counts = row_counts(journal, job)
-    headline = _HEADLINES.get(job.state, _NOT_SENT if job.log_id is None else _QUEUED)
+    headline = _HEADLINES.get(job.state, _NOT_SENT if job.known.log_id is None else _QUEUED)
     if job.state is State.IN_DOUBT and counts["unknown"] < len(job.spec.rows):
         headline = _PARTLY_IN_DOUBT
-    if job.state is State.DONE and job.has_lost_fields:
-        is_lost = any(field.is_lost for field in job.lost_fields)
+    if job.state is State.DONE and job.known.has_lost_fields:
+        is_lost = any(field.is_lost for field in job.known.lost_fields)
         headline = _WITH_LOST_FIELDS if is_lost else _WITH_UNSEEN_FIELDS
     if job.deletes and job.state in _DELETED:
         headline = _DELETED[job.state]
@@ -433,9 +436,9 @@ def _verdict(journal: Journal, job: Job) -> Text:
         sent=count_text(len(job.spec.rows)),
         rest=joined(rest, ""),
         **{n: count_text(counts[n]) for n in ("read", "accepted", "rejected", "unknown")},
-        previewed=job.previewed,
+        previewed=job.known.previewed,
         reason=job.reason,
-        log_id=job.log_id,
+        log_id=job.known.log_id,
     )
 
 
@@ -458,11 +461,11 @@ def _next_step(journal: Journal, job: Job, settled: LaterRows | None) -> Text:
             step = _HELD if job.state is State.DONE else _RETRY
             step = step if Path(rejects).exists() else _WRITE_AGAIN
             return step.format(rejects=as_arguments(Path(rejects)), **known)
-        if any(field.is_lost for field in job.lost_fields):
+        if any(field.is_lost for field in job.known.lost_fields):
             return _COMPLETE.format(**known)
-        if job.uncompared is not None:
+        if job.known.uncompared is not None:
             return _COMPARE.format(**known)
-        if job.has_lost_fields:
+        if job.known.has_lost_fields:
             return _LOOK.format(profile=job.spec.profile, **known)
         if job.state is not State.DONE:
             return _NEXT_STEPS[State.PARTIAL].format(**known)

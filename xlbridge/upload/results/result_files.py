@@ -373,7 +373,7 @@ def _facts(job: Job, in_doubt: int) -> Iterator[tuple[Text, Value]]:
     yield titles.MODE, spec.mode.channel.name
     yield titles.WORKBOOK, f"{spec.file} [{spec.sheet}]" if spec.file else None
     yield untranslated("Digest"), spec.digest
-    yield untranslated("Log"), job.log_id and str(job.log_id)
+    yield untranslated("Log"), job.known.log_id and str(job.known.log_id)
 
 
 _NUMBER = Text(pt="Número", en="Number")
