@@ -43,9 +43,9 @@ from xlbridge.upload.journal_database import (
     RequestCount,
     transaction,
 )
-from xlbridge.upload.lookup.row_table import batched, json_text, json_texts, value_of_json
+from xlbridge.upload.lookup.row_table import json_text, value_of_json
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot, StoredSnapshots
-from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, RowPlan, StoredRow
+from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.requests import Request, State, StoredRequests, request_key
 from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome, Verdict
@@ -175,10 +175,14 @@ class Journal:
                     *(spec.undo_of, first_job),
                 ),
             )
-            actions = self._add_actions(job_id, plan.to_journal())
-            left_out = (one for one in actions if one[2] in _LEFT_OUT)
+            left_out: list[PlannedChange] = []
+            written: dict[int, tuple[str, str | None, int, Mapping[str, Any] | None]] = {}
+            for place, (row, action, reason, detail) in enumerate(plan.to_journal()):
+                if RowAction(action).writes:
+                    written[row] = action, reason, place, detail
+                else:
+                    left_out.append((place, row, action, reason, place, detail))
             self.changes.add((job_id, 0), sheet, left_out, origins)
-            by_row = {row: action for _, row, action, _ in actions if action in _OF_RECORD}
             for number, new in enumerate(requests, start=1):
                 request_id = f"{job_id}-{number}" if len(requests) > 1 else job_id
                 mode, payload, at = new.spec.mode, new.spec.payload, self.now().at
@@ -189,9 +193,9 @@ class Journal:
                 if any(new.before):
                     self.snapshots.store(request_id, Moment.BEFORE, new.before)
                 self.writes.plan(request_id, new.tasks)
-                default = RowAction.UPDATE if new.tasks else RowAction.CREATE
+                # The plan of an undo does not have the rows that it reverses.
                 sent = (
-                    (at, row, by_row.get(row, default), None)
+                    (at, row, *written.get(row, (RowAction.UPDATE, None, at, None)))
                     for at, row in enumerate(new.spec.rows)
                 )
                 self.changes.add((job_id, number), sheet, sent, origins)
@@ -312,14 +316,10 @@ class Journal:
 
     def actions_of(self, job: Job) -> list[PlannedRow]:
         """Return the stored plan of a job, also of a task, in order."""
-        found = self._db.execute(
-            "SELECT row, action, reason, detail FROM row_actions WHERE job = ? ORDER BY position",
-            (job.id,),
-        )
         with gc_paused():
             return [
                 PlannedRow.of_journal(row, action, reason, value_of_json(detail))
-                for row, action, reason, detail in found.fetchall()
+                for row, action, reason, detail in self.changes.planned(job.id)
             ]
 
     def refresh_plan(self, job: Job, plan: JobPlan, note: Mapping[str, Any] = _NO_NOTE) -> Job:
@@ -513,17 +513,6 @@ class Journal:
         job = self.job(whole)
         return job.state.is_unsent and all(request.state.is_unsent for request in job.requests)
 
-    def _add_actions(self, job_id: str, actions: Iterable[StoredRow]) -> list[PlannedChange]:
-        """Store the plan of a job; return its changes."""
-        planned: list[PlannedChange] = []
-        for piece in batched(enumerate(actions)):
-            details = json_texts([detail for _, (*_, detail) in piece])
-            rows = [(at, row, action, reason) for at, (row, action, reason, _) in piece]
-            stored = ((job_id, *row, detail) for row, detail in zip(rows, details, strict=True))
-            self._db.executemany("INSERT INTO row_actions VALUES (?, ?, ?, ?, ?, ?)", stored)
-            planned += rows
-        return planned
-
     def _events(self, job_id: str) -> tuple[Event, ...]:
         rows = self._db.execute(
             "SELECT number, at, boot, uptime, state, detail FROM events WHERE job = ? "
@@ -565,8 +554,6 @@ _WRITING_ROWS = json.dumps(
 )
 _NOT_WRITTEN = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN})
 _FINISHED = frozenset({State.DONE, State.PARTIAL})
-_LEFT_OUT = frozenset({RowAction.UNCHANGED, RowAction.HELD})
-_OF_RECORD = frozenset(action for action in RowAction if action.is_of_record)
 _JOB_CHANGED = Text(
     pt="O envio {job} mudou durante a execução; nada mais foi feito.",
     en="The upload {job} changed while it was running; nothing more was done.",

@@ -268,10 +268,10 @@ _WHAT_NOW = Text(
 )
 
 
-LAYOUT = 9
+LAYOUT = 10
 """Number of the current layout, stored in the file's ``user_version``.
 
-Files of earlier development versions are refused: their snapshots are stored otherwise.
+Files of earlier development versions are refused: their plans are stored otherwise.
 """
 
 _SCHEMA = """
@@ -320,15 +320,6 @@ CREATE TABLE IF NOT EXISTS requests (
     taken_fields TEXT
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS requests_by_job ON requests (job, number);
-CREATE TABLE IF NOT EXISTS row_actions (
-    job TEXT NOT NULL REFERENCES jobs (id),
-    position INTEGER NOT NULL,
-    row INTEGER NOT NULL,
-    action TEXT NOT NULL,
-    reason TEXT,
-    detail TEXT NOT NULL,
-    PRIMARY KEY (job, position)
-) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS changes (
     job TEXT NOT NULL REFERENCES jobs (id),
     request INTEGER NOT NULL,
@@ -341,6 +332,8 @@ CREATE TABLE IF NOT EXISTS changes (
     outcome TEXT NOT NULL,
     undo TEXT REFERENCES jobs (id),
     decides INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    detail TEXT,
     PRIMARY KEY (job, request, position)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS changes_by_origin ON changes (sheet, origin);

@@ -22,13 +22,15 @@ from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
 from xlbridge.upload.claims import Claims
 from xlbridge.upload.journal_database import RequestCount, transaction
+from xlbridge.upload.lookup.row_table import batched, json_texts
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.requests import request_key
 from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
 
-PlannedChange = tuple[int, int, str, str | None]
-"""Position of a row among those of its request, or if the plan leaves it out, of the sheet; its
-number in the sheet, action and reason."""
+PlannedChange = tuple[int, int, str, str | None, int, Mapping[str, Any] | None]
+"""Position of a row among those of its request, or if the plan leaves it out, of the plan; its
+number in the sheet, action and reason, its place in the plan, and all else of that, None if the
+plan does not have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +52,26 @@ class RowChanges:
         others, ``origins`` are the numbers of rows there. A task has no rows of a sheet; it is one
         of its own.
         """
-        self._db.executemany(
-            "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'unsent', NULL, ?)",
-            (
-                (*key, sheet, at, row, origins.get(row, row), action, reason, key[0] == sheet)
-                for at, row, action, reason in changes
-            ),
+        decides = key[0] == sheet
+        for piece in batched(changes):
+            details = json_texts([detail for *_, detail in piece])
+            self._db.executemany(
+                "INSERT INTO changes "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'unsent', NULL, ?, ?, NULLIF(?, 'null'))",
+                (
+                    (*key, sheet, at, row, origins.get(row, row), action, reason, decides, place, d)
+                    for (at, row, action, reason, place, _), d in zip(piece, details, strict=True)
+                ),
+            )
+
+    def planned(self, job_id: str) -> list[tuple[int, str, str | None, str]]:
+        """Return the rows of a job's plan in order: number, action, reason, all else as JSON."""
+        found = self._db.execute(
+            "SELECT row, action, reason, detail FROM changes "
+            "WHERE job = ? AND detail IS NOT NULL ORDER BY place",
+            (job_id,),
         )
+        return found.fetchall()
 
     def of_request(self, request_id: str) -> list[tuple[int, str, RowOutcome]]:
         """Return the number, action and outcome of each row of a request, in order, undos aside."""
@@ -77,7 +92,8 @@ class RowChanges:
 
     def creates(self, request_id: str) -> bool:
         """Return whether a request creates any record."""
-        return any(action == RowAction.CREATE for _, action, _ in self.of_request(request_id))
+        creating = {RowAction.CREATE, RowAction.UNREAD}
+        return any(action in creating for _, action, _ in self.of_request(request_id))
 
     def has_retries(self, job_id: str) -> bool:
         """Return whether the sheet of a job has been sent again."""

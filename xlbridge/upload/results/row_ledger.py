@@ -309,7 +309,11 @@ def _counted(job: Job, outcome: RowOutcome) -> RowOutcome:
     return RowOutcome.REJECTED if outcome is RowOutcome.NOT_WRITTEN else outcome
 
 
-_ACCEPTED_AS = {RowAction.UPDATE: "updated", RowAction.DELETE: "deleted"}
+_ACCEPTED_AS = {
+    RowAction.UPDATE: "updated",
+    RowAction.PROCESS: "updated",
+    RowAction.DELETE: "deleted",
+}
 
 
 ROW_COUNTS = (
