@@ -156,8 +156,8 @@ class RunContext(UploadContext):
         """
         verdict = self._with_sheet_columns(job, verdict)
         if not job.is_task and not job.deletes:
-            applied = RowOutcome.ACCEPTED
-            if verdict.has(applied) or self.journal.changes.has_accepted(job.id):
+            is_applied = RowOutcome.ACCEPTED in (verdict.outcomes or ())
+            if is_applied or self.journal.changes.has_accepted(job.id):
                 state, detail = State.COMPARING, {**detail, "ends_as": state}
         return self.journal.record(job, state, verdict=verdict, **detail)
 

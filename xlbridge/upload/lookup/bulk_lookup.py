@@ -217,10 +217,15 @@ class _RecordReader:
         Return whether they prove the absence of records for every row.
         """
         left = most
-        listings = list(_listings_to_read(self._sought.values()))
-        listed = {id(search) for _, sought in listings for search in sought}
+        # Each listing once, with the searches that it serves.
+        listings: dict[str, tuple[Operation, list[SoughtRecords]]] = {}
+        for search in self._sought.values():
+            of_search = map(complete_listings_for, search.lookup.operations)
+            for operation in {o.name: o for o in chain.from_iterable(of_search)}.values():
+                listings.setdefault(operation.name, (operation, []))[1].append(search)
+        listed = {id(search) for _, sought in listings.values() for search in sought}
         answered = 0
-        for operation, sought in listings:
+        for operation, sought in listings.values():
             for records, whole in self._answers(operation, sought):
                 answered += 1
                 self._on_count(answered, 0)
@@ -259,7 +264,15 @@ class _RecordReader:
                 self._judge(search, shown)
         in_listings = number is not None and not self._is_narrow(number.lookup)
         if number is not None and in_listings and not number.all_found():
-            self._read_numbers(number)
+            # In whole listings, as the answers do not have all numbers.
+            number.clear()
+            is_whole = True
+            for operation in number.lookup.operations:
+                for records, whole in self._answers(operation, [number]):
+                    is_whole &= whole
+                    self._store_matches(records, operation, [number])
+            self._judge(number, number.fields.values())
+            number.proven &= is_whole
 
     def _result(self, why: Text, *, answered: bool = False) -> LookupResult:
         """Return the records found for each row; ``why`` is the reason for rows not looked up.
@@ -376,17 +389,6 @@ class _RecordReader:
     def _code(self, record: int) -> str:
         values = self._records[record]
         return CODE_SEPARATOR.join(str(values[name]) for name in self._matcher.declared.codes)
-
-    def _read_numbers(self, number: SoughtRecords) -> None:
-        """Find in whole listings the numbers that the answers do not have."""
-        number.clear()
-        is_whole = True
-        for operation in number.lookup.operations:
-            for records, whole in self._answers(operation, [number]):
-                is_whole &= whole
-                self._store_matches(records, operation, [number])
-        self._judge(number, number.fields.values())
-        number.proven &= is_whole
 
     def _answers(
         self, operation: Operation, sought: Iterable[SoughtRecords]
@@ -528,17 +530,3 @@ class _RecordReader:
         for search in self._sought.values():
             search.clear()
             search.proven = False
-
-
-def _listings_to_read(
-    sought: Iterable[SoughtRecords],
-) -> Iterator[tuple[Operation, Sequence[SoughtRecords]]]:
-    """Yield each listing once, with the searches that it serves."""
-    serves: dict[str, tuple[Operation, list[SoughtRecords]]] = {}
-    for search in sought:
-        listed = [
-            listing for op in search.lookup.operations for listing in complete_listings_for(op)
-        ]
-        for operation in {o.name: o for o in listed}.values():
-            serves.setdefault(operation.name, (operation, []))[1].append(search)
-    yield from serves.values()

@@ -195,16 +195,12 @@ class _Planner:
                 return _held(row, RowReason.NOT_DELETED, why=_OTHER_VALUES)
             case RowAction.UNCHANGED, RowReason.SENT_BEFORE:
                 return _held(row, RowReason.NO_KEY)
-            case RowAction.UNCHANGED, _ if self._is_settled(at, row.record):
-                return _held(row, RowReason.NOT_DELETED, why=_SETTLED)
             case RowAction.UNCHANGED, _:
+                found = _found(self._lookup.snapshot[at])
+                if any(record.final for record in found if record.code == row.record):
+                    return _held(row, RowReason.NOT_DELETED, why=_SETTLED)
                 return row._replace(action=RowAction.DELETE, reason=None)
         return row
-
-    def _is_settled(self, at: int, code: str | None) -> bool:
-        """Return whether a row's record can no longer be deleted."""
-        found = _found(self._lookup.snapshot[at])
-        return any(record.final for record in found if record.code == code)
 
     def _decide_unread(self, at: int, row: PlannedRow) -> PlannedRow:
         """Decide on a row that was not looked up, by the journal alone."""

@@ -175,7 +175,13 @@ def process_report(journal: Journal, job: Job) -> Report:
     records = processed_records(journal, job)
     counts = process_counts(records)
     waiting = sum(write.state.is_waiting for write in journal.writes.iterate(job.id))
-    verdict = _headline(job, records).format(
+    headline = _HEADLINES.get(job.state, _UNFINISHED)
+    # A job whose plan skips all records is done, too.
+    if job.state in {State.DONE, State.PARTIAL, State.REJECTED}:
+        headline = _PARTIAL if _any_rejected(records) else _DONE
+        if all(record.outcome is ProcessOutcome.REJECTED for record in records):
+            headline = _ALL_REJECTED
+    verdict = headline.format(
         **{name: count_text(count) for name, count in counts.items()},
         waiting=count_text(waiting),
         doubtful=count_text(counts[ProcessOutcome.UNKNOWN] - waiting),
@@ -212,15 +218,6 @@ _REJECTED_LINES = Text(
     pt="  • arquivo {number}: {n} {n:linha rejeitada|linhas rejeitadas} pelo sistema",
     en="  • file {number}: {n} {n:line|lines} rejected by the system",
 )
-
-
-def _headline(job: Job, records: Sequence[ProcessedRecord]) -> Text:
-    """Return the first line of a report; a job whose plan skips all records is done, too."""
-    if job.state not in {State.DONE, State.PARTIAL, State.REJECTED}:
-        return _HEADLINES.get(job.state, _UNFINISHED)
-    if all(record.outcome is ProcessOutcome.REJECTED for record in records):
-        return _ALL_REJECTED
-    return _PARTIAL if _any_rejected(records) else _DONE
 
 
 _ALL_REJECTED = Text(

@@ -125,10 +125,6 @@ class Verdict:
             ],
         )
 
-    def has(self, outcome: "RowOutcome") -> bool:
-        """Return whether any row has an outcome."""
-        return outcome in (self.outcomes or ())
-
 
 NO_VERDICT = Verdict()
 """Verdict on rows that an event does not decide on, or that single records' answers decide on."""
