@@ -114,7 +114,7 @@ def test_rows_without_a_key_are_planned_as_unread(
 
     job = write_job(context, client, make_clients("", ""), "direct")
     job = Uploads(context, client).run(job, replace(YES, consent=agree))
-    assert job.last("plan") == plan_counts(unread=2)
+    assert job.notes.plan == plan_counts(unread=2)
     assert "no key" in "\n".join(output)
 
 

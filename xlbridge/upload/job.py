@@ -4,7 +4,7 @@ import hashlib
 import os
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
@@ -105,6 +105,44 @@ class Event:
         return self.instant.at
 
 
+@dataclass(frozen=True, slots=True)
+class JobNotes:
+    """What the events of a job have noted, the newest of each kind.
+
+    ``planned`` are the time and process of its plan, ``plan_digest``, ``writes`` and ``plan`` its
+    digest and the numbers of rows that it writes and of rows by action; ``not_records`` of the held
+    ones are no records, ``unread`` is why rows were not looked up, ``hidden`` the number of records
+    in hidden rows. ``planning`` are the options of the plan, ``at_once`` is the number of
+    concurrent writes, ``import_mode`` the mode of rows that create records.
+
+    ``titles`` are what the sheet calls its columns, by their paths, ``file_hash`` is the hash of
+    the analyst's file when it was planned. ``target`` is the environment as it was last used; the
+    embedded sandbox changes its address. ``settle_seconds`` is how long a doubtful request may
+    still arrive, ``replaced_by`` the job that was planned instead, ``resolved`` what a person has
+    decided. ``rejects_file`` and ``evidence_file`` are the paths of what was written for people.
+    """
+
+    planned: Mapping[str, Any] | None = None
+    plan_digest: str | None = None
+    writes: int | None = None
+    plan: Mapping[str, int] | None = None
+    not_records: int = 0
+    unread: Mapping[str, str] | None = None
+    hidden: int = 0
+    planning: Mapping[str, Any] = field(default_factory=dict)
+    at_once: int | None = None
+    import_mode: str | None = None
+    titles: Mapping[str, str] = field(default_factory=dict)
+    file_hash: str | None = None
+    target: Mapping[str, Any] | None = None
+    settle_seconds: float = 0
+    replaced_by: str | None = None
+    resolved: Mapping[str, str] | None = None
+    rejects_file: str | None = None
+    evidence_file: str | None = None
+
+
+_NOTED = frozenset(note.name for note in fields(JobNotes))
 _REPLACED = Text(pt="substituído pelo envio {job}", en="replaced by the upload {job}")
 
 
@@ -150,10 +188,16 @@ class Job:
         stored = self.events[0].detail.get("items", {})
         return {name: ItemAddresses.of_json(addresses) for name, addresses in stored.items()}
 
-    @property
-    def titles(self) -> Mapping[str, str]:
-        """What the job's sheet calls its columns, by their paths."""
-        return self.last("titles") or {}
+    @cached_property
+    def notes(self) -> JobNotes:
+        """What its events have noted."""
+        noted = {
+            name: value
+            for event in self.events
+            for name, value in event.detail.items()
+            if name in _NOTED and value is not None
+        }
+        return JobNotes(**noted)
 
     @property
     def state(self) -> State:
@@ -185,7 +229,7 @@ class Job:
     @property
     def known_reason(self) -> Text | None:
         """Reason of the job's state, without its full stop, None if none was recorded."""
-        if successor := self.last("replaced_by"):
+        if successor := self.notes.replaced_by:
             return _REPLACED.format(job=successor)
         state = self.state
         is_open = state is State.SENDING_PARTS
@@ -271,7 +315,7 @@ class Job:
     def require_unchanged(self) -> None:
         """Raise ``UsageError`` if the file is missing or was changed since it was sent."""
         source = Path(self.spec.file)
-        if source.is_file() and file_hash(source) == self.file_hash:
+        if source.is_file() and file_hash(source) == self.notes.file_hash:
             return
         raise UsageError(
             Text(
@@ -313,18 +357,12 @@ class Job:
                 ).format(file=self.arguments(Path(self.spec.file))),
             )
 
-    @property
-    def target(self) -> Mapping[str, Any] | None:
-        """The environment as it was last used for the job; the embedded sandbox changes address."""
-        target: Mapping[str, Any] | None = self.last("target")
-        return target
-
     def plan_is_old(self, now: Instant) -> bool:
         """Return whether the keys of the job's rows must be read again.
 
         A plan of another process counts as old, since anyone may have written after that ended.
         """
-        planned = self.last("planned")
+        planned = self.notes.planned
         if planned is None or planned["by"] != _process_id():
             return True
         return now.uptime - float(planned["uptime"]) > MAX_PLAN_SECONDS
@@ -332,26 +370,25 @@ class Job:
     @property
     def token(self) -> str:
         """Token that confirms exactly the planned actions: ``ROWS:DIGEST8``."""
-        digest = self.last("plan_digest") or self.spec.digest
-        writes = self.last("writes")
+        digest = self.notes.plan_digest or self.spec.digest
+        writes = self.notes.writes
         return plan_token(len(self.spec.rows) if writes is None else writes, digest)
 
     @property
     def held(self) -> int:
         """Number of held rows, excluding rows that are not records."""
-        held: int = (self.last("plan") or {}).get("held", 0)
-        return held - int(self.last("not_records") or 0)
+        return (self.notes.plan or {}).get("held", 0) - self.notes.not_records
 
     @property
     def has_sent(self) -> bool:
         """True if anything of the job was sent, or a person has decided about it."""
-        abandoned = self.state is State.ABANDONED and self.last("resolved") is None
+        abandoned = self.state is State.ABANDONED and self.notes.resolved is None
         return not self.state.is_unsent and not abandoned
 
     @property
     def deletes(self) -> bool:
         """True for an upload that deletes the records of its rows."""
-        return bool((self.last("planning") or {}).get("delete"))
+        return bool(self.notes.planning.get("delete"))
 
     @property
     def is_task(self) -> bool:
@@ -359,26 +396,16 @@ class Job:
         return self.spec.mode.channel.is_task
 
     @property
-    def file_hash(self) -> str | None:
-        """Hash of the analyst's file when it was planned, None if unknown."""
-        stored: str | None = self.last("file_hash")
-        return stored
-
-    @property
     def import_mode(self) -> Mode:
         """Mode for rows that create records, even if the job has none."""
-        return Mode(self.last("import_mode") or self.spec.mode)
+        return Mode(self.notes.import_mode or self.spec.mode)
 
     @property
     def settles_at(self) -> datetime | None:
         """Time, by the present clock, from which a doubt can be settled; None without a doubt."""
         now = Instant.now()
-        left = self.settle_left(now, self.last("settle_seconds") or 0)
+        left = self.settle_left(now, self.notes.settle_seconds)
         return None if left is None else now.at + left
-
-    def last(self, key: str) -> Any:
-        """Return the newest value of ``key`` in the events' details, None if there is none."""
-        return next((e.detail[key] for e in reversed(self.events) if key in e.detail), None)
 
 
 _PROCESS_TOKEN = secrets.token_hex(8)

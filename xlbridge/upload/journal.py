@@ -270,7 +270,7 @@ class Journal:
                         own.add(job_id, task.record, task.expected, task.wanted)
                 continue
             # Only imports that replace records have rows to update.
-            updates = (self.job(job.whole).last("plan") or {}).get("update")
+            updates = (self.job(job.whole).notes.plan or {}).get("update")
             rows = self.sent_plan_of(job) if updates else ()
             for row, outcome in zip(rows, self.changes.outcomes(job_id), strict=False):
                 if row.action.is_of_record and outcome is RowOutcome.ACCEPTED:

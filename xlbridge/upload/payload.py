@@ -299,7 +299,7 @@ class SheetSource:
         return cls(
             resource,
             Path(spec.file),
-            job.file_hash,
+            job.notes.file_hash,
             spec.sheet,
             frame,
             pd.DataFrame([row.number for row in planned] or None, index=frame.index),
@@ -311,7 +311,7 @@ class SheetSource:
                 if row.reason is not None and row.reason.is_of_sheet
             },
             job.items,
-            job.titles,
+            job.notes.titles,
         )
 
     def claims(self) -> RowClaims:

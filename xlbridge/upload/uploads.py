@@ -374,10 +374,9 @@ class Uploads:
             return job
         options.progress(_PLANNING.format(rows=count_text(len(job.spec.rows))))
         planned = replan_job(self._context, self._client, job, self._patience(options))
-        if planned.plan.digest == job.last("plan_digest"):
+        if planned.plan.digest == job.notes.plan_digest:
             return refresh_plan(self._context, job, planned)
-        names = ("planning", "import_mode")
-        kept = {name: value for name in names if (value := job.last(name)) is not None}
+        kept: dict[str, Any] = {"planning": job.notes.planning, "import_mode": job.import_mode}
         journal = self._context.journal
         parts = journal.parts_of(job)
         sizes = [len(part.spec.rows) for part in parts if part.spec.mode is job.import_mode]
@@ -429,7 +428,7 @@ class Uploads:
         note = {"file_hash": file_hash, "import_mode": mode, "target": target, **note}
         if titles := planned.source.titles:
             note["titles"] = titles
-        if reuse and unsent is not None and unsent.last("plan_digest") == planned.plan.digest:
+        if reuse and unsent is not None and unsent.notes.plan_digest == planned.plan.digest:
             return refresh_plan(self._context, unsent, planned, note)
         all_rows = spec.payload
         if not all_rows or len(positions) < len(rows):
@@ -546,7 +545,7 @@ _WITHOUT_DELETE = ("again", "update", "update_only", "clear", "create_unread")
 def _require_planned_file(job: Job) -> None:
     """Raise ``UsageError`` if a job's workbook is another than when its rows were planned."""
     file = Path(job.spec.file)
-    if job.file_hash is None or not file.is_file() or file_hash(file) == job.file_hash:
+    if job.notes.file_hash is None or not file.is_file() or file_hash(file) == job.notes.file_hash:
         return
     command = (
         "xlbridge upload {file}"

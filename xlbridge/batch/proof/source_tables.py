@@ -131,7 +131,7 @@ def _job_line(ledger: RowLedger, job: Job) -> Line:
         notes.append(_RETRY.format(job=job.spec.retry_of))
     if (reason := UploadOptions.of_job(job).again) is not None:
         notes.append(_AGAIN.format(reason=reason))
-    if (resolved := job.last("resolved")) is not None:
+    if (resolved := job.notes.resolved) is not None:
         notes.append(
             _DECIDED.format(seen=resolved["as"], by=resolved["by"], reason=resolved["reason"])
         )

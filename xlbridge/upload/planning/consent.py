@@ -56,7 +56,7 @@ class ConsentRequest:
             return cls(job, target, (), undo_plan=undo_plan_report(journal, job, target.label))
         if job.spec.mode.channel.of_listing:
             return cls(job, target, journal.actions_of(job))
-        columns = context.catalogue.named(job.spec.resource).columns_beside(job.titles)
+        columns = context.catalogue.named(job.spec.resource).columns_beside(job.notes.titles)
         return cls(job, target, journal.plan_of(job), columns)
 
     @property
@@ -79,11 +79,11 @@ class ConsentRequest:
             # Imported here, since it loads operations that other commands do not need.
             from xlbridge.upload.processing.plan import process_plan_report
 
-            hidden = job.last("hidden")
+            hidden = job.notes.hidden
             return process_plan_report(spec.resource, self.target, self.planned, self.token, hidden)
         not_created = [row for row in self.planned if not row.is_created]
         faulty = sum(row.reason is RowReason.ERRORS for row in not_created)
-        remark = _FAULTY.format(good=job.last("writes") or 0, faulty=faulty)
+        remark = _FAULTY.format(good=job.notes.writes or 0, faulty=faulty)
         return Report(
             title=_PLAN.format(
                 rows=len(self.planned),
@@ -114,13 +114,13 @@ _FAULTY = Text(
 
 def _facts(job: Job) -> Iterator[tuple[Text, Value]]:
     """Yield what the system's preview has read, and the number of rows by action."""
-    previewed, plan = job.known.previewed, job.last("plan")
+    previewed, plan = job.known.previewed, job.notes.plan
     if previewed is not None:
         name = Text(pt="prévia do sistema · linhas lidas", en="preview by the system · rows read")
         yield name, count_text(previewed)
     if plan is not None:
         yield Text(pt="ações", en="actions"), joined(action_counts(plan), " · ")
-        if plan[RowAction.UNREAD] and (unread := job.last("unread")):
+        if plan[RowAction.UNREAD] and (unread := job.notes.unread):
             yield Text(pt="sem conferir", en="without a look-up"), Text(**unread)
 
 
@@ -238,7 +238,7 @@ class Confirmed:
                 "{rows:linha|linhas}.",
                 en="The confirmation {token!r} does not match this upload, which has {rows} "
                 "{rows:row|rows}.",
-            ).format(token=self.token, rows=request.job.last("writes") or 0),
+            ).format(token=self.token, rows=request.job.notes.writes or 0),
             _HOW_TO_CONFIRM.format(token=request.token),
         )
 

@@ -467,7 +467,7 @@ def plan_still_holds(context: UploadContext, client: Client, job: Job, patience:
         before = [planned.snapshot[at] for at in planned.plan.positions]
         context.journal.snapshots.store(job.id, Moment.BEFORE, before)
         return True
-    if planned.plan.digest != job.last("plan_digest"):
+    if planned.plan.digest != job.notes.plan_digest:
         return False
     refresh_plan(context, job, planned)
     return True

@@ -77,7 +77,7 @@ class ProcessedRecord:
 def processed_records(journal: Journal, job: Job) -> list[ProcessedRecord]:
     """Return all records of a processing, including skipped ones, in the sheet's order."""
     writes = {int(write.task.record): write for write in journal.writes.load(job.id)}
-    resolved = job.last("resolved")
+    resolved = job.notes.resolved
     outcomes = journal.changes.outcomes(job.id)
     records = []
     for planned in journal.actions_of(job):
@@ -156,12 +156,12 @@ def _json(
         "job": None if job is None else job.id,
         "listing": listing,
         "state": State.PREVIEWED.public if job is None else job.public_state,
-        "target": None if job is None else job.target,
+        "target": None if job is None else job.notes.target,
         "rows": process_counts(records),
         "records": [record.to_json() for record in records],
         "confirm": token,
-        "evidence_file": None if job is None else job.last("evidence_file"),
-        "resolved": None if job is None else job.last("resolved"),
+        "evidence_file": None if job is None else job.notes.evidence_file,
+        "resolved": None if job is None else job.notes.resolved,
     }
 
 
@@ -200,7 +200,7 @@ def process_report(journal: Journal, job: Job) -> Report:
     return Report(
         verdict=verdict,
         grade=Grade.ERROR if _any_rejected(records) else grade,
-        facts=titles.quirks_facts(job.target),
+        facts=titles.quirks_facts(job.notes.target),
         remarks=list(evidence_remarks(job)) if needs_person else [],
         tables=[
             Table(sheet=Text(pt="Arquivos", en="Files"), lines=files),

@@ -192,7 +192,7 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
         "version": 1,
         "job": job.id,
         "state": job.public_state,
-        "target": job.target,
+        "target": job.notes.target,
         "mode": job.spec.mode,
         "resource": job.spec.resource,
         "log_id": job.known.log_id,
@@ -207,12 +207,12 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
             for row in rejected_now(journal, job, ledger)
             if row.has_reason
         ],
-        "rejects_file": job.last("rejects_file"),
+        "rejects_file": job.notes.rejects_file,
         "lost_fields": [field.to_json() for field in job.known.lost_fields],
         "unseen_fields": list(job.known.unseen_fields),
         "uncompared": None if job.known.uncompared is None else str(job.known.uncompared),
         "digest": job.spec.digest,
-        "plan": job.last("plan"),
+        "plan": job.notes.plan,
         "not_created": [
             row.to_json()
             for row in (journal.plan_of(job) if with_rows else ())
@@ -221,8 +221,8 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
         "confirm": job.token,
         "previewed": job.known.previewed,
         "drift": [asdict(rule) for rule in drifted_rules(journal.changes.rejections(job.id))],
-        "evidence_file": job.last("evidence_file"),
-        "resolved": job.last("resolved"),
+        "evidence_file": job.notes.evidence_file,
+        "resolved": job.notes.resolved,
         "parts": job.parts,
         "part_of": job.parent,
         "settled": None if settled is None else {"rows": settled.rows, "by": settled.by},
@@ -307,14 +307,14 @@ def upload_report(
         grade=Grade.ERROR
         if job.held or job.known.has_lost_fields
         else _GRADES.get(job.state, Grade.GOOD),
-        facts=titles.quirks_facts(job.target),
+        facts=titles.quirks_facts(job.notes.target),
         remarks=remarks,
         tables=[
             table
             for table in (
                 _rejected_table(
                     [row for row in rejected if with_reasons or row.row is None],
-                    partial(titles.title_at, titles=job.titles)
+                    partial(titles.title_at, titles=job.notes.titles)
                     if resource is None
                     else resource.title_at,
                 ),
@@ -454,7 +454,7 @@ def _next_step(journal: Journal, job: Job, settled: LaterRows | None) -> Text:
     file = Path(job.spec.file)
     known = {"job": job.arguments(), "file": as_arguments(file)}
     if job.state in {State.DONE, State.PARTIAL, State.REJECTED}:
-        rejects = job.last("rejects_file")
+        rejects = job.notes.rejects_file
         if settled is not None and not settled.left:
             return _NEXT_STEPS[State.DONE]
         if rejects:
@@ -580,7 +580,7 @@ def _event_notes(detail: Mapping[str, Any]) -> Iterator[Text]:
 
 def evidence_remarks(job: Job) -> Iterator[Text]:
     """Yield the path of the page on a job in doubt, if there is one."""
-    page = job.last("evidence_file")
+    page = job.notes.evidence_file
     if page is not None and Path(page).exists():
         yield Text(
             pt="O que se sabe, e o que conferir: {file}",

@@ -46,7 +46,7 @@ def ensure_evidence(context: UploadContext, job: Job) -> Job:
     whole = journal.job(job.whole)
     for one in (*journal.parts_of(whole), whole):
         in_doubt = one.state is State.NEEDS_PERSON
-        if in_doubt and not one.parts and not _file_exists(one, "evidence_file"):
+        if in_doubt and not one.parts and not _exists(one.notes.evidence_file):
             written = _write_evidence(context, one, _DOUBT_NAME, _write_doubt_page)
             one = journal.record(one, one.state, evidence_file=str(written))
         rejected = one.state in {State.PARTIAL, State.REJECTED} or (
@@ -54,15 +54,14 @@ def ensure_evidence(context: UploadContext, job: Job) -> Job:
         )
         held = one.state in _ENDED and one.held > 0
         is_sheet = one.parent is None and not one.is_task
-        if is_sheet and (rejected or held) and not _file_exists(one, "rejects_file"):
+        if is_sheet and (rejected or held) and not _exists(one.notes.rejects_file):
             written = _write_evidence(context, one, _REJECTS_NAME, _write_rejects_workbook)
             journal.record(one, one.state, rejects_file=str(written))
     return journal.job(job.id)
 
 
-def _file_exists(job: Job, key: str) -> bool:
-    written = job.last(key)
-    return written is not None and Path(written).exists()
+def _exists(file: str | None) -> bool:
+    return file is not None and Path(file).exists()
 
 
 def _write_evidence(
@@ -148,7 +147,7 @@ def _names_of_records(
 
     file, names = Path(job.spec.file), defaultdict[int, dict[str, str]](dict)
     try:
-        is_same = file_hash(file) == job.file_hash
+        is_same = file_hash(file) == job.notes.file_hash
     except OSError:
         is_same = False
     if not is_same:
@@ -367,7 +366,7 @@ def _facts(job: Job, in_doubt: int) -> Iterator[tuple[Text, Value]]:
     counts = Text(pt="{n} de {all}", en="{n} of {all}").format(n=in_doubt, all=len(spec.rows))
     yield titles.UPLOAD, job.id
     yield RowOutcome.UNKNOWN.count_title, counts
-    address = spec.profile if job.target is None else job.target["base_url"]
+    address = spec.profile if job.notes.target is None else job.notes.target["base_url"]
     yield titles.ENVIRONMENT, " ".join(dict.fromkeys((spec.profile, address)))
     yield titles.RESOURCE, spec.resource
     yield titles.MODE, spec.mode.channel.name

@@ -339,7 +339,9 @@ class SheetCodes:
         files = [(file, file_hash(file)) for file in matching_files(Path(), str(link.file))]
         own = [one for one in self._context.journal.jobs() if one.spec.undo_of is None]
         here = [job for job in own if job.spec.system == self._client.identity]
-        sent = [(file, sha, [job for job in here if job.file_hash == sha]) for file, sha in files]
+        sent = [
+            (file, sha, [job for job in here if job.notes.file_hash == sha]) for file, sha in files
+        ]
         if not any(jobs for _, _, jobs in sent):
             raise UsageError(_NEVER_SENT.format(file=link.file), _SEND_FIRST)
         for file, digest, jobs in sent:
