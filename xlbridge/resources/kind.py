@@ -1,6 +1,5 @@
 """Kinds of a column's values, and their pandas dtypes."""
 
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import Self
 
@@ -39,5 +38,7 @@ class Kind(StrEnum):
     BOOLEAN = "boolean", "boolean"
 
 
-KIND_OF_DTYPE: Mapping[str, Kind] = {kind.dtype: kind for kind in reversed(Kind)}
+KIND_OF_DTYPE: dict[str, Kind] = {}
 """Default kinds of columns by their dtypes: the first declared one of each."""
+for _kind in Kind:
+    KIND_OF_DTYPE.setdefault(_kind.dtype, _kind)
