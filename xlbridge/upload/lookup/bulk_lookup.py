@@ -481,7 +481,7 @@ class _RecordReader:
                 for at, key, form in search.candidates(batch, known):
                     if at not in stored:
                         stored[at] = self._records.add(batch[at], operation.name)
-                    search.add(key, form, stored[at])
+                    search.found.append((key, form, stored[at]))
 
     def _judge(self, search: SoughtRecords, fields: Iterable[str]) -> None:
         """Decide whether an answered search proves that the records it did not find are absent.

@@ -248,7 +248,8 @@ class SoughtRecords:
 
     ``fields`` maps the columns of the key to the record's fields. ``served`` has for each row
     whether the lookup serves it. ``proven``: records that were not found do not exist; ``hidden``
-    are the fields of the key that the answers lack.
+    are the fields of the key that the answers lack. ``found`` has the keys of records that are
+    sought or near, with their near forms and the records' positions.
     """
 
     def __init__(
@@ -284,7 +285,7 @@ class SoughtRecords:
 
     def clear(self) -> None:
         """Remove all results."""
-        self._found: list[tuple[Key, Key, int]] = []
+        self.found: list[tuple[Key, Key, int]] = []
 
     def are_wanted(self, values: Sequence[Any]) -> Sequence[bool]:
         """Return for each value of ``best_field``, the most selective one of the key, whether its
@@ -318,16 +319,12 @@ class SoughtRecords:
             if form in self._rows or form in self._undated:
                 yield at, key, form
 
-    def add(self, key: Key, form: Key, record: int) -> None:
-        """Add the position of a record with a key that is sought or near, and its near form."""
-        self._found.append((key, form, record))
-
     def pairs(self) -> tuple[list[tuple[int, int]], list[tuple[int, NearRecord]]]:
         """Return the positions of rows and of records with the same key, ordered by row, and the
         rows with the records whose keys are near."""
         exact: list[tuple[int, int]] = []
         near: list[tuple[int, NearRecord]] = []
-        for key, form, record in self._found:
+        for key, form, record in self.found:
             rows = self._rows.get(form, ())
             for at in dict.fromkeys((*rows, *self._undated.get(form, ()))):
                 own = [column[at] for column in self._columns]

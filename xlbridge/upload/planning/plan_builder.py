@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from itertools import chain, count
 from pathlib import Path
 from types import MappingProxyType
@@ -102,7 +102,7 @@ class _Planner:
         self._blank = blank_values(resource)
         self._resource = resource
         self._source = source
-        self._lookup = found
+        self.lookup = found
         self._claimed = claimed
         self._options = options
         numbers = () if declared is None else declared.number_columns
@@ -120,8 +120,9 @@ class _Planner:
                 if digest in claimed.digests or not claimed.keys.keys().isdisjoint(keys)
             }
 
+    @cached_property
     def plan(self) -> RowPlan:
-        """Return the planned rows, in order."""
+        """Planned rows, in order."""
         planned: list[PlannedRow] = []
         numbers = list(self.numbers.items())
         later = list(self._filled(self._resource.set_by_change).items())
@@ -138,7 +139,7 @@ class _Planner:
             elif row.is_created and self._options.update_only:
                 row = _held(row, RowReason.NOT_IN_SYSTEM)
             planned.append(row)
-        return RowPlan(planned, self._digests, self._lookup.reason)
+        return RowPlan(planned, self._digests, self.lookup.reason)
 
     def _filled(self, names: Iterable[str]) -> Mapping[str, Sequence[Any]]:
         """Return the columns in which any row has a value."""
@@ -157,23 +158,23 @@ class _Planner:
             aside = self._source.set_aside[at]
             return aside._replace(row=row.row, number=row.number, keys=row.keys)
         if again:
-            unread = at in self._unread and at not in self._lookup.near
+            unread = at in self._unread and at not in self.lookup.near
             return row._replace(action=RowAction.UNREAD if unread else RowAction.CREATE)
         if at in self._claimed_rows and self._claimed.unfinished:
             job = self._claimed.unfinished_job(self._digests[at], self._keys[at])
             if job is not None:
                 return _held(row, RowReason.CLAIMED, job=job)
-        for record in _found(self._lookup.snapshot[at]) if self._own.jobs else ():
+        for record in _found(self.lookup.snapshot[at]) if self._own.jobs else ():
             # A write of this home that the system does not show yet.
             if late := self._own.job_not_shown(record.code, record.values, self._blank):
                 return _held(row, RowReason.SHOWN_LATE, job=late)
-        if at in self._lookup.near:
-            near = self._lookup.near[at]
+        if at in self.lookup.near:
+            near = self.lookup.near[at]
             return _held(row, RowReason.NEAR_KEY, why=near.text)._replace(record=near.code)
         if at in self._unread:
             return self._decide_unread(at, row)
-        if at in self._lookup.disputed:
-            return _held(row, RowReason.TWO_RECORDS, why=self._lookup.disputed[at])
+        if at in self.lookup.disputed:
+            return _held(row, RowReason.TWO_RECORDS, why=self.lookup.disputed[at])
         if at not in self._matched:
             return self._decide_new(at, row)
         existing = self._matched[at]
@@ -196,7 +197,7 @@ class _Planner:
             case RowAction.UNCHANGED, RowReason.SENT_BEFORE:
                 return _held(row, RowReason.NO_KEY)
             case RowAction.UNCHANGED, _:
-                found = _found(self._lookup.snapshot[at])
+                found = _found(self.lookup.snapshot[at])
                 if any(record.final for record in found if record.code == row.record):
                     return _held(row, RowReason.NOT_DELETED, why=_SETTLED)
                 return row._replace(action=RowAction.DELETE, reason=None)
@@ -211,7 +212,7 @@ class _Planner:
             return row._replace(
                 action=RowAction.UNCHANGED, reason=RowReason.SENT_BEFORE, job=accepted[used]
             )
-        why = self._lookup.reasons.get(at)
+        why = self.lookup.reasons.get(at)
         if why is not None and not self._options.create_unread:
             return _held(row, RowReason.NOT_LOOKED_UP, why=why)
         same_key = self._claimed.accepted_by_key(self._keys[at])
@@ -260,7 +261,7 @@ class _Planner:
             accepted = self._claimed.accepted(digest) or self._claimed.accepted_by_key(
                 self._keys[at]
             )
-            present = len(_found(self._lookup.snapshot[at]))
+            present = len(_found(self.lookup.snapshot[at]))
             used, self._used[digest] = self._used[digest], self._used[digest] + 1
             if len(accepted) > present + used:
                 is_late = accepted[0] in self._own.jobs
@@ -404,14 +405,11 @@ def plan_source(
         everywhere = reduce(ClaimedRows.merge, elsewhere.values(), claimed)
         readings = chain([found], (prepare_lookup(client, source, options)() for _ in count()))
 
-        def plan_reading() -> tuple[LookupResult, RowPlan]:
-            found = next(readings)
-            return found, _Planner(source, claims, found, everywhere, options, own).plan()
-
-        found, plan = patience.read_until(
-            plan_reading,
-            lambda read: all(row.reason is not RowReason.SHOWN_LATE for row in read[1].rows),
+        planner = patience.read_until(
+            lambda: _Planner(source, claims, next(readings), everywhere, options, own),
+            lambda one: all(row.reason is not RowReason.SHOWN_LATE for row in one.plan.rows),
         )
+        found, plan = planner.lookup, planner.plan
         seeks_corrected = options.look_up and options.again is None and not options.delete
         if job is None and seeks_corrected:
             corrected = rows_with_corrected_keys(
@@ -419,7 +417,7 @@ def plan_source(
             )
             if corrected:
                 aside = replace(source, set_aside={**source.set_aside, **corrected})
-                plan = _Planner(aside, claims, found, everywhere, options, own).plan()
+                plan = _Planner(aside, claims, found, everywhere, options, own).plan
         _LOGGER.info("plan of %d rows of %s: %s", len(plan.rows), resource.name, plan.counts)
         payload = None if writing is None else store_payload(context, writing.result())
         return PlannedSheet(source, plan, found.snapshot, claimed, elsewhere, payload, at)
