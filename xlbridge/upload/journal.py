@@ -291,13 +291,15 @@ class Journal:
         return self._claims.keys_of(job.id)
 
     def plan_of(self, job: Job) -> Sequence[PlannedRow]:
-        """Return the planned rows of a job in the sheet's order; none for a task."""
-        if job.is_task:
-            return []
+        """Return the planned rows of a job in order; of an undo, those that it leaves."""
         newest, rows = self._newest_plan
         if newest == job.id:
             return rows
-        return self.actions_of(job)
+        with gc_paused():
+            return [
+                PlannedRow.of_journal(row, action, reason, value_of_json(detail))
+                for row, action, reason, detail in self.changes.planned(job.id)
+            ]
 
     def sent_plan_of(self, job: Job) -> list[PlannedRow]:
         """Return the planned rows that a job or a part sends, in order."""
@@ -313,14 +315,6 @@ class Journal:
             for write in self.writes.iterate(job.id)
             if write.state is WriteState.APPLIED and write.record
         }
-
-    def actions_of(self, job: Job) -> list[PlannedRow]:
-        """Return the stored plan of a job, also of a task, in order."""
-        with gc_paused():
-            return [
-                PlannedRow.of_journal(row, action, reason, value_of_json(detail))
-                for row, action, reason, detail in self.changes.planned(job.id)
-            ]
 
     def refresh_plan(self, job: Job, plan: JobPlan, note: Mapping[str, Any] = _NO_NOTE) -> Job:
         """Record that a prepared job was planned again, with the same result; ``note`` replaces the

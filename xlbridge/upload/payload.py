@@ -153,7 +153,9 @@ def planned_rows(
     """Return all rows that a job, or a part of it, was planned for, in order: their plan, empty for
     a task, their numbers, and the typed frame. Raises what ``load_payload`` raises."""
     journal, spec = context.journal, job.spec
-    planned = journal.plan_of(job) if job.parent is None else journal.sent_plan_of(job)
+    planned: Sequence[PlannedRow] = ()
+    if not job.is_task:
+        planned = journal.plan_of(job) if job.parent is None else journal.sent_plan_of(job)
     numbers = [row.row for row in planned] or list(spec.rows)
     resource, content = context.catalogue.named(spec.resource), spec.planned or spec.payload
     return planned, numbers, frame_of_payload(context, resource, content, len(numbers))

@@ -55,7 +55,7 @@ class ConsentRequest:
         if job.spec.undo_of is not None:
             return cls(job, target, (), undo_plan=undo_plan_report(journal, job, target.label))
         if job.spec.mode.channel.of_listing:
-            return cls(job, target, journal.actions_of(job))
+            return cls(job, target, journal.plan_of(job))
         columns = context.catalogue.named(job.spec.resource).columns_beside(job.notes.titles)
         return cls(job, target, journal.plan_of(job), columns)
 

@@ -320,7 +320,7 @@ def _record(
     claims = _claims(plan.kind, numbers)
     note = {**note, "target": client.target.to_json()}
     unsent = context.journal.find_unsent(spec, [len(spec.rows)])
-    if unsent is not None and context.journal.actions_of(unsent) == plan.rows:
+    if unsent is not None and context.journal.plan_of(unsent) == plan.rows:
         return context.journal.refresh_plan(unsent, plan, note)
     request = NewRequest(spec, claims, tasks=tasks)
     return context.create_job(spec, [request], plan, note, plan.known, plan.elsewhere)

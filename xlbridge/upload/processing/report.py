@@ -80,7 +80,7 @@ def processed_records(journal: Journal, job: Job) -> list[ProcessedRecord]:
     resolved = job.notes.resolved
     outcomes = journal.changes.outcomes(job.id)
     records = []
-    for planned in journal.actions_of(job):
+    for planned in journal.plan_of(job):
         record = _before_sending(planned, in_sheet=bool(job.spec.file))
         write = writes.get(record.number)
         if write is not None:

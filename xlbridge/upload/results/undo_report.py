@@ -51,7 +51,7 @@ def _left_rows(journal: Journal, job: Job) -> list[PlannedRow]:
         PlannedRow(rejected.row or 0, RowAction.HELD, RowReason.CHANGED, why=rejected.message)
         for rejected in journal.changes.rejections(job.id)
     ]
-    return sorted([*journal.actions_of(job), *refused], key=lambda row: row.row)
+    return sorted([*journal.plan_of(job), *refused], key=lambda row: row.row)
 
 
 def left_report(left: Iterable[PlannedRow], undone_before: Mapping[str, int]) -> Report:
