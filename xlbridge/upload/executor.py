@@ -262,12 +262,6 @@ def _is_proven(context: "RunContext", job: Job) -> bool:
     return False
 
 
-def can_be_read_back(context: "RunContext", job: Job) -> bool:
-    """Return whether every record of a job was looked up before sending."""
-    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
-    return before is not None and None not in before
-
-
 def is_as_before(context: "RunContext", job: Job) -> bool:
     """Return whether the records of a job that can be read back are as before sending.
 

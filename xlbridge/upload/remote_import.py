@@ -14,7 +14,6 @@ from xlbridge.upload.executor import (
     LogProgress,
     WriteRequest,
     await_settled,
-    can_be_read_back,
     conclude,
     is_as_before,
     reconcile_by_snapshots,
@@ -22,6 +21,7 @@ from xlbridge.upload.executor import (
     send_once,
 )
 from xlbridge.upload.job import Job
+from xlbridge.upload.lookup.snapshot import Moment
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.remote_verdict import (
     ROW_COUNT_DIFFERS,
@@ -319,7 +319,8 @@ def _send_direct(context: "RunContext", job: Job) -> "Step":
         job, Text(pt="enviando, aguardando a resposta", en="sending, awaiting the answer")
     )
     operation = context.resource(job).paths.direct
-    readable = can_be_read_back(context, job)
+    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
+    readable = before is not None and None not in before
 
     def read_back(declined: Declined) -> Outcome | None:
         return None if is_as_before(context, job) else Doubtful(declined.reason)

@@ -5,6 +5,7 @@ public too, for those who show something in between.
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -32,15 +33,13 @@ from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import (
     SheetSource,
+    frame_with_lists,
     payload_of,
+    row_digests,
     sheet_digest,
     store_payload,
 )
-from xlbridge.upload.planning.corrected_rows import (
-    CorrectedRows,
-    corrected_rows,
-    has_sent_rows,
-)
+from xlbridge.upload.planning.corrected_rows import CorrectedRows, corrected_rows
 from xlbridge.upload.planning.plan_builder import (
     PlannedSheet,
     may_be_sent,
@@ -49,6 +48,7 @@ from xlbridge.upload.planning.plan_builder import (
     replan_job,
 )
 from xlbridge.upload.requests import State
+from xlbridge.upload.results.row_ledger import RowLedger, changed_ledger
 from xlbridge.validation import ValidatedSheet
 from xlbridge.workbook import WorkbookOrigin
 
@@ -130,8 +130,6 @@ class Uploads:
         That is a whole upload with rejected rows. After an undo the whole sheet is sent, and so it
         is if the job is in another environment's journal.
         """
-        from xlbridge.upload.results.row_ledger import changed_ledger
-
         journal = self._context.journal
         try:
             job = None if job_id is None else journal.job(job_id)
@@ -261,7 +259,20 @@ class Uploads:
 
         Rows may have moved only if all of them are as in the job.
         """
-        return has_sent_rows(self._context, job, sheet)
+        if sheet.resource is None or not sheet.ok:
+            return False
+        digests = row_digests(sheet.resource, frame_with_lists(sheet))
+        if sheet_digest(digests) == job.spec.digest:
+            return True
+        known: defaultdict[int, set[str]] = defaultdict(set)
+        for attempt in RowLedger.of(self._context.journal, job).sent_attempts:
+            source = SheetSource.of_job(self._context, attempt)
+            sent = row_digests(source.resource, source.frame)
+            origins = self._context.journal.changes.origins(attempt.id)
+            for row, digest in zip(source.rows, sent, strict=True):
+                known[origins.get(row, row)].add(digest)
+        now = dict(zip(sheet.record_rows, digests, strict=True))
+        return now.keys() == known.keys() and all(now[row] in known[row] for row in now)
 
     def interrupted(self, sheet: ValidatedSheet) -> Job | None:
         """Return the unfinished upload of exactly these rows to this system, None if there is none.
