@@ -346,11 +346,18 @@ def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, PlannedRow]:
             continue
         errors = [_CellError.of(sheet, at, finding.column, finding) for finding in found[row]]
         errors += item_errors.get(at, ())
+        messages = [
+            (f"{one.column_label}: " if one.column else "", one.message)
+            for one in (error.finding for error in errors)
+        ]
         aside[at] = PlannedRow(
             row,
             RowAction.HELD,
             RowReason.NO_RECORD if row in sheet.non_records else RowReason.ERRORS,
-            why=_join_messages([error.finding for error in errors]),
+            why=joined(
+                Text(label + message.pt.removesuffix("."), label + message.en.removesuffix("."))
+                for label, message in messages
+            ),
             raw_cells={
                 error.column: float(value) if error.finding.numeric else value
                 for error in errors
@@ -392,14 +399,3 @@ def _item_errors(sheet: ValidatedSheet) -> Mapping[int, Sequence[_CellError]]:
                 finding = replace(error, header=f"{child.sheet}!{error.cell}")
                 found[position].append(_CellError.of(child, at, column, finding))
     return found
-
-
-def _join_messages(findings: Sequence[Finding]) -> Text:
-    messages = [
-        (f"{finding.column_label}: " if finding.column else "", finding.message)
-        for finding in findings
-    ]
-    return joined(
-        Text(pt=column + message.pt.removesuffix("."), en=column + message.en.removesuffix("."))
-        for column, message in messages
-    )
