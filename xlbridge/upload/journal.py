@@ -85,10 +85,9 @@ _NO_ORIGINS: Mapping[int, int] = MappingProxyType({})
 class Journal:
     """Journal in a file; safe to use from several processes at once.
 
-    ``now`` returns the time of events; ``requests`` has what is known of requests, ``changes`` what
-    became of rows, ``writes`` the writes of single records, ``snapshots`` the remote records of
-    rows. ``profile_arguments`` are those of
-    each job.
+    ``now`` returns the time of events; ``requests`` has what is known of requests, ``claims`` the
+    rows that they claim, ``changes`` what became of rows, ``writes`` the writes of single records,
+    ``snapshots`` the remote records of rows. ``profile_arguments`` are those of each job.
     """
 
     def __init__(
@@ -101,12 +100,12 @@ class Journal:
         self._profile_arguments = profile_arguments
         self._marker = JournalMarker(path)
         self._db = self._marker.open_journal()
-        self._claims = Claims(self._db)
+        self.claims = Claims(self._db)
         self._count = RequestCount(path, self._db)
         self.requests = StoredRequests(self._db)
         self.now = now
         self.changes = RowChanges(self._db)
-        self.writes = RecordWrites(self._db, self._claims, self.changes, self._count, now)
+        self.writes = RecordWrites(self._db, self.claims, self.changes, self._count, now)
         self.snapshots = StoredSnapshots(self._db, now)
         # Plans are immutable; the report that follows a plan need not read it back.
         self._newest_plan: tuple[str, Sequence[PlannedRow]] = "", ()
@@ -189,7 +188,7 @@ class Journal:
                 request = Request(request_id, number, mode, payload, State.PREPARED, at)
                 self.requests.add(job_id, request)
                 if spec.mode.channel.writes:
-                    self._claims.add(request_id, new.claims)
+                    self.claims.add(request_id, new.claims)
                 if any(new.before):
                     self.snapshots.store(request_id, Moment.BEFORE, new.before)
                 self.writes.plan(request_id, new.tasks)
@@ -229,7 +228,7 @@ class Journal:
         Claims of unsent jobs do not count, nor those of the ``ignored`` job.
         """
         own = set() if ignored is None else {one.id for one in self.job(ignored.whole).requests}
-        return self._sent_claims(self._claims.claimants(scope, claims), own)
+        return self._sent_claims(self.claims.claimants(scope, claims), own)
 
     def _sent_claims(
         self, claimants: tuple[Claimants, Claimants], ignored: Set[str] = frozenset()
@@ -285,10 +284,6 @@ class Journal:
             *(*scope, str(file), sheet),
         )
         return [job for job in jobs if not job.state.is_unsent and not job.is_task]
-
-    def claimed_keys(self, job: Job) -> Mapping[int, Set[str]]:
-        """Return the keys that a job claims, by the positions of its rows."""
-        return self._claims.keys_of(job.id)
 
     def plan_of(self, job: Job) -> Sequence[PlannedRow]:
         """Return the planned rows of a job in order; of an undo, those that it leaves."""
@@ -364,12 +359,12 @@ class Journal:
                     job.id, sent=state.has_sent, verdict=verdict, unknown_as=unknown_as
                 )
                 for claimant, position in reversed_rows:
-                    self._claims.free(claimant, [position])
+                    self.claims.free(claimant, [position])
                 if state.frees_rows or (state.is_final and job.deletes):
-                    self._claims.free(job.id)
+                    self.claims.free(job.id)
                 elif state.is_final:
                     rows = enumerate(self.changes.outcomes(job.id))
-                    self._claims.free(job.id, [at for at, one in rows if one in _NOT_WRITTEN])
+                    self.claims.free(job.id, [at for at, one in rows if one in _NOT_WRITTEN])
             whole = changed if job.parent is None else self.job(job.parent)
             self.changes.leave_out(whole.id, sent=whole.state.has_sent)
         _LOGGER.info("job %s: %s", job.id, state)
@@ -488,7 +483,7 @@ class Journal:
         Raises ``PlanOutdated`` if jobs other than the ``known`` ones claim the rows.
         """
         with transaction(self._db):
-            found = self._claims.claimants(scope, claims)
+            found = self.claims.claimants(scope, claims)
             if self._sent_claims(found).holders(claims) != known.holders(claims):
                 raise PlanOutdated
             held = {one for claimants in found for ids in claimants.values() for one in ids}
@@ -501,7 +496,7 @@ class Journal:
                 continue
             for one in {job.id, *(request.id for request in job.requests)}:
                 self._add(one, State.ABANDONED, {"replaced_by": successor})
-                self._claims.free(one)
+                self.claims.free(one)
 
     def _is_unsent(self, whole: str) -> bool:
         job = self.job(whole)
