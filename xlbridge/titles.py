@@ -6,7 +6,7 @@ A title of one report alone is declared beside it.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text, joined, untranslated
 
 AFTER = Text(pt="Depois", en="After")
 AMOUNT = Text(pt="Valor (R$)", en="Amount (R$)")
@@ -64,3 +64,14 @@ def quirks_facts(target: Mapping[str, Any] | None) -> Sequence[tuple[Text, str]]
     """Return the fact of a report that names the quirks file of an environment, if it has one."""
     file = (target or {}).get("quirks")
     return [] if file is None else [(QUIRKS, file)]
+
+
+def title_at(path: str, titles: Mapping[str, Text | str]) -> Text:
+    """Return the title of a column by its path, that of a list (``list.name`` or
+    ``list.number.name``) with the name of its sheet; the path itself if there is none."""
+    sheet, *rest = path.split(".")
+    title = titles.get(".".join([sheet, *rest[-1:]]))
+    if title is None:
+        return untranslated(path)
+    own = title if isinstance(title, Text) else untranslated(title)
+    return joined([untranslated(sheet), own], ": ") if rest else own

@@ -315,7 +315,7 @@ class ChangeMachine(StateMachine):
             changed = [
                 book
                 for book in self.books
-                if str(book.path) == job.spec.file and file_hash(book.path) != job.file_hash
+                if str(book.path) == job.spec.file and file_hash(book.path) != job.notes.file_hash
             ]
             if job.state is State.PREPARED and changed:
                 # Its plan is refused; the workbook is sent as it is now.

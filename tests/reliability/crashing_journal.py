@@ -67,7 +67,7 @@ class CrashingJournal(Journal):
     @property
     def database(self) -> tuple[LocalDatabase, Claims, RequestCount]:
         """The journal's file, what is claimed in it, and its count of requests."""
-        return self._db, self._claims, self._count
+        return self._db, self.claims, self._count
 
     def create(self, *arguments: Any, **options: Any) -> Any:
         return self.write(lambda: super(CrashingJournal, self).create(*arguments, **options))

@@ -154,7 +154,7 @@ class _Fold:
         rest = RowOutcome.UNKNOWN
         if state in {State.DONE, State.PARTIAL}:
             rest = RowOutcome.ACCEPTED
-        elif state is State.REJECTED or (state.frees_rows and job.last("resolved")):
+        elif state is State.REJECTED or (state.frees_rows and job.notes.resolved):
             rest = RowOutcome.NOT_WRITTEN
         elif state.frees_rows or state.is_unsent:
             rest = RowOutcome.UNSENT
@@ -178,7 +178,7 @@ class _Fold:
         return [True if present else None for present in proven]
 
     def _reversals(self, undo: Job) -> Iterator[tuple[tuple[str, int], RowOutcome]]:
-        resolved = undo.last("resolved")
+        resolved = undo.notes.resolved
         for write in self._journal.writes.iterate(undo.id, answers=False):
             outcome = _outcome_of_reversal(write, resolved)
             if write.task.claim is not None and outcome is not None:
@@ -186,7 +186,7 @@ class _Fold:
 
 
 def _outcomes_of_task(journal: Journal, task: Job) -> list[RowOutcome]:
-    resolved = task.last("resolved")
+    resolved = task.notes.resolved
     if not _has_sent(task):
         return [RowOutcome.UNSENT] * len(task.spec.rows)
     outcomes = [RowOutcome.of_proof(_proof(write)) for write in journal.writes.load(task.id)]
@@ -199,7 +199,7 @@ def _outcomes_of_task(journal: Journal, task: Job) -> list[RowOutcome]:
 
 
 def _has_sent(retry: Job) -> bool:
-    abandoned = retry.state is State.ABANDONED and retry.last("resolved") is None
+    abandoned = retry.state is State.ABANDONED and retry.notes.resolved is None
     return not retry.state.is_unsent and not abandoned
 
 

@@ -252,7 +252,7 @@ class UploadMachine(StateMachine):
             refused,
             missing,
         )
-        rejects = Path(job.last("rejects_file"))
+        rejects = Path(job.notes.rejects_file)
         rest = Sheet(sheet.subject, rejects, sheet.keys, None)
         rest.jobs.append(self._create_job(rest).id)
         self._run_to_end(rest)

@@ -98,7 +98,7 @@ def test_nothing_is_sent_if_the_preview_counts_other_rows(
     job = Uploads(context, client).run(
         write_job(context, client, make_clients(document), "direct"), YES
     )
-    assert (job.state, job.previewed) == (State.ABANDONED, 7)
+    assert (job.state, job.known.previewed) == (State.ABANDONED, 7)
     assert "7" in str(job.reason)
     assert not registered(client, document)
 
@@ -114,7 +114,7 @@ def test_rows_without_a_key_are_planned_as_unread(
 
     job = write_job(context, client, make_clients("", ""), "direct")
     job = Uploads(context, client).run(job, replace(YES, consent=agree))
-    assert job.last("plan") == plan_counts(unread=2)
+    assert job.notes.plan == plan_counts(unread=2)
     assert "no key" in "\n".join(output)
 
 

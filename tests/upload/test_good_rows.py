@@ -106,7 +106,7 @@ def test_a_row_marked_as_no_record_does_not_stop_the_others(
     job = send_sheet(context, client, marked, YES)
     (row,) = [row for row in context.journal.plan_of(job) if not row.is_created]
     assert (row.row, row.reason) == (3, RowReason.NO_RECORD)
-    assert (job.state, job.held, job.last("rejects_file")) == (State.DONE, 0, None)
+    assert (job.state, job.held, job.notes.rejects_file) == (State.DONE, 0, None)
     assert registered(client, good)
 
 

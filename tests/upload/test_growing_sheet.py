@@ -88,7 +88,7 @@ def test_a_held_row_does_not_gain_columns_its_sheet_lacked(
     path = write_rows(tmp_path / "dois.xlsx", HEADER, [title(customer, 1, 99.0)])
     job = Uploads(context, client).run(write_job(context, client, path, "direct"), YES)
     (held,) = context.journal.plan_of(job)
-    sheet = validate_workbook(Path(job.last("rejects_file")), context.catalogue)
+    sheet = validate_workbook(Path(job.notes.rejects_file), context.catalogue)
     again = Uploads(context, client).create(corrected_rows(context, job, sheet), YES)
     (row,) = context.journal.plan_of(again)
     assert list(held.differences) == list(row.differences) == ["valorDoLancamento"]

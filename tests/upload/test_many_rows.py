@@ -48,7 +48,7 @@ def test_records_hidden_by_a_full_minute_are_looked_up_singly_up_to_the_limit(
     job = Uploads(context, client).run(
         write_job(context, client, make_clients(*documents), "direct"), YES
     )
-    assert (job.state, job.last("plan")["create"]) == (State.DONE, len(rows))
+    assert (job.state, job.notes.plan["create"]) == (State.DONE, len(rows))
     found = record_reader(client, resource, rows[:60])()
     snapshots, reason = found.snapshot, found.why
     assert ([row.same for row in snapshots if row], reason) == ([1] * 60, None)
@@ -65,10 +65,10 @@ def test_records_hidden_by_a_full_minute_are_looked_up_singly_up_to_the_limit(
     assert "--chunk-rows" not in str(reason)
     path = make_clients(*documents)
     job = write_job(context, client, path, "direct")
-    assert job.last("plan") == plan_counts(unchanged=len(rows))
+    assert job.notes.plan == plan_counts(unchanged=len(rows))
     journal = Journal(tmp_path / "other.db")
     elsewhere = replace(context, journal=journal)
     job = write_job(elsewhere, client, path, "direct")
-    assert job.last("plan") == plan_counts(held=len(rows))
+    assert job.notes.plan == plan_counts(held=len(rows))
     assert {row.reason for row in journal.plan_of(job)} == {RowReason.NOT_LOOKED_UP}
     journal.close()

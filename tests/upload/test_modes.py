@@ -73,7 +73,7 @@ def test_a_preview_writes_nothing(
     document = new_cnpj()
     path = make_clients(document)
     job = Uploads(context, client).run(write_job(context, client, path, "preview"), YES)
-    assert (job.state, job.previewed) == (State.PREVIEWED, 1)
+    assert (job.state, job.known.previewed) == (State.PREVIEWED, 1)
     assert not registered(client, document)
     assert (
         Uploads(context, client).run(write_job(context, client, path, "direct"), YES).state
@@ -125,8 +125,8 @@ def test_the_same_rows_are_not_sent_twice(
     with pytest.raises(UsageError, match="reason"):
         write_job(context, client, path, "direct", again=" ")
     again = write_job(context, client, path, "direct", again="the first was deleted by hand")
-    assert again.last("plan") == plan_counts(create=1)
-    assert again.last("planning")["again"] == "the first was deleted by hand"
+    assert again.notes.plan == plan_counts(create=1)
+    assert again.notes.planning["again"] == "the first was deleted by hand"
 
 
 def test_an_unsent_job_is_reused_with_the_latest_options_and_rows(
@@ -138,7 +138,7 @@ def test_an_unsent_job_is_reused_with_the_latest_options_and_rows(
     assert write_job(context, client, path, "direct").id == first.id
     again = write_job(context, client, path, "direct", again="asked for again")
     assert again.id == first.id
-    assert again.last("planning")["again"] == "asked for again"
+    assert again.notes.planning["again"] == "asked for again"
     moved = write_job(
         context, client, make_clients(second_cnpj, first_cnpj, name="outra.xlsx"), "direct"
     )
@@ -184,9 +184,9 @@ def test_sent_rows_are_recognised_in_any_order_and_among_new_ones(
     one, two, three = new_cnpj(), new_cnpj(), new_cnpj()
     Uploads(context, client).run(write_job(context, client, make_clients(one, two), "direct"), YES)
     moved = write_job(context, client, make_clients(two, one, name="trocadas.xlsx"), "direct")
-    assert moved.last("plan") == plan_counts(unchanged=2)
+    assert moved.notes.plan == plan_counts(unchanged=2)
     more = write_job(context, client, make_clients(three, two, name="novas.xlsx"), "direct")
-    assert more.last("plan") == plan_counts(create=1, unchanged=1)
+    assert more.notes.plan == plan_counts(create=1, unchanged=1)
     assert Uploads(context, client).run(more, YES).state is State.DONE
     assert registered(client, three)
 
@@ -199,7 +199,7 @@ def test_only_accepted_rows_of_a_partial_upload_stay_claimed(
     job = write_job(context, client, path, "queue", look_up=False)
     assert Uploads(context, client).run(job, YES).state is State.PARTIAL
     again = write_job(context, client, path, "queue", look_up=False)
-    assert again.last("plan") == plan_counts(unchanged=1, unread=1)
+    assert again.notes.plan == plan_counts(unchanged=1, unread=1)
     assert again.spec.rows == (5,)
 
 
@@ -211,7 +211,7 @@ def test_declined_consent_sends_nothing_and_releases_the_rows(
     previewed: list[int | None] = []
 
     def decline(request: ConsentRequest) -> bool:
-        previewed.append(request.job.previewed)
+        previewed.append(request.job.known.previewed)
         return False
 
     job = Uploads(context, client).run(
@@ -311,7 +311,7 @@ def test_rejects_are_written_to_the_home_if_the_folder_is_gone(
     job = write_job(context, client, moved, "direct")
     moved.unlink()
     moved.parent.rmdir()
-    rejects = Path(Uploads(context, client).run(job, YES).last("rejects_file"))
+    rejects = Path(Uploads(context, client).run(job, YES).notes.rejects_file)
     assert rejects.is_relative_to(context.settings.home)
     rejects.unlink()
-    assert Path(ensure_evidence(context, context.journal.job(job.id)).last("rejects_file")).exists()
+    assert Path(ensure_evidence(context, context.journal.job(job.id)).notes.rejects_file).exists()

@@ -131,13 +131,13 @@ def test_the_id_of_a_log_is_found_in_other_shapes(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, shape
 ) -> None:
     first = upload(context, client, make_clients, new_cnpj())
-    next_id = str((first.log_id or 0) + 1)
+    next_id = str((first.known.log_id or 0) + 1)
     text = json.dumps(shape).replace("{id}", next_id)
     reshape(proxy, "/fila", json.loads(text))
     document = new_cnpj()
     job = upload(context, client, make_clients, document)
     assert (job.state, registered(client, document)) == (State.DONE, True)
-    assert job.log_id == int(next_id)
+    assert job.known.log_id == int(next_id)
 
 
 def test_a_number_of_rows_is_not_taken_for_the_id_of_the_log(
@@ -286,7 +286,7 @@ def test_an_import_is_done_whatever_shape_its_count_has(
     reshape(proxy, "importacao/cliente", data)
     documents = (new_cnpj(), new_cnpj())
     job = upload(context, client, make_clients, *documents, mode="direct")
-    assert (job.state, job.previewed) == (State.DONE, output)
+    assert (job.state, job.known.previewed) == (State.DONE, output)
     assert sum("importacao" in path for _, path in proxy.seen) == 2
     assert all(registered(client, document) for document in documents)
 

@@ -64,12 +64,16 @@ def run_with_lost_answer(
     return Uploads(context, client).run(job, options)
 
 
+def was_read_back(job: Job) -> bool:
+    return any(event.detail.get("reconciled") == "read back" for event in job.events)
+
+
 def test_rows_found_after_a_lost_answer_are_done(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     path = make_clients(new_cnpj(), new_cnpj())
     job = run_with_lost_answer(context, client, proxy, path, applied=True)
-    assert (job.state, job.last("reconciled")) == (State.DONE, "read back")
+    assert (job.state, was_read_back(job)) == (State.DONE, True)
     assert job_json(context.journal, job)["rows"] == row_counts(read=2, accepted=2)
     assert [moment for _, moment, _ in context.journal.snapshots.all_of(job.id)] == [
         "before",
@@ -86,7 +90,7 @@ def test_rows_not_found_after_a_lost_answer_need_a_person(
     job = run_with_lost_answer(context, client, proxy, path, applied=False)
     assert job.state is State.NEEDS_PERSON
     assert job_json(context.journal, job)["state"] == "in_doubt"
-    page = Path(job.last("evidence_file")).read_text(encoding="utf-8")
+    page = Path(job.notes.evidence_file).read_text(encoding="utf-8")
     for expected in (job.id, document, "rehearsal", "not there", "--as not-applied"):
         assert expected in page
     assert client.target.password not in page
@@ -118,7 +122,7 @@ def test_a_rejected_row_keeps_its_message_when_a_person_resolves_the_others(
     assert report["rows"] == row_counts(read=2, rejected=2)
     outcomes = context.journal.changes.outcomes(resolved.id)
     assert outcomes == [RowOutcome.NOT_WRITTEN, RowOutcome.REJECTED]
-    assert write_job(context, client, Path(job.spec.file), "records").last("writes") == 2
+    assert write_job(context, client, Path(job.spec.file), "records").notes.writes == 2
 
 
 def test_a_manual_resolution_releases_or_keeps_the_rows(
@@ -129,11 +133,11 @@ def test_a_manual_resolution_releases_or_keeps_the_rows(
     with pytest.raises(UsageError, match="reason"):
         resolve_job(context, job, Resolution.NOT_APPLIED, " ")
     resolved = resolve_job(context, job, Resolution.NOT_APPLIED, "looked by hand")
-    assert (resolved.state, resolved.last("resolved")["reason"]) == (
+    assert (resolved.state, resolved.notes.resolved["reason"]) == (
         State.ABANDONED,
         "looked by hand",
     )
-    assert "@" in resolved.last("resolved")["by"]
+    assert "@" in resolved.notes.resolved["by"]
     proxy.decide = lambda _method, _path: "pass"
     assert (
         Uploads(context, client).run(write_job(context, client, lost, "direct"), AT_ONCE).state
@@ -146,7 +150,7 @@ def test_a_manual_resolution_releases_or_keeps_the_rows(
     assert job_json(context.journal, resolved)["rows"]["accepted"] == 1
     proxy.decide = lambda _method, _path: "pass"
     again = write_job(context, client, applied, "direct")
-    assert again.last("plan") == plan_counts(unchanged=1)
+    assert again.notes.plan == plan_counts(unchanged=1)
     with pytest.raises(UsageError, match="not in doubt"):
         resolve_job(context, resolved, Resolution.NOT_APPLIED, "again")
 
@@ -172,7 +176,7 @@ def test_rows_that_are_there_end_a_doubt_at_once(
 ) -> None:
     path = make_clients(new_cnpj())
     job = run_with_lost_answer(context, client, proxy, path, applied=True, options=QUICK)
-    assert (job.state, job.last("reconciled")) == (State.DONE, "read back")
+    assert (job.state, was_read_back(job)) == (State.DONE, True)
 
 
 def test_rows_cannot_be_resolved_as_not_applied_before_the_settle_time(
@@ -249,11 +253,11 @@ def test_instalments_of_one_document_are_distinguished(
     rest = make_receivables(customer, "NF-1", "parcela 2", "parcela 3", day=2)
     options = replace(AT_ONCE, preview=False)
     job = Uploads(context, client).run(write_job(context, client, rest, "direct"), options)
-    assert job.last("plan") == plan_counts(create=2)
-    assert (job.state, job.last("reconciled")) == (State.DONE, "read back")
+    assert job.notes.plan == plan_counts(create=2)
+    assert (job.state, was_read_back(job)) == (State.DONE, True)
     more = make_receivables(customer, "NF-1", "parcela 4", "parcela 3", name="more.xlsx", day=2)
     planned = write_job(context, client, more, "direct")
-    assert planned.last("plan") == plan_counts(unchanged=1, held=1)
+    assert planned.notes.plan == plan_counts(unchanged=1, held=1)
 
 
 def test_an_evidence_page_without_snapshots_shows_the_sent_rows_escaped(
@@ -262,7 +266,7 @@ def test_an_evidence_page_without_snapshots_shows_the_sent_rows_escaped(
     path = make_clients("", label="<b>Sem</b> documento & cia")
     job = run_with_lost_answer(context, client, proxy, path, applied=True)
     assert job.state is State.NEEDS_PERSON
-    page = Path(job.last("evidence_file")).read_text(encoding="utf-8")
+    page = Path(job.notes.evidence_file).read_text(encoding="utf-8")
     assert "&lt;b&gt;Sem&lt;/b&gt; documento &amp; cia" in page
     assert "Nothing was read" in page
 

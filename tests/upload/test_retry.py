@@ -45,15 +45,15 @@ def rejected_job(
 
 
 def read_rejects(context: UploadContext, job: Job) -> ValidatedSheet:
-    return validate_workbook(Path(job.last("rejects_file")), context.catalogue)
+    return validate_workbook(Path(job.notes.rejects_file), context.catalogue)
 
 
 def correct(job: Job, row: int, document: str) -> None:
-    book = load_workbook(job.last("rejects_file"))
+    book = load_workbook(job.notes.rejects_file)
     sheet = book["cliente"]
     column = header_of(sheet).index("cnpj") + 1
     sheet.cell(row, column).value = document
-    book.save(job.last("rejects_file"))
+    book.save(job.notes.rejects_file)
 
 
 def send_again(context: UploadContext, client: Client, job: Job, sheet: ValidatedSheet) -> Job:
@@ -196,7 +196,7 @@ def test_held_rows_are_retried_like_rejected_ones(
     same = Uploads(context, client).create(
         corrected_rows(context, job, read_rejects(context, job)), YES
     )
-    assert same.last("plan") == plan_counts(held=1)
+    assert same.notes.plan == plan_counts(held=1)
     (row,) = context.journal.plan_of(same)
     assert list(row.differences) == ["nomeComercial"]
     document = new_cnpj()

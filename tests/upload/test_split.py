@@ -81,7 +81,7 @@ def test_every_part_is_sent_once_with_one_consent(
     requests: list[tuple[int, int | None]] = []
 
     def agree(request: ConsentRequest) -> bool:
-        requests.append((len(request.job.spec.rows), request.job.previewed))
+        requests.append((len(request.job.spec.rows), request.job.known.previewed))
         return True
 
     job = split_job(context, client, make_clients(*documents), mode, 2)
@@ -89,7 +89,7 @@ def test_every_part_is_sent_once_with_one_consent(
     report = job_json(context.journal, job)
     assert (report["state"], report["parts"], requests) == ("done", 3, [(5, 5)])
     assert report["rows"] == row_counts(read=5, accepted=5)
-    assert job.last("plan") == plan_counts(create=5)
+    assert job.notes.plan == plan_counts(create=5)
     parts = context.journal.parts_of(job)
     assert [len(part.spec.rows) for part in parts] == [2, 2, 1]
     assert [row for part in parts for row in part.spec.rows] == list(job.spec.rows)
@@ -114,8 +114,8 @@ def test_rejected_rows_of_all_parts_are_in_one_rejects_workbook(
     part = context.journal.parts_of(job)[1]
     with pytest.raises(UsageError, match=job.id):
         part.require_rejected()
-    rejects = Path(job.last("rejects_file"))
-    assert part.last("rejects_file") is None
+    rejects = Path(job.notes.rejects_file)
+    assert part.notes.rejects_file is None
     set_cnpj(rejects, 3, new_cnpj())
     corrected = corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
     assert corrected.origins == {2: 6, 3: 7}
@@ -128,7 +128,7 @@ def test_corrected_rows_are_sent_again_in_parts_and_once_each(
     path = make_clients(new_cnpj(), *taken, label="Outro")
     job = split_job(context, client, path, "queue", 9, look_up=False)
     job = Uploads(context, client).run(job, AT_ONCE)
-    rejects = Path(job.last("rejects_file"))
+    rejects = Path(job.notes.rejects_file)
     corrected_cnpj = {row: new_cnpj() for row in (2, 3, 4)}
     for row, document in corrected_cnpj.items():
         set_cnpj(rejects, row, document)
@@ -205,7 +205,7 @@ def test_unsent_parts_are_resumed_with_the_parent(
     assert job_json(context.journal, half)["rows"]["accepted"] == 2
     assert "xlbridge resume" in " ".join(report_lines(context.journal, half))
     held = split_job(context, client, path, "queue", 2)
-    assert held.last("plan") == plan_counts(unchanged=2, held=4)
+    assert held.notes.plan == plan_counts(unchanged=2, held=4)
     assert {row.job for row in context.journal.plan_of(held) if row.action is RowAction.HELD} <= {
         part.id for part in context.journal.parts_of(job)
     }
@@ -232,12 +232,12 @@ def test_a_job_is_in_doubt_until_a_person_resolves_its_doubtful_part(
     assert job.state is State.NEEDS_PERSON
     assert job_json(context.journal, job)["rows"] == row_counts(read=4, accepted=2, unknown=2)
     first = context.journal.parts_of(job)[0]
-    assert Path(first.last("evidence_file")).exists()
+    assert Path(first.notes.evidence_file).exists()
     resolve_job(context, first, Resolution.NOT_APPLIED, "the first two are missing")
     resolved = context.journal.job(job.id)
     assert resolved.state is State.PARTIAL
     assert job_json(context.journal, resolved)["rows"] == row_counts(read=4, accepted=2, rejected=2)
-    rejects = validate_workbook(Path(resolved.last("rejects_file")), context.catalogue)
+    rejects = validate_workbook(Path(resolved.notes.rejects_file), context.catalogue)
     assert corrected_rows(context, resolved, rejects).origins == {2: 4, 3: 5}
 
 
@@ -276,9 +276,9 @@ def test_reports_of_declined_parts_claim_nothing_that_was_not_looked_up(
     assert job_json(context.journal, job)["rows"]["accepted"] == 0
     job = Uploads(context, client).run(split_job(context, client, path, "direct", 2), declining)
     new = plan_counts(create=4)
-    assert job.last("plan") == new
+    assert job.notes.plan == new
     preview = split_job(context, client, path, "preview", 2)
-    assert Uploads(context, client).run(preview, declining).last("plan") == new
+    assert Uploads(context, client).run(preview, declining).notes.plan == new
     assert report_lines(context.journal, job) == output
 
 

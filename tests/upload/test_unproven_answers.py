@@ -234,7 +234,7 @@ def test_a_new_row_is_sent_again_though_another_row_has_its_key(
     first = write_rows(tmp_path / "um.xlsx", header, rows[:1])
     assert send(context, client, first).state is State.DONE
     job = write_job(context, client, write_rows(tmp_path / "dois.xlsx", header, rows), "direct")
-    assert job.last("plan") == plan_counts(create=1, unchanged=1)
+    assert job.notes.plan == plan_counts(create=1, unchanged=1)
     proxy.seen.clear()
     proxy.fail_once("unavailable", "importacao/contasreceber")
     job = Uploads(context, client).run(job, NO_PREVIEW)

@@ -164,7 +164,7 @@ def workbook_overview(batch: Batch, workbook: WorkbookFile) -> UnitOverview:
     by_id = {one.id: one for one in ledger.attempts}
     refused: dict[str, RowCounts] = {}
     for change in ledger.now.values():
-        file = by_id[change.job.whole].last("rejects_file") if change.is_refused else None
+        file = by_id[change.job.whole].notes.rejects_file if change.is_refused else None
         if file is not None:
             held = int(change.outcome is RowOutcome.HELD)
             refused[file] = refused.get(file, RowCounts()) + RowCounts(held=held, rejected=1 - held)

@@ -123,7 +123,7 @@ class WorkbookPlan:
 
     def require(self, request: ConsentRequest) -> bool:
         """Return True if consent to the plan covers a job. Raises ``UsageError`` if it does not."""
-        writes = int(request.job.last("writes") or 0)
+        writes = int(request.job.notes.writes or 0)
         if request.token in {send.token for send in self.sends} or writes <= self.later:
             return True
         raise UsageError(_PLAN_CHANGED.format(file=self.book.path.name))
@@ -276,7 +276,7 @@ class WorkbookSender:
 
     def _corrected_rejects(self, book: WorkbookFile, job: Job) -> Iterator[CorrectedRows]:
         """Yield the corrected rows of a job's rejects workbook, if there are any."""
-        rejects = job.last("rejects_file")
+        rejects = job.notes.rejects_file
         retriable = job.state in _RETRIABLE or job.held > 0
         if not retriable or rejects is None or not Path(rejects).exists():
             return

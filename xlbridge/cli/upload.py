@@ -130,7 +130,7 @@ def retry_command(
         job.require_rejected()
         job = ensure_evidence(context, job)
         settings, resource = context.settings, context.catalogue.named(job.spec.resource)
-        path = file or Path(job.last("rejects_file"))
+        path = file or Path(job.notes.rejects_file or "")
         [request] = reading.requests([path], settings.accepted, resource=resource.name)
         validated = validate_single_sheet(request, settings.schemas, settings.limits)
         request.accepted.remember(settings.accepted, validated.with_children)

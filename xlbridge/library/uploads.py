@@ -248,7 +248,7 @@ def _outcome(context: UploadContext, job: Job, report: Report | None = None) -> 
     frame = frame.astype(dict.fromkeys(_REJECTED_COLUMNS[1:], "str"))
     numbers = [row["row"] for row in rejected]
     labels = pd.Series(numbers, dtype="Int64") if report is None else report.row_labels(numbers)
-    rejects_file = job.last("rejects_file")
+    rejects_file = job.notes.rejects_file
     counts = row_counts(context.journal, job)
     return UploadOutcome(
         job=job.id,

@@ -1,7 +1,7 @@
 """Kinds of a column's values, and their pandas dtypes."""
 
-from collections.abc import Mapping
 from enum import StrEnum
+from typing import Self
 
 
 class Kind(StrEnum):
@@ -9,48 +9,36 @@ class Kind(StrEnum):
 
     ``code`` is text in which leading zeros are significant; ``cnpj`` and ``cpf`` are codes whose
     mask is dropped on reading; ``money`` is a number of reais, exact to the cent.
+
+    ``dtype`` is the pandas dtype of values. ``is_text``: they are text; ``is_code``: leading zeros
+    in them are significant; ``is_number``: they are numbers.
     """
+
+    dtype: str
+    is_text: bool
+    is_code: bool
+    is_number: bool
+
+    def __new__(cls, value: str, dtype: str = "str") -> Self:
+        """Return the kind whose values have a dtype."""
+        self = str.__new__(cls, value)
+        self._value_, self.dtype, self.is_text = value, dtype, dtype == "str"
+        self.is_code = self.is_text and value != "text"
+        self.is_number = dtype in {"Int64", "Float64"}
+        return self
 
     TEXT = "text"
     CODE = "code"
     CNPJ = "cnpj"
     CPF = "cpf"
-    INTEGER = "integer"
-    NUMBER = "number"
-    MONEY = "money"
-    DATE = "date"
-    BOOLEAN = "boolean"
-
-    @property
-    def is_text(self) -> bool:
-        """True if values of this kind are text."""
-        return self in _TEXT_KINDS
-
-    @property
-    def is_code(self) -> bool:
-        """True if leading zeros are significant in values of this kind."""
-        return self in _TEXT_KINDS - {Kind.TEXT}
-
-    @property
-    def is_number(self) -> bool:
-        """True if values of this kind are numbers."""
-        return self in _NUMBER_KINDS
-
-    @property
-    def dtype(self) -> str:
-        """The pandas dtype of values of this kind."""
-        return "Float64" if self is Kind.MONEY else _DTYPES.get(self, "str")
+    INTEGER = "integer", "Int64"
+    NUMBER = "number", "Float64"
+    MONEY = "money", "Float64"
+    DATE = "date", "datetime64[us]"
+    BOOLEAN = "boolean", "boolean"
 
 
-_TEXT_KINDS = frozenset({Kind.TEXT, Kind.CODE, Kind.CNPJ, Kind.CPF})
-_NUMBER_KINDS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
-
-KIND_OF_DTYPE: Mapping[str, Kind] = {
-    "str": Kind.TEXT,
-    "Int64": Kind.INTEGER,
-    "Float64": Kind.NUMBER,
-    "datetime64[us]": Kind.DATE,
-    "boolean": Kind.BOOLEAN,
-}
-"""Default kinds of columns by their dtypes."""
-_DTYPES = {kind: dtype for dtype, kind in KIND_OF_DTYPE.items()}
+KIND_OF_DTYPE: dict[str, Kind] = {}
+"""Default kinds of columns by their dtypes: the first declared one of each."""
+for _kind in Kind:
+    KIND_OF_DTYPE.setdefault(_kind.dtype, _kind)

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.i18n import Text, untranslated
 from xlbridge.resources.column import (
     ChildSum,
     Column,
@@ -26,6 +26,7 @@ from xlbridge.resources.remote.record_operations import (
     RecordChange,
     RecordCreation,
 )
+from xlbridge.titles import title_at
 
 if TYPE_CHECKING:
     from xlbridge.wire import WireModel
@@ -206,11 +207,8 @@ class Resource:
     def title_at(self, path: str) -> Text:
         """Return the title of a column by its path, that of a list with the name of its sheet; the
         path itself if there is none."""
-        column, (sheet, dot, _) = self.column_at(path), path.partition(".")
-        if column is None:
-            return untranslated(path)
-        in_list = dot and sheet != self.name
-        return joined([untranslated(sheet), column.title], ": ") if in_list else column.title
+        own = path.rpartition(".")[2] if path.startswith(f"{self.name}.") else path
+        return title_at(own, {name: column.title for name, column in self.by_path.items()})
 
     def with_titles(self, text: str, titles: Mapping[str, Text | str] | None = None) -> str:
         """Return a text with titles for the names of columns, by default the resource's own."""

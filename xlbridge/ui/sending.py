@@ -256,7 +256,8 @@ class SheetUploads:
     def evidence(self, job_id: str, kind: str) -> Path | None:
         """Return the rejects workbook or the evidence page of a job, None if it has none."""
         with open_context(self._remote.settings) as context:
-            name = ensure_evidence(context, context.journal.job(job_id)).last(f"{kind}_file")
+            job = ensure_evidence(context, context.journal.job(job_id))
+            name = getattr(job.notes, f"{kind}_file")
         return None if name is None else Path(name)
 
     def status_copy(self, job_id: str, folder: Path) -> Path:

@@ -149,24 +149,24 @@ _BY_KEY = (
 )
 
 
+@dataclass(frozen=True, slots=True)
 class Claims:
     """Claims in the journal's file; callers open the transaction."""
 
-    def __init__(self, db: LocalDatabase) -> None:
-        self._db = db
+    _db: LocalDatabase
 
     def add(self, job_id: str, claims: RowClaims) -> None:
         """Claim the rows of a job, in order."""
         keys = ((at, key) for at, row_keys in enumerate(claims.keys) for key in row_keys)
-        self._insert("INSERT INTO claims", job_id, enumerate(claims.digests))
-        self._insert("INSERT OR IGNORE INTO claimed_keys", job_id, keys)
-
-    def _insert(self, statement: str, job_id: str, claimed: Iterable[tuple[int, str]]) -> None:
-        for piece in batched(claimed, _PIECE):
-            # In index order, so that each page of the index is read once.
-            piece.sort(key=itemgetter(1))
-            rows = ((job_id, position, digest) for position, digest in piece)
-            self._db.executemany(f"{statement} VALUES (?, ?, ?)", rows)
+        for statement, claimed in (
+            ("INSERT INTO claims VALUES (?, ?, ?)", enumerate(claims.digests)),
+            ("INSERT OR IGNORE INTO claimed_keys VALUES (?, ?, ?)", keys),
+        ):
+            for piece in batched(claimed, _PIECE):
+                # In index order, so that each page of the index is read once.
+                piece.sort(key=itemgetter(1))
+                rows = ((job_id, position, digest) for position, digest in piece)
+                self._db.executemany(statement, rows)
 
     def keys_of(self, job_id: str) -> dict[int, set[str]]:
         """Return the keys that a job claims, by the positions of its rows."""
@@ -187,23 +187,22 @@ class Claims:
 
     def claimants(self, scope: ClaimScope, claims: RowClaims) -> tuple[Claimants, Claimants]:
         """Return the jobs that claim rows, by the rows' digests and by their keys."""
-        return (
-            self._claimants(_BY_DIGEST, scope, claims.digests),
-            self._claimants(_BY_KEY, scope, chain.from_iterable(claims.keys)),
-        )
-
-    def _claimants(self, query: str, scope: ClaimScope, digests: Iterable[str]) -> Claimants:
-        claimants: dict[str, tuple[str, ...]] = {}
+        by_digest: dict[str, tuple[str, ...]] = {}
+        by_key: dict[str, tuple[str, ...]] = {}
         # Most digests have one claimant, and many share it: share the tuples, too.
         singles: dict[str, tuple[str, ...]] = {}
-        for batch in batched(digests, _PIECE):
-            # Digests need no escaping, which takes most of the time of ``json.dumps``.
-            wanted = '["' + '","'.join(sorted(set(batch).difference(claimants))) + '"]'
-            for digest, job_id in self._db.execute(query, (*scope, wanted)).fetchall():
-                others = claimants.get(digest)
-                single = singles.setdefault(job_id, (job_id,))
-                claimants[digest] = single if others is None else others + single
-        return claimants
+        for query, digests, claimants in (
+            (_BY_DIGEST, claims.digests, by_digest),
+            (_BY_KEY, chain.from_iterable(claims.keys), by_key),
+        ):
+            for batch in batched(digests, _PIECE):
+                # Digests need no escaping, which takes most of the time of ``json.dumps``.
+                wanted = '["' + '","'.join(sorted(set(batch).difference(claimants))) + '"]'
+                for digest, job_id in self._db.execute(query, (*scope, wanted)).fetchall():
+                    others = claimants.get(digest)
+                    single = singles.setdefault(job_id, (job_id,))
+                    claimants[digest] = single if others is None else others + single
+        return by_digest, by_key
 
 
 _FIRST_PAUSE, _LAG_SECONDS = 0.5, 10.0
@@ -257,17 +256,21 @@ class Patience:
         )
 
 
+@dataclass(frozen=True, slots=True)
 class OwnWrites:
     """Records that jobs of a journal have changed or removed in the last minutes, and those jobs.
 
     ``jobs`` are all jobs that have written records, those that created some included.
     """
 
-    def __init__(self) -> None:
-        self.jobs: set[str] = set()
-        self._removed: dict[str, str] = {}
-        self._newest: defaultdict[str, dict[str, tuple[str | None, str]]] = defaultdict(dict)
-        self._replaced: defaultdict[tuple[str, str], set[str | None]] = defaultdict(set)
+    jobs: set[str] = field(default_factory=set)
+    _removed: dict[str, str] = field(default_factory=dict)
+    _newest: defaultdict[str, dict[str, tuple[str | None, str]]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    _replaced: defaultdict[tuple[str, str], set[str | None]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
 
     def add(
         self,
@@ -286,8 +289,8 @@ class OwnWrites:
 
     def merge(self, other: "OwnWrites") -> None:
         """Add the writes of another journal."""
-        self.jobs |= other.jobs
-        self._removed |= other._removed
+        self.jobs.update(other.jobs)
+        self._removed.update(other._removed)
         for code, newest in other._newest.items():
             self._newest[code] |= newest
         for key, values in other._replaced.items():

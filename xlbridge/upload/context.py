@@ -38,7 +38,7 @@ def known_numbers(settings: Settings, listing: str, client: "Client") -> tuple[i
     with closing(Journal(settings.journal)) as journal:
         for job in journal.requests_in(client.identity):
             if listing == _LOGS:
-                found.add(str(job.log_id or ""))
+                found.add(str(job.known.log_id or ""))
             if job.spec.resource == listing and job.spec.undo_of is None:
                 writes = journal.writes.iterate(job.id)
                 found |= {write.record for write in writes if write.state is WriteState.APPLIED}
@@ -74,7 +74,7 @@ class UploadContext:
                 found[path] = journal.claimed(scope, claims)
         return found
 
-    def patience(
+    def patience_with(
         self,
         client: "Client",
         settle_seconds: float | None = None,

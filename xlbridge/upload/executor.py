@@ -262,12 +262,6 @@ def _is_proven(context: "RunContext", job: Job) -> bool:
     return False
 
 
-def can_be_read_back(context: "RunContext", job: Job) -> bool:
-    """Return whether every record of a job was looked up before sending."""
-    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
-    return before is not None and None not in before
-
-
 def is_as_before(context: "RunContext", job: Job) -> bool:
     """Return whether the records of a job that can be read back are as before sending.
 
@@ -355,7 +349,7 @@ class LogProgress:
                 pt="Log {id}: {state}, {done} de {rows} {rows:linha|linhas}{pace}",
                 en="Log {id}: {state}, {done} of {rows} {rows:row|rows}{pace}",
             ).format(
-                id=self._job.log_id,
+                id=self._job.known.log_id,
                 state=status if state is None else _STATE_WORDS.get(state, status),
                 done=count_text(done),
                 rows=count_text(rows),

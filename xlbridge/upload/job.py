@@ -4,9 +4,10 @@ import hashlib
 import os
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.planning.planned_row import plan_token
 from xlbridge.upload.requests import Request, State, merge_reasons
-from xlbridge.upload.results.verdict import ItemAddresses, LostField, has_open_name
+from xlbridge.upload.results.verdict import ItemAddresses
 from xlbridge.workbook import WorkbookOrigin, cell_address
 
 
@@ -104,10 +105,48 @@ class Event:
         return self.instant.at
 
 
+@dataclass(frozen=True, slots=True)
+class JobNotes:
+    """What the events of a job have noted, the newest of each kind.
+
+    ``planned`` are the time and process of its plan, ``plan_digest``, ``writes`` and ``plan`` its
+    digest and the numbers of rows that it writes and of rows by action; ``not_records`` of the held
+    ones are no records, ``unread`` is why rows were not looked up, ``hidden`` the number of records
+    in hidden rows. ``planning`` are the options of the plan, ``at_once`` is the number of
+    concurrent writes, ``import_mode`` the mode of rows that create records.
+
+    ``titles`` are what the sheet calls its columns, by their paths, ``file_hash`` is the hash of
+    the analyst's file when it was planned. ``target`` is the environment as it was last used; the
+    embedded sandbox changes its address. ``settle_seconds`` is how long a doubtful request may
+    still arrive, ``replaced_by`` the job that was planned instead, ``resolved`` what a person has
+    decided. ``rejects_file`` and ``evidence_file`` are the paths of what was written for people.
+    """
+
+    planned: Mapping[str, Any] | None = None
+    plan_digest: str | None = None
+    writes: int | None = None
+    plan: Mapping[str, int] | None = None
+    not_records: int = 0
+    unread: Mapping[str, str] | None = None
+    hidden: int = 0
+    planning: Mapping[str, Any] = field(default_factory=dict)
+    at_once: int | None = None
+    import_mode: str | None = None
+    titles: Mapping[str, str] = field(default_factory=dict)
+    file_hash: str | None = None
+    target: Mapping[str, Any] | None = None
+    settle_seconds: float = 0
+    replaced_by: str | None = None
+    resolved: Mapping[str, str] | None = None
+    rejects_file: str | None = None
+    evidence_file: str | None = None
+
+
+_NOTED = frozenset(note.name for note in fields(JobNotes))
 _REPLACED = Text(pt="substituído pelo envio {job}", en="replaced by the upload {job}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Job:
     """Job with its requests and its history, oldest event first; or one of several requests, as
     a part of its ``parent``.
@@ -149,17 +188,16 @@ class Job:
         stored = self.events[0].detail.get("items", {})
         return {name: ItemAddresses.of_json(addresses) for name, addresses in stored.items()}
 
-    @property
-    def titles(self) -> Mapping[str, str]:
-        """What the job's sheet calls its columns, by their paths."""
-        return self.last("titles") or {}
-
-    def title_at(self, path: str) -> str:
-        """Return what the job's sheet calls a column, that of a list by ``list.number.name``; the
-        path itself if it does not have it."""
-        name, *rest = path.split(".")
-        title = self.titles.get(".".join([name, *rest[-1:]]), path)
-        return f"{name}: {title}" if rest and title != path else title
+    @cached_property
+    def notes(self) -> JobNotes:
+        """What its events have noted."""
+        noted = {
+            name: value
+            for event in self.events
+            for name, value in event.detail.items()
+            if name in _NOTED and value is not None
+        }
+        return JobNotes(**noted)
 
     @property
     def state(self) -> State:
@@ -184,14 +222,14 @@ class Job:
         """
         if self.state is State.PREPARED and "reason" not in self.events[-1].detail:
             return State.PREVIEWED.public
-        if self.state is State.DONE and self.has_lost_fields:
+        if self.state is State.DONE and self.known.has_lost_fields:
             return State.PARTIAL.public
         return self.state.public
 
     @property
     def known_reason(self) -> Text | None:
         """Reason of the job's state, without its full stop, None if none was recorded."""
-        if successor := self.last("replaced_by"):
+        if successor := self.notes.replaced_by:
             return _REPLACED.format(job=successor)
         state = self.state
         is_open = state is State.SENDING_PARTS
@@ -206,40 +244,10 @@ class Job:
         """Reason of the job's state; a dash if none was recorded."""
         return self.known_reason or untranslated("–")
 
-    @property
-    def uncompared(self) -> Text | None:
-        """Reason why what is stored was not compared with what was sent, None if it was."""
-        return merge_reasons((request.uncompared, request.number) for request in self.requests)
-
-    @property
-    def log_id(self) -> int | None:
-        """Log of its file, None if it has none or is sent in parts."""
-        return None if self.parts else self.requests[0].log_id
-
-    @property
-    def previewed(self) -> int | None:
-        """Number of rows that the system has previewed, None if it has told none."""
-        known = [one.previewed for one in self.requests if one.previewed is not None]
-        return sum(known) if known else None
-
-    @property
-    def lost_fields(self) -> list[LostField]:
-        """Columns whose values the system has not taken, as far as the records were read back."""
-        return LostField.merge(field for request in self.requests for field in request.lost_fields)
-
-    @property
-    def unseen_fields(self) -> list[str]:
-        """Columns with an open spelling, and those of lists, of which nothing shows whether the
-        system has taken them."""
-        return sorted({name for request in self.requests for name in request.unseen_fields})
-
-    @property
-    def has_lost_fields(self) -> bool:
-        """True if fields are not stored that were sent, or nothing shows it of an open name or of
-        all fields."""
-        lost = (field.is_lost for field in self.lost_fields)
-        unseen = map(has_open_name, self.unseen_fields)
-        return any(lost) or any(unseen) or self.uncompared is not None
+    @cached_property
+    def known(self) -> Request:
+        """What is known of its only request; of several, what is known of them together."""
+        return self.requests[0] if len(self.requests) == 1 else Request.merge(self.requests)
 
     @property
     def was_started(self) -> bool:
@@ -307,7 +315,7 @@ class Job:
     def require_unchanged(self) -> None:
         """Raise ``UsageError`` if the file is missing or was changed since it was sent."""
         source = Path(self.spec.file)
-        if source.is_file() and file_hash(source) == self.file_hash:
+        if source.is_file() and file_hash(source) == self.notes.file_hash:
             return
         raise UsageError(
             Text(
@@ -349,18 +357,12 @@ class Job:
                 ).format(file=self.arguments(Path(self.spec.file))),
             )
 
-    @property
-    def target(self) -> Mapping[str, Any] | None:
-        """The environment as it was last used for the job; the embedded sandbox changes address."""
-        target: Mapping[str, Any] | None = self.last("target")
-        return target
-
     def plan_is_old(self, now: Instant) -> bool:
         """Return whether the keys of the job's rows must be read again.
 
         A plan of another process counts as old, since anyone may have written after that ended.
         """
-        planned = self.last("planned")
+        planned = self.notes.planned
         if planned is None or planned["by"] != _process_id():
             return True
         return now.uptime - float(planned["uptime"]) > MAX_PLAN_SECONDS
@@ -368,26 +370,25 @@ class Job:
     @property
     def token(self) -> str:
         """Token that confirms exactly the planned actions: ``ROWS:DIGEST8``."""
-        digest = self.last("plan_digest") or self.spec.digest
-        writes = self.last("writes")
+        digest = self.notes.plan_digest or self.spec.digest
+        writes = self.notes.writes
         return plan_token(len(self.spec.rows) if writes is None else writes, digest)
 
     @property
     def held(self) -> int:
         """Number of held rows, excluding rows that are not records."""
-        held: int = (self.last("plan") or {}).get("held", 0)
-        return held - int(self.last("not_records") or 0)
+        return (self.notes.plan or {}).get("held", 0) - self.notes.not_records
 
     @property
     def has_sent(self) -> bool:
         """True if anything of the job was sent, or a person has decided about it."""
-        abandoned = self.state is State.ABANDONED and self.last("resolved") is None
+        abandoned = self.state is State.ABANDONED and self.notes.resolved is None
         return not self.state.is_unsent and not abandoned
 
     @property
     def deletes(self) -> bool:
         """True for an upload that deletes the records of its rows."""
-        return bool((self.last("planning") or {}).get("delete"))
+        return bool(self.notes.planning.get("delete"))
 
     @property
     def is_task(self) -> bool:
@@ -395,26 +396,16 @@ class Job:
         return self.spec.mode.channel.is_task
 
     @property
-    def file_hash(self) -> str | None:
-        """Hash of the analyst's file when it was planned, None if unknown."""
-        stored: str | None = self.last("file_hash")
-        return stored
-
-    @property
     def import_mode(self) -> Mode:
         """Mode for rows that create records, even if the job has none."""
-        return Mode(self.last("import_mode") or self.spec.mode)
+        return Mode(self.notes.import_mode or self.spec.mode)
 
     @property
     def settles_at(self) -> datetime | None:
         """Time, by the present clock, from which a doubt can be settled; None without a doubt."""
         now = Instant.now()
-        left = self.settle_left(now, self.last("settle_seconds") or 0)
+        left = self.settle_left(now, self.notes.settle_seconds)
         return None if left is None else now.at + left
-
-    def last(self, key: str) -> Any:
-        """Return the newest value of ``key`` in the events' details, None if there is none."""
-        return next((e.detail[key] for e in reversed(self.events) if key in e.detail), None)
 
 
 _PROCESS_TOKEN = secrets.token_hex(8)

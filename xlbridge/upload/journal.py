@@ -41,12 +41,11 @@ from xlbridge.upload.job import (
 from xlbridge.upload.journal_database import (
     JournalMarker,
     RequestCount,
-    open_journal_file,
     transaction,
 )
-from xlbridge.upload.lookup.row_table import batched, json_text, json_texts, value_of_json
+from xlbridge.upload.lookup.row_table import json_text, value_of_json
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot, StoredSnapshots
-from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, RowPlan, StoredRow
+from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.requests import Request, State, StoredRequests, request_key
 from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome, Verdict
@@ -86,10 +85,9 @@ _NO_ORIGINS: Mapping[int, int] = MappingProxyType({})
 class Journal:
     """Journal in a file; safe to use from several processes at once.
 
-    ``now`` returns the time of events; ``requests`` has what is known of requests, ``changes`` what
-    became of rows, ``writes`` the writes of single records, ``snapshots`` the remote records of
-    rows. ``profile_arguments`` are those of
-    each job.
+    ``now`` returns the time of events; ``requests`` has what is known of requests, ``claims`` the
+    rows that they claim, ``changes`` what became of rows, ``writes`` the writes of single records,
+    ``snapshots`` the remote records of rows. ``profile_arguments`` are those of each job.
     """
 
     def __init__(
@@ -100,14 +98,14 @@ class Journal:
     ) -> None:
         self.path = path
         self._profile_arguments = profile_arguments
-        self._db = open_journal_file(path)
         self._marker = JournalMarker(path)
-        self._claims = Claims(self._db)
+        self._db = self._marker.open_journal()
+        self.claims = Claims(self._db)
         self._count = RequestCount(path, self._db)
         self.requests = StoredRequests(self._db)
         self.now = now
         self.changes = RowChanges(self._db)
-        self.writes = RecordWrites(self._db, self._claims, self.changes, self._count, now)
+        self.writes = RecordWrites(self._db, self.claims, self.changes, self._count, now)
         self.snapshots = StoredSnapshots(self._db, now)
         # Plans are immutable; the report that follows a plan need not read it back.
         self._newest_plan: tuple[str, Sequence[PlannedRow]] = "", ()
@@ -163,24 +161,40 @@ class Journal:
                     ),
                     job_id,
                 )
-            sheet = self._insert(job_id, spec)
-            actions = self._add_actions(job_id, plan.to_journal())
-            left_out = (one for one in actions if one[2] in _LEFT_OUT)
+            earlier = spec.retry_of or spec.undo_of
+            first_job = job_id if earlier is None else self.job(earlier).first_job
+            # The sheet to which the changes belong.
+            sheet = first_job if spec.undo_of is None else job_id
+            self._db.execute(
+                "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(job_id, self.now().at.isoformat(), spec.profile, spec.resource, spec.mode),
+                    *(spec.file, spec.sheet, spec.digest, spec.payload, json_text(spec.rows)),
+                    *(json.dumps(dict(spec.columns)), spec.system, spec.planned, spec.retry_of),
+                    *(spec.undo_of, first_job),
+                ),
+            )
+            left_out: list[PlannedChange] = []
+            written: dict[int, tuple[str, str | None, int, Mapping[str, Any] | None]] = {}
+            for place, (row, action, reason, detail) in enumerate(plan.to_journal()):
+                if RowAction(action).writes:
+                    written[row] = action, reason, place, detail
+                else:
+                    left_out.append((place, row, action, reason, place, detail))
             self.changes.add((job_id, 0), sheet, left_out, origins)
-            by_row = {row: action for _, row, action, _ in actions if action in _OF_RECORD}
             for number, new in enumerate(requests, start=1):
                 request_id = f"{job_id}-{number}" if len(requests) > 1 else job_id
                 mode, payload, at = new.spec.mode, new.spec.payload, self.now().at
                 request = Request(request_id, number, mode, payload, State.PREPARED, at)
                 self.requests.add(job_id, request)
                 if spec.mode.channel.writes:
-                    self._claims.add(request_id, new.claims)
+                    self.claims.add(request_id, new.claims)
                 if any(new.before):
                     self.snapshots.store(request_id, Moment.BEFORE, new.before)
                 self.writes.plan(request_id, new.tasks)
-                default = RowAction.UPDATE if new.tasks else RowAction.CREATE
+                # The plan of an undo does not have the rows that it reverses.
                 sent = (
-                    (at, row, by_row.get(row, default), None)
+                    (at, row, *written.get(row, (RowAction.UPDATE, None, at, None)))
                     for at, row in enumerate(new.spec.rows)
                 )
                 self.changes.add((job_id, number), sheet, sent, origins)
@@ -214,7 +228,7 @@ class Journal:
         Claims of unsent jobs do not count, nor those of the ``ignored`` job.
         """
         own = set() if ignored is None else {one.id for one in self.job(ignored.whole).requests}
-        return self._sent_claims(self._claims.claimants(scope, claims), own)
+        return self._sent_claims(self.claims.claimants(scope, claims), own)
 
     def _sent_claims(
         self, claimants: tuple[Claimants, Claimants], ignored: Set[str] = frozenset()
@@ -223,13 +237,12 @@ class Journal:
         jobs = {job for found in claimants for ids in found.values() for job in ids}
         sent = {job for job in jobs - ignored if not self._is_unsent(request_key(job)[0])}
         finished = {job_id for job_id in sent if self.job(job_id).state in _FINISHED}
-
-        def only_sent(found: Claimants) -> Claimants:
-            if sent == jobs:
-                return found
-            return {digest: [job for job in ids if job in sent] for digest, ids in found.items()}
-
-        digests, keys = map(only_sent, claimants)
+        digests, keys = claimants
+        if sent != jobs:
+            digests, keys = (
+                {digest: [job for job in ids if job in sent] for digest, ids in found.items()}
+                for found in claimants
+            )
         return ClaimedRows(digests, keys, frozenset(sent - finished))
 
     def own_writes(self, scope: ClaimScope, seconds: float) -> OwnWrites:
@@ -256,7 +269,7 @@ class Journal:
                         own.add(job_id, task.record, task.expected, task.wanted)
                 continue
             # Only imports that replace records have rows to update.
-            updates = (self.job(job.whole).last("plan") or {}).get("update")
+            updates = (self.job(job.whole).notes.plan or {}).get("update")
             rows = self.sent_plan_of(job) if updates else ()
             for row, outcome in zip(rows, self.changes.outcomes(job_id), strict=False):
                 if row.action.is_of_record and outcome is RowOutcome.ACCEPTED:
@@ -272,18 +285,16 @@ class Journal:
         )
         return [job for job in jobs if not job.state.is_unsent and not job.is_task]
 
-    def claimed_keys(self, job: Job) -> Mapping[int, Set[str]]:
-        """Return the keys that a job claims, by the positions of its rows."""
-        return self._claims.keys_of(job.id)
-
     def plan_of(self, job: Job) -> Sequence[PlannedRow]:
-        """Return the planned rows of a job in the sheet's order; none for a task."""
-        if job.is_task:
-            return []
+        """Return the planned rows of a job in order; of an undo, those that it leaves."""
         newest, rows = self._newest_plan
         if newest == job.id:
             return rows
-        return self.actions_of(job)
+        with gc_paused():
+            return [
+                PlannedRow.of_journal(row, action, reason, value_of_json(detail))
+                for row, action, reason, detail in self.changes.planned(job.id)
+            ]
 
     def sent_plan_of(self, job: Job) -> list[PlannedRow]:
         """Return the planned rows that a job or a part sends, in order."""
@@ -299,18 +310,6 @@ class Journal:
             for write in self.writes.iterate(job.id)
             if write.state is WriteState.APPLIED and write.record
         }
-
-    def actions_of(self, job: Job) -> list[PlannedRow]:
-        """Return the stored plan of a job, also of a task, in order."""
-        found = self._db.execute(
-            "SELECT row, action, reason, detail FROM row_actions WHERE job = ? ORDER BY position",
-            (job.id,),
-        )
-        with gc_paused():
-            return [
-                PlannedRow.of_journal(row, action, reason, value_of_json(detail))
-                for row, action, reason, detail in found.fetchall()
-            ]
 
     def refresh_plan(self, job: Job, plan: JobPlan, note: Mapping[str, Any] = _NO_NOTE) -> Job:
         """Record that a prepared job was planned again, with the same result; ``note`` replaces the
@@ -360,12 +359,12 @@ class Journal:
                     job.id, sent=state.has_sent, verdict=verdict, unknown_as=unknown_as
                 )
                 for claimant, position in reversed_rows:
-                    self._claims.free(claimant, [position])
+                    self.claims.free(claimant, [position])
                 if state.frees_rows or (state.is_final and job.deletes):
-                    self._claims.free(job.id)
+                    self.claims.free(job.id)
                 elif state.is_final:
                     rows = enumerate(self.changes.outcomes(job.id))
-                    self._claims.free(job.id, [at for at, one in rows if one in _NOT_WRITTEN])
+                    self.claims.free(job.id, [at for at, one in rows if one in _NOT_WRITTEN])
             whole = changed if job.parent is None else self.job(job.parent)
             self.changes.leave_out(whole.id, sent=whole.state.has_sent)
         _LOGGER.info("job %s: %s", job.id, state)
@@ -484,7 +483,7 @@ class Journal:
         Raises ``PlanOutdated`` if jobs other than the ``known`` ones claim the rows.
         """
         with transaction(self._db):
-            found = self._claims.claimants(scope, claims)
+            found = self.claims.claimants(scope, claims)
             if self._sent_claims(found).holders(claims) != known.holders(claims):
                 raise PlanOutdated
             held = {one for claimants in found for ids in claimants.values() for one in ids}
@@ -497,37 +496,11 @@ class Journal:
                 continue
             for one in {job.id, *(request.id for request in job.requests)}:
                 self._add(one, State.ABANDONED, {"replaced_by": successor})
-                self._claims.free(one)
+                self.claims.free(one)
 
     def _is_unsent(self, whole: str) -> bool:
         job = self.job(whole)
         return job.state.is_unsent and all(request.state.is_unsent for request in job.requests)
-
-    def _insert(self, job_id: str, new: JobSpec) -> str:
-        """Store a job without its requests; return the sheet to which its changes belong."""
-        earlier = new.retry_of or new.undo_of
-        first_job = job_id if earlier is None else self.job(earlier).first_job
-        self._db.execute(
-            "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                job_id, self.now().at.isoformat(), new.profile, new.resource, new.mode, new.file,
-                new.sheet, new.digest, new.payload, json_text(new.rows),
-                json.dumps(dict(new.columns)), new.system, new.planned, new.retry_of, new.undo_of,
-                first_job,
-            ),
-        )  # fmt: skip
-        return first_job if new.undo_of is None else job_id
-
-    def _add_actions(self, job_id: str, actions: Iterable[StoredRow]) -> list[PlannedChange]:
-        """Store the plan of a job; return its changes."""
-        planned: list[PlannedChange] = []
-        for piece in batched(enumerate(actions)):
-            details = json_texts([detail for _, (*_, detail) in piece])
-            rows = [(at, row, action, reason) for at, (row, action, reason, _) in piece]
-            stored = ((job_id, *row, detail) for row, detail in zip(rows, details, strict=True))
-            self._db.executemany("INSERT INTO row_actions VALUES (?, ?, ?, ?, ?, ?)", stored)
-            planned += rows
-        return planned
 
     def _events(self, job_id: str) -> tuple[Event, ...]:
         rows = self._db.execute(
@@ -570,8 +543,6 @@ _WRITING_ROWS = json.dumps(
 )
 _NOT_WRITTEN = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN})
 _FINISHED = frozenset({State.DONE, State.PARTIAL})
-_LEFT_OUT = frozenset({RowAction.UNCHANGED, RowAction.HELD})
-_OF_RECORD = frozenset(action for action in RowAction if action.is_of_record)
 _JOB_CHANGED = Text(
     pt="O envio {job} mudou durante a execução; nada mais foi feito.",
     en="The upload {job} changed while it was running; nothing more was done.",

@@ -34,31 +34,61 @@ class JournalMarker:
         self._path = path
         self._file = path.with_suffix(".id")
 
-    def require_file(self) -> None:
-        """Raise ``LocalDatabaseError`` if an expected file is missing, empty or too short."""
+    def open_journal(self) -> LocalDatabase:
+        """Open or create the journal's file.
+
+        Raises ``JournalError`` for a file with a newer layout or one that belongs to another home,
+        ``LocalDatabaseError`` for a damaged one or if an expected one is missing, and what
+        ``open_local_database`` raises.
+        """
         size = self._path.stat().st_size if self._path.is_file() else 0
         if not size and self.is_expected:
             raise _damaged_file_error(self._path, _LOST)
         if 0 < size < _HEADER_BYTES:  # SQLite would treat it as new
             raise _damaged_file_error(self._path, _CUT)
+        try:
+            db = _open_layout(self._path)
+        except LocalDatabaseError as error:
+            code = getattr(error.__cause__, "sqlite_errorcode", None)
+            if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                raise _damaged_file_error(self._path, _CUT) from error
+            raise
+        try:
+            self._require_identity(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
 
     @property
     def is_expected(self) -> bool:
         """True if the home has a marker or stored payloads, and so must have a journal."""
         return self._file.exists() or any(self._path.parent.glob("payloads/*.xlsx"))
 
-    def require_identity(self, db: LocalDatabase) -> None:
+    def _require_identity(self, db: LocalDatabase) -> None:
         """Raise ``JournalError`` if the journal belongs to another home or predates its last job,
         ``LocalDatabaseError`` if its end is missing.
 
         A home without a marker gets one, which is written before the journal's id.
         """
-        if _is_truncated(self._path, db):
+        # A part of the last page may be missing; SQLite reports other cuts. It also reads the
+        # header: if this process opened and closed the file itself, the locks of its other
+        # connections would end, and another process would delete the log that they write to.
+        (pages,), (page,) = (db.execute(f"PRAGMA page_{of}").fetchone() for of in ("count", "size"))
+        wal = self._path.with_name(f"{self._path.name}-wal")
+        # Pages that are still in the write-ahead log count, too.
+        has_log = wal.is_file() and wal.stat().st_size
+        if not has_log and self._path.stat().st_size < int(pages * page):
             raise _damaged_file_error(self._path, _CUT)
         if self._read() is None:
             # Two processes may open a new home at the same time.
             with file_lock(self._file.with_suffix(".lock")):
-                self._create(db)
+                if self._read() is None:
+                    if db.execute("SELECT 1 FROM identity").fetchone() is not None:
+                        raise _wrong_file_error(self._path, _FOREIGN)
+                    newest = db.execute("SELECT id FROM jobs ORDER BY rowid DESC").fetchone()
+                    last_job = newest[0] if newest else None
+                    self._write({"journal": token_hex(16), "last_job": last_job})
         marker = self._read() or {}
         row = db.execute("SELECT id FROM identity").fetchone()
         if row is not None and row[0] != marker["journal"]:
@@ -69,15 +99,6 @@ class JournalMarker:
             raise _wrong_file_error(self._path, _OLDER)
         if row is None:
             _insert_identity(db, marker["journal"], "", 0)
-
-    def _create(self, db: LocalDatabase) -> None:
-        """Create the marker of a home that has none, for a journal without an id."""
-        if self._read() is not None:
-            return
-        if db.execute("SELECT 1 FROM identity").fetchone() is not None:
-            raise _wrong_file_error(self._path, _FOREIGN)
-        newest = db.execute("SELECT id FROM jobs ORDER BY rowid DESC").fetchone()
-        self._write({"journal": token_hex(16), "last_job": newest[0] if newest else None})
 
     def require_whole(self, db: LocalDatabase) -> None:
         """Check every page. Raises ``LocalDatabaseError`` if one is damaged."""
@@ -131,18 +152,6 @@ def _set_aside(path: Path) -> Path | None:
     return target
 
 
-def _is_truncated(path: Path, db: LocalDatabase) -> bool:
-    """Return whether a database file lacks a part of its last page; SQLite reports other cuts.
-
-    SQLite reads the header: if this process opened and closed the file itself, the locks of its
-    other connections would end, and another process would delete the log that they write to.
-    """
-    (pages,), (size,) = (db.execute(f"PRAGMA page_{of}").fetchone() for of in ("count", "size"))
-    wal = path.with_name(f"{path.name}-wal")
-    # Pages that are still in the write-ahead log count, too.
-    return not (wal.is_file() and wal.stat().st_size) and path.stat().st_size < int(pages * size)
-
-
 def _insert_identity(db: LocalDatabase, journal: str, reason: str, requests: int) -> None:
     db.execute(
         "INSERT INTO identity SELECT ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM identity)",
@@ -179,7 +188,10 @@ class RequestCount:
             yield
             self._db.execute("UPDATE identity SET requests = requests + 1")
             count = self._in_journal()
-        self._write(count)
+        with report_write_errors(self._path, in_home=True):
+            os.lseek(self._file, count % _PLACES * _PLACE_BYTES, os.SEEK_SET)
+            os.write(self._file, b"%*d" % (_PLACE_BYTES, count))
+            _synchronise(self._file)
 
     @property
     def has_lost_some(self) -> bool:
@@ -215,13 +227,6 @@ class RequestCount:
         if text.strip(b" 0123456789"):
             raise _damaged_file_error(self._path, _CUT)
         return max(map(int, text.split()), default=0)
-
-    def _write(self, count: int) -> None:
-        """Write the count, and synchronise the file."""
-        with report_write_errors(self._path, in_home=True):
-            os.lseek(self._file, count % _PLACES * _PLACE_BYTES, os.SEEK_SET)
-            os.write(self._file, b"%*d" % (_PLACE_BYTES, count))
-            _synchronise(self._file)
 
 
 _PLACES, _PLACE_BYTES = 16, 32
@@ -263,10 +268,10 @@ _WHAT_NOW = Text(
 )
 
 
-LAYOUT = 9
+LAYOUT = 10
 """Number of the current layout, stored in the file's ``user_version``.
 
-Files of earlier development versions are refused: their snapshots are stored otherwise.
+Files of earlier development versions are refused: their plans are stored otherwise.
 """
 
 _SCHEMA = """
@@ -315,15 +320,6 @@ CREATE TABLE IF NOT EXISTS requests (
     taken_fields TEXT
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS requests_by_job ON requests (job, number);
-CREATE TABLE IF NOT EXISTS row_actions (
-    job TEXT NOT NULL REFERENCES jobs (id),
-    position INTEGER NOT NULL,
-    row INTEGER NOT NULL,
-    action TEXT NOT NULL,
-    reason TEXT,
-    detail TEXT NOT NULL,
-    PRIMARY KEY (job, position)
-) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS changes (
     job TEXT NOT NULL REFERENCES jobs (id),
     request INTEGER NOT NULL,
@@ -336,6 +332,8 @@ CREATE TABLE IF NOT EXISTS changes (
     outcome TEXT NOT NULL,
     undo TEXT REFERENCES jobs (id),
     decides INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    detail TEXT,
     PRIMARY KEY (job, request, position)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS changes_by_origin ON changes (sheet, origin);
@@ -392,29 +390,6 @@ CREATE TABLE IF NOT EXISTS record_writes (
     PRIMARY KEY (request, position, number)
 ) WITHOUT ROWID;
 """
-
-
-def open_journal_file(path: Path) -> LocalDatabase:
-    """Open or create the file.
-
-    Raises ``JournalError`` for a file with a newer layout or one that belongs to another home,
-    ``LocalDatabaseError`` for a damaged one, and what ``open_local_database`` raises.
-    """
-    marker = JournalMarker(path)
-    marker.require_file()
-    try:
-        db = _open_layout(path)
-    except LocalDatabaseError as error:
-        code = getattr(error.__cause__, "sqlite_errorcode", None)
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            raise _damaged_file_error(path, _CUT) from error
-        raise
-    try:
-        marker.require_identity(db)
-    except BaseException:
-        db.close()
-        raise
-    return db
 
 
 def _open_layout(path: Path) -> LocalDatabase:

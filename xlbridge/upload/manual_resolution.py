@@ -12,7 +12,7 @@ from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, Resolution
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.requests import State
-from xlbridge.upload.results.result_files import ensure_sheet_evidence
+from xlbridge.upload.results.result_files import ensure_evidence
 from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
 
 _NOT_APPLIED = Text(
@@ -53,7 +53,7 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
         with journal.as_one():
             for part in doubtful:
                 _record_resolution(journal, part, seen, reason)
-        return ensure_sheet_evidence(context, journal.job(job.id))
+        return ensure_evidence(context, journal.job(job.id))
 
 
 def _record_resolution(journal: Journal, job: Job, seen: Resolution, reason: str) -> None:

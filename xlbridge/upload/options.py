@@ -165,7 +165,7 @@ class PlanOptions:
     def of_job(job: "Job") -> "PlanOptions":
         """Return the options that a job, not a part, was planned with; any version may have stored
         them."""
-        stored = job.last("planning") or {}
+        stored = job.notes.planning
         known = (option.name for option in fields(PlanOptions))
         return PlanOptions(**{name: stored[name] for name in known if name in stored})
 

@@ -153,7 +153,9 @@ def planned_rows(
     """Return all rows that a job, or a part of it, was planned for, in order: their plan, empty for
     a task, their numbers, and the typed frame. Raises what ``load_payload`` raises."""
     journal, spec = context.journal, job.spec
-    planned = journal.plan_of(job) if job.parent is None else journal.sent_plan_of(job)
+    planned: Sequence[PlannedRow] = ()
+    if not job.is_task:
+        planned = journal.plan_of(job) if job.parent is None else journal.sent_plan_of(job)
     numbers = [row.row for row in planned] or list(spec.rows)
     resource, content = context.catalogue.named(spec.resource), spec.planned or spec.payload
     return planned, numbers, frame_of_payload(context, resource, content, len(numbers))
@@ -241,12 +243,6 @@ def child_rows(resource: Resource, frame: pd.DataFrame) -> Iterator[ChildRows]:
         yield ChildRows(child, pd.DataFrame(typed), item_keys)
 
 
-def has_lists(resource: Resource, frame: pd.DataFrame) -> bool:
-    """Return whether a frame has a list of any record."""
-    names = (child.sheet for child in resource.children)
-    return any(name in frame and frame[name].notna().any() for name in names)
-
-
 @dataclass(frozen=True)
 class SheetSource:
     """Rows of a sheet that may be sent, and their source.
@@ -305,7 +301,7 @@ class SheetSource:
         return cls(
             resource,
             Path(spec.file),
-            job.file_hash,
+            job.notes.file_hash,
             spec.sheet,
             frame,
             pd.DataFrame([row.number for row in planned] or None, index=frame.index),
@@ -317,7 +313,7 @@ class SheetSource:
                 if row.reason is not None and row.reason.is_of_sheet
             },
             job.items,
-            job.titles,
+            job.notes.titles,
         )
 
     def claims(self) -> RowClaims:
@@ -350,11 +346,18 @@ def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, PlannedRow]:
             continue
         errors = [_CellError.of(sheet, at, finding.column, finding) for finding in found[row]]
         errors += item_errors.get(at, ())
+        messages = [
+            (f"{one.column_label}: " if one.column else "", one.message)
+            for one in (error.finding for error in errors)
+        ]
         aside[at] = PlannedRow(
             row,
             RowAction.HELD,
             RowReason.NO_RECORD if row in sheet.non_records else RowReason.ERRORS,
-            why=_join_messages([error.finding for error in errors]),
+            why=joined(
+                Text(label + message.pt.removesuffix("."), label + message.en.removesuffix("."))
+                for label, message in messages
+            ),
             raw_cells={
                 error.column: float(value) if error.finding.numeric else value
                 for error in errors
@@ -396,14 +399,3 @@ def _item_errors(sheet: ValidatedSheet) -> Mapping[int, Sequence[_CellError]]:
                 finding = replace(error, header=f"{child.sheet}!{error.cell}")
                 found[position].append(_CellError.of(child, at, column, finding))
     return found
-
-
-def _join_messages(findings: Sequence[Finding]) -> Text:
-    messages = [
-        (f"{finding.column_label}: " if finding.column else "", finding.message)
-        for finding in findings
-    ]
-    return joined(
-        Text(pt=column + message.pt.removesuffix("."), en=column + message.en.removesuffix("."))
-        for column, message in messages
-    )

@@ -14,7 +14,6 @@ from xlbridge.upload.executor import (
     LogProgress,
     WriteRequest,
     await_settled,
-    can_be_read_back,
     conclude,
     is_as_before,
     reconcile_by_snapshots,
@@ -22,6 +21,7 @@ from xlbridge.upload.executor import (
     send_once,
 )
 from xlbridge.upload.job import Job
+from xlbridge.upload.lookup.snapshot import Moment
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.remote_verdict import (
     ROW_COUNT_DIFFERS,
@@ -115,7 +115,7 @@ def _start(context: "RunContext", job: Job) -> "Step":
     if context.quirks.state_of(log) not in (None, ImportState.PENDING):
         # The queue runs by itself: a second start might import the file twice.
         return context.journal.record(job, State.POLLING), True
-    path = {"id": job.log_id}
+    path = {"id": job.known.log_id}
     was_declined = False
 
     def read_back(_declined: Declined) -> Outcome | None:
@@ -202,7 +202,7 @@ def _never_started(job: Job, log: ImportLog) -> InDoubt:
             "por processar-arquivo.",
             en="Log {id} still has the status “{word}”: the file was not processed; the queue may "
             "wait for processar-arquivo.",
-        ).format(id=job.log_id, word=log.situacao),
+        ).format(id=job.known.log_id, word=log.situacao),
         Text(
             pt="Se for assim neste sistema, declare no arquivo de particularidades do perfil "
             "(profiles.d/{profile}.quirks.yaml) queue: {{{resource}: waits}}, e depois xlbridge "
@@ -220,7 +220,7 @@ def _unknown_status(job: Job, log: ImportLog) -> InDoubt:
         Text(
             pt="O log {id} tem a situação “{word}”, cujo significado não é conhecido.",
             en="Log {id} has the status “{word}”, whose meaning is unknown.",
-        ).format(id=job.log_id, word=word),
+        ).format(id=job.known.log_id, word=word),
         Text(
             pt="Se o sistema terminou: XLBRIDGE_LOG_WORDS='{word}=finished' (ou log_words no "
             "arquivo de particularidades do perfil), e depois xlbridge resume {job}",
@@ -293,7 +293,7 @@ def _read_log(context: "RunContext", job: Job) -> ImportLog | Text:
     Raises ``InDoubt`` if there is no answer.
     """
     try:
-        log: ImportLog = context.client.call(IMPORT_LOG, path={"id": job.log_id})
+        log: ImportLog = context.client.call(IMPORT_LOG, path={"id": job.known.log_id})
     except RemoteRejected as error:
         return error.message
     except ApiError as error:
@@ -307,11 +307,10 @@ def _read_log(context: "RunContext", job: Job) -> ImportLog | Text:
                 en="The upload is queued. Continue with: xlbridge resume {job}",
             ).format(job=job.arguments()),
         ) from error
-    catalogue = context.environment.catalogue
     as_sent = context.quirks.file_names == "sent"
-    if not is_about(job, log, catalogue, as_sent=as_sent):
+    if not is_about(job, log, context.catalogue, as_sent=as_sent):
         other = log.nomeDoArquivo or log.recurso or log.id
-        return _OTHER_FILE.format(id=job.log_id, file=other)
+        return _OTHER_FILE.format(id=job.known.log_id, file=other)
     return log
 
 
@@ -320,7 +319,8 @@ def _send_direct(context: "RunContext", job: Job) -> "Step":
         job, Text(pt="enviando, aguardando a resposta", en="sending, awaiting the answer")
     )
     operation = context.resource(job).paths.direct
-    readable = can_be_read_back(context, job)
+    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
+    readable = before is not None and None not in before
 
     def read_back(declined: Declined) -> Outcome | None:
         return None if is_as_before(context, job) else Doubtful(declined.reason)
@@ -493,7 +493,7 @@ def _settle_doubt(context: "RunContext", job: Job) -> "Step":
     """
     if not context.options.wait:
         return job, False
-    if job.log_id is None or job.events[-1].detail.get("ended"):
+    if job.known.log_id is None or job.events[-1].detail.get("ended"):
         return reconcile_by_snapshots(context, job)
     log = _read_log(context, job)
     if isinstance(log, Text):

@@ -6,17 +6,17 @@ by one, if others are imported. States: see the upload protocol (``docs/upload-p
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 from xlbridge import titles
 from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text, joined
 from xlbridge.report_forms import group_by_reason, list_first
 from xlbridge.resources import Mode
-from xlbridge.upload.results.verdict import LostField
+from xlbridge.upload.results.verdict import LostField, has_open_name
 
 
 class State(StrEnum):
@@ -25,95 +25,66 @@ class State(StrEnum):
     ``SENDING_PARTS`` is the state of a job with several requests, from the consent to their end.
     ``COMPARING`` requests have a verdict; the records that they have written are still to be
     compared with what was sent.
+
+    ``text`` is the state in words, ``public`` its name in the contract of ``upload --format json``.
+    ``is_unsent``: no request that could write has been sent; ``has_sent``: something was sent, and
+    not given up. ``is_final``: the job does not proceed on its own; ``frees_rows``: nor was
+    anything of it applied, so that its rows may be sent again. ``is_settled``: nothing has been
+    sent, or the outcome is known.
     """
 
-    PREPARED = "prepared"
-    PREVIEWING = "previewing"
-    PREVIEWED = "previewed"
-    SENDING = "sending"
-    SENDING_PARTS = "sending_parts"
-    STAGING = "staging"
-    STAGED = "staged"
-    STARTING = "starting"
-    POLLING = "polling"
-    COMPARING = "comparing"
-    IN_DOUBT = "in_doubt"
-    NEEDS_PERSON = "needs_person"
-    DONE = "done"
-    PARTIAL = "partial"
-    REJECTED = "rejected"
-    ABANDONED = "abandoned"
+    text: Text
+    public: str
+    is_unsent: bool
+    has_sent: bool
+    is_final: bool
+    frees_rows: bool
+    is_settled: bool
 
-    @property
-    def text(self) -> Text:
-        """The state in words."""
-        return _STATE_TEXTS[self]
+    def __new__(
+        cls, value: str, text: Text = titles.IN_DOUBT, kind: str = "", public: str = ""
+    ) -> Self:
+        """Return the state of a ``kind``: unsent, final, one that frees rows, or none of them."""
+        self = str.__new__(cls, value)
+        self._value_, self.text, self.public = value, text, public or value
+        self.is_unsent = kind == "unsent"
+        self.frees_rows = kind == "frees"
+        self.is_final = kind in {"final", "frees"}
+        self.has_sent = not self.is_unsent and value not in {"previewed", "abandoned"}
+        self.is_settled = self.is_unsent or (self.is_final and value != "needs_person")
+        return self
 
-    @property
-    def is_final(self) -> bool:
-        """True if the job does not proceed on its own."""
-        return self in _FINAL
-
-    @property
-    def is_unsent(self) -> bool:
-        """True if no request that could write has been sent."""
-        return self in _UNSENT
-
-    @property
-    def has_sent(self) -> bool:
-        """True if anything was sent, and not given up."""
-        return not self.is_unsent and self not in {State.PREVIEWED, State.ABANDONED}
-
-    @property
-    def is_settled(self) -> bool:
-        """True if nothing has been sent or the outcome is known."""
-        return self.is_unsent or (self.is_final and self is not State.NEEDS_PERSON)
-
-    @property
-    def frees_rows(self) -> bool:
-        """True if nothing of the job was applied, so that its rows may be sent again."""
-        return self in _FREEING
-
-    @property
-    def public(self) -> str:
-        """Name of the state in the contract of ``upload --format json``."""
-        return _PUBLIC.get(self, self.value)
-
-
-_STATE_TEXTS = {
-    State.PREPARED: Text(pt="preparado", en="prepared"),
-    State.PREVIEWING: Text(pt="em prévia", en="previewing"),
-    State.PREVIEWED: Text(pt="só prévia", en="previewed"),
-    State.SENDING: Text(pt="enviando", en="sending"),
-    State.SENDING_PARTS: Text(pt="enviando em partes", en="sending parts"),
-    State.STAGING: Text(pt="indo para a fila", en="entering the queue"),
-    State.STAGED: Text(pt="na fila", en="queued"),
-    State.STARTING: Text(pt="iniciando", en="starting"),
-    State.POLLING: Text(pt="em processamento", en="processing"),
-    State.COMPARING: Text(pt="conferindo o que foi gravado", en="comparing what was stored"),
-    State.IN_DOUBT: titles.IN_DOUBT,
-    State.NEEDS_PERSON: Text(pt="aguarda decisão", en="awaits a decision"),
-    State.DONE: Text(pt="concluído", en="done"),
-    State.PARTIAL: Text(pt="parcial", en="partial"),
-    State.REJECTED: Text(pt="rejeitado", en="rejected"),
-    State.ABANDONED: Text(pt="não enviado", en="not sent"),
-}
-_UNSENT = frozenset({State.PREPARED, State.PREVIEWING})
-_FREEING = frozenset({State.PREVIEWED, State.REJECTED, State.ABANDONED})
-_FINAL = _FREEING | {State.DONE, State.PARTIAL, State.NEEDS_PERSON}
-_PUBLIC = {
-    State.PREPARED: "failed",
-    State.PREVIEWING: "failed",
-    State.ABANDONED: "failed",
-    State.SENDING: "in_doubt",
-    State.STAGING: "in_doubt",
-    State.NEEDS_PERSON: "in_doubt",
-    State.STAGED: "queued",
-    State.STARTING: "processing",
-    State.POLLING: "processing",
-    State.COMPARING: "processing",
-    State.SENDING_PARTS: "processing",
-}
+    PREPARED = "prepared", Text(pt="preparado", en="prepared"), "unsent", "failed"
+    PREVIEWING = "previewing", Text(pt="em prévia", en="previewing"), "unsent", "failed"
+    PREVIEWED = "previewed", Text(pt="só prévia", en="previewed"), "frees"
+    SENDING = "sending", Text(pt="enviando", en="sending"), "", "in_doubt"
+    SENDING_PARTS = (
+        "sending_parts",
+        Text(pt="enviando em partes", en="sending parts"),
+        "",
+        "processing",
+    )
+    STAGING = "staging", Text(pt="indo para a fila", en="entering the queue"), "", "in_doubt"
+    STAGED = "staged", Text(pt="na fila", en="queued"), "", "queued"
+    STARTING = "starting", Text(pt="iniciando", en="starting"), "", "processing"
+    POLLING = "polling", Text(pt="em processamento", en="processing"), "", "processing"
+    COMPARING = (
+        "comparing",
+        Text(pt="conferindo o que foi gravado", en="comparing what was stored"),
+        "",
+        "processing",
+    )
+    IN_DOUBT = "in_doubt", titles.IN_DOUBT
+    NEEDS_PERSON = (
+        "needs_person",
+        Text(pt="aguarda decisão", en="awaits a decision"),
+        "final",
+        "in_doubt",
+    )
+    DONE = "done", Text(pt="concluído", en="done"), "final"
+    PARTIAL = "partial", Text(pt="parcial", en="partial"), "final"
+    REJECTED = "rejected", Text(pt="rejeitado", en="rejected"), "frees"
+    ABANDONED = "abandoned", Text(pt="não enviado", en="not sent"), "frees", "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +114,27 @@ class Request:
     unseen_fields: Sequence[str] = ()
     taken_fields: Sequence[str] = ()
 
+    @property
+    def has_lost_fields(self) -> bool:
+        """True if fields are not stored that were sent, or nothing shows it of an open name or of
+        all fields."""
+        lost = (field.is_lost for field in self.lost_fields)
+        return any(lost) or any(map(has_open_name, self.unseen_fields)) or bool(self.uncompared)
+
+    @staticmethod
+    def merge(requests: "Sequence[Request]") -> "Request":
+        """Return what is known of the several requests of a job together: rows that were previewed,
+        and fields that were not taken. They have no log in common."""
+        previewed = [one.previewed for one in requests if one.previewed is not None]
+        return replace(
+            requests[0],
+            log_id=None,
+            previewed=sum(previewed) if previewed else None,
+            uncompared=merge_reasons((one.uncompared, one.number) for one in requests),
+            lost_fields=LostField.merge(field for one in requests for field in one.lost_fields),
+            unseen_fields=sorted({name for one in requests for name in one.unseen_fields}),
+        )
+
 
 _OF_PARTS = Text(pt="{n:parte|partes} {parts}: {reason}", en="{n:part|parts} {parts}: {reason}")
 _MOST_PARTS = 10
@@ -167,11 +159,11 @@ def request_key(request_id: str) -> tuple[str, int]:
     return request_id[:_JOB_ID], int(request_id[_JOB_ID + 1 :] or 1)
 
 
+@dataclass(frozen=True, slots=True)
 class StoredRequests:
     """Requests in the journal's file; callers open the transaction."""
 
-    def __init__(self, db: LocalDatabase) -> None:
-        self._db = db
+    _db: LocalDatabase
 
     def add(self, job_id: str, request: Request) -> None:
         """Store a new request of a job."""

@@ -14,7 +14,7 @@ from decimal import Decimal
 from enum import StrEnum
 from itertools import groupby, starmap
 from operator import attrgetter, itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from xlbridge.clock import Instant
 from xlbridge.errors import ApiError
@@ -22,20 +22,22 @@ from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
 from xlbridge.upload.claims import Claims
 from xlbridge.upload.journal_database import RequestCount, transaction
+from xlbridge.upload.lookup.row_table import batched, json_texts
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.requests import request_key
 from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
 
-PlannedChange = tuple[int, int, str, str | None]
-"""Position of a row among those of its request, or if the plan leaves it out, of the sheet; its
-number in the sheet, action and reason."""
+PlannedChange = tuple[int, int, str, str | None, int, Mapping[str, Any] | None]
+"""Position of a row among those of its request, or if the plan leaves it out, of the plan; its
+number in the sheet, action and reason, its place in the plan, and all else of that, None if the
+plan does not have it."""
 
 
+@dataclass(frozen=True, slots=True)
 class RowChanges:
     """Changes in the journal's file; callers open the transaction."""
 
-    def __init__(self, db: LocalDatabase) -> None:
-        self._db = db
+    _db: LocalDatabase
 
     def add(
         self,
@@ -50,13 +52,26 @@ class RowChanges:
         others, ``origins`` are the numbers of rows there. A task has no rows of a sheet; it is one
         of its own.
         """
-        self._db.executemany(
-            "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'unsent', NULL, ?)",
-            (
-                (*key, sheet, at, row, origins.get(row, row), action, reason, key[0] == sheet)
-                for at, row, action, reason in changes
-            ),
+        decides = key[0] == sheet
+        for piece in batched(changes):
+            details = json_texts([detail for *_, detail in piece])
+            self._db.executemany(
+                "INSERT INTO changes "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'unsent', NULL, ?, ?, NULLIF(?, 'null'))",
+                (
+                    (*key, sheet, at, row, origins.get(row, row), action, reason, decides, place, d)
+                    for (at, row, action, reason, place, _), d in zip(piece, details, strict=True)
+                ),
+            )
+
+    def planned(self, job_id: str) -> list[tuple[int, str, str | None, str]]:
+        """Return the rows of a job's plan in order: number, action, reason, all else as JSON."""
+        found = self._db.execute(
+            "SELECT row, action, reason, detail FROM changes "
+            "WHERE job = ? AND detail IS NOT NULL ORDER BY place",
+            (job_id,),
         )
+        return found.fetchall()
 
     def of_request(self, request_id: str) -> list[tuple[int, str, RowOutcome]]:
         """Return the number, action and outcome of each row of a request, in order, undos aside."""
@@ -77,7 +92,8 @@ class RowChanges:
 
     def creates(self, request_id: str) -> bool:
         """Return whether a request creates any record."""
-        return any(action == RowAction.CREATE for _, action, _ in self.of_request(request_id))
+        creating = {RowAction.CREATE, RowAction.UNREAD}
+        return any(action in creating for _, action, _ in self.of_request(request_id))
 
     def has_retries(self, job_id: str) -> bool:
         """Return whether the sheet of a job has been sent again."""
@@ -312,45 +328,40 @@ class WriteState(StrEnum):
 
     ``NOT_APPLIED`` may be sent again; ``CHANGED`` was never sent, since the record has changed
     after the plan; ``UNPROVEN`` needs a person's decision.
+
+    ``is_waiting``: the write is certainly not applied and may be sent; ``is_open``: a request was
+    sent and its outcome is unknown; ``is_refused``: the record stays as it is. ``outcome`` is that
+    of the row whose record is written, ``outcome_of_reversed`` that of the earlier row that the
+    write reverses.
     """
 
-    PLANNED = "planned"
+    is_waiting: bool
+    is_open: bool
+    is_refused: bool
+    outcome: RowOutcome
+    outcome_of_reversed: RowOutcome
+
+    def __new__(cls, value: str, kind: str = "open") -> Self:
+        """Return the state of a ``kind``: waiting, open, refused or applied."""
+        self = str.__new__(cls, value)
+        self._value_ = value
+        self.is_waiting, self.is_open = kind == "waiting", kind == "open"
+        self.is_refused, self.outcome = kind == "refused", RowOutcome.UNKNOWN
+        self.outcome_of_reversed = RowOutcome.UNKNOWN if self.is_open else RowOutcome.ACCEPTED
+        if kind == "applied":
+            self.outcome, self.outcome_of_reversed = RowOutcome.ACCEPTED, RowOutcome.UNDONE
+        elif self.is_refused:
+            self.outcome = RowOutcome.REJECTED
+        return self
+
+    PLANNED = "planned", "waiting"
     SENDING = "sending"
     DOUBTFUL = "doubtful"
-    APPLIED = "applied"
-    NOT_APPLIED = "not_applied"
-    REJECTED = "rejected"
-    CHANGED = "changed"
+    APPLIED = "applied", "applied"
+    NOT_APPLIED = "not_applied", "waiting"
+    REJECTED = "rejected", "refused"
+    CHANGED = "changed", "refused"
     UNPROVEN = "unproven"
-
-    @property
-    def is_waiting(self) -> bool:
-        """True if the write is certainly not applied and may be sent."""
-        return self in {WriteState.PLANNED, WriteState.NOT_APPLIED}
-
-    @property
-    def is_open(self) -> bool:
-        """True if a request was sent and its outcome is unknown."""
-        return self in {WriteState.SENDING, WriteState.DOUBTFUL, WriteState.UNPROVEN}
-
-    @property
-    def is_refused(self) -> bool:
-        """True if the record stays as it is."""
-        return self in {WriteState.REJECTED, WriteState.CHANGED}
-
-    @property
-    def outcome(self) -> RowOutcome:
-        """Outcome of the row whose record is written."""
-        if self is WriteState.APPLIED:
-            return RowOutcome.ACCEPTED
-        return RowOutcome.REJECTED if self.is_refused else RowOutcome.UNKNOWN
-
-    @property
-    def outcome_of_reversed(self) -> RowOutcome:
-        """Outcome of the earlier row that the write reverses."""
-        if self is WriteState.APPLIED:
-            return RowOutcome.UNDONE
-        return RowOutcome.UNKNOWN if self.is_open else RowOutcome.ACCEPTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -454,22 +465,15 @@ Results = Iterable[tuple[RecordWrite, WriteResult]]
 """Writes with their results."""
 
 
+@dataclass(eq=False)
 class RecordWrites:
     """Writes of records in the journal's file."""
 
-    def __init__(
-        self,
-        db: LocalDatabase,
-        claims: Claims,
-        changes: RowChanges,
-        requests: RequestCount,
-        now: Callable[[], Instant],
-    ) -> None:
-        self._db = db
-        self._requests = requests
-        self._claims = claims
-        self._changes = changes
-        self._now = now
+    _db: LocalDatabase
+    _claims: Claims
+    _changes: RowChanges
+    _requests: RequestCount
+    _now: Callable[[], Instant]
 
     def plan(self, job_id: str, tasks: Sequence[RecordTask], in_doubt: Text | None = None) -> None:
         """Store the tasks of a job, one for each of its rows, in order, or ``in_doubt``."""

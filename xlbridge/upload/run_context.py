@@ -16,7 +16,6 @@ from xlbridge.resources import Resource
 from xlbridge.upload.claims import Patience
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.row_lookup import lookups_for
 from xlbridge.upload.lookup.row_table import RowTable, RowValues
@@ -56,24 +55,18 @@ Step = tuple[Job, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class RunContext:
-    """Connection, journal and options of one run, and the operations that all steps share.
+class RunContext(UploadContext):
+    """Connection and options of one run in an environment, and the operations that all steps share.
 
     ``patience`` is the time in which a request may still arrive after its answer was lost, and for
     which readings may lag behind writes. ``frames`` are the rows of payloads that were stored just
     before, by their content hashes.
     """
 
-    environment: UploadContext
     client: Client
     options: UploadOptions
     patience: Patience
     frames: Mapping[str, pd.DataFrame]
-
-    @property
-    def journal(self) -> Journal:
-        """Journal of the environment."""
-        return self.environment.journal
 
     def await_declined(self, declined: Declined) -> None:
         """Wait until a declined request can no longer arrive.
@@ -88,7 +81,7 @@ class RunContext:
 
     def resource(self, job: Job) -> Resource:
         """Return the resource of a job."""
-        return self.environment.catalogue.named(job.spec.resource)
+        return self.catalogue.named(job.spec.resource)
 
     @property
     def quirks(self) -> Quirks:
@@ -103,7 +96,7 @@ class RunContext:
     def rows(self, job: Job) -> Sequence[RowValues]:
         """Return the rows of a job as they are sent."""
         frame = self.frames.get(job.spec.payload)
-        return sent_rows(self.environment, job) if frame is None else RowTable.of(frame)
+        return sent_rows(self, job) if frame is None else RowTable.of(frame)
 
     def read_snapshot(self, job: Job) -> Snapshot:
         """Return the remote records of a job's rows. Raises what ``Client.records`` raises."""
@@ -112,7 +105,7 @@ class RunContext:
     def workbook_of(self, resource: Resource, rows: Sequence[RowValues]) -> bytes:
         """Return a workbook with the given rows, stored like any payload."""
         payload = payload_of(resource, frame_of_rows(resource, rows))
-        store_payload(self.environment, payload)
+        store_payload(self, payload)
         return payload
 
     def refusal(self, job: Job) -> Text | None:
@@ -135,14 +128,14 @@ class RunContext:
         """
         if job.parent is not None:
             return _NO_CONSENT if self.journal.job(job.parent).state.is_unsent else None
-        request = ConsentRequest.of(self.environment, job, self.client.target)
+        request = ConsentRequest.of(self, job, self.client.target)
         return None if self.options.consent(request) else _NO_CONSENT
 
     def plan_has_changed(self, job: Job) -> bool:
         """Plan a job again if its plan is old; return whether the plan has changed."""
         if not job.plan_is_old(self.journal.now()):
             return False
-        return not plan_still_holds(self.environment, self.client, job, self.patience)
+        return not plan_still_holds(self, self.client, job, self.patience)
 
     def report_progress(self, job: Job, text: Text) -> None:
         """Report progress on the rows of a job."""
@@ -163,8 +156,8 @@ class RunContext:
         """
         verdict = self._with_sheet_columns(job, verdict)
         if not job.is_task and not job.deletes:
-            applied = RowOutcome.ACCEPTED
-            if verdict.has(applied) or self.journal.changes.has_accepted(job.id):
+            is_applied = RowOutcome.ACCEPTED in (verdict.outcomes or ())
+            if is_applied or self.journal.changes.has_accepted(job.id):
                 state, detail = State.COMPARING, {**detail, "ends_as": state}
         return self.journal.record(job, state, verdict=verdict, **detail)
 
@@ -228,7 +221,7 @@ class RunContext:
         harmless: bool = False,
     ) -> Outcome:
         """Send a job's payload once; a ``harmless`` request writes nothing."""
-        content = self.environment.load_payload(job.spec.payload)
+        content = self.load_payload(job.spec.payload)
         if spelled := self.quirks.spellings:
             from xlbridge.workbook.edit import with_headers  # Few installations need it.
 

@@ -5,6 +5,7 @@ public too, for those who show something in between.
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -32,16 +33,13 @@ from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import (
     SheetSource,
-    has_lists,
+    frame_with_lists,
     payload_of,
+    row_digests,
     sheet_digest,
     store_payload,
 )
-from xlbridge.upload.planning.corrected_rows import (
-    CorrectedRows,
-    corrected_rows,
-    has_sent_rows,
-)
+from xlbridge.upload.planning.corrected_rows import CorrectedRows, corrected_rows
 from xlbridge.upload.planning.plan_builder import (
     PlannedSheet,
     may_be_sent,
@@ -50,6 +48,7 @@ from xlbridge.upload.planning.plan_builder import (
     replan_job,
 )
 from xlbridge.upload.requests import State
+from xlbridge.upload.results.row_ledger import RowLedger, changed_ledger
 from xlbridge.validation import ValidatedSheet
 from xlbridge.workbook import WorkbookOrigin
 
@@ -131,8 +130,6 @@ class Uploads:
         That is a whole upload with rejected rows. After an undo the whole sheet is sent, and so it
         is if the job is in another environment's journal.
         """
-        from xlbridge.upload.results.row_ledger import changed_ledger
-
         journal = self._context.journal
         try:
             job = None if job_id is None else journal.job(job_id)
@@ -200,7 +197,7 @@ class Uploads:
         )
 
     def _patience(self, options: UploadOptions) -> Patience:
-        return self._context.patience(self._client, options.settle_seconds, options.sleep)
+        return self._context.patience_with(self._client, options.settle_seconds, options.sleep)
 
     def submit(
         self,
@@ -234,7 +231,8 @@ class Uploads:
         workbook has record numbers of another system; and what ``rows_to_send`` raises.
         """
         source, options = self._source(rows, options)
-        lists = has_lists(source.resource, source.frame)
+        names = (child.sheet for child in source.resource.children)
+        lists = any(name in source.frame and source.frame[name].notna().any() for name in names)
         if isinstance(rows, CorrectedRows):
             retry_of, origins, mode = rows.job.id, rows.origins, rows.job.import_mode
             mode = Mode.RECORDS if lists else mode
@@ -261,7 +259,20 @@ class Uploads:
 
         Rows may have moved only if all of them are as in the job.
         """
-        return has_sent_rows(self._context, job, sheet)
+        if sheet.resource is None or not sheet.ok:
+            return False
+        digests = row_digests(sheet.resource, frame_with_lists(sheet))
+        if sheet_digest(digests) == job.spec.digest:
+            return True
+        known: defaultdict[int, set[str]] = defaultdict(set)
+        for attempt in RowLedger.of(self._context.journal, job).sent_attempts:
+            source = SheetSource.of_job(self._context, attempt)
+            sent = row_digests(source.resource, source.frame)
+            origins = self._context.journal.changes.origins(attempt.id)
+            for row, digest in zip(source.rows, sent, strict=True):
+                known[origins.get(row, row)].add(digest)
+        now = dict(zip(sheet.record_rows, digests, strict=True))
+        return now.keys() == known.keys() and all(now[row] in known[row] for row in now)
 
     def interrupted(self, sheet: ValidatedSheet) -> Job | None:
         """Return the unfinished upload of exactly these rows to this system, None if there is none.
@@ -286,7 +297,7 @@ class Uploads:
         """
         from xlbridge.upload.undo import plan_undo
 
-        patience = self._context.patience(self._client, sleep=sleep)
+        patience = self._context.patience_with(self._client, sleep=sleep)
         return plan_undo(self._context, self._client, job, patience)
 
     def create_undo(self, plan: "UndoPlan") -> Job:
@@ -305,7 +316,7 @@ class Uploads:
         connection is lost while the outcome is awaited, or if only a part of the job was applied.
         The notes of an error name the command that continues.
         """
-        from xlbridge.upload.results.result_files import ensure_sheet_evidence
+        from xlbridge.upload.results.result_files import ensure_evidence
         from xlbridge.upload.run_context import RunContext
         from xlbridge.upload.runner import run_job
 
@@ -314,8 +325,9 @@ class Uploads:
         if job.state.is_unsent and job.parent is None and not job.is_task:
             _require_planned_file(job)
             job = self._with_current_plan(job, options)
+        own, patience = self._context, self._patience(options)
         context = RunContext(
-            self._context, self._client, options, self._patience(options), self._frames
+            own.settings, own.catalogue, own.journal, self._client, options, patience, self._frames
         )
         try:
             with job_lock(self._context.settings.home, job.whole):
@@ -327,7 +339,7 @@ class Uploads:
                         raise
                     hint = _PARTLY_APPLIED.format(job=job.arguments())
                     raise InDoubt(error.message, hint) from error
-                return ensure_sheet_evidence(self._context, ended)
+                return ensure_evidence(self._context, ended)
         except XlbridgeError as error:
             error.add_note(f"xlbridge resume {job.arguments()}")
             raise
@@ -373,10 +385,9 @@ class Uploads:
             return job
         options.progress(_PLANNING.format(rows=count_text(len(job.spec.rows))))
         planned = replan_job(self._context, self._client, job, self._patience(options))
-        if planned.plan.digest == job.last("plan_digest"):
+        if planned.plan.digest == job.notes.plan_digest:
             return refresh_plan(self._context, job, planned)
-        names = ("planning", "import_mode")
-        kept = {name: value for name in names if (value := job.last(name)) is not None}
+        kept: dict[str, Any] = {"planning": job.notes.planning, "import_mode": job.import_mode}
         journal = self._context.journal
         parts = journal.parts_of(job)
         sizes = [len(part.spec.rows) for part in parts if part.spec.mode is job.import_mode]
@@ -428,7 +439,7 @@ class Uploads:
         note = {"file_hash": file_hash, "import_mode": mode, "target": target, **note}
         if titles := planned.source.titles:
             note["titles"] = titles
-        if reuse and unsent is not None and unsent.last("plan_digest") == planned.plan.digest:
+        if reuse and unsent is not None and unsent.notes.plan_digest == planned.plan.digest:
             return refresh_plan(self._context, unsent, planned, note)
         all_rows = spec.payload
         if not all_rows or len(positions) < len(rows):
@@ -545,7 +556,7 @@ _WITHOUT_DELETE = ("again", "update", "update_only", "clear", "create_unread")
 def _require_planned_file(job: Job) -> None:
     """Raise ``UsageError`` if a job's workbook is another than when its rows were planned."""
     file = Path(job.spec.file)
-    if job.file_hash is None or not file.is_file() or file_hash(file) == job.file_hash:
+    if job.notes.file_hash is None or not file.is_file() or file_hash(file) == job.notes.file_hash:
         return
     command = (
         "xlbridge upload {file}"

@@ -159,9 +159,11 @@ class _WrittenRows:
 
     def with_column(self, column: str, of_items: str | None = None) -> Iterable[int]:
         """Return the positions of accepted rows that write a value of a column, or of a column
-        ``of_items`` of a list, in order."""
+        ``of_items`` of a list, in order. A change writes only the columns that differ."""
         for at, value in enumerate(values_of(self.rows, column)):
-            if value is None or at not in self.accepted or not self._writes(at, column):
+            if value is None or at not in self.accepted:
+                continue
+            if column not in self.changed.get(at, (column,)):
                 continue
             if of_items is None or any(item.get(of_items) is not None for item in value):
                 yield at
@@ -186,12 +188,9 @@ class _WrittenRows:
 
     def columns_of_items(self, at: int) -> set[str]:
         """Return the columns of items that a row writes, as ``list.column``."""
-        row, written = self.rows[at], (name for name in self.lists if self._writes(at, name))
+        row, changed = self.rows[at], self.changed.get(at, self.lists)
+        written = (name for name in self.lists if name in changed)
         return set().union(*(filled_columns(name, row.get(name)) for name in written))
-
-    def _writes(self, at: int, column: str) -> bool:
-        """Return whether a row writes a column: all of a new record, else those that differ."""
-        return at not in self.changed or column in self.changed[at]
 
 
 def _read_back(

@@ -133,7 +133,7 @@ def test_rejected_rows_are_reported_and_corrected_ones_count_once(setting: Batch
         (3, "cnpj"),
         (4, "codigoDoVendedor"),
     ]
-    rejects = Path(job.last("rejects_file"))
+    rejects = Path(job.notes.rejects_file)
     book = load_workbook(rejects)
     sheet = book["cliente"]
     column = header_of(sheet).index("codigoDoVendedor") + 1

@@ -392,7 +392,7 @@ def _step_file(batch: Batch, unit: UnitOverview) -> StepFile:
     reason = None
     if not_sent or unit.status is UnitStatus.CHANGED:
         reason = unit.problem or unit.status.text
-    file_hash = unit.jobs[0].file_hash if unit.jobs else None
+    file_hash = unit.jobs[0].notes.file_hash if unit.jobs else None
     return StepFile(
         batch.plan.folder / unit.name,
         file_hash or unit.sha256,
@@ -581,7 +581,7 @@ def contradictions(file: FileProof) -> Iterator[Text]:
     records = sum(row.is_record for row in file.rows)
     if records != file.file.rows_in_sheet:
         yield _ROWS_DIFFER.format(file=name, rows=file.file.rows_in_sheet, sent=records)
-    if all(job.file_hash != file.file.sha256 for job in file.ledger.attempts):
+    if all(job.notes.file_hash != file.file.sha256 for job in file.ledger.attempts):
         yield _OTHER_CONTENT.format(file=name, sha=file.file.sha256)
     for origin, changes in file.ledger.changes.items():
         jobs = [change.job.id for change in changes if change.outcome is RowOutcome.ACCEPTED]

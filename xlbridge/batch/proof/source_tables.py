@@ -123,7 +123,7 @@ def job_table(proof: Proof) -> Table:
 
 def _job_line(ledger: RowLedger, job: Job) -> Line:
     """Return an upload, with how it differs from the plain upload of a workbook."""
-    log, outcomes = job.log_id, ledger.sent_outcomes(job)
+    log, outcomes = job.known.log_id, ledger.sent_outcomes(job)
     notes = []
     if job.parent is not None:
         notes.append(_PART.format(n=job.requests[0].number, job=job.parent))
@@ -131,7 +131,7 @@ def _job_line(ledger: RowLedger, job: Job) -> Line:
         notes.append(_RETRY.format(job=job.spec.retry_of))
     if (reason := UploadOptions.of_job(job).again) is not None:
         notes.append(_AGAIN.format(reason=reason))
-    if (resolved := job.last("resolved")) is not None:
+    if (resolved := job.notes.resolved) is not None:
         notes.append(
             _DECIDED.format(seen=resolved["as"], by=resolved["by"], reason=resolved["reason"])
         )

@@ -139,7 +139,7 @@ def _lost_fields(context: UploadContext, client: Client) -> Iterator[tuple[str, 
     for job in context.journal.jobs():
         if job.spec.system != client.identity:
             continue
-        for lost in job.lost_fields:
+        for lost in job.known.lost_fields:
             name = lost.column.rpartition(".")[2]
             if lost.stored is not None or not has_two_spellings(name):
                 continue
@@ -293,7 +293,7 @@ class FirstContact:
         """Read the logs of earlier uploads for words, names of files and queues."""
         logs: list[tuple[Job, ImportLog]] = []
         every = context.journal.requests_in(client.identity)
-        queued = [(job, log_id) for job in every if (log_id := job.log_id) is not None]
+        queued = [(job, log_id) for job in every if (log_id := job.known.log_id) is not None]
         for job, log_id in queued[:_LOGS]:
             try:
                 logs.append((job, client.call(IMPORT_LOG, path={"id": log_id})))

@@ -1,7 +1,7 @@
 """Lookup of the records of many rows, by key or in whole listings, of which no others are kept."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from itertools import chain
 from math import inf
@@ -17,12 +17,11 @@ from xlbridge.client.listings import (
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text, joined
 from xlbridge.resources import Resource
-from xlbridge.resources.remote import Lookup
+from xlbridge.resources.remote import Lookup, operation_named
 from xlbridge.upload.lookup.comparison import compare_rows
 from xlbridge.upload.lookup.row_lookup import (
     NearRecord,
     RowMatcher,
-    SeparateLists,
     SoughtRecords,
 )
 from xlbridge.upload.lookup.row_table import (
@@ -73,6 +72,10 @@ _NOT_PROVEN = Text(
     en="the system's listing is not proven complete",
 )
 
+_TOO_MANY_LISTS = Text(
+    pt="ler as listas dos registros levaria mais de {most} consultas",
+    en="reading the records' lists would take more than {most} requests",
+)
 _NEAR_RECORD = Text(pt="{key}: registro {code}", en="{key}: record {code}")
 _MAX_NAMED, _MAX_UNKNOWN = 3, 10
 """Records with a near key, and fields that are not understood, that are named."""
@@ -100,9 +103,11 @@ def record_reader(
     most: float = MAX_REQUESTS,
     matcher: RowMatcher | None = None,
     on_count: CountCallback = lambda _done, _total: None,
+    left_out: Collection[int] = (),
 ) -> Callable[[], LookupResult]:
-    """Return a function that reads the remote records of each row; only that makes requests, at
-    ``most`` as many. It raises what ``Client.records`` raises.
+    """Return a function that reads the remote records of each row but those ``left_out``, by their
+    positions; only that makes requests, at ``most`` as many. It raises what ``Client.records``
+    raises.
 
     ``on_count`` receives the number of answers so far, and of all, 0 if that is unknown.
     """
@@ -110,9 +115,11 @@ def record_reader(
     if matcher is None and declared is not None:
         matcher = RowMatcher(resource, declared)
     lookups = () if matcher is None else matcher.lookups(rows)
+    if left_out:
+        lookups = [() if at in left_out else of_row for at, of_row in enumerate(lookups)]
     if matcher is None or not any(lookups):
         return lambda: LookupResult((None,) * len(rows), {}, _NO_KEY)
-    return _RecordReader(client, matcher, rows, lookups, most, on_count).read
+    return _RecordReader(client, matcher, rows, lookups, most, on_count, len(left_out)).read
 
 
 class _RecordReader:
@@ -126,14 +133,14 @@ class _RecordReader:
         lookups: Sequence[Sequence[Lookup]],
         most: float,
         on_count: CountCallback,
+        left_out: int,
     ) -> None:
-        self._on_count = on_count
+        self._on_count, self._left_out = on_count, left_out
         resource, declared = matcher.resource, matcher.declared
         self._client = client
         self._by_number = declared.by_number
-        self._lists = SeparateLists(
-            lambda operation, path: client.records(operation, path=path), declared, most
-        )
+        self._lists_left = most
+        """Requests for lists that may still be made."""
         self._matcher = matcher
         self._rows = rows
         self._lookups = lookups
@@ -210,10 +217,15 @@ class _RecordReader:
         Return whether they prove the absence of records for every row.
         """
         left = most
-        listings = list(_listings_to_read(self._sought.values()))
-        listed = {id(search) for _, sought in listings for search in sought}
+        # Each listing once, with the searches that it serves.
+        listings: dict[str, tuple[Operation, list[SoughtRecords]]] = {}
+        for search in self._sought.values():
+            of_search = map(complete_listings_for, search.lookup.operations)
+            for operation in {o.name: o for o in chain.from_iterable(of_search)}.values():
+                listings.setdefault(operation.name, (operation, []))[1].append(search)
+        listed = {id(search) for _, sought in listings.values() for search in sought}
         answered = 0
-        for operation, sought in listings:
+        for operation, sought in listings.values():
             for records, whole in self._answers(operation, sought):
                 answered += 1
                 self._on_count(answered, 0)
@@ -252,7 +264,15 @@ class _RecordReader:
                 self._judge(search, shown)
         in_listings = number is not None and not self._is_narrow(number.lookup)
         if number is not None and in_listings and not number.all_found():
-            self._read_numbers(number)
+            # In whole listings, as the answers do not have all numbers.
+            number.clear()
+            is_whole = True
+            for operation in number.lookup.operations:
+                for records, whole in self._answers(operation, [number]):
+                    is_whole &= whole
+                    self._store_matches(records, operation, [number])
+            self._judge(number, number.fields.values())
+            number.proven &= is_whole
 
     def _result(self, why: Text, *, answered: bool = False) -> LookupResult:
         """Return the records found for each row; ``why`` is the reason for rows not looked up.
@@ -278,11 +298,9 @@ class _RecordReader:
         for at in near:
             proven_lookups[at] = None
         for at, lookup in enumerate(proven_lookups):
-            if lookup is self._by_number is not None and not self._lists.read(
-                self._rows[at], self._records, found[at]
-            ):
+            if lookup is self._by_number is not None and not self._read_lists(at, found[at]):
                 proven_lookups[at], found[at] = None, ()
-                why, answered = self._lists.too_many, True
+                why, answered = _TOO_MANY_LISTS.format(most=self._most), True
         keys = [None if lookup is None else named[id(lookup)] for lookup in proven_lookups]
         hidden = {id(row_lookups): self._hidden(row_lookups) for row_lookups in self._lookups}
         self._sought.clear()
@@ -300,9 +318,24 @@ class _RecordReader:
                 or not all(lookup.assumed for lookup in row_lookups)
             )
         }
-        none = _NO_KEY if keys.count(None) > len(near) else None
+        none = _NO_KEY if keys.count(None) > len(near) + self._left_out else None
         reason = next(iter(reasons.values()), none)
         return LookupResult(snapshot, reasons, reason, disputed, near)
+
+    def _read_lists(self, row_at: int, found: Iterable[int]) -> bool:
+        """Add to the records found for a row the lists that it has and that are not part of them;
+        False if that takes too many requests."""
+        row, lists = self._rows[row_at], self._records.lists
+        for name, declared in self._matcher.declared.lists.items():
+            for at in [at for at in found if row.get(name) and lists[name][at] is None]:
+                if not self._lists_left:
+                    return False
+                self._lists_left -= 1
+                operation = operation_named(declared.operation_name)
+                record = self._records[at]
+                path = {parameter: record[parameter] for parameter in operation.path_parameters}
+                lists[name][at] = declared.rows(self._client.records(operation, path=path))
+        return True
 
     def _match(
         self, proven_lookups: list[Lookup | None]
@@ -357,22 +390,13 @@ class _RecordReader:
         values = self._records[record]
         return CODE_SEPARATOR.join(str(values[name]) for name in self._matcher.declared.codes)
 
-    def _read_numbers(self, number: SoughtRecords) -> None:
-        """Find in whole listings the numbers that the answers do not have."""
-        number.clear()
-        is_whole = True
-        for operation in number.lookup.operations:
-            for records, whole in self._answers(operation, [number]):
-                is_whole &= whole
-                self._store_matches(records, operation, [number])
-        self._judge(number, number.fields.values())
-        number.proven &= is_whole
-
     def _answers(
         self, operation: Operation, sought: Iterable[SoughtRecords]
     ) -> Iterator[tuple[Iterable[Record], bool]]:
         """Yield the answers of a listing, none if the system does not find it."""
-        cap, wanted = listing_cap(operation), self._field_tests(sought)
+        cap = listing_cap(operation)
+        # Records with a sought key pass these tests.
+        wanted = [(search.best_field, search.are_wanted) for search in sought]
         try:
             yield from self._client.all_records(operation, cap, wanted)
         except RemoteRejected as error:
@@ -395,7 +419,8 @@ class _RecordReader:
             and operation.name in search.lookup.operation_names
         ]
         try:
-            tests = self._field_tests(sought if number is None else [*sought, number])
+            tested = sought if number is None else [*sought, number]
+            tests = [(search.best_field, search.are_wanted) for search in tested]
             for records in self._query(operation, lookup.counted, filters, tests):
                 # Records may leave out the fields they were filtered by.
                 self._store_matches(records, operation, sought, filters, number)
@@ -431,10 +456,6 @@ class _RecordReader:
 
         yield from numbered_records(read)
 
-    def _field_tests(self, sought: Iterable[SoughtRecords]) -> Sequence[FieldTest]:
-        """Return tests that records with a sought key pass."""
-        return [(search.best_field, search.are_wanted) for search in sought]
-
     def _store_matches(
         self,
         records: Iterable[Record],
@@ -460,7 +481,7 @@ class _RecordReader:
                 for at, key, form in search.candidates(batch, known):
                     if at not in stored:
                         stored[at] = self._records.add(batch[at], operation.name)
-                    search.add(key, form, stored[at])
+                    search.found.append((key, form, stored[at]))
 
     def _judge(self, search: SoughtRecords, fields: Iterable[str]) -> None:
         """Decide whether an answered search proves that the records it did not find are absent.
@@ -509,17 +530,3 @@ class _RecordReader:
         for search in self._sought.values():
             search.clear()
             search.proven = False
-
-
-def _listings_to_read(
-    sought: Iterable[SoughtRecords],
-) -> Iterator[tuple[Operation, Sequence[SoughtRecords]]]:
-    """Yield each listing once, with the searches that it serves."""
-    serves: dict[str, tuple[Operation, list[SoughtRecords]]] = {}
-    for search in sought:
-        listed = [
-            listing for op in search.lookup.operations for listing in complete_listings_for(op)
-        ]
-        for operation in {o.name: o for o in listed}.values():
-            serves.setdefault(operation.name, (operation, []))[1].append(search)
-    yield from serves.values()

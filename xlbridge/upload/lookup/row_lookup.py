@@ -7,7 +7,7 @@ keys are the same record's, near ones may be.
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from functools import cached_property, partial
@@ -20,23 +20,12 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from xlbridge.client import Record
-from xlbridge.i18n import Text
 from xlbridge.resources import Kind, Resource, strip_accents
 from xlbridge.resources.checks import bare_document
-from xlbridge.resources.remote import Lookup, ReadBack, operation_named
+from xlbridge.resources.remote import Lookup, ReadBack
 from xlbridge.upload.claims import claim_digest
-from xlbridge.upload.lookup.row_table import (
-    RecordTable,
-    RowValues,
-    TypedRows,
-    values_of,
-)
-from xlbridge.wire import Operation
+from xlbridge.upload.lookup.row_table import RowValues, TypedRows, values_of
 
-_TOO_MANY_LISTS = Text(
-    pt="ler as listas dos registros levaria mais de {most} consultas",
-    en="reading the records' lists would take more than {most} requests",
-)
 _PLAIN_KINDS = frozenset({Kind.TEXT, Kind.CODE, Kind.BOOLEAN})
 _DECIMAL_TYPES = (float, Decimal)
 _MAX_EXPONENT = 400
@@ -58,27 +47,25 @@ Key = tuple[str | None, ...]
 
 
 def comparable_value(kind: Kind, value: Any) -> str | None:
-    """Return a value as normalised text for comparison, None for an empty one."""
+    """Return a value as normalised text for comparison, None for an empty one.
+
+    A date is in ISO form, or its text as it is if it does not begin with a date.
+    """
     if value is None or value == "":
         return None
     if kind.is_number:
         return _comparable_number(value)
     if kind is Kind.DATE:
-        return _comparable_date(value)
+        text = value.isoformat() if isinstance(value, date) else str(value)
+        iso = text
+        if found := _DAY_FIRST.match(text):
+            day, _, month, year = found.groups()
+            iso = f"{year}-{month:0>2}-{day:0>2}"
+        understood = _date_in(iso)
+        return text if understood is None else understood.isoformat()
     if kind in (Kind.CNPJ, Kind.CPF):
         return bare_document(str(value))
     return unicodedata.normalize("NFC", " ".join(str(value).split()))
-
-
-def _comparable_date(value: Any) -> str:
-    """Return the ISO date of a value, or its text if it does not begin with a date."""
-    text = value.isoformat() if isinstance(value, date) else str(value)
-    iso = text
-    if found := _DAY_FIRST.match(text):
-        day, _, month, year = found.groups()
-        iso = f"{year}-{month:0>2}-{day:0>2}"
-    understood = _date_in(iso)
-    return text if understood is None else understood.isoformat()
 
 
 def _date_in(text: str) -> date | None:
@@ -87,15 +74,6 @@ def _date_in(text: str) -> date | None:
         return date.fromisoformat(text[:_DATE_LENGTH])
     except ValueError:
         return None
-
-
-def near_form(text: str) -> str:
-    """Return a text without what keys easily lose or gain: case, accents, spaces, leading zeros.
-
-    Keys with the same form are near: people and programs take them for the same one.
-    """
-    plain = "".join(strip_accents(text).casefold().split())
-    return plain.lstrip("0") or plain[:1]
 
 
 def _comparable_number(value: Any) -> str:
@@ -133,40 +111,11 @@ def lookups_of_rows(resource: Resource, rows: TypedRows) -> list[Sequence[Lookup
     return list(map(serving.__getitem__, cases))
 
 
-_FetchItems = Callable[[Operation, Mapping[str, object]], Iterable[Record]]
-
-
-class SeparateLists:
-    """Reader of lists that are not part of their records, with at most ``most`` requests."""
-
-    def __init__(self, fetch: _FetchItems, declared: ReadBack, most: float) -> None:
-        self._fetch = fetch
-        self._lists = declared.lists
-        self._left = most
-        self.too_many = _TOO_MANY_LISTS.format(most=most)
-
-    def read(self, row: RowValues, records: RecordTable, found: Iterable[int]) -> bool:
-        """Add to the records found for a row the lists that the row has; False if that takes too
-        many requests."""
-        for name, declared in self._lists.items():
-            unread = [at for at in found if row.get(name) and records.lists[name][at] is None]
-            for at in unread:
-                if not self._left:
-                    return False
-                self._left -= 1
-                operation = operation_named(declared.operation_name)
-                path = {
-                    parameter: records[at][parameter] for parameter in operation.path_parameters
-                }
-                records.lists[name][at] = declared.rows(self._fetch(operation, path))
-        return True
-
-
 class RowMatcher:
     """Comparable values of rows and records of one resource.
 
-    ``has_assigned_numbers``: numbers of the rows come from the answers to their uploads, not from
-    an export.
+    ``dates`` are the columns of dates. ``has_assigned_numbers``: numbers of the rows come from the
+    answers to their uploads, not from an export.
     """
 
     def __init__(
@@ -179,7 +128,7 @@ class RowMatcher:
         self._numbers = {n for n, kind in self._kinds.items() if kind.is_number}
         self._plain_texts = {n for n, kind in self._kinds.items() if kind in _PLAIN_KINDS}
         self._text_columns = {n for n, kind in self._kinds.items() if kind.is_text}
-        self._dates = {n for n, kind in self._kinds.items() if kind is Kind.DATE}
+        self.dates = {n for n, kind in self._kinds.items() if kind is Kind.DATE}
         self._rows: TypedRows = ()
         self._columns: dict[str, Sequence[str | None]] = {}
         self._lookups: Sequence[Sequence[Lookup]] = ()
@@ -226,16 +175,17 @@ class RowMatcher:
         return [self.comparable(name, value) for value in values]
 
     def near_forms(self, name: str, texts: Sequence[str | None]) -> Sequence[str | None]:
-        """Return the near form of each comparable text of a column; empty for what is no date."""
-        if name in self._dates:
+        """Return the near form of each comparable text of a column; empty for what is no date.
+
+        That is the text without what keys easily lose or gain: case, accents, spaces, leading
+        zeros. People and programs take keys with the same form for the same one.
+        """
+        if name in self.dates:
             return [text if text is None or _date_in(text) else "" for text in texts]
         if name not in self._text_columns:
             return texts
-        return [None if text is None else near_form(text) for text in texts]
-
-    def undated(self, name: str, forms: Sequence[str | None]) -> Sequence[str | None]:
-        """Return the near forms that a column of rows would have if its dates were none."""
-        return [""] * len(forms) if name in self._dates else forms
+        plain = [text and "".join(strip_accents(text).casefold().split()) for text in texts]
+        return [text and (text.lstrip("0") or text[:1]) for text in plain]
 
     def comparable(self, column: str, value: Any) -> str | None:
         """Return a value of a column as comparable text; integers compare as numbers."""
@@ -298,7 +248,8 @@ class SoughtRecords:
 
     ``fields`` maps the columns of the key to the record's fields. ``served`` has for each row
     whether the lookup serves it. ``proven``: records that were not found do not exist; ``hidden``
-    are the fields of the key that the answers lack.
+    are the fields of the key that the answers lack. ``found`` has the keys of records that are
+    sought or near, with their near forms and the records' positions.
     """
 
     def __init__(
@@ -315,9 +266,12 @@ class SoughtRecords:
         self.hidden: Sequence[str] = ()
         self._matcher = matcher
         self._columns = [matcher.column(column, rows) for column in fields]
-        forms = self._forms(self._columns)
+        forms = list(map(matcher.near_forms, fields, self._columns))
         # A record whose date is not understood may be any row's with the same other values.
-        undated = list(map(matcher.undated, fields, forms))
+        undated = [
+            [""] * len(form) if name in matcher.dates else form
+            for name, form in zip(fields, forms, strict=True)
+        ]
         self._rows: defaultdict[Key, list[int]] = defaultdict(list)
         self._undated: defaultdict[Key, list[int]] = defaultdict(list)
         for at in compress(count(), served):
@@ -329,13 +283,9 @@ class SoughtRecords:
         self._best_values = {*compress(forms[best], served), *undated[best][:1]}
         self.clear()
 
-    def _forms(self, columns: Iterable[Sequence[str | None]]) -> list[Sequence[str | None]]:
-        """Return the near forms of the columns of the key."""
-        return list(map(self._matcher.near_forms, self.fields, columns))
-
     def clear(self) -> None:
         """Remove all results."""
-        self._found: list[tuple[Key, Key, int]] = []
+        self.found: list[tuple[Key, Key, int]] = []
 
     def are_wanted(self, values: Sequence[Any]) -> Sequence[bool]:
         """Return for each value of ``best_field``, the most selective one of the key, whether its
@@ -363,21 +313,18 @@ class SoughtRecords:
             default = known.get(name)
             values = [records[at].get(name, default) for at in positions]
             columns.append(self._matcher.texts(column, values))
-        keys, forms = zip(*columns, strict=True), zip(*self._forms(columns), strict=True)
+        near = map(self._matcher.near_forms, self.fields, columns)
+        keys, forms = zip(*columns, strict=True), zip(*near, strict=True)
         for at, key, form in zip(positions, keys, forms, strict=True):
             if form in self._rows or form in self._undated:
                 yield at, key, form
-
-    def add(self, key: Key, form: Key, record: int) -> None:
-        """Add the position of a record with a key that is sought or near, and its near form."""
-        self._found.append((key, form, record))
 
     def pairs(self) -> tuple[list[tuple[int, int]], list[tuple[int, NearRecord]]]:
         """Return the positions of rows and of records with the same key, ordered by row, and the
         rows with the records whose keys are near."""
         exact: list[tuple[int, int]] = []
         near: list[tuple[int, NearRecord]] = []
-        for key, form, record in self._found:
+        for key, form, record in self.found:
             rows = self._rows.get(form, ())
             for at in dict.fromkeys((*rows, *self._undated.get(form, ()))):
                 own = [column[at] for column in self._columns]

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -53,15 +53,15 @@ class ColumnsRow(Mapping[str, Any]):
         return {name: column[self.at] for name, column in self.columns.items()}.items()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class RowTable(Sequence[RowValues]):
     """Typed rows, stored as columns; rows are views created on access.
 
     A dict for each row would take many times the memory, since most cells are empty.
     """
 
-    def __init__(self, columns: Mapping[str, Sequence[Any]], count: int) -> None:
-        self._columns = columns
-        self._count = count
+    columns: Mapping[str, Sequence[Any]]
+    _count: int
 
     @classmethod
     def of(
@@ -82,22 +82,13 @@ class RowTable(Sequence[RowValues]):
     def __getitem__(self, at: int | slice) -> RowValues | list[RowValues]:
         positions = range(self._count)[at]
         if isinstance(positions, int):
-            return ColumnsRow(self._columns, positions)
-        return [ColumnsRow(self._columns, one) for one in positions]
+            return ColumnsRow(self.columns, positions)
+        return [ColumnsRow(self.columns, one) for one in positions]
 
     def dicts(self) -> list[dict[str, Any]]:
         """Return all rows as dicts, in a fraction of the time that single rows take."""
-        rows = zip(*map(list, self._columns.values()), strict=True)
-        return [dict(zip(self._columns, row, strict=True)) for row in rows]
-
-    def has(self, name: str) -> bool:
-        """Return whether the rows have a column."""
-        return name in self._columns
-
-    def column(self, name: str) -> Sequence[Any]:
-        """Return the values of a column, all None if there is no such column."""
-        column = self._columns.get(name)
-        return [None] * self._count if column is None else column
+        rows = zip(*map(list, self.columns.values()), strict=True)
+        return [dict(zip(self.columns, row, strict=True)) for row in rows]
 
 
 class RecordTable:
@@ -133,7 +124,9 @@ TypedRows = Sequence[RowValues]
 
 def values_of(rows: TypedRows, name: str) -> Sequence[Any]:
     """Return the values of a column, None for rows without it."""
-    return rows.column(name) if isinstance(rows, RowTable) else [row.get(name) for row in rows]
+    if isinstance(rows, RowTable):
+        return rows.columns.get(name, [None] * len(rows))
+    return [row.get(name) for row in rows]
 
 
 def batched(values: Iterable[_Item], size: int = _BLOCK) -> Iterator[list[_Item]]:
@@ -146,7 +139,7 @@ def batched(values: Iterable[_Item], size: int = _BLOCK) -> Iterator[list[_Item]
 def have_column(rows: TypedRows, name: str) -> Sequence[bool]:
     """Return for each row whether it has a column, even an empty one."""
     if isinstance(rows, RowTable):
-        return [rows.has(name)] * len(rows)
+        return [name in rows.columns] * len(rows)
     return [name in row for row in rows]
 
 

@@ -316,12 +316,12 @@ class StoredSnapshot(NamedTuple):
     rows: Snapshot
 
 
+@dataclass(eq=False)
 class StoredSnapshots:
     """Snapshots of the remote records of jobs' rows in the journal's file."""
 
-    def __init__(self, db: LocalDatabase, now: Callable[[], Instant]) -> None:
-        self._db = db
-        self._now = now
+    _db: LocalDatabase
+    _now: Callable[[], Instant]
 
     def store(self, job_id: str, moment: Moment, snapshot: Snapshot) -> None:
         """Store a snapshot durably."""

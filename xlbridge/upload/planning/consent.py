@@ -1,6 +1,6 @@
 """Consent to an upload: the request with the plan and its token, and non-interactive answers."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
@@ -55,8 +55,8 @@ class ConsentRequest:
         if job.spec.undo_of is not None:
             return cls(job, target, (), undo_plan=undo_plan_report(journal, job, target.label))
         if job.spec.mode.channel.of_listing:
-            return cls(job, target, journal.actions_of(job))
-        columns = context.catalogue.named(job.spec.resource).columns_beside(job.titles)
+            return cls(job, target, journal.plan_of(job))
+        columns = context.catalogue.named(job.spec.resource).columns_beside(job.notes.titles)
         return cls(job, target, journal.plan_of(job), columns)
 
     @property
@@ -79,11 +79,18 @@ class ConsentRequest:
             # Imported here, since it loads operations that other commands do not need.
             from xlbridge.upload.processing.plan import process_plan_report
 
-            hidden = job.last("hidden")
+            hidden = job.notes.hidden
             return process_plan_report(spec.resource, self.target, self.planned, self.token, hidden)
         not_created = [row for row in self.planned if not row.is_created]
         faulty = sum(row.reason is RowReason.ERRORS for row in not_created)
-        remark = _FAULTY.format(good=job.last("writes") or 0, faulty=faulty)
+        remark = _FAULTY.format(good=job.notes.writes or 0, faulty=faulty)
+        facts: list[tuple[Text, Value]] = []
+        if (previewed := job.known.previewed) is not None:
+            facts.append((_PREVIEWED, count_text(previewed)))
+        if (plan := job.notes.plan) is not None:
+            facts.append((_ACTIONS, joined(action_counts(plan), " · ")))
+            if plan[RowAction.UNREAD] and (unread := job.notes.unread):
+                facts.append((_UNREAD, Text(**unread)))
         return Report(
             title=_PLAN.format(
                 rows=len(self.planned),
@@ -92,7 +99,7 @@ class ConsentRequest:
                 mode=spec.mode.channel.name,
                 parts=_PARTS.format(n=job.parts) if job.parts else "",
             ),
-            facts=[*_facts(job), *titles.quirks_facts(self.target.to_json())],
+            facts=[*facts, *titles.quirks_facts(self.target.to_json())],
             tables=[reason_table(not_created, self.columns, all_rows=all_rows, titled=True)],
             remarks=[remark] if faulty else [],
             next_steps=[token_line(self.token)] if spec.rows else [],
@@ -103,6 +110,9 @@ _PLAN = Text(
     pt="Plano: {resource} para {place} · linhas: {rows} · modo {mode}{parts}",
     en="Plan: {resource} to {place} · rows: {rows} · mode {mode}{parts}",
 )
+_PREVIEWED = Text(pt="prévia do sistema · linhas lidas", en="preview by the system · rows read")
+_ACTIONS = Text(pt="ações", en="actions")
+_UNREAD = Text(pt="sem conferir", en="without a look-up")
 _PARTS = Text(pt=", em {n} {n:parte|partes}", en=", in {n} {n:part|parts}")
 _FAULTY = Text(
     pt="  {good} {good:linha boa|linhas boas} a enviar; {faulty} com erros, que "
@@ -110,18 +120,6 @@ _FAULTY = Text(
     en="  {good} good {good:row|rows} to send; {faulty} with errors, which {faulty:goes|go} into "
     "the rejects workbook",
 )
-
-
-def _facts(job: Job) -> Iterator[tuple[Text, Value]]:
-    """Yield what the system's preview has read, and the number of rows by action."""
-    previewed, plan = job.previewed, job.last("plan")
-    if previewed is not None:
-        name = Text(pt="prévia do sistema · linhas lidas", en="preview by the system · rows read")
-        yield name, count_text(previewed)
-    if plan is not None:
-        yield Text(pt="ações", en="actions"), joined(action_counts(plan), " · ")
-        if plan[RowAction.UNREAD] and (unread := job.last("unread")):
-            yield Text(pt="sem conferir", en="without a look-up"), Text(**unread)
 
 
 def reason_table(
@@ -238,7 +236,7 @@ class Confirmed:
                 "{rows:linha|linhas}.",
                 en="The confirmation {token!r} does not match this upload, which has {rows} "
                 "{rows:row|rows}.",
-            ).format(token=self.token, rows=request.job.last("writes") or 0),
+            ).format(token=self.token, rows=request.job.notes.writes or 0),
             _HOW_TO_CONFIRM.format(token=request.token),
         )
 

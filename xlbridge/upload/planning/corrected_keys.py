@@ -137,7 +137,7 @@ def _missing_rows(
     for job in (one for each in jobs for one in journal.requests_of(each)):
         if job.state.is_unsent:
             continue
-        claimed = journal.claimed_keys(job)
+        claimed = journal.claims.keys_of(job.id)
         missing = {at: keys for at, keys in claimed.items() if seen.isdisjoint(keys)}
         if missing:
             try:

@@ -19,7 +19,7 @@ from xlbridge.upload.claims import RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.snapshot import Matching
-from xlbridge.upload.payload import SheetSource, frame_with_lists, row_digests, sheet_digest
+from xlbridge.upload.payload import SheetSource
 from xlbridge.upload.planning.corrected_keys import sent_with_other_key
 from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
@@ -290,24 +290,3 @@ def _rejection_messages(changes: RowChanges, attempts: Mapping[str, _SentSheet])
             if number in own_errors and number in sent.positions:
                 messages[sent.claims.digests[sent.positions[number]]] = reason
     return messages
-
-
-def has_sent_rows(context: UploadContext, job: Job, sheet: ValidatedSheet) -> bool:
-    """Return whether a sheet has exactly the rows of a job, or of its retries.
-
-    Rows may have moved only if all of them are as in the job.
-    """
-    if sheet.resource is None or not sheet.ok:
-        return False
-    digests = row_digests(sheet.resource, frame_with_lists(sheet))
-    if sheet_digest(digests) == job.spec.digest:
-        return True
-    known: defaultdict[int, set[str]] = defaultdict(set)
-    for attempt in RowLedger.of(context.journal, job).sent_attempts:
-        source = SheetSource.of_job(context, attempt)
-        sent = row_digests(source.resource, source.frame)
-        origins = context.journal.changes.origins(attempt.id)
-        for row, digest in zip(source.rows, sent, strict=True):
-            known[origins.get(row, row)].add(digest)
-    now = dict(zip(sheet.record_rows, digests, strict=True))
-    return now.keys() == known.keys() and all(now[row] in known[row] for row in now)

@@ -2,11 +2,11 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from itertools import chain, count
 from pathlib import Path
 from types import MappingProxyType
@@ -23,7 +23,7 @@ from xlbridge.upload.job import MAX_PLAN_SECONDS, Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import record_reader
 from xlbridge.upload.lookup.row_lookup import blank_values, lookups_of_rows
-from xlbridge.upload.lookup.row_table import TypedRows, values_of
+from xlbridge.upload.lookup.row_table import values_of
 from xlbridge.upload.lookup.snapshot import (
     FoundRecord,
     LookupResult,
@@ -65,55 +65,28 @@ def prepare_lookup(
     Only that function makes requests. It raises ``TransportError`` or ``AuthenticationFailed`` if
     the system cannot be reached.
     """
-    count = len(source.rows)
+    rows, aside = source.values, source.set_aside
+    unread = (None,) * len(rows)
     if not options.look_up:
-        return lambda: LookupResult((None,) * count, {}, _NOT_REQUESTED)
-    positions = [at for at in range(count) if at not in source.set_aside]
-    values: TypedRows = source.values
-    if source.set_aside:
-        values = [values[at] for at in positions]
-    read = record_reader(client, source.resource, values, on_count=on_count)
-    return partial(_look_up, read, source, positions)
+        return lambda: LookupResult(unread, {}, _NOT_REQUESTED)
+    read = record_reader(client, source.resource, rows, on_count=on_count, left_out=aside)
 
+    def look_up() -> LookupResult:
+        try:
+            return read()
+        except RemoteRejected as error:
+            why = _LOOKUP_REJECTED.format(reason=error.message)
+            lookups = enumerate(lookups_of_rows(source.resource, rows))
+            reasons = {at: why for at, of_row in lookups if of_row and at not in aside}
+            return LookupResult(unread, reasons, why)
 
-def _look_up(
-    read: Callable[[], LookupResult], source: SheetSource, positions: Sequence[int]
-) -> LookupResult:
-    """Return the records that ``read`` finds for the rows at the given positions."""
-    count = len(source.rows)
-    try:
-        found = read()
-    except RemoteRejected as error:
-        why = _LOOKUP_REJECTED.format(reason=error.message)
-        lookups = lookups_of_rows(source.resource, source.values)
-        keyed = (at for at in positions if lookups[at])
-        return LookupResult((None,) * count, dict.fromkeys(keyed, why), why)
-    if not source.set_aside:
-        return found
-    snapshot: list[RowSnapshot | None] = [None] * count
-    for at, row in zip(positions, found.snapshot, strict=True):
-        snapshot[at] = row
-    reasons = {positions[index]: why for index, why in found.reasons.items()}
-    disputed = {positions[index]: both for index, both in found.disputed.items()}
-    near = {positions[index]: key for index, key in found.near.items()}
-    return LookupResult(tuple(snapshot), reasons, found.reason, disputed, near)
-
-
-def plan_rows(
-    source: SheetSource,
-    claims: RowClaims,
-    found: LookupResult,
-    claimed: ClaimedRows,
-    options: PlanOptions,
-    own: OwnWrites,
-) -> RowPlan:
-    """Decide the action of each row; ``claimed`` are the claims of other jobs, ``own`` the writes
-    of this home that a reading may not show yet."""
-    planner = _Planner(source, claims, found, claimed, options, own)
-    return RowPlan(list(planner.plan()), claims.digests, found.reason)
+    return look_up
 
 
 class _Planner:
+    """Planner of the action of each row; ``claimed`` are the claims of other jobs, ``own`` the
+    writes of this home that a reading may not show yet."""
+
     def __init__(
         self,
         source: SheetSource,
@@ -129,7 +102,7 @@ class _Planner:
         self._blank = blank_values(resource)
         self._resource = resource
         self._source = source
-        self._lookup = found
+        self.lookup = found
         self._claimed = claimed
         self._options = options
         numbers = () if declared is None else declared.number_columns
@@ -147,8 +120,10 @@ class _Planner:
                 if digest in claimed.digests or not claimed.keys.keys().isdisjoint(keys)
             }
 
-    def plan(self) -> Iterator[PlannedRow]:
-        """Yield the planned rows, in order."""
+    @cached_property
+    def plan(self) -> RowPlan:
+        """Planned rows, in order."""
+        planned: list[PlannedRow] = []
         numbers = list(self.numbers.items())
         later = list(self._filled(self._resource.set_by_change).items())
         for at, row_number in enumerate(self._source.rows):
@@ -163,7 +138,8 @@ class _Planner:
                 row = _held(row, RowReason.SET_LATER, why=untranslated(", ".join(unset)))
             elif row.is_created and self._options.update_only:
                 row = _held(row, RowReason.NOT_IN_SYSTEM)
-            yield row
+            planned.append(row)
+        return RowPlan(planned, self._digests, self.lookup.reason)
 
     def _filled(self, names: Iterable[str]) -> Mapping[str, Sequence[Any]]:
         """Return the columns in which any row has a value."""
@@ -182,23 +158,23 @@ class _Planner:
             aside = self._source.set_aside[at]
             return aside._replace(row=row.row, number=row.number, keys=row.keys)
         if again:
-            unread = at in self._unread and at not in self._lookup.near
+            unread = at in self._unread and at not in self.lookup.near
             return row._replace(action=RowAction.UNREAD if unread else RowAction.CREATE)
         if at in self._claimed_rows and self._claimed.unfinished:
             job = self._claimed.unfinished_job(self._digests[at], self._keys[at])
             if job is not None:
                 return _held(row, RowReason.CLAIMED, job=job)
-        for record in _found(self._lookup.snapshot[at]) if self._own.jobs else ():
+        for record in _found(self.lookup.snapshot[at]) if self._own.jobs else ():
             # A write of this home that the system does not show yet.
             if late := self._own.job_not_shown(record.code, record.values, self._blank):
                 return _held(row, RowReason.SHOWN_LATE, job=late)
-        if at in self._lookup.near:
-            near = self._lookup.near[at]
+        if at in self.lookup.near:
+            near = self.lookup.near[at]
             return _held(row, RowReason.NEAR_KEY, why=near.text)._replace(record=near.code)
         if at in self._unread:
             return self._decide_unread(at, row)
-        if at in self._lookup.disputed:
-            return _held(row, RowReason.TWO_RECORDS, why=self._lookup.disputed[at])
+        if at in self.lookup.disputed:
+            return _held(row, RowReason.TWO_RECORDS, why=self.lookup.disputed[at])
         if at not in self._matched:
             return self._decide_new(at, row)
         existing = self._matched[at]
@@ -220,16 +196,12 @@ class _Planner:
                 return _held(row, RowReason.NOT_DELETED, why=_OTHER_VALUES)
             case RowAction.UNCHANGED, RowReason.SENT_BEFORE:
                 return _held(row, RowReason.NO_KEY)
-            case RowAction.UNCHANGED, _ if self._is_settled(at, row.record):
-                return _held(row, RowReason.NOT_DELETED, why=_SETTLED)
             case RowAction.UNCHANGED, _:
+                found = _found(self.lookup.snapshot[at])
+                if any(record.final for record in found if record.code == row.record):
+                    return _held(row, RowReason.NOT_DELETED, why=_SETTLED)
                 return row._replace(action=RowAction.DELETE, reason=None)
         return row
-
-    def _is_settled(self, at: int, code: str | None) -> bool:
-        """Return whether a row's record can no longer be deleted."""
-        found = _found(self._lookup.snapshot[at])
-        return any(record.final for record in found if record.code == code)
 
     def _decide_unread(self, at: int, row: PlannedRow) -> PlannedRow:
         """Decide on a row that was not looked up, by the journal alone."""
@@ -240,7 +212,7 @@ class _Planner:
             return row._replace(
                 action=RowAction.UNCHANGED, reason=RowReason.SENT_BEFORE, job=accepted[used]
             )
-        why = self._lookup.reasons.get(at)
+        why = self.lookup.reasons.get(at)
         if why is not None and not self._options.create_unread:
             return _held(row, RowReason.NOT_LOOKED_UP, why=why)
         same_key = self._claimed.accepted_by_key(self._keys[at])
@@ -289,7 +261,7 @@ class _Planner:
             accepted = self._claimed.accepted(digest) or self._claimed.accepted_by_key(
                 self._keys[at]
             )
-            present = len(_found(self._lookup.snapshot[at]))
+            present = len(_found(self.lookup.snapshot[at]))
             used, self._used[digest] = self._used[digest], self._used[digest] + 1
             if len(accepted) > present + used:
                 is_late = accepted[0] in self._own.jobs
@@ -433,14 +405,11 @@ def plan_source(
         everywhere = reduce(ClaimedRows.merge, elsewhere.values(), claimed)
         readings = chain([found], (prepare_lookup(client, source, options)() for _ in count()))
 
-        def plan_reading() -> tuple[LookupResult, RowPlan]:
-            found = next(readings)
-            return found, plan_rows(source, claims, found, everywhere, options, own)
-
-        found, plan = patience.read_until(
-            plan_reading,
-            lambda read: all(row.reason is not RowReason.SHOWN_LATE for row in read[1].rows),
+        planner = patience.read_until(
+            lambda: _Planner(source, claims, next(readings), everywhere, options, own),
+            lambda one: all(row.reason is not RowReason.SHOWN_LATE for row in one.plan.rows),
         )
+        found, plan = planner.lookup, planner.plan
         seeks_corrected = options.look_up and options.again is None and not options.delete
         if job is None and seeks_corrected:
             corrected = rows_with_corrected_keys(
@@ -448,7 +417,7 @@ def plan_source(
             )
             if corrected:
                 aside = replace(source, set_aside={**source.set_aside, **corrected})
-                plan = plan_rows(aside, claims, found, everywhere, options, own)
+                plan = _Planner(aside, claims, found, everywhere, options, own).plan
         _LOGGER.info("plan of %d rows of %s: %s", len(plan.rows), resource.name, plan.counts)
         payload = None if writing is None else store_payload(context, writing.result())
         return PlannedSheet(source, plan, found.snapshot, claimed, elsewhere, payload, at)
@@ -496,7 +465,7 @@ def plan_still_holds(context: UploadContext, client: Client, job: Job, patience:
         before = [planned.snapshot[at] for at in planned.plan.positions]
         context.journal.snapshots.store(job.id, Moment.BEFORE, before)
         return True
-    if planned.plan.digest != job.last("plan_digest"):
+    if planned.plan.digest != job.notes.plan_digest:
         return False
     refresh_plan(context, job, planned)
     return True

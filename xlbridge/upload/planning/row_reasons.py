@@ -6,51 +6,44 @@ See the product brief, Row actions.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Self
 
 from xlbridge.i18n import Text
 
 
 class RowAction(StrEnum):
-    """Action on a row of a sheet, or on a record that is processed."""
+    """Action on a row of a sheet, or on a record that is processed.
 
-    CREATE = "create"
-    UPDATE = "update"
-    UNCHANGED = "unchanged"
-    HELD = "held"
-    UNREAD = "unread"
-    DELETE = "delete"
+    ``count_text`` says how many rows of a plan have it, ``writes`` is False if they are not sent.
+    ``is_of_record``: the row changes or deletes a record that exists.
+    """
+
+    count_text: Text
+    writes: bool
+    is_of_record: bool
+
+    def __new__(cls, value: str, pt: str = "", en: str = "") -> Self:
+        """Return the action with its count text in both languages."""
+        self = str.__new__(cls, value)
+        self._value_, self.count_text = value, Text(pt=pt, en=en)
+        self.writes = value not in {"unchanged", "held"}
+        self.is_of_record = value in {"update", "delete"}
+        return self
+
+    CREATE = "create", "{n} a incluir", "{n} to create"
+    UPDATE = "update", "{n} a alterar", "{n} to update"
+    UNCHANGED = "unchanged", "{n} sem alteração", "{n} unchanged"
+    HELD = "held", "{n} não {n:enviada|enviadas}, aguardando você", "{n} held"
+    UNREAD = "unread", "{n} a incluir sem conferir", "{n} to create without a look-up"
+    DELETE = "delete", "{n} a excluir", "{n} to delete"
     PROCESS = "process"
-
-    @property
-    def writes(self) -> bool:
-        """True if the row is sent."""
-        return self not in _NOT_SENT
-
-    @property
-    def is_of_record(self) -> bool:
-        """True if the row changes or deletes a record that exists."""
-        return self in {RowAction.UPDATE, RowAction.DELETE}
-
-
-_NOT_SENT = frozenset({RowAction.UNCHANGED, RowAction.HELD})
-
-
-_COUNT_TEXTS: Mapping[RowAction, Text] = {
-    RowAction.CREATE: Text(pt="{n} a incluir", en="{n} to create"),
-    RowAction.UPDATE: Text(pt="{n} a alterar", en="{n} to update"),
-    RowAction.UNCHANGED: Text(pt="{n} sem alteração", en="{n} unchanged"),
-    RowAction.HELD: Text(pt="{n} não {n:enviada|enviadas}, aguardando você", en="{n} held"),
-    RowAction.UNREAD: Text(pt="{n} a incluir sem conferir", en="{n} to create without a look-up"),
-    RowAction.DELETE: Text(pt="{n} a excluir", en="{n} to delete"),
-}
 
 
 def action_counts(counts: Mapping[str, int]) -> Iterator[Text]:
     """Yield the number of rows of a plan for each action that it has, in words."""
-    for action, text in _COUNT_TEXTS.items():
-        if counts.get(action):
-            yield text.format(n=counts[action])
+    return (
+        action.count_text.format(n=counts[action]) for action in RowAction if counts.get(action)
+    )
 
 
 Place = Literal["terminal", "page"]

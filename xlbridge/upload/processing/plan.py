@@ -211,7 +211,9 @@ def plan_processing(
     everywhere = reduce(ClaimedRows.merge, elsewhere.values(), known)
     # The unfinished uploads, by the import logs of their queued files.
     uploads = context.journal.requests_in(client.identity) if kind.is_queued else ()
-    staged = {job.log_id: job.id for job in uploads if job.log_id and not job.state.is_final}
+    staged = {
+        job.known.log_id: job.id for job in uploads if job.known.log_id and not job.state.is_final
+    }
     reader = StateReader(client, kind, numbers.places, at_once)
     states = reader.read(numbers.numbers)
     rows = [
@@ -318,7 +320,7 @@ def _record(
     claims = _claims(plan.kind, numbers)
     note = {**note, "target": client.target.to_json()}
     unsent = context.journal.find_unsent(spec, [len(spec.rows)])
-    if unsent is not None and context.journal.actions_of(unsent) == plan.rows:
+    if unsent is not None and context.journal.plan_of(unsent) == plan.rows:
         return context.journal.refresh_plan(unsent, plan, note)
     request = NewRequest(spec, claims, tasks=tasks)
     return context.create_job(spec, [request], plan, note, plan.known, plan.elsewhere)

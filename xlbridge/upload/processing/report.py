@@ -77,10 +77,10 @@ class ProcessedRecord:
 def processed_records(journal: Journal, job: Job) -> list[ProcessedRecord]:
     """Return all records of a processing, including skipped ones, in the sheet's order."""
     writes = {int(write.task.record): write for write in journal.writes.load(job.id)}
-    resolved = job.last("resolved")
+    resolved = job.notes.resolved
     outcomes = journal.changes.outcomes(job.id)
     records = []
-    for planned in journal.actions_of(job):
+    for planned in journal.plan_of(job):
         record = _before_sending(planned, in_sheet=bool(job.spec.file))
         write = writes.get(record.number)
         if write is not None:
@@ -156,12 +156,12 @@ def _json(
         "job": None if job is None else job.id,
         "listing": listing,
         "state": State.PREVIEWED.public if job is None else job.public_state,
-        "target": None if job is None else job.target,
+        "target": None if job is None else job.notes.target,
         "rows": process_counts(records),
         "records": [record.to_json() for record in records],
         "confirm": token,
-        "evidence_file": None if job is None else job.last("evidence_file"),
-        "resolved": None if job is None else job.last("resolved"),
+        "evidence_file": None if job is None else job.notes.evidence_file,
+        "resolved": None if job is None else job.notes.resolved,
     }
 
 
@@ -175,7 +175,13 @@ def process_report(journal: Journal, job: Job) -> Report:
     records = processed_records(journal, job)
     counts = process_counts(records)
     waiting = sum(write.state.is_waiting for write in journal.writes.iterate(job.id))
-    verdict = _headline(job, records).format(
+    headline = _HEADLINES.get(job.state, _UNFINISHED)
+    # A job whose plan skips all records is done, too.
+    if job.state in {State.DONE, State.PARTIAL, State.REJECTED}:
+        headline = _PARTIAL if _any_rejected(records) else _DONE
+        if all(record.outcome is ProcessOutcome.REJECTED for record in records):
+            headline = _ALL_REJECTED
+    verdict = headline.format(
         **{name: count_text(count) for name, count in counts.items()},
         waiting=count_text(waiting),
         doubtful=count_text(counts[ProcessOutcome.UNKNOWN] - waiting),
@@ -194,7 +200,7 @@ def process_report(journal: Journal, job: Job) -> Report:
     return Report(
         verdict=verdict,
         grade=Grade.ERROR if _any_rejected(records) else grade,
-        facts=titles.quirks_facts(job.target),
+        facts=titles.quirks_facts(job.notes.target),
         remarks=list(evidence_remarks(job)) if needs_person else [],
         tables=[
             Table(sheet=Text(pt="Arquivos", en="Files"), lines=files),
@@ -212,15 +218,6 @@ _REJECTED_LINES = Text(
     pt="  • arquivo {number}: {n} {n:linha rejeitada|linhas rejeitadas} pelo sistema",
     en="  • file {number}: {n} {n:line|lines} rejected by the system",
 )
-
-
-def _headline(job: Job, records: Sequence[ProcessedRecord]) -> Text:
-    """Return the first line of a report; a job whose plan skips all records is done, too."""
-    if job.state not in {State.DONE, State.PARTIAL, State.REJECTED}:
-        return _HEADLINES.get(job.state, _UNFINISHED)
-    if all(record.outcome is ProcessOutcome.REJECTED for record in records):
-        return _ALL_REJECTED
-    return _PARTIAL if _any_rejected(records) else _DONE
 
 
 _ALL_REJECTED = Text(

@@ -34,7 +34,6 @@ from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.verdict import (
-    RejectedRow,
     RowOutcome,
     parse_item_column,
 )
@@ -253,22 +252,18 @@ class ControlTotals:
             if change.is_refused
         }
         if reasons:
-            found = _alike(reasons)
+            # Reasons that differ only in numbers are one.
+            texts: defaultdict[str, set[str]] = defaultdict(set)
+            for text in map(str, reasons.values()):
+                texts[without_values(text)].add(text)
+            keys = [(row, str(text), without_values(str(text))) for row, text in reasons.items()]
+            found = [(row, text if len(texts[key]) == 1 else key) for row, text, key in keys]
             if self._resource is not None:
                 found = [(row, self._resource.with_titles(text)) for row, text in found]
             yield self.by_label(_REASONS, found, sheet=sheet)
         written = [row for row, (_, change) in rows.items() if change.in_system]
         if written:
             yield from self.by_column(written, _WRITTEN, sheet)
-
-
-def _alike(reasons: Mapping[int, Text]) -> list[tuple[int, str]]:
-    """Return the reasons of rows, those that differ only in numbers as one."""
-    texts: defaultdict[str, set[str]] = defaultdict(set)
-    for text in map(str, reasons.values()):
-        texts[without_values(text)].add(text)
-    keys = [(row, str(text), without_values(str(text))) for row, text in reasons.items()]
-    return [(row, text if len(texts[key]) == 1 else key) for row, text, key in keys]
 
 
 @dataclass(frozen=True)
@@ -314,17 +309,16 @@ class UploadRows:
                 what_to_do = str(text.format(job=row.job or "–"))
                 reasons[change.row] = _sentence(reason), _sentence(what_to_do)
             elif change.is_given_up and of_row:
-                messages = (_with_title(resource, found) for found in of_row)
-                reasons[change.row] = "; ".join(messages), str(text)
+                messages = (
+                    # After the title of its column.
+                    (resource.title_at(one.column or ""), resource.with_titles(str(one.message)))
+                    for one in of_row
+                )
+                titled = (": ".join(filter(None, map(str, parts))) for parts in messages)
+                reasons[change.row] = "; ".join(titled), str(text)
             elif change.is_given_up:
                 reasons[change.row] = str(ledger.reason(change) or "–"), str(_CORRECT_OTHERS)
         return cls(resource, planned, numbers, frame, wrong, reasons)
-
-
-def _with_title(resource: Resource, found: RejectedRow) -> str:
-    """Return a message after the title of its column."""
-    message = resource.with_titles(str(found.message))
-    return ": ".join(filter(None, (str(resource.title_at(found.column or "")), message)))
 
 
 _CORRECT_CELLS = Text(pt="Corrija as células coloridas.", en="Correct the coloured cells.")

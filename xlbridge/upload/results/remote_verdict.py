@@ -88,7 +88,7 @@ def is_about(job: Job, log: "ImportLog", resources: "Catalogue", *, as_sent: boo
     resource is not another one. The interface promises none of these.
     """
     is_named_otherwise = as_sent and log.nomeDoArquivo and job.id not in log.nomeDoArquivo
-    if log.id not in (None, job.log_id) or is_named_otherwise:
+    if log.id not in (None, job.known.log_id) or is_named_otherwise:
         return False
     named = (log.recurso or "").strip().casefold()
     return named == job.spec.resource or named not in resources

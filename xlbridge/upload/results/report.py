@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -191,10 +192,10 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
         "version": 1,
         "job": job.id,
         "state": job.public_state,
-        "target": job.target,
+        "target": job.notes.target,
         "mode": job.spec.mode,
         "resource": job.spec.resource,
-        "log_id": job.log_id,
+        "log_id": job.known.log_id,
         "rows": row_counts(journal, job),
         "rejected": [
             {
@@ -206,22 +207,22 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
             for row in rejected_now(journal, job, ledger)
             if row.has_reason
         ],
-        "rejects_file": job.last("rejects_file"),
-        "lost_fields": [field.to_json() for field in job.lost_fields],
-        "unseen_fields": job.unseen_fields,
-        "uncompared": None if job.uncompared is None else str(job.uncompared),
+        "rejects_file": job.notes.rejects_file,
+        "lost_fields": [field.to_json() for field in job.known.lost_fields],
+        "unseen_fields": list(job.known.unseen_fields),
+        "uncompared": None if job.known.uncompared is None else str(job.known.uncompared),
         "digest": job.spec.digest,
-        "plan": job.last("plan"),
+        "plan": job.notes.plan,
         "not_created": [
             row.to_json()
             for row in (journal.plan_of(job) if with_rows else ())
             if not row.is_created
         ],
         "confirm": job.token,
-        "previewed": job.previewed,
+        "previewed": job.known.previewed,
         "drift": [asdict(rule) for rule in drifted_rules(journal.changes.rejections(job.id))],
-        "evidence_file": job.last("evidence_file"),
-        "resolved": job.last("resolved"),
+        "evidence_file": job.notes.evidence_file,
+        "resolved": job.notes.resolved,
         "parts": job.parts,
         "part_of": job.parent,
         "settled": None if settled is None else {"rows": settled.rows, "by": settled.by},
@@ -293,10 +294,10 @@ def upload_report(
         count, left = count_text(settled.rows), count_text(settled.left)
         remarks.append(_SETTLED.format(rows=count, by=settled.by, left=left))
     for text, is_open in ((_UNSEEN, True), (_UNSEEN_ITEMS, False)):
-        if unseen := [name for name in job.unseen_fields if has_open_name(name) is is_open]:
+        if unseen := [name for name in job.known.unseen_fields if has_open_name(name) is is_open]:
             remarks.append(text.format(n=len(unseen), fields=", ".join(unseen)))
-    if job.uncompared is not None:
-        remarks.append(_UNCOMPARED.format(reason=job.uncompared))
+    if job.known.uncompared is not None:
+        remarks.append(_UNCOMPARED.format(reason=job.known.uncompared))
     if job.state is State.NEEDS_PERSON:
         remarks += evidence_remarks(job)
     if undone is not None:
@@ -304,18 +305,20 @@ def upload_report(
     return Report(
         verdict=_verdict(journal, job),
         grade=Grade.ERROR
-        if job.held or job.has_lost_fields
+        if job.held or job.known.has_lost_fields
         else _GRADES.get(job.state, Grade.GOOD),
-        facts=titles.quirks_facts(job.target),
+        facts=titles.quirks_facts(job.notes.target),
         remarks=remarks,
         tables=[
             table
             for table in (
                 _rejected_table(
                     [row for row in rejected if with_reasons or row.row is None],
-                    job.title_at if resource is None else resource.title_at,
+                    partial(titles.title_at, titles=job.notes.titles)
+                    if resource is None
+                    else resource.title_at,
                 ),
-                _lost_table(job.lost_fields),
+                _lost_table(job.known.lost_fields),
             )
             if table.lines
         ],
@@ -404,7 +407,7 @@ _LOST_HEADINGS = (
 )
 
 
-def _lost_table(lost: list[LostField]) -> Table:
+def _lost_table(lost: Sequence[LostField]) -> Table:
     """Return the table of the fields that the system has not taken, each once."""
     lines = []
     for field in lost:
@@ -420,11 +423,11 @@ def _lost_table(lost: list[LostField]) -> Table:
 def _verdict(journal: Journal, job: Job) -> Text:
     """Return the verdict on a job, with the counts of its rows as they are now."""
     counts = row_counts(journal, job)
-    headline = _HEADLINES.get(job.state, _NOT_SENT if job.log_id is None else _QUEUED)
+    headline = _HEADLINES.get(job.state, _NOT_SENT if job.known.log_id is None else _QUEUED)
     if job.state is State.IN_DOUBT and counts["unknown"] < len(job.spec.rows):
         headline = _PARTLY_IN_DOUBT
-    if job.state is State.DONE and job.has_lost_fields:
-        is_lost = any(field.is_lost for field in job.lost_fields)
+    if job.state is State.DONE and job.known.has_lost_fields:
+        is_lost = any(field.is_lost for field in job.known.lost_fields)
         headline = _WITH_LOST_FIELDS if is_lost else _WITH_UNSEEN_FIELDS
     if job.deletes and job.state in _DELETED:
         headline = _DELETED[job.state]
@@ -433,9 +436,9 @@ def _verdict(journal: Journal, job: Job) -> Text:
         sent=count_text(len(job.spec.rows)),
         rest=joined(rest, ""),
         **{n: count_text(counts[n]) for n in ("read", "accepted", "rejected", "unknown")},
-        previewed=job.previewed,
+        previewed=job.known.previewed,
         reason=job.reason,
-        log_id=job.log_id,
+        log_id=job.known.log_id,
     )
 
 
@@ -451,18 +454,18 @@ def _next_step(journal: Journal, job: Job, settled: LaterRows | None) -> Text:
     file = Path(job.spec.file)
     known = {"job": job.arguments(), "file": as_arguments(file)}
     if job.state in {State.DONE, State.PARTIAL, State.REJECTED}:
-        rejects = job.last("rejects_file")
+        rejects = job.notes.rejects_file
         if settled is not None and not settled.left:
             return _NEXT_STEPS[State.DONE]
         if rejects:
             step = _HELD if job.state is State.DONE else _RETRY
             step = step if Path(rejects).exists() else _WRITE_AGAIN
             return step.format(rejects=as_arguments(Path(rejects)), **known)
-        if any(field.is_lost for field in job.lost_fields):
+        if any(field.is_lost for field in job.known.lost_fields):
             return _COMPLETE.format(**known)
-        if job.uncompared is not None:
+        if job.known.uncompared is not None:
             return _COMPARE.format(**known)
-        if job.has_lost_fields:
+        if job.known.has_lost_fields:
             return _LOOK.format(profile=job.spec.profile, **known)
         if job.state is not State.DONE:
             return _NEXT_STEPS[State.PARTIAL].format(**known)
@@ -577,7 +580,7 @@ def _event_notes(detail: Mapping[str, Any]) -> Iterator[Text]:
 
 def evidence_remarks(job: Job) -> Iterator[Text]:
     """Yield the path of the page on a job in doubt, if there is one."""
-    page = job.last("evidence_file")
+    page = job.notes.evidence_file
     if page is not None and Path(page).exists():
         yield Text(
             pt="O que se sabe, e o que conferir: {file}",

@@ -37,44 +37,31 @@ _ENDED = frozenset({State.DONE, State.PARTIAL, State.REJECTED, State.NEEDS_PERSO
 
 
 def ensure_evidence(context: UploadContext, job: Job) -> Job:
-    """Write the missing evidence of a job, and return the updated job.
+    """Write the missing evidence of a job, or of its whole sheet if it is a part; return the job.
 
     For rejected or held rows that is the rejects workbook, for a doubt the page to decide it. Both
     are written next to the analyst's file, or into the home folder if that is not possible.
     """
     journal = context.journal
-    for part in journal.parts_of(job):
-        ensure_evidence(context, part)
-    in_doubt = job.state is State.NEEDS_PERSON and not job.parts
-    if in_doubt and not _file_exists(job, "evidence_file"):
-        written = _write_evidence(context, job, _DOUBT_NAME, _write_doubt_page)
-        job = journal.record(job, job.state, evidence_file=str(written))
-    if _lacks_rejects(journal, job):
-        written = _write_evidence(context, job, _REJECTS_NAME, _write_rejects_workbook)
-        job = journal.record(job, job.state, rejects_file=str(written))
-    return job
+    whole = journal.job(job.whole)
+    for one in (*journal.parts_of(whole), whole):
+        in_doubt = one.state is State.NEEDS_PERSON
+        if in_doubt and not one.parts and not _exists(one.notes.evidence_file):
+            written = _write_evidence(context, one, _DOUBT_NAME, _write_doubt_page)
+            one = journal.record(one, one.state, evidence_file=str(written))
+        rejected = one.state in {State.PARTIAL, State.REJECTED} or (
+            in_doubt and messages_of(journal, one)
+        )
+        held = one.state in _ENDED and one.held > 0
+        is_sheet = one.parent is None and not one.is_task
+        if is_sheet and (rejected or held) and not _exists(one.notes.rejects_file):
+            written = _write_evidence(context, one, _REJECTS_NAME, _write_rejects_workbook)
+            journal.record(one, one.state, rejects_file=str(written))
+    return journal.job(job.id)
 
 
-def ensure_sheet_evidence(context: UploadContext, job: Job) -> Job:
-    """Write the evidence of a job, or of the whole sheet if it is a part; return the job."""
-    ensure_evidence(context, context.journal.job(job.whole))
-    return context.journal.job(job.id)
-
-
-def _lacks_rejects(journal: Journal, job: Job) -> bool:
-    """Return whether rows were rejected or held, and the rejects workbook is missing."""
-    if job.parent is not None or job.is_task:
-        return False
-    rejected = job.state in {State.PARTIAL, State.REJECTED} or (
-        job.state is State.NEEDS_PERSON and bool(messages_of(journal, job))
-    )
-    held = job.state in _ENDED and job.held > 0
-    return (rejected or held) and not _file_exists(job, "rejects_file")
-
-
-def _file_exists(job: Job, key: str) -> bool:
-    written = job.last(key)
-    return written is not None and Path(written).exists()
+def _exists(file: str | None) -> bool:
+    return file is not None and Path(file).exists()
 
 
 def _write_evidence(
@@ -160,7 +147,7 @@ def _names_of_records(
 
     file, names = Path(job.spec.file), defaultdict[int, dict[str, str]](dict)
     try:
-        is_same = file_hash(file) == job.file_hash
+        is_same = file_hash(file) == job.notes.file_hash
     except OSError:
         is_same = False
     if not is_same:
@@ -379,13 +366,13 @@ def _facts(job: Job, in_doubt: int) -> Iterator[tuple[Text, Value]]:
     counts = Text(pt="{n} de {all}", en="{n} of {all}").format(n=in_doubt, all=len(spec.rows))
     yield titles.UPLOAD, job.id
     yield RowOutcome.UNKNOWN.count_title, counts
-    address = spec.profile if job.target is None else job.target["base_url"]
+    address = spec.profile if job.notes.target is None else job.notes.target["base_url"]
     yield titles.ENVIRONMENT, " ".join(dict.fromkeys((spec.profile, address)))
     yield titles.RESOURCE, spec.resource
     yield titles.MODE, spec.mode.channel.name
     yield titles.WORKBOOK, f"{spec.file} [{spec.sheet}]" if spec.file else None
     yield untranslated("Digest"), spec.digest
-    yield untranslated("Log"), job.log_id and str(job.log_id)
+    yield untranslated("Log"), job.known.log_id and str(job.known.log_id)
 
 
 _NUMBER = Text(pt="Número", en="Number")

@@ -304,12 +304,16 @@ def _by_request(journal: Journal, job: Job) -> dict[int, Job]:
 def _counted(job: Job, outcome: RowOutcome) -> RowOutcome:
     """Return the outcome as which a row is counted; rows of an unsent job count as unknown."""
     if outcome is RowOutcome.UNSENT:
-        is_given_up = job.state is State.ABANDONED and not job.last("replaced_by")
+        is_given_up = job.state is State.ABANDONED and not job.notes.replaced_by
         return RowOutcome.REJECTED if is_given_up else RowOutcome.UNKNOWN
     return RowOutcome.REJECTED if outcome is RowOutcome.NOT_WRITTEN else outcome
 
 
-_ACCEPTED_AS = {RowAction.UPDATE: "updated", RowAction.DELETE: "deleted"}
+_ACCEPTED_AS = {
+    RowAction.UPDATE: "updated",
+    RowAction.PROCESS: "updated",
+    RowAction.DELETE: "deleted",
+}
 
 
 ROW_COUNTS = (

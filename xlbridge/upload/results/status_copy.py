@@ -233,7 +233,7 @@ def store_remote_codes(context: UploadContext, client: Client, job: Job) -> None
 def _records_written(context: UploadContext, client: Client, job: Job) -> Snapshot:
     """Return the records of a job's rows; what was just written is awaited."""
     resource, rows = context.catalogue.named(job.spec.resource), sent_rows(context, job)
-    patience, outcomes = context.patience(client), context.journal.changes.outcomes(job.id)
+    patience, outcomes = context.patience_with(client), context.journal.changes.outcomes(job.id)
     is_recent = job.id in context.own_writes(job.spec.scope, patience).jobs
 
     def shows_all(found: Snapshot) -> bool:
@@ -339,7 +339,9 @@ class SheetCodes:
         files = [(file, file_hash(file)) for file in matching_files(Path(), str(link.file))]
         own = [one for one in self._context.journal.jobs() if one.spec.undo_of is None]
         here = [job for job in own if job.spec.system == self._client.identity]
-        sent = [(file, sha, [job for job in here if job.file_hash == sha]) for file, sha in files]
+        sent = [
+            (file, sha, [job for job in here if job.notes.file_hash == sha]) for file, sha in files
+        ]
         if not any(jobs for _, _, jobs in sent):
             raise UsageError(_NEVER_SENT.format(file=link.file), _SEND_FIRST)
         for file, digest, jobs in sent:
@@ -353,7 +355,7 @@ class SheetCodes:
     def patience(self, registry: str) -> Patience:
         """Return how long records of a registry are awaited: not if none was just written."""
         context, client = self._context, self._client
-        patience = context.patience(client)
+        patience = context.patience_with(client)
         scopes = (
             ClaimScope(client.identity, resource.name)
             for resource in context.catalogue.values()

@@ -51,7 +51,7 @@ def _left_rows(journal: Journal, job: Job) -> list[PlannedRow]:
         PlannedRow(rejected.row or 0, RowAction.HELD, RowReason.CHANGED, why=rejected.message)
         for rejected in journal.changes.rejections(job.id)
     ]
-    return sorted([*journal.actions_of(job), *refused], key=lambda row: row.row)
+    return sorted([*journal.plan_of(job), *refused], key=lambda row: row.row)
 
 
 def left_report(left: Iterable[PlannedRow], undone_before: Mapping[str, int]) -> Report:
@@ -119,7 +119,7 @@ def undo_json(journal: Journal, job: Job) -> dict[str, Any]:
         _left_rows(journal, job),
         job.token,
         job,
-        job.target,
+        job.notes.target,
     )
 
 
@@ -145,7 +145,7 @@ def _json(
             for row in left
         ],
         "confirm": token,
-        "evidence_file": None if job is None else job.last("evidence_file"),
+        "evidence_file": None if job is None else job.notes.evidence_file,
     }
 
 
@@ -167,7 +167,7 @@ def undo_report(journal: Journal, job: Job) -> Report:
         left_report(_left_rows(journal, job), undone_before),
         verdict=verdict,
         grade=grade,
-        facts=titles.quirks_facts(job.target),
+        facts=titles.quirks_facts(job.notes.target),
     )
 
 
@@ -191,7 +191,7 @@ def empty_undo_report(
     return ReportForms.of_report(
         lambda: report,
         lambda: _json(
-            undo_of.id, undo_of.spec.resource, counts, left_rows, token, None, undo_of.target
+            undo_of.id, undo_of.spec.resource, counts, left_rows, token, None, undo_of.notes.target
         ),
     )
 

@@ -125,10 +125,6 @@ class Verdict:
             ],
         )
 
-    def has(self, outcome: "RowOutcome") -> bool:
-        """Return whether any row has an outcome."""
-        return outcome in (self.outcomes or ())
-
 
 NO_VERDICT = Verdict()
 """Verdict on rows that an event does not decide on, or that single records' answers decide on."""
@@ -162,17 +158,40 @@ class RowOutcome(StrEnum):
     ``NOT_WRITTEN`` rows have no error of their own but were not applied: the whole sheet was
     rejected, or a person saw that they are missing. ``UNSENT``: no request that could write was
     sent. ``UNCHANGED`` and ``HELD`` rows were left out by the plan. ``UNDONE`` rows were accepted,
-    and reversed since.
+    and reversed since. ``text`` says it of a row, ``count_title`` is the title of their number.
     """
 
-    ACCEPTED = "accepted"
-    UNCHANGED = "unchanged"
-    HELD = "held"
-    REJECTED = "rejected"
-    NOT_WRITTEN = "not_written"
-    UNSENT = "unsent"
-    UNDONE = "undone"
-    UNKNOWN = "unknown"
+    text: Text
+    count_title: Text
+
+    def __new__(
+        cls, value: str, text: Text = titles.IN_DOUBT, count_title: Text = titles.IN_DOUBT
+    ) -> Self:
+        """Return the outcome with its words."""
+        self = str.__new__(cls, value)
+        self._value_, self.text, self.count_title = value, text, count_title
+        return self
+
+    ACCEPTED = "accepted", Text(pt="aceita", en="accepted"), Text(pt="Aceitas", en="Accepted")
+    UNCHANGED = (
+        "unchanged",
+        Text(pt="sem alteração", en="unchanged"),
+        Text(pt="Sem alteração", en="Unchanged"),
+    )
+    HELD = (
+        "held",
+        Text(pt="não enviada, aguardando você", en="held"),
+        Text(pt="Não enviadas, aguardando você", en="Held"),
+    )
+    REJECTED = "rejected", Text(pt="rejeitada", en="rejected"), Text(pt="Rejeitadas", en="Rejected")
+    NOT_WRITTEN = (
+        "not_written",
+        Text(pt="não gravada", en="not written"),
+        Text(pt="Não gravadas", en="Not written"),
+    )
+    UNSENT = "unsent", Text(pt="não enviada", en="not sent"), Text(pt="Não enviadas", en="Not sent")
+    UNDONE = "undone", Text(pt="desfeita", en="undone"), Text(pt="Desfeitas", en="Undone")
+    UNKNOWN = "unknown", titles.IN_DOUBT, Text(pt="Em dúvida", en="In doubt")
 
     @classmethod
     def of_proof(cls, present: bool | None) -> Self:
@@ -180,38 +199,6 @@ class RowOutcome(StrEnum):
         if present is None:
             return cls.UNKNOWN
         return cls.ACCEPTED if present else cls.REJECTED
-
-    @property
-    def text(self) -> Text:
-        """The outcome of a row in words."""
-        return _OUTCOME_TEXTS[self]
-
-    @property
-    def count_title(self) -> Text:
-        """Title of the number of rows with this outcome."""
-        return _OUTCOME_TITLES[self]
-
-
-_OUTCOME_TEXTS: Mapping[RowOutcome, Text] = {
-    RowOutcome.ACCEPTED: Text(pt="aceita", en="accepted"),
-    RowOutcome.UNCHANGED: Text(pt="sem alteração", en="unchanged"),
-    RowOutcome.HELD: Text(pt="não enviada, aguardando você", en="held"),
-    RowOutcome.REJECTED: Text(pt="rejeitada", en="rejected"),
-    RowOutcome.NOT_WRITTEN: Text(pt="não gravada", en="not written"),
-    RowOutcome.UNSENT: Text(pt="não enviada", en="not sent"),
-    RowOutcome.UNDONE: Text(pt="desfeita", en="undone"),
-    RowOutcome.UNKNOWN: titles.IN_DOUBT,
-}
-_OUTCOME_TITLES: Mapping[RowOutcome, Text] = {
-    RowOutcome.ACCEPTED: Text(pt="Aceitas", en="Accepted"),
-    RowOutcome.UNCHANGED: Text(pt="Sem alteração", en="Unchanged"),
-    RowOutcome.HELD: Text(pt="Não enviadas, aguardando você", en="Held"),
-    RowOutcome.REJECTED: Text(pt="Rejeitadas", en="Rejected"),
-    RowOutcome.NOT_WRITTEN: Text(pt="Não gravadas", en="Not written"),
-    RowOutcome.UNSENT: Text(pt="Não enviadas", en="Not sent"),
-    RowOutcome.UNDONE: Text(pt="Desfeitas", en="Undone"),
-    RowOutcome.UNKNOWN: Text(pt="Em dúvida", en="In doubt"),
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,7 +225,7 @@ class RecordChanger(RecordChannel):
         self._rows = rows
         self._pause = pause
         self._patience = context.patience
-        self._own = context.environment.own_writes(job.spec.scope, self._patience)
+        self._own = context.own_writes(job.spec.scope, self._patience)
 
     def tokens(self, write: RecordWrite) -> frozenset[str]:
         """Return the code of the record, which concurrent writes must not share."""

@@ -137,7 +137,7 @@ class _RecordExecutor:
         self._job = job
         self._writes = context.journal.writes.load(job.id)
         self._pause = SharedPause(context.options.sleep)
-        self._at_once = int(job.last("at_once") or context.options.at_once)
+        self._at_once = int(job.notes.at_once or context.options.at_once)
         self._channels = self._open_channels()
 
     def _open_channels(self) -> dict[bool, RecordChannel]:
