@@ -264,6 +264,8 @@ def running_system(
     settings = {
         "XLBRIDGE_HOME": str(folder / "home"),
         "XLBRIDGE_LANG": "en",
+        # With other work on the machine, an answer may take longer than a user would wait.
+        "XLBRIDGE_TIMEOUT": "600",
         "PYTHONPATH": str(tree),
     }
     environment = {**os.environ, **settings}
