@@ -133,6 +133,8 @@ bench: $(VENV)/.dev $(VENV)-users/.done ## ratios, printed; nothing is asserted
 	$(BIN)/python benchmarks/batch.py
 	$(BIN)/python benchmarks/analyst_steps.py
 	$(BIN)/python benchmarks/page.py
+	$(VENV)-users/bin/python -m pip install --quiet -e '.[bench]'
+	$(BIN)/python benchmarks/table.py --python $(VENV)-users/bin/python
 
 templates: schemas ## writes templates/ anew from schemas/
 	$(BIN)/python -m xlbridge --lang pt-BR template --all templates --force

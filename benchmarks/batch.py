@@ -43,7 +43,7 @@ def main() -> None:
         bad = sum(len(sheet.bad_cells) for sheet in written)
         print(f"{arguments.files} files of {arguments.rows:,} rows x 12 columns, {bad:,} bad cells")
         with _cluster(directory) as (scheduler, workers):
-            commands = _commands(directory, [sheet.path for sheet in written], scheduler)
+            commands = commands_of(directory, [sheet.path for sheet in written], scheduler)
             found = costs(commands, arguments.runs)
             memory = [_peak_memory(pid) for pid in workers]
         ours = found[ONE].seconds
@@ -57,15 +57,16 @@ def main() -> None:
         print(f"  reports are identical: {_are_identical(directory, commands)}")
 
 
-def _commands(
-    directory: Path, files: Sequence[Path], scheduler: str
+def commands_of(
+    directory: Path, files: Sequence[Path], scheduler: str, python: str = sys.executable
 ) -> Mapping[str, Sequence[str]]:
+    """Return the commands that validate the files, by name."""
     options_by_name = {
         ONE: ["--workers", "1"],
         TWO: ["--workers", "2"],
         CLUSTER: ["--scheduler", scheduler],
     }
-    command = [sys.executable, "-m", "xlbridge", "validate", *map(str, files), "--format", "json"]
+    command = [python, "-m", "xlbridge", "validate", *map(str, files), "--format", "json"]
     return {
         name: [*command, *options, "-o", str(_report(directory, name))]
         for name, options in options_by_name.items()

@@ -7,6 +7,7 @@ once. The usual pipeline takes minutes, so it runs once, or not at all with ``--
 """
 
 import argparse
+import json
 import os
 import statistics
 import subprocess
@@ -16,12 +17,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from processes import resident
 from replay import Recorder
 from seed import fill_database
 
+from xlbridge.export import LISTINGS
+from xlbridge.resources.names import field_title
 from xlbridge.sandbox import sandbox_process
 
 OURS = "xlbridge export"
@@ -37,6 +41,24 @@ class Cost:
     wall: float
     processor: float
     memory: float
+
+
+WRITERS = ("jetxl", "xlsxturbo", "write_excel")
+"""Writers of ``polars_export.py``, each after json and polars."""
+
+
+def writer_command(python: str, folder: Path, writer: str) -> list[str]:
+    """Return the command that exports the recorded orders with polars and a writer.
+
+    It writes the titles of our columns, which the interpreter of the extra ``bench`` may not know.
+    """
+    titles = folder / "titles.json"
+    columns = chain.from_iterable(sheet.columns for sheet in LISTINGS["pedidos"].sheets)
+    named = {column.name: field_title(column.name).en for column in columns}
+    titles.write_text(json.dumps(named), "utf-8")
+    script = Path(__file__).with_name("polars_export.py")
+    files = (folder / "urls", folder / f"{writer}.xlsx", writer, titles)
+    return [python, str(script), *map(str, files)]
 
 
 def cost_of(command: list[str], environment: dict[str, str]) -> Cost:
@@ -85,7 +107,7 @@ def recorded_orders(
         export = [python, "-m", "xlbridge", "export", "pedidos", "--force", "-o"]
         command = [*export, str(folder / "ours.xlsx")]
         first = cost_of(command, environment)
-        print(f"{orders} orders, {len(recorder.recorded)} answers", flush=True)
+        print(f"{orders} orders, {len(recorder.recorded)} answers", file=sys.stderr)
         yield command, environment, first
 
 

@@ -37,17 +37,20 @@ class Cost:
         return statistics.median(self.processor_runs)
 
 
-def costs(commands: Mapping[str, Sequence[str]], runs: int) -> dict[str, Cost]:
-    """Run the commands in turn, ``runs`` times after a warm-up."""
+def costs(
+    commands: Mapping[str, Sequence[str]], runs: int, settings: Mapping[str, str] | None = None
+) -> dict[str, Cost]:
+    """Run the commands in turn, ``runs`` times after a warm-up, with more environment variables."""
+    environment = _ENVIRONMENT | dict(settings or {})
     found = {name: Cost() for name in commands}
     for number in range(runs + 1):
         for name, command in commands.items():
             before = _processor_seconds()
             cost = found[name]
             if number == 0:
-                seconds, cost.megabytes = _run_sampled(name, command)
+                seconds, cost.megabytes = _run_sampled(name, command, environment)
             else:
-                seconds = _run(name, command)
+                seconds = _run(name, command, environment)
             if number or runs == 0:
                 cost.runs.append(seconds)
                 cost.processor_runs.append(_processor_seconds() - before)
@@ -71,24 +74,26 @@ def _processor_seconds() -> float:
     return times.children_user + times.children_system
 
 
-def _run(name: str, command: Sequence[str]) -> float:
+def _run(name: str, command: Sequence[str], environment: Mapping[str, str]) -> float:
     start = time.perf_counter()
-    with _started(command) as process:
+    with _started(command, environment) as process:
         _end(name, process)
         return time.perf_counter() - start
 
 
-def _run_sampled(name: str, command: Sequence[str]) -> tuple[float, float | None]:
+def _run_sampled(
+    name: str, command: Sequence[str], environment: Mapping[str, str]
+) -> tuple[float, float | None]:
     start = time.perf_counter()
-    with _started(command) as process:
+    with _started(command, environment) as process:
         peak = _MemorySampler(process.pid)
         _end(name, process)
         return time.perf_counter() - start, peak.end()
 
 
-def _started(command: Sequence[str]) -> "subprocess.Popen[bytes]":
+def _started(command: Sequence[str], environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_ENVIRONMENT
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment
     )
 
 

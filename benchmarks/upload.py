@@ -36,7 +36,7 @@ from processes import processor_seconds
 import xlbridge
 
 _ROOT = Path(__file__).parent.parent
-_PLAN = "name: titles\nsteps:\n  titles: {upload: sheet.xlsx, resource: contasreceber}\n"
+PLAN = "name: titles\nsteps:\n  titles: {upload: sheet.xlsx, resource: contasreceber}\n"
 _POSTS = 300
 _BLOCK = 20_000
 _HEADINGS = (
@@ -107,25 +107,25 @@ def _measure(rows: int, titles: int, python: str) -> None:
         tempfile.TemporaryDirectory() as folder,
         running_system(Path(folder), python=python) as system,
     ):
-        _fill(system, Path(folder), titles)
+        fill(system, Path(folder), titles)
         half = min(rows // 2, titles)
         sheet = write_titles(Path(folder) / "sheet.xlsx", system, titles - half, rows)
         print(f"{rows:,} rows, {half:,} of them in the system, against {titles:,} titles")
         print(f"  {'seconds':26}{'clock':>8}{'client':>8}{'sandbox':>8}{'share':>8}{'MB':>8}")
-        validated, _ = _cost(system, "validate", sheet)
+        validated, _ = cost_of(system, "validate", sheet)
         print(validated.line("validate"))
-        (Path(folder) / "plan.yaml").write_text(_PLAN, "utf-8")
+        (Path(folder) / "plan.yaml").write_text(PLAN, "utf-8")
         preview = ("upload", sheet, "--mode", "preview", "--no-preview", "--yes")
         plan = ("batch", "plan", Path(folder) / "plan.yaml")
         for name, command in (("plan", plan), ("plan, stored and previewed", preview)):
-            cost, _ = _cost(system, *command)
+            cost, _ = cost_of(system, *command)
             print(cost.line(name, f"client: {cost.client / validated.client:.2f} x validate"))
-        uploaded, counts = _cost(system, "upload", sheet, "--yes", "--format", "json")
+        uploaded, counts = cost_of(system, "upload", sheet, "--yes", "--format", "json")
         decided = rows / uploaded.elapsed
         print(uploaded.line("upload to verdict", f"{decided:,.0f} rows/s decided"))
         print(f"    created {counts['created']:,}, unchanged {counts['unchanged']:,}")
         new = write_titles(Path(folder) / "new.xlsx", system, titles + rows, rows)
-        sent, counts = _cost(system, "upload", new, "--yes", "--format", "json")
+        sent, counts = cost_of(system, "upload", new, "--yes", "--format", "json")
         rate = counts["created"] / sent.elapsed
         print(sent.line("upload of new rows", f"{rate:,.0f} rows/s created"))
         posts = _posts_per_second(system)
@@ -142,16 +142,16 @@ def _compare(before: str, pairs: int, rows: int, titles: int, python: str) -> No
             directory = Path(folder) / name
             directory.mkdir()
             systems[name] = running.enter_context(running_system(directory, tree, python))
-            _fill(systems[name], directory, titles)
+            fill(systems[name], directory, titles)
         costs: dict[str, list[Cost]] = {name: [] for name in systems}
         for number in range(pairs):
             for name, system in systems.items():
                 sheet = Path(folder) / f"{name}.xlsx"
                 write_titles(sheet, system, titles + number * rows, rows)
-                costs[name].append(_cost(system, "upload", sheet, "--yes", "--format", "json")[0])
+                costs[name].append(cost_of(system, "upload", sheet, "--yes", "--format", "json")[0])
     print(f"{rows:,} new rows against {titles:,} titles, medians of {pairs} pairs")
     print(f"  {'seconds':26}{'clock':>8}{'client':>8}{'sandbox':>8}{'share':>8}{'MB':>8}")
-    found = {name: _median(commit_costs) for name, commit_costs in costs.items()}
+    found = {name: median(commit_costs) for name, commit_costs in costs.items()}
     for name, cost in found.items():
         print(cost.line(name, f"{rows / cost.elapsed:,.0f} rows/s"))
     earlier, now = found[before], found["now"]
@@ -160,7 +160,8 @@ def _compare(before: str, pairs: int, rows: int, titles: int, python: str) -> No
     print(f"    {processors:.2f} x by processor time")
 
 
-def _median(costs: list[Cost]) -> Cost:
+def median(costs: list[Cost]) -> Cost:
+    """Return the median of each kind of seconds, and the peak of memory."""
     return Cost(
         statistics.median(cost.elapsed for cost in costs),
         statistics.median(cost.client for cost in costs),
@@ -182,7 +183,7 @@ def _checked_out(commit: str) -> Iterator[Path]:
             subprocess.run([*git, "remove", "--force", str(tree)], check=True)
 
 
-def _fill(system: System, folder: Path, titles: int) -> None:
+def fill(system: System, folder: Path, titles: int) -> None:
     """Import titles in blocks, without looking for them first."""
     for start in range(0, titles, _BLOCK):
         block = write_titles(folder / "block.xlsx", system, start, min(_BLOCK, titles - start))
@@ -213,7 +214,7 @@ def _posts_per_second(system: System) -> float:
     return _POSTS / (time.perf_counter() - before)
 
 
-def _cost(system: System, *arguments: object) -> tuple[Cost, dict[str, int]]:
+def cost_of(system: System, *arguments: object) -> tuple[Cost, dict[str, int]]:
     """Run a command; return its cost, and its row counts if it reports any."""
     start, children, sandbox = (
         time.perf_counter(),
@@ -263,6 +264,8 @@ def running_system(
     settings = {
         "XLBRIDGE_HOME": str(folder / "home"),
         "XLBRIDGE_LANG": "en",
+        # With other work on the machine, an answer may take longer than a user would wait.
+        "XLBRIDGE_TIMEOUT": "600",
         "PYTHONPATH": str(tree),
     }
     environment = {**os.environ, **settings}

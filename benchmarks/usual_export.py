@@ -7,18 +7,28 @@ import json
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import httpx
-import pandas as pd
+
+_ORDERS = "/faturamento/pedido"
+
+
+def fetched_orders(urls: str) -> list[dict[str, Any]]:
+    """Return the orders at the addresses that a file lists."""
+    addresses = [url for url in json.loads(Path(urls).read_text()) if _ORDERS in url]
+    with httpx.Client() as client:
+        return [order for url in addresses for order in client.get(url).json()["data"]]
 
 
 def main() -> None:
     """Fetch the answers; write orders, instalments and products as three sheets."""
-    urls, output, engine = json.loads(Path(sys.argv[1]).read_text()), sys.argv[2], sys.argv[3]
+    urls, output, engine = sys.argv[1:4]
+    import pandas as pd
+
     # xlsxwriter makes links of addresses, and tells of each that is too many for Excel.
     warnings.simplefilter("ignore")
-    with httpx.Client() as client:
-        orders = [order for url in urls for order in client.get(url).json()["data"]]
+    orders = fetched_orders(urls)
     main_rows = [
         {name: value for name, value in order.items() if name not in ("parcelas", "produtos")}
         for order in orders

@@ -152,31 +152,29 @@ def test_an_upload_with_a_closed_stdout_tells_by_its_code_that_all_was_written(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a closed stream is of the shell")
-@pytest.mark.parametrize("to_file", [False, True])
 def test_without_a_terminal_to_ask_on_nothing_is_sent(
-    to_file: bool, home: Path, empty_sandbox: RunningSandbox, tmp_path: Path
+    home: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     """The document is that of the planned job; in a file, it leaves stdout to the failure."""
-    output = f"-o '{tmp_path / 'job.json'}'" if to_file else ""
     # Other tests may have sent the same sheet to the same sandbox.
+    command = ("upload", ROOT / "samples/cliente.xlsx", "--again", "test", "--format", "json")
     done = subprocess.run(
-        f"{PYTHON} -m xlbridge upload samples/cliente.xlsx --again test --format json {output} <&-",
+        f"{PYTHON} -m xlbridge {shlex.join(map(str, command))} <&-",
         shell=True,
-        cwd=ROOT,
         env=clean_environment(home, **credentials(empty_sandbox)),
         capture_output=True,
         encoding="utf-8",
         timeout=60,
         check=False,
     )
-    assert (done.returncode, "no terminal to ask on" in done.stderr) == (2, True)
-    printed = done.stdout
-    if to_file:
-        assert json.loads(printed)["error"]["type"] == "UsageError"
-        printed = (tmp_path / "job.json").read_text(encoding="utf-8")
-    job = json.loads(printed)
-    assert (job["state"], job["rows"]["accepted"]) == ("previewed", 0)
-    assert job["confirm"] in done.stderr
+    file = tmp_path / "job.json"
+    in_file = xlbridge(*command, "-o", file, **credentials(empty_sandbox))
+    assert json.loads(in_file.stdout)["error"]["type"] == "UsageError"
+    for ended, document in ((done, done.stdout), (in_file, file.read_text("utf-8"))):
+        assert (ended.returncode, "no terminal to ask on" in ended.stderr) == (2, True)
+        job = json.loads(document)
+        assert (job["state"], job["rows"]["accepted"]) == ("previewed", 0)
+        assert job["confirm"] in ended.stderr
 
 
 def test_a_written_result_keeps_its_exit_code(capsys: pytest.CaptureFixture[str]) -> None:

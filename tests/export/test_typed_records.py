@@ -90,12 +90,20 @@ def test_a_record_without_documented_fields_is_refused(tmp_path: Path, odd: dict
     ("field", "value", "text"),
     [
         ("processado", 1, "1"),
+        ("contato", number("1.50"), "1.50"),
         ("transportadoraValorFrete", number("1e999999999"), "1e999999999"),
         ("transportadoraValorFrete", number("9" * 4_000), "9" * 4_000),
         ("transportadoraValorFrete", number("9" * 5_000), "9" * 5_000),
         ("transportadoraValorFrete", number("0." + "1" * 400), "0." + "1" * 400),
     ],
-    ids=["wrong type", "absurd exponent", "absurd integer", "not even an int", "absurd fraction"],
+    ids=[
+        "wrong type",
+        "number for a text",
+        "absurd exponent",
+        "absurd integer",
+        "not even an int",
+        "absurd fraction",
+    ],
 )
 @pytest.mark.parametrize("others", [{}, {"novo": 1}], ids=["typed", "with an unknown field"])
 def test_an_unexpected_value_is_kept_as_text(

@@ -154,10 +154,3 @@ def test_mapping_accepts_findings_by_the_name_of_either_side(
     result = xlbridge("--lang", "en", "validate", path, "--map", str(mapping))
     assert result.returncode == 2
     assert "type-date cannot be accepted" in result.stderr
-
-
-def test_acceptance_holds_in_every_process_and_file(xlbridge: Xlbridge, tmp_path: Path) -> None:
-    paths = [codes(tmp_path / f"{name}.xlsx", [f"2{number}"]) for number, name in enumerate("ab")]
-    options = ("--accept", "code-shape", "--workers", "2", "--format", "json")
-    files = json.loads(xlbridge("validate", *paths, *options).stdout)["files"]
-    assert [file["accepted"] for file in files] == [[SHAPE], [SHAPE]]

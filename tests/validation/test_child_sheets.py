@@ -1,13 +1,14 @@
 """Workbooks with child sheets, joined to the main sheet by ``chave``."""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import openpyxl
 import pytest
 from environment import Xlbridge
-from sheets import GOOD, write_workbook
+from sheets import GOOD, write_records, write_workbook
 
 Rows = list[dict[str, Any]]
 
@@ -18,7 +19,10 @@ PRODUCT = {"chave": "A", "idProduto": 2001, "quantidade": 2, "valorUnitario": 10
 def found(xlbridge: Xlbridge, path: Path, *options: str) -> list[tuple[str, str | None, str]]:
     """Return the sheet, the cell and the code of each finding that the command reports."""
     result = xlbridge("validate", path, "--format", "json", *options)
-    files = json.loads(result.stdout)["files"]
+    return findings_of(json.loads(result.stdout)["files"])
+
+
+def findings_of(files: Sequence[Mapping[str, Any]]) -> list[tuple[str, str | None, str]]:
     return [
         (sheet["sheet"], finding["cell"], finding["code"])
         for sheet in files
@@ -154,12 +158,18 @@ def test_main_sheet_of_any_name_finds_its_child_sheets(xlbridge: Xlbridge, tmp_p
     assert found(xlbridge, path, "--all-sheets") == expected
 
 
-def test_parallel_validation_finds_the_same(xlbridge: Xlbridge, tmp_path: Path) -> None:
+def test_parallel_validation_finds_and_accepts_the_same(xlbridge: Xlbridge, tmp_path: Path) -> None:
     stray = {**PRODUCT, "chave": "B"}
     first = write_workbook(tmp_path / "a.xlsx", pedido=[ORDER], produtos=[PRODUCT, stray])
     second = write_workbook(tmp_path / "b.xlsx", pedido=[ORDER], produtos=[PRODUCT])
+    codes = [{"numeroDoDocumento": one} for one in [*(f"{n:05}" for n in range(1, 20)), "20"]]
+    others = [write_records(tmp_path / f"{n}.xlsx", "contasreceber", codes) for n in range(2)]
     alone = found(xlbridge, first) + found(xlbridge, second)
-    assert found(xlbridge, first, str(second), "--workers", "2") == alone
+    options = ("--workers", "2", "--accept", "code-shape", "--format", "json")
+    result = xlbridge("validate", first, second, *others, *options)
+    files = json.loads(result.stdout)["files"]
+    assert findings_of(files) == alone
+    assert [[one["cells"] for one in file.get("accepted", [])] for file in files[-2:]] == [[1], [1]]
 
 
 def test_annotated_copy_has_the_findings_in_their_sheets(

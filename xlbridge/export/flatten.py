@@ -554,7 +554,7 @@ def are_typed(objects: Sequence[Any]) -> bool:
 def _as_dicts(objects: Sequence[Any]) -> Sequence[Record]:
     if not are_typed(objects):
         return objects
-    records: Sequence[Record] = msgspec.to_builtins(objects, builtin_types=(MarkedDigits,))
+    records: Sequence[Record] = msgspec.to_builtins(objects)
     return records
 
 

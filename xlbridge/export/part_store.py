@@ -22,7 +22,7 @@ from operator import add
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Any, ClassVar, Self, TypedDict
+from typing import Any, BinaryIO, ClassVar, Self, TypedDict
 
 import msgspec
 from filelock import FileLock, Timeout
@@ -97,6 +97,7 @@ class Part:
         self._sizes = struct.Struct(f"<{2 * line_files}I")
         self._hash = hashlib.sha256()
         self._open_files = ExitStack()
+        self._streams: dict[Path, BinaryIO] = {}
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
@@ -143,20 +144,16 @@ class Part:
         """File of the records' keys, one per line."""
         return self.folder / "keys"
 
+    @property
+    def _sizes_file(self) -> Path:
+        return self.folder / "sizes"
+
     def lines_file(self, sheet: int) -> Path:
         """Return the file of a sheet's lines."""
         return self.folder / f"{sheet}.lines"
 
     def __enter__(self) -> Self:
         self.folder.mkdir(exist_ok=True)
-        self._streams = [
-            self._open_files.enter_context(
-                self.lines_file(sheet).open("wb", buffering=_BUFFER_SIZE)
-            )
-            for sheet in range(len(self.rows))
-        ]
-        self._keys = self._open_files.enter_context(self.keys_file.open("wb"))
-        self._size_stream = self._open_files.enter_context((self.folder / "sizes").open("wb"))
         return self
 
     def __exit__(
@@ -178,24 +175,33 @@ class Part:
         """Add records by their keys and their lines, sheet by sheet."""
         sizes: list[Iterable[int]] = []
         for sheet, (written, counts, sums) in enumerate(lines):
-            self._streams[sheet].write(b"".join(written))
+            self._write(self.lines_file(sheet), b"".join(written))
             self.rows[sheet] += len(written)
             before = self.sums[sheet] or [Decimal()] * len(sums)
             self.sums[sheet] = list(map(add, before, sums))
             lengths = iter(map(len, written))
             sizes += [[sum(islice(lengths, count)) for count in counts], counts]
-        self._size_stream.write(b"".join(starmap(self._sizes.pack, zip(*sizes, strict=True))))
+        packed = starmap(self._sizes.pack, zip(*sizes, strict=True))
+        self._write(self._sizes_file, b"".join(packed))
         try:
             encoded = _encode_keys(keys)
         except UnicodeEncodeError:
             texts = "".join(f"{encode_json(key)}\n" for key in keys)
             encoded = texts.encode("utf-8", SURROGATE_ERRORS)
-        self._keys.write(encoded)
+        self._write(self.keys_file, encoded)
         self.records += len(keys)
+
+    def _write(self, path: Path, content: bytes) -> None:
+        """Write to a file of the part; one without content is never made, as that takes time."""
+        if content:
+            if path not in self._streams:
+                stream = path.open("wb", buffering=_BUFFER_SIZE)
+                self._streams[path] = self._open_files.enter_context(stream)
+            self._streams[path].write(content)
 
     def record_sizes(self) -> Iterator[Sequence[tuple[int, int]]]:
         """Yield, for each record, the bytes and the number of its lines in each sheet."""
-        with (self.folder / "sizes").open("rb") as stream:
+        with self._sizes_file.open("rb") as stream:
             while packed := stream.read(self._sizes.size * _RECORDS_PER_READ):
                 for sizes in self._sizes.iter_unpack(packed):
                     yield list(zip(sizes[::2], sizes[1::2], strict=True))
@@ -229,11 +235,13 @@ class PartStore:
 
     def keep(self, part: Part) -> None:
         """Add a written part after the others."""
-        self._parts.append(part)
+        if part.records:
+            self._parts.append(part)
 
     def set_aside(self, part: Part) -> None:
         """Note a part whose records must come again in the parts that are kept."""
-        self._set_aside.append(part)
+        if part.records:
+            self._set_aside.append(part)
 
     def forget_parts_set_aside(self) -> None:
         """Forget the parts set aside, since one answer with everything replaces them."""
@@ -302,6 +310,8 @@ class PartStore:
     def blocks(self, sheet: int) -> Iterator[bytes]:
         """Yield the lines of a sheet in order, many at a time, as UTF-8."""
         for part in self._parts:
+            if not part.rows[sheet]:
+                continue
             if part not in self._replaced:
                 yield from line_blocks(part.lines_file(sheet))
                 continue

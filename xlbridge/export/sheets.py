@@ -369,7 +369,7 @@ def _label_order(label: str) -> tuple[int, str]:
 
 @lru_cache(maxsize=10_000)
 def _encode_labels(*labels: str | None) -> str:
-    return json.dumps(labels, separators=(",", ":"))
+    return encode_json(labels)
 
 
 ReadValue = Callable[[Any], Cell]

@@ -84,7 +84,8 @@ _MAX_SHOWN_LENGTH, _MAX_SHOWN_FIELDS = 40, 10
 class RecordShape:
     """Fields of a record: accepted spellings of their names, mapped to the spec's.
 
-    ``nested`` are the fields that contain lists of objects. ``keep_unknown`` keeps other fields
+    ``nested`` are the fields that contain lists of objects, ``texts`` those documented as text.
+    ``keep_unknown`` keeps other fields
     unchanged; otherwise they are dropped. ``naming`` are the fields of which a record needs at
     least one to be told from others, none if any field does.
     """
@@ -93,6 +94,7 @@ class RecordShape:
     nested: Mapping[str, "RecordShape"] = field(default_factory=dict)
     keep_unknown: bool = False
     naming: tuple[str, ...] = ()
+    texts: frozenset[str] = frozenset()
 
     def with_names(self, answered: Mapping[str, str]) -> "RecordShape":
         """Return the shape with an installation's names of its fields."""
@@ -106,11 +108,12 @@ class RecordShape:
     def record_type(self) -> type[Any]:
         """Return a type of records with all fields of the spec, null by default, and no others.
 
-        Decoding and reading them is faster than with dicts.
+        Decoding and reading them is faster than with dicts. No text has a decimal number, so that
+        the others' digits need no mark.
         """
         import msgspec  # Imported late: most commands read no long listing.
 
-        types: dict[str, Any] = {
+        types: dict[str, Any] = dict.fromkeys(self.texts, str | int | None) | {
             name: list[shape.record_type()] | None  # type: ignore[misc]
             for name, shape in self.nested.items()
         }
@@ -212,7 +215,9 @@ def record_shape(model: type[WireModel], *, keep_unknown: bool = False) -> Recor
         for name, field in model.model_fields.items()
         if (inner := record_model(field.annotation))
     }
-    return RecordShape(spellings(model), nested, keep_unknown)
+    fields = model.model_fields.items()
+    texts = frozenset(name for name, field in fields if field.annotation == str | None)
+    return RecordShape(spellings(model), nested, keep_unknown, texts=texts)
 
 
 class _UnreadRecords:

@@ -152,16 +152,16 @@ def _fast_decoder(numbers: Numbers) -> Callable[[str], Any]:
     return msgspec.json.Decoder(float_hook=parse).decode
 
 
-def _typed_decoder(numbers: Numbers, record_type: type[Any]) -> Callable[[str], list[Any]]:
+def _typed_decoder(record_type: type[Any]) -> Callable[[str], list[Any]]:
     """Return a function that decodes a list of records of a type; others raise ``ValueError``.
 
-    It does not limit numbers: text costs nothing, and integers have at most 4,300 digits.
+    Decimal numbers become plain text: millions of objects of another class would each be known to
+    the cyclic collector. Numbers are not limited, as integers have at most 4,300 digits.
     """
     import msgspec  # Imported late: most commands read no long listing.
 
-    parse_decimal, _ = numbers
     expected: Any = list[record_type]  # type: ignore[valid-type]
-    return msgspec.json.Decoder(expected, float_hook=parse_decimal).decode
+    return msgspec.json.Decoder(expected, float_hook=str).decode
 
 
 def _require_in_limits(text: str) -> str:
@@ -247,7 +247,7 @@ class JsonReader:
     """Reader of a JSON text in UTF-8 that is received in pieces.
 
     ``selector`` drops items of lists. Items decoded together are of ``record_type`` if all of them
-    fit it and have a value; then decimal numbers must stay text. Every method raises
+    fit it and have a value; then decimal numbers are text. Every method raises
     ``InvalidJson``, and the exceptions of ``pieces``.
     """
 
@@ -261,7 +261,7 @@ class JsonReader:
         self._pieces = pieces
         self._numbers = numbers
         self._truncation: TruncatedBody | None = None
-        self._decode_typed = _typed_decoder(numbers, record_type) if record_type else None
+        self._decode_typed = _typed_decoder(record_type) if record_type else None
         self._empty_record = record_type() if record_type else None
         self._selector = selector
         self._decode = exact_decoder(numbers).raw_decode
