@@ -109,6 +109,11 @@ def default_totals(columns: Sequence[Column]) -> ControlTotals:
     )
 
 
+def with_titles(text: Text | str, titles: Mapping[str, Text | str]) -> str:
+    """Return a text with titles for the names of columns."""
+    return _NAME.sub(lambda name: str(titles.get(name[0], name[0])), str(text))
+
+
 @dataclass(frozen=True, slots=True)
 class RowCheck:
     """A check across columns or rows: a name in ``ROW_RULES`` and its statistics."""
@@ -212,10 +217,9 @@ class Resource:
         in_list = dot and sheet != self.name
         return joined([untranslated(sheet), column.title], ": ") if in_list else column.title
 
-    def with_titles(self, text: str, titles: Mapping[str, Text | str] | None = None) -> str:
+    def with_titles(self, text: Text | str, titles: Mapping[str, Text | str] | None = None) -> str:
         """Return a text with titles for the names of columns, by default the resource's own."""
-        titles = self._titles if titles is None else titles
-        return _NAME.sub(lambda name: str(titles.get(name[0], name[0])), text)
+        return with_titles(text, self._titles if titles is None else titles)
 
     def titles_beside(self, headers: Mapping[str, str]) -> Mapping[str, Text | str]:
         """Return what the author of a sheet calls the columns: by its ``headers``, other columns

@@ -57,7 +57,6 @@ from xlbridge.ui.answers import (
 )
 from xlbridge.ui.environment import BackgroundWork, OnChange, PageConnection
 from xlbridge.ui.registry_names import RegistryNames
-from xlbridge.ui.row_remarks import in_titles
 from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
 from xlbridge.ui.sheet_forms import sheet_json
 from xlbridge.ui.workspace import Workspace
@@ -124,8 +123,7 @@ class BatchRequests:
 
     def _batches(self) -> list[dict[str, Any]]:
         batches = []
-        catalogue = self._workspace.catalogue
-        titled = in_titles(column for one in catalogue.values() for column in one.columns)
+        titled = self._workspace.catalogue.with_titles
         with open_ledger(self._remote.base, creates=False) as ledger:
             latest = ledger.batches()[:_MAX_BATCHES]
         for record in latest:
