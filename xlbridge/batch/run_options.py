@@ -239,6 +239,12 @@ class BatchOutcome:
         """True if a person has to correct something before the batch can be completed."""
         return any(unit.needs_person for state in self.steps for unit in state.units)
 
+    def proof_files(self, batch: Batch) -> list[Path]:
+        """Return the existing files of the batch's closing proofs."""
+        from xlbridge.batch.proof.builder import proof_files
+
+        return proof_files(batch, self.steps)
+
     @property
     def proofs_settled(self) -> bool:
         """True if the proofs leave nothing open."""

@@ -338,6 +338,12 @@ def are_proofs_missing(batch: Batch, steps: Sequence[StepOverview]) -> bool:
     return False
 
 
+def proof_files(batch: Batch, steps: Sequence[StepOverview]) -> list[Path]:
+    """Return the existing files of the batch's proofs, the page of each first."""
+    paths = _proof_paths(batch, _proven_profiles(steps)).values()
+    return [path for pair in paths for path in reversed(pair) if path.is_file()]
+
+
 def _proven_profiles(steps: Sequence[StepOverview]) -> dict[str | None, None]:
     """Return the environments to which something was sent, or from which something was exported."""
     # A step that has sent has a job.
