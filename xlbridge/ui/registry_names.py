@@ -19,6 +19,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column, strip_accents
 from xlbridge.resources.references import REFERENCES
 from xlbridge.settings import Settings
+from xlbridge.ui.answers import read_object
 from xlbridge.ui.environment import PageConnection
 from xlbridge.upload.lookup import OnlineCheck
 from xlbridge.validation.mapping import MappingProposal, SheetMapping
@@ -44,11 +45,8 @@ class RegistryNames:
         environment than the page's."""
         path = self._path(registry, settings)
         if path not in self._names:
-            try:
-                stored = json.loads(path.read_text("utf-8"))
-            except (OSError, ValueError):
-                stored = {"names": {}, "inactive": []}
-            self._keep(path, stored["names"], set(stored["inactive"]))
+            stored = read_object(path)
+            self._keep(path, stored.get("names", {}), set(stored.get("inactive", ())))
         return self._names[path]
 
     def read(self, registry: str) -> Names:
