@@ -17,7 +17,8 @@ from .rule import (
 from .slip_checks import is_boleto as is_boleto
 from .text_checks import (
     DOCUMENTS as DOCUMENTS,
-    access_key_digit as access_key_digit,
     bare_document as bare_document,
     is_email as is_email,
+    is_masked_document as is_masked_document,
+    mod11_digit as mod11_digit,
 )

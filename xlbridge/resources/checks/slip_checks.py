@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text, localized_number
 from xlbridge.resources.checks.rule import ColumnNames, row_check, text_check
+from xlbridge.resources.checks.text_checks import mod10_digit, mod11_digit
 from xlbridge.resources.findings.finding import error, warning
 from xlbridge.resources.models.declarations import Name
 
@@ -46,11 +47,10 @@ def is_boleto(code: str) -> bool:
         return _is_bill(digits)
     if len(digits) == _TYPED_SLIP:
         fields = (digits[0:10], digits[10:21], digits[21:32])
-        if any(_mod10(field[:-1]) != field[-1] for field in fields):
+        if any(mod10_digit(field[:-1]) != field[-1] for field in fields):
             return False
     digits = _barcode(digits)
-    check = 11 - _mod11(digits[:4] + digits[5:])
-    return len(digits) == _BARCODE and digits[4] == str(check if check in range(2, 10) else 1)
+    return len(digits) == _BARCODE and digits[4] == mod11_digit(digits[:4] + digits[5:], instead=1)
 
 
 def _barcode(digits: str) -> str:
@@ -91,32 +91,13 @@ def boleto_due_dates(code: str) -> tuple[date, ...]:
 
 
 def _is_bill(digits: str) -> bool:
-    check = _mod10 if digits[2] in "67" else _bill_mod11
+    check = mod10_digit if digits[2] in "67" else mod11_digit
     if len(digits) == _TYPED_BILL:
         blocks = [digits[start : start + 12] for start in range(0, _TYPED_BILL, 12)]
         if any(check(block[:-1]) != block[-1] for block in blocks):
             return False
     digits = _barcode(digits)
     return len(digits) == _BARCODE and digits[3] == check(digits[:3] + digits[4:])
-
-
-def _weighted(digits: str, weights: Sequence[int]) -> list[int]:
-    backwards = enumerate(reversed(digits))
-    return [int(digit) * weights[index % len(weights)] for index, digit in backwards]
-
-
-def _mod10(digits: str) -> str:
-    total = sum(sum(divmod(product, 10)) for product in _weighted(digits, (2, 1)))
-    return str(-total % 10)
-
-
-def _mod11(digits: str) -> int:
-    return sum(_weighted(digits, range(2, 10))) % 11
-
-
-def _bill_mod11(digits: str) -> str:
-    rest = _mod11(digits)
-    return str({0: 0, 1: 0, 10: 1}.get(rest, 11 - rest))
 
 
 _NO_DETAILS: Mapping[str, object] = {}

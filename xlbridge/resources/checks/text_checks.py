@@ -5,11 +5,12 @@ digits. It cannot know whether a number was ever issued.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import cycle
+from operator import mul
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
@@ -119,7 +120,7 @@ def has_documents(values: "pd.Series", *, value: Sequence[str]) -> "pd.Series":
     return ~values.isin(wrong)
 
 
-def is_masked_document(text: str, kinds: Sequence[str]) -> bool:
+def is_masked_document(text: str, kinds: Iterable[str]) -> bool:
     """Return whether a text, with or without mask, is a document of one of the kinds."""
     bare = bare_document(text)
     return any(DOCUMENTS[kind].is_valid(bare) for kind in kinds)
@@ -275,9 +276,7 @@ def is_municipality(text: str) -> bool:
         return True
     if _MUNICIPALITY.fullmatch(text) is None or text[:2] not in STATES.values():
         return False
-    products = (int(d) * weight for d, weight in zip(text[:6], cycle((1, 2)), strict=False))
-    total = sum(sum(divmod(product, 10)) for product in products)
-    return -total % 10 == int(text[6]) or text in UNCHECKED_MUNICIPALITIES
+    return mod10_digit(text[:6]) == text[6] or text in UNCHECKED_MUNICIPALITIES
 
 
 @text_check(
@@ -301,17 +300,27 @@ def is_access_key(text: str) -> bool:
         return False
     issuer = match[3]
     is_person = issuer.startswith("000") and is_cpf(issuer[3:])
-    return (is_person or is_cnpj(issuer)) and key[-1] == access_key_digit(key[:-1])
+    return (is_person or is_cnpj(issuer)) and key[-1] == mod11_digit(key[:-1])
 
 
-def access_key_digit(symbols: str) -> str:
-    """Return the check digit of a key: modulo 11, weights 2 to 9 from the right.
+def mod10_digit(digits: str) -> str:
+    """Return the check digit of digits: modulo 10, weights 2 and 1 from the right."""
+    return str(-sum(sum(divmod(product, 10)) for product in _weighted(digits, (2, 1))) % 10)
 
-    The value of a letter, in the issuer's CNPJ, is its code minus that of zero.
+
+def mod11_digit(symbols: str, instead: int = 0) -> str:
+    """Return the check digit of symbols: modulo 11, weights 2 to 9 from the right; ``instead`` of
+    one of two digits.
+
+    The value of a letter, in the CNPJ within an access key, is its code minus that of zero.
     """
-    weighted = zip(reversed(symbols), cycle(range(2, 10)), strict=False)
-    rest = sum((ord(symbol) - ord("0")) * weight for symbol, weight in weighted) % 11
-    return str(11 - rest if rest > 1 else 0)
+    rest = sum(_weighted(symbols, range(2, 10))) % 11
+    return str(11 - rest if rest > 1 else instead)
+
+
+def _weighted(symbols: str, weights: Sequence[int]) -> Iterator[int]:
+    values = (ord(symbol) - ord("0") for symbol in reversed(symbols))
+    return map(mul, values, cycle(weights))
 
 
 @text_check(

@@ -23,7 +23,7 @@ from string import ascii_letters, digits
 import numpy as np
 
 from xlbridge.resources import Column, Kind
-from xlbridge.resources.checks import DOCUMENTS, bare_document
+from xlbridge.resources.checks import DOCUMENTS, is_masked_document
 from xlbridge.validation.cells.column_cells import (
     BoolArray,
     CellProblems,
@@ -163,11 +163,12 @@ def _report_losses(
     common: "CommonShape", odd: Sequence[tuple[int, str]], cells: int, problems: CellProblems
 ) -> None:
     """Report the texts that lost zeros, and those that lost separators or letters if rare."""
-    has_documents = _is_document(common.example)
+    # A column may have both CPFs and CNPJs.
+    has_documents = is_masked_document(common.example, DOCUMENTS)
     lost: dict[bool, list[int]] = {True: [], False: []}
     for position, text in odd:
         loss = None if problems.failed[position] else common.loss_of(text)
-        if loss is not None and not (has_documents and _is_document(text)):
+        if loss is not None and not (has_documents and is_masked_document(text, DOCUMENTS)):
             lost[loss is Loss.ZEROS].append(position)
     is_padded = not lost[True] or common.padded_cells * _MAX_PER_PADDED >= len(lost[True])
     guesses = lost[False] if is_padded else [*lost[True], *lost[False]]
@@ -307,9 +308,3 @@ def _form(shape: str) -> str:
 
 def _letters(text: str) -> str:
     return "".join(filter(str.isalpha, text)).casefold()
-
-
-def _is_document(text: str) -> bool:
-    """Return whether a code is a CPF or CNPJ, with or without mask: a column may have both."""
-    bare = bare_document(text)
-    return any(document.is_valid(bare) for document in DOCUMENTS.values())
