@@ -10,6 +10,7 @@ from functools import partial
 from html import unescape
 from xml.sax.saxutils import escape
 
+from xlbridge.workbook.address import range_text
 from xlbridge.workbook.edit.editable_package import EditablePackage, SheetList
 from xlbridge.workbook.edit.refresh.found_tables import FoundTable
 from xlbridge.workbook.edit.refresh.references import (
@@ -17,7 +18,6 @@ from xlbridge.workbook.edit.refresh.references import (
     RowChange,
     moved_ranges,
     parse_range,
-    range_text,
     replace_references,
 )
 from xlbridge.workbook.edit.xml_elements import without_comments
