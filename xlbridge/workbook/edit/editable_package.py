@@ -104,14 +104,6 @@ class EditablePackage:
         yield root
         self.write(part, xml.to_bytes(root))
 
-    def is_changed(self) -> bool:
-        """True if a part has another content than in the file."""
-        stored = self._source.NameToInfo
-        return bool(self._removed) or any(
-            name not in stored or self._source.read(name) != content
-            for name, content in self._changed.items()
-        )
-
     def parts(self) -> list[str]:
         """Return the names of all parts."""
         names = dict.fromkeys((*self._names.values(), *self._changed))
