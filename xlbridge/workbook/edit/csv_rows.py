@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from itertools import chain
+from typing import Literal
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -131,6 +132,7 @@ def _text(
     style = reading.numbers
     if style is None:
         everywhere = (cell.strip() for _, cells in records for cell in cells)
+        forms: Mapping[Literal["pt", "en"], re.Pattern[str]]
         forms = {"pt": COMMA_NUMBER, "en": POINT_NUMBER}
         texts = chain(own, everywhere)
         found = (name for it in texts for name, form in forms.items() if form.fullmatch(it))
