@@ -452,10 +452,12 @@ def remark_columns(header: Iterable[object]) -> set[int]:
 
 
 def header_texts(cells: SheetCells, position: int) -> list[str]:
-    """Return the texts of the cells of a header row, empty for columns that xlbridge added."""
+    """Return the texts of the cells of a header row with single spaces, empty for columns that
+    xlbridge added."""
     values = cells.row(position)
     remarks = remark_columns(values)
-    return ["" if n in remarks else display(value).strip() for n, value in enumerate(values)]
+    texts = (" ".join(display(value).split()) for value in values)
+    return ["" if n in remarks else text for n, text in enumerate(texts)]
 
 
 def _finding(

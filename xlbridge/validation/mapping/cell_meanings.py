@@ -42,7 +42,7 @@ def document_kind(value: object) -> str | None:
 
 
 def bare_text(value: object) -> str:
-    return bare_document(strip_invisible(display(value))[0].strip())
+    return bare_document(shown_text(value))
 
 
 def valid_kinds(bare: str) -> list[str]:
