@@ -33,7 +33,7 @@ from xlbridge.validation.cells.column_cells import (
 )
 from xlbridge.validation.cells.text import (
     display,
-    folded_code,
+    folded_text,
     is_printable_ascii,
     normalize_width,
     quoted,
@@ -115,7 +115,7 @@ class CodeTexts:
         odd = [np.flatnonzero(~(cases >> n & 1).astype(bool)) for n in range(1, len(_CASES) + 1)]
         fewest = min(range(len(odd)), key=lambda n: len(odd[n]))
         others = {texts[at] for at in odd[fewest].tolist()}
-        folded = set(map(folded_code, others))
+        folded = set(map(folded_text, others))
         if len(folded) < len(others):
             return True
         return not set(map(_CASES[fewest], filter(str.isascii, folded))).isdisjoint(texts)
@@ -180,7 +180,7 @@ def _report_losses(
 def _check_spellings(codes: ColumnValues, problems: CellProblems) -> None:
     """Report the codes that differ only in case or accents from the most frequent spelling, or
     all of them if there is a tie."""
-    folded = list(map(folded_code, codes.values))
+    folded = list(map(folded_text, codes.values))
     cell_counts = np.bincount(codes.indexes, minlength=len(folded)).tolist()
     spellings: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for text, code, cells in zip(codes.values, folded, cell_counts, strict=True):
