@@ -5,7 +5,7 @@ from typing import Any
 
 from consistency_checks import CENT, Finding, Row, Tables, check, verify
 
-from xlbridge.resources.checks import access_key_digit
+from xlbridge.resources.checks import mod11_digit
 
 
 @check
@@ -119,7 +119,7 @@ def access_keys(tables: Tables) -> Iterator[Finding]:
                 yield verify(emitted is row["numeroDaNotaFiscalEletronica"] is None, table, row)
                 continue
             fits = (
-                key[-1] == access_key_digit(key[:-1])
+                key[-1] == mod11_digit(key[:-1])
                 and key[month] == f"{emitted:%y%m}"
                 and int(key[number]) == row["numeroDaNotaFiscalEletronica"]
                 and issuers[row["codigoDaFilial"]]["cnpj"] in key

@@ -11,7 +11,7 @@ import pytest
 from servers import Start, log_in
 from workbooks import upload
 
-from xlbridge.resources.checks import access_key_digit
+from xlbridge.resources.checks import mod11_digit
 
 WEIGHTS = (4, 3, 2, 9, 8, 7, 6, 5)
 """Weights of the first 43 digits of a key, from the left; they repeat."""
@@ -131,7 +131,7 @@ def test_an_access_key_has_issuer_month_and_number(http: httpx.Client) -> None:
     ],
 )
 def test_the_check_digit_is_that_of_published_keys(key: str) -> None:
-    assert access_key_digit(key[:43]) == key[43]
+    assert mod11_digit(key[:43]) == key[43]
 
 
 def test_a_change_moves_the_last_update_and_an_emission_too(http: httpx.Client) -> None:

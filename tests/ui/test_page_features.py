@@ -87,8 +87,36 @@ def test_batch_shows_the_corrections_left_to_make(
     assert below != step["below"]
     assert [text for text in [*step["cells"], *below, batch["verdict"]] if text not in status] == []
     assert 'aria-label="Rows by step: clients 0 / 1"' in page.stdout
-    proof = client.get("/api/proof", params={"batch": batch["batch"], "kind": ".pdf"})
+    proof = client.get("/api/proof", params={"batch": batch["batch"], "file": "month-proof.pdf"})
     assert "no file" in proof.json()["error"]["message"]
+
+
+def test_the_proof_of_each_environment_of_a_batch_is_offered(
+    client: httpx.Client,
+    tmp_path: Path,
+    home: Path,
+    xlbridge: Xlbridge,
+    empty_sandbox: RunningSandbox,
+) -> None:
+    plan = ["name: two", "steps:"]
+    for name in ("first", "second"):
+        profile = Profile(name, empty_sandbox.base_url, empty_sandbox.email)
+        save_profile(Settings(home), profile)
+        store_password(Settings(home), profile, empty_sandbox.password, PasswordSource.FILE)
+        write_clients(tmp_path / f"{name}.xlsx", name, ("Loja",))
+        plan.append(f"  {name}: {{upload: {name}.xlsx, resource: cliente, profile: {name}}}")
+    (tmp_path / "plan.yaml").write_text("\n".join(plan), encoding="utf-8")
+    run = xlbridge("batch", "run", tmp_path / "plan.yaml", "--yes", **credentials(empty_sandbox))
+    assert run.returncode == 0, run.stdout
+    (batch,) = client.get("/api/batches").json()["batches"]
+    files = [proof["file"] for proof in batch["proofs"]]
+    names = [
+        f"two-proof-{name}{suffix}" for name in ("first", "second") for suffix in (".html", ".xlsx")
+    ]
+    assert files == names
+    for name in names:
+        found = client.get("/api/proof", params={"batch": "two", "file": name})
+        assert found.content.startswith(b"PK" if name.endswith(".xlsx") else b"<!doctype")
 
 
 @pytest.mark.programs

@@ -59,6 +59,17 @@ def test_values_are_written_as_others_in_their_column(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("known", "written"), [("1.234", "7,5"), ("1.234,50", "7,5"), ("1.50", "7.5"), ("1,234", "7,5")]
+)
+def test_thousands_are_no_decimals_for_a_new_number(
+    tmp_path: Path, known: str, written: str
+) -> None:
+    content = f"conta;valor\r\nA;{known}\r\nB;2\r\n".encode()
+    found = edited(tmp_path / "a.csv", content, {(3, 1): Decimal("7.5")})
+    assert found == content.replace(b";2", f";{written}".encode())
+
+
 def test_rows_are_added_moved_and_left_out(tmp_path: Path) -> None:
     content = b"nome;valor\r\nA;1,5\r\nB;2,5"
     values: Values = {(4, 0): "C", (5, 1): Decimal(7)}

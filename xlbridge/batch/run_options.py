@@ -12,7 +12,7 @@ from xlbridge.batch.batch import Batch, Environments
 from xlbridge.batch.ledger import open_ledger
 from xlbridge.batch.plan.reader import local_date, read_plan
 from xlbridge.batch.plan.steps import WorkbookStep
-from xlbridge.batch.status import StepOverview, overview
+from xlbridge.batch.status import StepOverview, overview, proof_paths, proven_profiles
 from xlbridge.errors import LocalFailure, UsageError, XlbridgeError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
@@ -238,6 +238,11 @@ class BatchOutcome:
     def needs_person(self) -> bool:
         """True if a person has to correct something before the batch can be completed."""
         return any(unit.needs_person for state in self.steps for unit in state.units)
+
+    def proof_files(self, batch: Batch) -> list[Path]:
+        """Return the existing files of the batch's closing proofs, the page of each first."""
+        paths = proof_paths(batch, proven_profiles(self.steps)).values()
+        return [path for pair in paths for path in reversed(pair) if path.is_file()]
 
     @property
     def proofs_settled(self) -> bool:

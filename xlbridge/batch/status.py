@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -270,6 +271,37 @@ def is_settled(batch: Batch) -> bool:
         return all(journal.is_settled(job) for journal, job in jobs)
     except LocalFailure:
         return False
+
+
+def proven_profiles(steps: Sequence[StepOverview]) -> dict[str | None, None]:
+    """Return the environments to which something was sent, or from which something was exported."""
+    # A step that has sent has a job.
+    return dict.fromkeys(
+        state.step.profile
+        for state in steps
+        if any(
+            unit.status is not UnitStatus.NEW if isinstance(state.step, ExportStep) else unit.jobs
+            for unit in state.units
+        )
+    )
+
+
+def proof_paths(
+    batch: Batch, profiles: Collection[str | None]
+) -> dict[str | None, tuple[Path, Path]]:
+    """Return the workbook and the page of each environment's proof; several bear their names."""
+    paths = {}
+    for profile in profiles:
+        target = batch.plan.folder / batch.plan.proof
+        if len(profiles) > 1:
+            # The name of an environment may be its address.
+            environment = re.sub(r"[^\w.-]+", "-", batch.environments.name(profile))
+            target = target.with_name(f"{target.name}-{environment}")
+        paths[profile] = (
+            target.with_name(f"{target.name}.xlsx"),
+            target.with_name(f"{target.name}.html"),
+        )
+    return paths
 
 
 def _output_overview(

@@ -101,7 +101,7 @@ def command(
             )
             for one in found.observations
         ]
-        tables.append(Table(sheet=_QUIRKS, headings=_QUIRK_HEADINGS, lines=lines))
+        tables.append(Table(sheet=titles.QUIRKS, headings=_QUIRK_HEADINGS, lines=lines))
         document["quirks"] = [
             {
                 "quirk": one.quirk,
@@ -235,7 +235,6 @@ _JOURNAL_MOVED = Text(
     pt="O diário que não pôde ser usado foi movido para {path}; um novo foi criado.",
     en="The unusable journal was moved to {path}; a new one was created.",
 )
-_QUIRKS = Text(pt="Particularidades", en="Quirks")
 _QUIRK_HEADINGS = (
     Heading(titles.STATE),
     Heading(Text(pt="Particularidade", en="Quirk")),

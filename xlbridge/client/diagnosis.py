@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.request import getproxies
 
@@ -14,7 +13,7 @@ import httpx
 
 from xlbridge import __version__
 from xlbridge.client.client import Client
-from xlbridge.client.transport import CA_VARIABLES
+from xlbridge.client.transport import CA_VARIABLES, answered_at
 from xlbridge.errors import (
     ApiError,
     AuthenticationFailed,
@@ -224,16 +223,14 @@ def _check_network(profile: Profile) -> DiagnosticCheck:
 
 
 def _check_clock(reply: httpx.Response) -> DiagnosticCheck:
-    try:
-        server = parsedate_to_datetime(reply.headers.get("Date", ""))
-    except ValueError:
+    server = answered_at(reply)
+    if server is None:
         return DiagnosticCheck(
             "clock",
             True,
             Text(pt="o sistema não informa a hora", en="the system does not report the time"),
         )
-    aware = server if server.tzinfo else server.replace(tzinfo=UTC)
-    seconds = round((datetime.now(UTC) - aware).total_seconds())
+    seconds = round((datetime.now(UTC) - server).total_seconds())
     message = Text(pt="{s} s de diferença", en="{s} s of difference").format(s=abs(seconds))
     advice = Text(
         pt="Acerte o relógio: os períodos das listagens dependem dele.",

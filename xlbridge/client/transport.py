@@ -418,8 +418,13 @@ def retry_after(reply: httpx.Response) -> float | None:
     if end is None:
         return None
     # By the clock of the system itself, if it says what time it is there.
-    now = _parse_date(reply.headers.get("Date", "")) or datetime.now(UTC)
+    now = answered_at(reply) or datetime.now(UTC)
     return max(0.0, (end - now).total_seconds())
+
+
+def answered_at(reply: httpx.Response) -> datetime | None:
+    """Return when a system answered by its own clock, None if it does not say so."""
+    return _parse_date(reply.headers.get("Date", ""))
 
 
 def _parse_date(text: str) -> datetime | None:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from functools import cache
+from functools import cache, cached_property
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -26,6 +26,7 @@ from xlbridge.resources.resource import (
     default_totals,
     key_of_child,
     key_of_main,
+    with_titles,
 )
 from xlbridge.resources.schema_folders import installed_schema_folders, shipped_folder
 from xlbridge.resources.schema_format import ColumnBody, ColumnMetadata, SchemaFile
@@ -146,6 +147,16 @@ class Catalogue(Mapping[str, Resource]):
 
     def __len__(self) -> int:
         return len(self._resources)
+
+    def with_titles(self, text: Text | str) -> str:
+        """Return a text with titles for the names of any resource's columns; names that are also
+        words of the language stay as they are."""
+        return with_titles(text, self._titles)
+
+    @cached_property
+    def _titles(self) -> Mapping[str, Text]:
+        columns = (column for one in self.values() for column in one.columns)
+        return {column.name: column.title for column in columns if not column.name.islower()}
 
     def named(self, name: str) -> Resource:
         """Return the resource with a name, in any accepted spelling.

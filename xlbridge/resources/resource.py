@@ -110,6 +110,11 @@ def default_totals(columns: Sequence[Column]) -> ControlTotals:
     )
 
 
+def with_titles(text: Text | str, titles: Mapping[str, Text | str]) -> str:
+    """Return a text with titles for the names of columns."""
+    return _NAME.sub(lambda name: str(titles.get(name[0], name[0])), str(text))
+
+
 @dataclass(frozen=True, slots=True)
 class RowCheck:
     """A check across columns or rows: a name in ``ROW_RULES`` and its statistics."""
@@ -210,10 +215,9 @@ class Resource:
         own = path.rpartition(".")[2] if path.startswith(f"{self.name}.") else path
         return title_at(own, {name: column.title for name, column in self.by_path.items()})
 
-    def with_titles(self, text: str, titles: Mapping[str, Text | str] | None = None) -> str:
+    def with_titles(self, text: Text | str, titles: Mapping[str, Text | str] | None = None) -> str:
         """Return a text with titles for the names of columns, by default the resource's own."""
-        titles = self._titles if titles is None else titles
-        return _NAME.sub(lambda name: str(titles.get(name[0], name[0])), text)
+        return with_titles(text, self._titles if titles is None else titles)
 
     def titles_beside(self, headers: Mapping[str, str]) -> Mapping[str, Text | str]:
         """Return what the author of a sheet calls the columns: by its ``headers``, other columns

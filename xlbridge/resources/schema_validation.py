@@ -29,15 +29,15 @@ from xlbridge.resources.yaml_files import (
     read_document,
     unknown_value,
 )
-from xlbridge.resources.yaml_files.document import format_yaml_value
+from xlbridge.resources.yaml_files.document import TYPE_TEXTS, format_yaml_value
 from xlbridge.wire import WireModel, wire_model
 
 _PYTHON_TYPES: Mapping[str, tuple[type | tuple[type, ...], Text]] = {
     "str": (str, Text(pt="um texto, entre aspas", en="a text, in quotes")),
-    "Int64": (int, Text(pt="um inteiro", en="a whole number")),
-    "Float64": ((int, float), Text(pt="um número", en="a number")),
+    "Int64": (int, TYPE_TEXTS["integer"]),
+    "Float64": ((int, float), TYPE_TEXTS["number"]),
     "datetime64[us]": (date, Text(pt="uma data, como 2026-12-31", en="a date, as 2026-12-31")),
-    "boolean": (bool, Text(pt="true ou false", en="true or false")),
+    "boolean": (bool, TYPE_TEXTS["boolean"]),
 }
 
 

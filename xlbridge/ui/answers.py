@@ -1,5 +1,6 @@
 """Responses to the page: routes that report errors as JSON, JSON documents, downloads."""
 
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
@@ -147,6 +148,15 @@ def get_route(path: str, answer: Answer, **fields: Any) -> Route:
         return await answer(request)
 
     return Route(path, _report_errors(checked))
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """Return the JSON object in a file, an empty one if there is none."""
+    try:
+        content = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def post_route(path: str, answer: Answer, *, items: bool = False, **fields: Any) -> Route:

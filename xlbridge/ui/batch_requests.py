@@ -57,7 +57,6 @@ from xlbridge.ui.answers import (
 )
 from xlbridge.ui.environment import BackgroundWork, OnChange, PageConnection
 from xlbridge.ui.registry_names import RegistryNames
-from xlbridge.ui.row_remarks import in_titles
 from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
 from xlbridge.ui.sheet_forms import sheet_json
 from xlbridge.ui.workspace import Workspace
@@ -115,7 +114,7 @@ class BatchRequests:
             post_route("/api/replace-unit", self.replace_unit),
             post_route("/api/batch-run", self.run, batch=str, token=str | None),
             post_route("/api/batch-proof", self.prove, batch=str),
-            get_route("/api/proof", self.proof, batch=str, kind=str),
+            get_route("/api/proof", self.proof, batch=str, file=str),
         ]
 
     async def batches(self, _request: Request) -> Response:
@@ -124,8 +123,7 @@ class BatchRequests:
 
     def _batches(self) -> list[dict[str, Any]]:
         batches = []
-        catalogue = self._workspace.catalogue
-        titled = in_titles(column for one in catalogue.values() for column in one.columns)
+        titled = self._workspace.catalogue.with_titles
         with open_ledger(self._remote.base, creates=False) as ledger:
             latest = ledger.batches()[:_MAX_BATCHES]
         for record in latest:
@@ -140,7 +138,7 @@ class BatchRequests:
                         line["below"] = list(map(titled, line["below"]))
                     verdict = str(report.verdict).removeprefix("· ")
                     document |= shown | {"verdict": verdict, "table": table}
-                    document["proofs"] = [_proof_json(path) for path in _proof_files(batch)]
+                    document["proofs"] = [_proof_json(path) for path in outcome.proof_files(batch)]
             except XlbridgeError as error:
                 document |= {"steps": [], "error": error_json(error)}
             batches.append({**document, "created_at": f"{record.created_at:%d/%m/%Y %H:%M}"})
@@ -247,11 +245,11 @@ class BatchRequests:
                 remote.state.outcome = {"batch": name, "asked": None, "problems": problems}
 
     async def proof(self, request: Request) -> Response:
-        """Return the closing proof of a batch, as a page or a workbook."""
-        name, suffix = request.query_params["batch"], request.query_params["kind"]
+        """Return a closing proof of a batch, a page or a workbook, by the name of its file."""
+        name, file = request.query_params["batch"], request.query_params["file"]
         with self._opened(name) as batch:
-            files = _proof_files(batch)
-        return download(next((path for path in files if path.suffix == suffix), None))
+            files = BatchOutcome.of(batch).proof_files(batch)
+        return download(next((path for path in files if path.name == file), None))
 
     async def open_unit(self, request: Request) -> Response:
         """Open a copy of a batch's workbook, validated as its step does."""
@@ -459,13 +457,6 @@ def _workbook_json(book: FoundWorkbook, catalogue: Catalogue) -> dict[str, Any]:
     }
 
 
-def _proof_files(batch: Batch) -> list[Path]:
-    """Return the existing files of a batch's closing proof."""
-    target = batch.plan.folder / batch.plan.proof
-    files = [target.with_name(f"{target.name}{suffix}") for suffix in (".html", ".xlsx")]
-    return [path for path in files if path.is_file()]
-
-
 def _proof_json(path: Path) -> dict[str, str]:
     written = datetime.fromtimestamp(path.stat().st_mtime, UTC).astimezone()
-    return {"kind": path.suffix, "file": path.name, "written_at": f"{written:%d/%m/%Y %H:%M}"}
+    return {"file": path.name, "written_at": f"{written:%d/%m/%Y %H:%M}"}

@@ -16,11 +16,13 @@ from xlbridge.client.registries import NamedRecord, Registries
 from xlbridge.errors import XlbridgeError
 from xlbridge.files import write_private
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, Column, strip_accents
+from xlbridge.resources import Catalogue, Column
 from xlbridge.resources.references import REFERENCES
 from xlbridge.settings import Settings
+from xlbridge.ui.answers import read_object
 from xlbridge.ui.environment import PageConnection
 from xlbridge.upload.lookup import OnlineCheck
+from xlbridge.validation.cells import folded_text
 from xlbridge.validation.mapping import MappingProposal, SheetMapping
 from xlbridge.workbook.read import SheetCells
 
@@ -44,11 +46,8 @@ class RegistryNames:
         environment than the page's."""
         path = self._path(registry, settings)
         if path not in self._names:
-            try:
-                stored = json.loads(path.read_text("utf-8"))
-            except (OSError, ValueError):
-                stored = {"names": {}, "inactive": []}
-            self._keep(path, stored["names"], set(stored["inactive"]))
+            stored = read_object(path)
+            self._keep(path, stored.get("names", {}), set(stored.get("inactive", ())))
         return self._names[path]
 
     def read(self, registry: str) -> Names:
@@ -71,11 +70,11 @@ class RegistryNames:
         records = self._usable[path]
         is_code = typed in records
         # A code that is complete may be replaced by any other one.
-        words = [] if is_code else _folded(typed).split()
+        words = [] if is_code else folded_text(typed).split()
         first = {typed: records[typed]} if is_code else {}
         offered = []
         for code, name in (first | records).items():
-            text = f" {_folded(f'{code} {name}')}"
+            text = f" {folded_text(f'{code} {name}')}"
             if all(f" {word}" in text for word in words):
                 # A column of names gets both, which the look-up of links reads.
                 value = code if column.link is None else f"{code} – {name}"
@@ -137,7 +136,3 @@ class RegistryNames:
         system = f"{settings.profile} {settings.base_url}"
         name = hashlib.sha256(system.encode()).hexdigest()[:16]
         return settings.home / "names" / name / f"{registry}.json"
-
-
-def _folded(text: str) -> str:
-    return strip_accents(text).casefold()

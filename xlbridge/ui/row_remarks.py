@@ -3,7 +3,6 @@
 Remarks are the reasons for which the system rejected rows, and the actions of the last plan.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,16 +23,6 @@ from xlbridge.validation.reports import RuleKey, by_rule, message_of_all
 from xlbridge.workbook import CellPosition, cell_position, column_index
 
 
-def in_titles(columns: Iterable[Column]) -> Callable[[Text | str], str]:
-    """Return a function that writes a text with the titles of the columns that it names as the
-    interface does; names that are also words of the language stay as they are."""
-    titles = {one.name: str(one.title) for one in columns if not one.name.islower()}
-    if not titles:
-        return str
-    named = re.compile(rf"\b(?:{'|'.join(titles)})\b")
-    return lambda text: named.sub(lambda found: titles[found[0]], str(text))
-
-
 class FindingsView:
     """Findings of a validated sheet. Rows are Excel's numbers, columns count from zero."""
 
@@ -43,7 +32,7 @@ class FindingsView:
         self._names: dict[int, list[str]] = {}
         for name, column in sheet.columns.items():
             self._names.setdefault(column, []).append(name)
-        self._in_titles = in_titles(() if sheet.resource is None else sheet.resource.columns)
+        self._in_titles = str if sheet.resource is None else sheet.resource.with_titles
 
     def names(self, column: int) -> Sequence[str]:
         """Return the names of the resource's columns read from a column of the sheet."""

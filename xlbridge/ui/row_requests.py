@@ -8,16 +8,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from xlbridge.ui.answers import get_route, json_response, post_route, shown_sheet_id
-from xlbridge.ui.cell_edits import value_text
 from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_order import SheetLayout, SoughtText, read_layout
-from xlbridge.ui.sheet_forms import sheet_json, sheet_version
+from xlbridge.ui.sheet_forms import changes_json, counts_json, sheet_json, sheet_version
 from xlbridge.ui.sheet_rows import WRONG, CellBlock, SheetRows
 from xlbridge.ui.workspace import Workspace
-from xlbridge.workbook import cell_address
 
 _MAX_VALUES = 200
-_MAX_SHOWN = 20
 _MAX_INSERTED = 1000
 _SOUGHT: dict[str, Any] = {"text": str, "column": int | None, "whole": bool}
 _BLOCK: dict[str, Any] = {"view": str, "first": int, "last": int, "left": int, "right": int}
@@ -126,12 +123,7 @@ class RowRequests:
         query = request.query_params
 
         def find(rows: SheetRows) -> dict[str, Any]:
-            changed = rows.replacements(_sought(query), query["by"])
-            shown = [
-                {"cell": cell_address(*position), "before": before, "after": value_text(after)}
-                for position, (before, after) in list(changed.items())[:_MAX_SHOWN]
-            ]
-            return {"count": len(changed), "cells": shown}
+            return changes_json(rows.replacements(_sought(query), query["by"]))
 
         return await self._answer(request, find)
 
@@ -157,12 +149,7 @@ class RowRequests:
         column, contains = int(query["column"]), query.get("contains", "")
 
         def find(rows: SheetRows) -> dict[str, Any]:
-            values = rows.values(column, contains)
-            listed = values.most_common(_MAX_VALUES)
-            return {
-                "values": [{"value": value, "count": count} for value, count in listed],
-                "more": len(values) - len(listed),
-            }
+            return counts_json(rows.values(column, contains), _MAX_VALUES)
 
         return await self._answer(request, find)
 

@@ -97,7 +97,7 @@ class SheetUploads:
         self._workspace = workspace
         self._names = names
 
-    def plan(self, editor: SheetEditor, options: dict[str, bool]) -> dict[str, Any]:
+    def plan(self, editor: SheetEditor, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the action of each row of the corrected copy, without writing anything.
 
         Raises ``UsageError`` if the sheet has errors, ``ApiError`` if a look-up fails.
@@ -144,7 +144,7 @@ class SheetUploads:
         }
 
     def send(
-        self, editor: SheetEditor, options: dict[str, bool], token: str, on_change: OnChange
+        self, editor: SheetEditor, options: Mapping[str, Any], token: str, on_change: OnChange
     ) -> None:
         """Upload the corrected copy according to the plan confirmed by ``token``."""
         with self._remote.track("upload", on_change):
@@ -484,22 +484,16 @@ def _text(report: Report) -> list[str]:
 def _options(
     choices: Mapping[str, Any],
     token: str,
-    remote: PageConnection | None = None,
+    remote: PageConnection,
     on_change: OnChange = lambda: None,
 ) -> UploadOptions:
-    """Return the options of an upload; with ``remote`` its progress is recorded there."""
-    options = UploadOptions(
+    """Return the options of an upload whose progress is recorded in ``remote``."""
+    return UploadOptions(
         consent=Confirmed(token) if token else ApproveAll(),
-        again=choices.get("again") or None,
-        update=choices.get("update", False),
-        good_rows=choices.get("good_rows", False),
-        foreign_numbers=choices.get("foreign_numbers", False),
-        clear=choices.get("clear", False),
-        create_unread=choices.get("create_unread", False),
+        progress=remote.progress(on_change),
+        on_count=remote.count,
+        **choices,
     )
-    if remote is None:
-        return options
-    return replace(options, progress=remote.progress(on_change), on_count=remote.count)
 
 
 _SHOWN_UNDONE = 10

@@ -45,7 +45,7 @@ from xlbridge.i18n import LANGUAGES, Language, Text, active_language, group_thou
 from xlbridge.report_forms import render_page
 from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, Settings
-from xlbridge.ui.answers import post_route
+from xlbridge.ui.answers import post_route, read_object
 from xlbridge.ui.batch_requests import BatchRequests, ProveBatch, RunBatch
 from xlbridge.ui.environment import BackgroundWork, PageConnection
 from xlbridge.ui.exports_and_profiles import (
@@ -103,7 +103,7 @@ def _record_running(settings: Settings, port: int, secret: _PageSecret) -> None:
 
 def _forget_running(settings: Settings) -> None:
     """Remove the record of this process's page."""
-    if _read(settings.home / _FILE).get("pid") == os.getpid():
+    if read_object(settings.home / _FILE).get("pid") == os.getpid():
         (settings.home / _FILE).unlink(missing_ok=True)
 
 
@@ -114,7 +114,7 @@ def _ask_running(settings: Settings, *, browser: bool) -> str | None:
     """
     import httpx
 
-    record = _read(settings.home / _FILE)
+    record = read_object(settings.home / _FILE)
     if record.get("of") != _digest(settings):
         return None
     secret, nonce = _PageSecret(record["secret"]), secrets.token_hex(16)
@@ -132,14 +132,6 @@ def _ask_running(settings: Settings, *, browser: bool) -> str | None:
     return link if hmac.compare_digest(proof, secret.sign(f"{nonce} {link}")) else None
 
 
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
-
-
 _Theme = Literal["", "light", "dark"]
 """Theme of the page; without a name it is the computer's."""
 
@@ -154,7 +146,7 @@ class _Preferences:
     @classmethod
     def of_home(cls, home: Path) -> "_Preferences":
         """Return the preferences that a home keeps."""
-        stored = _read(home / _PREFERENCES)
+        stored = read_object(home / _PREFERENCES)
         language, theme = stored.get("language"), stored.get("theme")
         return cls(
             language if language in LANGUAGES else None, theme if theme in {"light", "dark"} else ""

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import islice
 from typing import Any
 
 from xlbridge import titles
@@ -11,11 +12,12 @@ from xlbridge.errors import UsageError
 from xlbridge.files import write_private
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import KEY, Catalogue, Column, Kind, Resource
+from xlbridge.resources.findings import CorrectedValue
 from xlbridge.resources.references import REFERENCES
 from xlbridge.resources.yaml_files import Mistake
 from xlbridge.settings import Settings
 from xlbridge.ui.answers import FieldProblem, InvalidFields
-from xlbridge.ui.cell_edits import displayed_text
+from xlbridge.ui.cell_edits import displayed_text, value_text
 from xlbridge.ui.sheet_editor import MAPPING, SheetEditor
 from xlbridge.upload.planning import may_be_sent
 from xlbridge.validation.cells import number_meanings
@@ -33,10 +35,11 @@ from xlbridge.validation.mapping import (
     remember_mapping,
     remembered_mappings,
 )
-from xlbridge.workbook import column_letters
+from xlbridge.workbook import CellPosition, cell_address, column_letters
 from xlbridge.workbook.read import SheetCells
 
 _SAMPLES = 3
+_MAX_CHANGES = 20
 _YES_OR_NO = {"sim": True, "yes": True, "true": True, "não": False, "no": False, "false": False}
 _NAME = re.compile(r"[^\W\d_][^\d]*")
 _NO_COLUMN = Text(
@@ -93,6 +96,23 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
             "numbers": editor.choice.reading.numbers,
             "mapping": _current_form(editor, mapping),
         }
+
+
+def changes_json(
+    changes: Mapping[CellPosition, tuple[str, CorrectedValue]],
+) -> dict[str, Any]:
+    """Return the number of cells to be changed, and the first ones with both values."""
+    shown = [
+        {"cell": cell_address(*position), "before": before, "after": value_text(after)}
+        for position, (before, after) in islice(changes.items(), _MAX_CHANGES)
+    ]
+    return {"count": len(changes), "cells": shown}
+
+
+def counts_json(values: Counter[str], most: int) -> dict[str, Any]:
+    """Return the most frequent values with their counts, and the number of other values."""
+    listed = [{"value": value, "count": count} for value, count in values.most_common(most)]
+    return {"values": listed, "more": len(values) - len(listed)}
 
 
 def _columns(editor: SheetEditor) -> list[dict[str, Any]]:

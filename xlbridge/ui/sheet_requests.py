@@ -19,7 +19,6 @@ from xlbridge.resources import Resource
 from xlbridge.resources.yaml_files import InvalidFile
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, CsvForm, ParseOptions
 from xlbridge.ui.answers import download, get_route, json_response, post_route, shown_sheet_id
-from xlbridge.ui.cell_edits import value_text
 from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.sheet_editor import (
     ReadingProgress,
@@ -29,9 +28,11 @@ from xlbridge.ui.sheet_editor import (
 )
 from xlbridge.ui.sheet_forms import (
     asked_columns,
+    changes_json,
     chosen_column,
     confirmed_mapping,
     constant_problems,
+    counts_json,
     mapping_problems,
     proposed_form,
     proposed_mapping,
@@ -41,7 +42,6 @@ from xlbridge.ui.sheet_forms import (
 )
 from xlbridge.ui.workspace import Workspace
 from xlbridge.validation.headers import NoFittingResource
-from xlbridge.workbook import cell_address
 from xlbridge.workbook.write import new_workbook, write_template
 
 _MAX_VALUES = 50
@@ -397,12 +397,7 @@ class SheetRequests:
 
         def find() -> dict[str, Any]:
             with editor.lock:
-                values = editor.values(rule)
-                listed = values.most_common(_MAX_VALUES)
-                return {
-                    "values": [{"value": value, "count": count} for value, count in listed],
-                    "more": len(values) - len(listed),
-                }
+                return counts_json(editor.values(rule), _MAX_VALUES)
 
         return await json_response(find)
 
@@ -419,11 +414,7 @@ class SheetRequests:
 
         def find() -> dict[str, Any]:
             with editor.lock:
-                fixes = [
-                    {"cell": cell_address(*position), "before": before, "after": value_text(after)}
-                    for position, (before, after) in editor.fixes(rule).items()
-                ]
-                return {"count": len(fixes), "cells": fixes[:20]}
+                return changes_json(editor.fixes(rule))
 
         return await json_response(find)
 

@@ -1,7 +1,7 @@
 """Requests about uploads and processing."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -49,6 +49,13 @@ _OPTIONS: dict[str, Any] = {
     **dict.fromkeys(("clear", "create_unread"), bool | None),
     "again": str | None,
 }
+"""Options of an upload with their types."""
+
+
+def _chosen(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: values[name] for name in _OPTIONS if values.get(name)}
+
+
 _RESOLUTION: dict[str, Any] = {"job": str, "as": Resolution, "reason": str}
 
 
@@ -94,7 +101,8 @@ class UploadRequests:
 
     async def plan(self, request: Request) -> Response:
         """Return the plan of the sheet, without writing anything."""
-        options, editor = await request.json(), self._workspace.editor_for(shown_sheet_id(request))
+        options = _chosen(await request.json())
+        editor = self._workspace.editor_for(shown_sheet_id(request))
         return await json_response(lambda: self._uploads.plan(editor, options))
 
     async def send(self, request: Request) -> Response:
@@ -102,7 +110,7 @@ class UploadRequests:
         body = await request.json()
         editor = self._workspace.editor_for(shown_sheet_id(request))
         self._workspace.keep_folder(editor)
-        options, token = body.get("options", {}), body["token"]
+        options, token = _chosen(body.get("options") or {}), body["token"]
         return self._work.start(partial(self._uploads.send, editor, options, token))
 
     async def resume(self, request: Request) -> Response:

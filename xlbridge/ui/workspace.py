@@ -20,6 +20,7 @@ from xlbridge.files import make_private_folder, report_write_errors, write_priva
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import CsvForm, ParseOptions, Settings, WorkbookLimits
+from xlbridge.ui.answers import read_object
 from xlbridge.ui.environment import PageConnection
 from xlbridge.ui.row_order import read_layout
 from xlbridge.ui.row_remarks import load_refusals
@@ -285,8 +286,5 @@ class Workspace:
 
 def _read_draft(file: Path) -> dict[str, Any] | None:
     """Return the draft in a file, None if it is unreadable or of another version."""
-    try:
-        draft = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
-    return draft if isinstance(draft, dict) and draft.get("version") == _DRAFT_VERSION else None
+    draft = read_object(file)
+    return draft if draft.get("version") == _DRAFT_VERSION else None

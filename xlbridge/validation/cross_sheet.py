@@ -17,7 +17,7 @@ from xlbridge.resources import KEY, ChildSum, Column, Kind, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.column_cells import BoolArray, ColumnValues, Positions
-from xlbridge.validation.cells.text import folded_code, quoted
+from xlbridge.validation.cells.text import folded_text, quoted
 from xlbridge.validation.results import ValidatedSheet
 from xlbridge.workbook import cell_address
 
@@ -65,7 +65,7 @@ def _other_spellings(sheets: Sequence[ValidatedSheet]) -> Iterator[tuple[int, Fi
             first_cells = values.positions[np.unique(values.indexes, return_index=True)[1]]
             for text, position in zip(values.values, first_cells.tolist(), strict=True):
                 spelling = text, number, column.name, position
-                other, owner, name, at = known.setdefault(folded_code(text), spelling)
+                other, owner, name, at = known.setdefault(folded_text(text), spelling)
                 if owner != number and other != text:
                     reference = cell_reference(sheets[owner], name, at, sheet)
                     details = {"other": quoted(other), "first": reference}

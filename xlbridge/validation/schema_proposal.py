@@ -16,7 +16,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Kind, strip_accents
 from xlbridge.resources.checks import RULES
 from xlbridge.settings import WorkbookLimits
-from xlbridge.validation.headers.header_row import best_row
+from xlbridge.validation.headers.header_row import WORD, best_row
 from xlbridge.workbook.read import SheetCells, read_workbook
 
 _MAX_CHOICES = 8
@@ -24,7 +24,6 @@ _MAX_CHOICES = 8
 _ROWS_PER_CHOICE = 5
 _CODE = re.compile(r"(?=.*\d)[0-9A-Za-z./\-_]{1,60}")
 _AMOUNT_WORDS = frozenset({"valor", "preco", "total", "saldo", "custo", "desconto", "amount"})
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _LENGTHS = (10, 20, 40, 60, 80, 120, 255, 500, 1000, 4000, 32767)
 _KINDS = {"cnpj": Kind.CNPJ, "cpf": Kind.CPF, "email": Kind.TEXT, "uf": Kind.TEXT}
 """Kinds of columns by the format of their texts; columns with other formats are codes."""
@@ -202,4 +201,4 @@ def _kind_and_rules(header: str, values: list[object]) -> tuple[Kind, dict[str, 
 
 
 def _plain_words(text: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(strip_accents(text))]
+    return [word.lower() for word in WORD.findall(strip_accents(text))]

@@ -49,6 +49,30 @@ def cell_address(row: int, column: int) -> str:
     return f"{column_letters(column)}{row}"
 
 
+_RANGE = re.compile(r"([A-Z]{1,3})(\d{1,7})(?::([A-Z]{1,3})(\d{1,7}))?", re.ASCII)
+
+
+def cell_range(reference: str) -> CellRange | None:
+    """Return the corners of a range such as ``A1:B2`` or ``A1``, None if it is not one."""
+    match = _RANGE.fullmatch(reference)
+    if match is None:
+        return None
+    left, top, right, bottom = match.groups()
+    return int(top), column_index(left), int(bottom or top), column_index(right or left)
+
+
+def range_text(area: CellRange) -> str:
+    """Return the address of a range, that of its cell if it has one only."""
+    first, last = cell_address(*area[:2]), cell_address(*area[2:])
+    return first if first == last else f"{first}:{last}"
+
+
+def cell_place(sheet: str, address: str) -> str:
+    """Return an address with the name of its sheet, as in formulas and links."""
+    quoted = sheet.replace("'", "''")
+    return f"'{quoted}'!{address}"
+
+
 MAX_ROWS = 1_048_576
 """Maximum number of rows of a sheet."""
 

@@ -14,7 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, ClassVar
 
-from xlbridge import files
+from xlbridge import files, titles
 from xlbridge.errors import NO_FILE, UsageError
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.workbook.encryption import OLE_START, decrypted, is_encrypted_package
@@ -107,16 +107,16 @@ def is_generated_sheet(sheet: str, first_cells: Iterable[object]) -> bool:
 
 STATUS_COLUMNS = (
     Text(pt="Situação no envio", en="State in the upload"),
-    Text(pt="Motivo", en="Reason"),
+    titles.REASON,
     Text(pt="Código no sistema", en="Code in the system"),
-    Text(pt="O que fazer", en="What to do"),
+    titles.WHAT_TO_DO,
 )
 """Columns that a status copy adds after the data; not columns of the resource."""
 
 REJECTS_COLUMNS = (
     Text(pt="Linha original", en="Original row"),
-    Text(pt="Motivo", en="Reason"),
-    Text(pt="O que fazer", en="What to do"),
+    titles.REASON,
+    titles.WHAT_TO_DO,
 )
 """Columns that a rejects workbook adds before the data; not columns of the resource."""
 

@@ -1,12 +1,10 @@
 """Builder of closing proofs, one per environment, and their figures: a workbook and a page."""
 
-import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -40,7 +38,7 @@ from xlbridge.batch.proof.read_back import (
     read_back,
     repeated_key_breaches,
 )
-from xlbridge.batch.status import StepOverview
+from xlbridge.batch.status import StepOverview, proof_paths, proven_profiles
 from xlbridge.batch.unit import (
     UnitOverview,
     UnitStatus,
@@ -299,7 +297,7 @@ def write_proofs(
     Raises what ``build_proof`` raises, and ``UsageError`` if a file cannot be written.
     """
     plan = batch.plan
-    for profile, (workbook, page) in _proof_paths(batch, _proven_profiles(steps)).items():
+    for profile, (workbook, page) in proof_paths(batch, proven_profiles(steps)).items():
         own_steps = [state for state in steps if state.step.profile == profile]
         proof = build_proof(
             batch.environments.context(profile),
@@ -329,26 +327,13 @@ def write_proofs(
 
 def are_proofs_missing(batch: Batch, steps: Sequence[StepOverview]) -> bool:
     """Return whether a proof does not exist, or is older than an upload that it should contain."""
-    for profile, (_, page) in _proof_paths(batch, _proven_profiles(steps)).items():
+    for profile, (_, page) in proof_paths(batch, proven_profiles(steps)).items():
         units = [unit for state in steps if state.step.profile == profile for unit in state.units]
         requests = (request for unit in units for job in unit.jobs for request in job.requests)
         changed = (request.changed_at.timestamp() for request in requests)
         if not page.is_file() or page.stat().st_mtime < max(changed, default=0):
             return True
     return False
-
-
-def _proven_profiles(steps: Sequence[StepOverview]) -> dict[str | None, None]:
-    """Return the environments to which something was sent, or from which something was exported."""
-    # A step that has sent has a job.
-    return dict.fromkeys(
-        state.step.profile
-        for state in steps
-        if any(
-            unit.status is not UnitStatus.NEW if isinstance(state.step, ExportStep) else unit.jobs
-            for unit in state.units
-        )
-    )
 
 
 def require_proof_folder(batch: Batch) -> None:
@@ -359,28 +344,10 @@ def require_proof_folder(batch: Batch) -> None:
     profiles = {step.profile for step in batch.plan.steps if _is_proven(step)}
     # Perhaps only one of the environments gets something.
     groups = [[profile] for profile in profiles] + [list(profiles)]
-    for workbook in {path for group in groups for path, _ in _proof_paths(batch, group).values()}:
+    for workbook in {path for group in groups for path, _ in proof_paths(batch, group).values()}:
         with report_write_errors(workbook):
             workbook.parent.mkdir(parents=True, exist_ok=True)
         WorkbookMark.PROVEN.require_mark(workbook)
-
-
-def _proof_paths(
-    batch: Batch, profiles: Collection[str | None]
-) -> dict[str | None, tuple[Path, Path]]:
-    """Return the workbook and the page of each environment's proof; several bear their names."""
-    paths = {}
-    for profile in profiles:
-        target = batch.plan.folder / batch.plan.proof
-        if len(profiles) > 1:
-            # The name of an environment may be its address.
-            environment = re.sub(r"[^\w.-]+", "-", batch.environments.name(profile))
-            target = target.with_name(f"{target.name}-{environment}")
-        paths[profile] = (
-            target.with_name(f"{target.name}.xlsx"),
-            target.with_name(f"{target.name}.html"),
-        )
-    return paths
 
 
 def _is_proven(step: AnyStep) -> bool:

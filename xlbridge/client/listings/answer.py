@@ -8,9 +8,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
-from email.utils import parsedate_to_datetime
 from functools import cache
 from itertools import chain, islice
 from typing import Any
@@ -35,6 +34,7 @@ from xlbridge.client.outcomes import (
     describe_reply,
 )
 from xlbridge.client.target import Target
+from xlbridge.client.transport import answered_at
 from xlbridge.errors import TransportError, TruncatedAnswer, UnknownFields
 from xlbridge.i18n import Text
 from xlbridge.resources.references import REFERENCES
@@ -298,12 +298,8 @@ class ListingAnswer:
     @property
     def system_time(self) -> datetime | None:
         """The system's own time when it answered, in its zone and naive; None if it has none."""
-        try:
-            date = parsedate_to_datetime(self._reply.headers.get("Date", ""))
-        except ValueError:
-            return None
-        aware = date if date.tzinfo else date.replace(tzinfo=UTC)
-        return aware.astimezone(self._target.zone).replace(tzinfo=None)
+        moment = answered_at(self._reply)
+        return moment and moment.astimezone(self._target.zone).replace(tzinfo=None)
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the decompressed body as it is received, once.

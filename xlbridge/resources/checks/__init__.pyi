@@ -14,10 +14,11 @@ from .rule import (
     row_check as row_check,
     text_check as text_check,
 )
-from .slip_checks import is_boleto as is_boleto
 from .text_checks import (
     DOCUMENTS as DOCUMENTS,
-    access_key_digit as access_key_digit,
     bare_document as bare_document,
+    is_boleto as is_boleto,
     is_email as is_email,
+    is_masked_document as is_masked_document,
+    mod11_digit as mod11_digit,
 )

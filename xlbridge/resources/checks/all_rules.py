@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 # In the order in which schema files and pages name the rules.
 # isort: off
 from xlbridge.resources.checks import column_checks as column_checks
-from xlbridge.resources.checks import text_checks as text_checks
 from xlbridge.resources.checks import row_checks as row_checks
-from xlbridge.resources.checks import slip_checks as slip_checks
+from xlbridge.resources.checks import text_checks as text_checks
 
 # isort: on
 from xlbridge.resources.checks.rule import (

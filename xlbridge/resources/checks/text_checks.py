@@ -1,22 +1,33 @@
-"""Rules for formats of texts: CNPJ, CPF, e-mail, registry codes, access keys, telephones.
+"""Rules for formats of texts: CNPJ, CPF, e-mail, registry codes, access keys, telephones, codes of
+bank slips; and for the amount and due date within the code of a slip.
 
 Each ``is_…`` function tests the structure of a text as typed: digits, known prefixes, check
-digits. It cannot know whether a number was ever issued.
+digits. It cannot know whether a number was ever issued. Source for slips: the layouts of FEBRABAN
+for collection slips (47 digits typed) and utility bills (48 digits typed, first digit 8).
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from functools import cache
 from importlib import import_module
 from itertools import cycle
-from typing import TYPE_CHECKING, Annotated, Literal
+from operator import mul
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta
 
-from xlbridge.i18n import OR, Text, joined, untranslated
-from xlbridge.resources.checks.rule import Statistics, column_check, text_check
+from xlbridge.i18n import OR, Text, joined, localized_number, untranslated
+from xlbridge.resources.checks.rule import (
+    ColumnNames,
+    Statistics,
+    column_check,
+    row_check,
+    text_check,
+)
 from xlbridge.resources.findings.finding import error, warning
+from xlbridge.resources.models.declarations import Name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,7 +130,7 @@ def has_documents(values: "pd.Series", *, value: Sequence[str]) -> "pd.Series":
     return ~values.isin(wrong)
 
 
-def is_masked_document(text: str, kinds: Sequence[str]) -> bool:
+def is_masked_document(text: str, kinds: Iterable[str]) -> bool:
     """Return whether a text, with or without mask, is a document of one of the kinds."""
     bare = bare_document(text)
     return any(DOCUMENTS[kind].is_valid(bare) for kind in kinds)
@@ -275,9 +286,7 @@ def is_municipality(text: str) -> bool:
         return True
     if _MUNICIPALITY.fullmatch(text) is None or text[:2] not in STATES.values():
         return False
-    products = (int(d) * weight for d, weight in zip(text[:6], cycle((1, 2)), strict=False))
-    total = sum(sum(divmod(product, 10)) for product in products)
-    return -total % 10 == int(text[6]) or text in UNCHECKED_MUNICIPALITIES
+    return mod10_digit(text[:6]) == text[6] or text in UNCHECKED_MUNICIPALITIES
 
 
 @text_check(
@@ -301,17 +310,27 @@ def is_access_key(text: str) -> bool:
         return False
     issuer = match[3]
     is_person = issuer.startswith("000") and is_cpf(issuer[3:])
-    return (is_person or is_cnpj(issuer)) and key[-1] == access_key_digit(key[:-1])
+    return (is_person or is_cnpj(issuer)) and key[-1] == mod11_digit(key[:-1])
 
 
-def access_key_digit(symbols: str) -> str:
-    """Return the check digit of a key: modulo 11, weights 2 to 9 from the right.
+def mod10_digit(digits: str) -> str:
+    """Return the check digit of digits: modulo 10, weights 2 and 1 from the right."""
+    return str(-sum(sum(divmod(product, 10)) for product in _weighted(digits, (2, 1))) % 10)
 
-    The value of a letter, in the issuer's CNPJ, is its code minus that of zero.
+
+def mod11_digit(symbols: str, instead: int = 0) -> str:
+    """Return the check digit of symbols: modulo 11, weights 2 to 9 from the right; ``instead`` of
+    one of two digits.
+
+    The value of a letter, in the CNPJ within an access key, is its code minus that of zero.
     """
-    weighted = zip(reversed(symbols), cycle(range(2, 10)), strict=False)
-    rest = sum((ord(symbol) - ord("0")) * weight for symbol, weight in weighted) % 11
-    return str(11 - rest if rest > 1 else 0)
+    rest = sum(_weighted(symbols, range(2, 10))) % 11
+    return str(11 - rest if rest > 1 else instead)
+
+
+def _weighted(symbols: str, weights: Sequence[int]) -> Iterator[int]:
+    values = (ord(symbol) - ord("0") for symbol in reversed(symbols))
+    return map(mul, values, cycle(weights))
 
 
 @text_check(
@@ -330,3 +349,183 @@ def is_phone(text: str) -> bool:
     foreign one with a +."""
     digits = text.translate(_PHONE_MARKS)
     return any(form.fullmatch(digits) for form in (_NATIONAL_PHONE, _SERVICE_PHONE, _FOREIGN_PHONE))
+
+
+_BARCODE, _TYPED_SLIP, _TYPED_BILL = 44, 47, 48
+_SLIP_MASK = str.maketrans("", "", " .-")
+_FIRST_DAY = date(1997, 10, 7)
+_FIRST_OF_CYCLE, _CYCLE_DAYS = 1000, 9000
+
+
+@text_check(
+    "boleto",
+    finding=error(
+        "barcode-invalid",
+        pt="O código de barras do boleto não é válido (tamanho ou dígitos verificadores).",
+        en="The bank-slip barcode is not valid (length or check digits).",
+        hint_pt="Copie os 44 algarismos do código ou os 47 da linha digitável, como texto.",
+        hint_en="Copy the 44 digits of the barcode or the 47 of the typed line, as text.",
+    ),
+    wording=Text(pt="código de boleto válido", en="a valid bank-slip code"),
+    width=44,
+)
+def is_boleto(code: str) -> bool:
+    """Return whether a code is a barcode or typed line with valid check digits.
+
+    Spaces, points and hyphens are allowed.
+    """
+    digits = code.translate(_SLIP_MASK)
+    if not (digits.isascii() and digits.isdigit()):
+        return False
+    if digits.startswith("8"):
+        return _is_bill(digits)
+    if len(digits) == _TYPED_SLIP:
+        fields = (digits[0:10], digits[10:21], digits[21:32])
+        if any(mod10_digit(field[:-1]) != field[-1] for field in fields):
+            return False
+    digits = _barcode(digits)
+    return len(digits) == _BARCODE and digits[4] == mod11_digit(digits[:4] + digits[5:], instead=1)
+
+
+def _barcode(digits: str) -> str:
+    """Return the barcode of a typed line; other digits are returned unchanged."""
+    if len(digits) == _TYPED_BILL and digits.startswith("8"):
+        return "".join(digits[start : start + 11] for start in range(0, _TYPED_BILL, 12))
+    if len(digits) == _TYPED_SLIP:
+        return digits[:4] + digits[32:] + digits[4:9] + digits[10:20] + digits[21:31]
+    return digits
+
+
+def _barcode_of(code: str) -> str:
+    """Return the barcode of a code, empty if its length is wrong; check digits are not tested."""
+    digits = _barcode(code.translate(_SLIP_MASK))
+    is_barcode = len(digits) == _BARCODE and digits.isascii() and digits.isdigit()
+    return digits if is_barcode else ""
+
+
+def boleto_cents(code: str) -> int:
+    """Return the amount in a valid code, in cents; 0 if there is none."""
+    digits = _barcode_of(code)
+    if digits.startswith("8"):
+        return int(digits[4:15]) if digits[2] in "68" else 0
+    return int(digits[9:19] or 0)
+
+
+def boleto_due_dates(code: str) -> tuple[date, ...]:
+    """Return the possible due dates of a valid code, none if it has no date.
+
+    Days are counted in four digits, which ended on 21 February 2025 and restarted with 1000.
+    """
+    digits = _barcode_of(code)
+    days = 0 if digits.startswith("8") else int(digits[5:9] or 0)
+    if not days:
+        return ()
+    first = _FIRST_DAY + timedelta(days=days)
+    return (first,) if days < _FIRST_OF_CYCLE else (first, first + timedelta(days=_CYCLE_DAYS))
+
+
+def _is_bill(digits: str) -> bool:
+    check = mod10_digit if digits[2] in "67" else mod11_digit
+    if len(digits) == _TYPED_BILL:
+        blocks = [digits[start : start + 12] for start in range(0, _TYPED_BILL, 12)]
+        if any(check(block[:-1]) != block[-1] for block in blocks):
+            return False
+    digits = _barcode(digits)
+    return len(digits) == _BARCODE and digits[3] == check(digits[:3] + digits[4:])
+
+
+_NO_DETAILS: Mapping[str, object] = {}
+
+
+def _codes(frame: "pd.DataFrame", column: str) -> Iterator[tuple[int, str]]:
+    """Yield the position and text of each code."""
+    filled = frame[column].notna().to_numpy().nonzero()[0].tolist()
+    yield from zip(filled, frame[column].iloc[filled], strict=True)
+
+
+def _different_amounts(
+    frame: "pd.DataFrame", column: str, columns: Sequence[str]
+) -> Iterator[tuple[int, int]]:
+    """Yield the positions and cents of slips whose amount differs from each of ``columns``."""
+    amounts = (frame[list(columns)].astype("Float64") * 100).round()
+    expected = amounts.to_numpy(dtype=float, na_value=0.0)
+    for position, code in _codes(frame, column):
+        cents = boleto_cents(code)
+        if cents and expected[position].any() and cents not in expected[position]:
+            yield position, cents
+
+
+def _amount_details(
+    frame: "pd.DataFrame", *, column: str, columns: Sequence[str]
+) -> list[Mapping[str, object]]:
+    cents = dict(_different_amounts(frame, column, columns))
+    listed = ", ".join(columns)
+    return [
+        {"amount": localized_number(f"{cents.get(position, 0) / 100:.2f}"), "columns": listed}
+        for position in range(len(frame))
+    ]
+
+
+@row_check(
+    "slip_amount",
+    finding=warning(
+        "slip-amount",
+        pt="O boleto é de {amount}, diferente do valor do título ({columns}).",
+        en="The bank slip is for {amount}, which differs from the title ({columns}).",
+        hint_pt="Confira se o boleto é deste título, e o valor.",
+        hint_en="Check that the slip belongs to this title, and check the amount.",
+    ),
+    wording=lambda s: Text(
+        pt="{column}: boleto com o valor de {columns}", en="{column}: a slip with the {columns}"
+    ).format(column=s["column"], columns=", ".join(s["columns"])),
+    statistics={"column": Name, "columns": ColumnNames},
+    row_details=_amount_details,
+    needed=("column",),
+)
+def slip_amount(frame: "pd.DataFrame", *, column: str, columns: Sequence[str]) -> "pd.Series":
+    """Accept slips in ``column`` with the amount of one of ``columns``, or without one."""
+    right = frame[column].isna() | frame[column].notna()
+    right.iloc[[position for position, _ in _different_amounts(frame, column, columns)]] = False
+    return right
+
+
+def _different_dates(
+    frame: "pd.DataFrame", column: str, other: str
+) -> Iterator[tuple[int, Mapping[str, object]]]:
+    """Yield the positions of slips that are due on another day, with the details."""
+    days = frame[other].dt.date
+    missing = frame[other].isna().to_numpy()
+    for position, code in _codes(frame, column):
+        expected: Any = days.iat[position]
+        due_dates = () if missing[position] else boleto_due_dates(code)
+        if due_dates and expected not in due_dates:
+            nearest = min(due_dates, key=lambda day: abs(day - expected))
+            yield position, {"due": f"{nearest:%d/%m/%Y}", "other": other}
+
+
+def _date_details(frame: "pd.DataFrame", *, column: str, other: str) -> list[Mapping[str, object]]:
+    details = dict(_different_dates(frame, column, other))
+    return [details.get(position, _NO_DETAILS) for position in range(len(frame))]
+
+
+@row_check(
+    "slip_due_date",
+    finding=warning(
+        "slip-due-date",
+        pt="O boleto vence em {due}, e não na data de {other}.",
+        en="The bank slip is due on {due}, not on the date of {other}.",
+        hint_pt="Confira se o boleto é deste título, e o vencimento.",
+        hint_en="Check that the slip belongs to this title, and check the due date.",
+    ),
+    wording=lambda s: Text(
+        pt="{column}: boleto com o vencimento de {other}", en="{column}: a slip due on {other}"
+    ).format(column=s["column"], other=s["other"]),
+    statistics={"column": Name, "other": Name},
+    row_details=_date_details,
+    needed=("column", "other"),
+)
+def slip_due_date(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series":
+    """Accept slips in ``column`` that are due on the day of ``other``, or have no due date."""
+    right = frame[column].isna() | frame[column].notna()
+    right.iloc[[position for position, _ in _different_dates(frame, column, other)]] = False
+    return right

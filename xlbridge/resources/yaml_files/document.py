@@ -331,7 +331,7 @@ class _Checker:
             return
         fitting = next((one for one in options if _is_of_kind(value, one)), None)
         if fitting is None:
-            kinds = [_TYPE_TEXTS[KINDS[type(unwrapped(one)[0])]] for one in options]
+            kinds = [TYPE_TEXTS[KINDS[type(unwrapped(one)[0])]] for one in options]
             self._add(path, _WRONG_TYPE.format(kind=joined(kinds, OR)))
             return
         if fitting is not node and isinstance(fitting, inspect.Metadata):
@@ -483,7 +483,7 @@ def format_yaml_path(path: YamlPath) -> str:
 
 
 _WRONG_TYPE = Text(pt="deve ser {kind}.", en="this must be {kind}.")
-_TYPE_TEXTS: Mapping[str, Text] = {
+TYPE_TEXTS: Mapping[str, Text] = {
     "object": Text(pt="um bloco de chaves e valores", en="a block of keys and values"),
     "array": Text(pt="uma lista", en="a list"),
     "string": Text(pt="um texto", en="a text"),

@@ -89,7 +89,7 @@ function proofParts(batch) {
   return (batch.proofs || []).map((one) => {
     const text = `${fill(texts.proof_written, { file: one.file, at: one.written_at })} `;
     const item = element("p", text, batch.done ? "done" : undefined);
-    item.append(link(texts.proof, "/api/proof", { batch: batch.batch, kind: one.kind }));
+    item.append(link(texts.proof, "/api/proof", { batch: batch.batch, file: one.file }));
     return item;
   });
 }

@@ -23,7 +23,7 @@ from string import ascii_letters, digits
 import numpy as np
 
 from xlbridge.resources import Column, Kind
-from xlbridge.resources.checks import DOCUMENTS, bare_document
+from xlbridge.resources.checks import DOCUMENTS, is_masked_document
 from xlbridge.validation.cells.column_cells import (
     BoolArray,
     CellProblems,
@@ -33,7 +33,7 @@ from xlbridge.validation.cells.column_cells import (
 )
 from xlbridge.validation.cells.text import (
     display,
-    folded_code,
+    folded_text,
     is_printable_ascii,
     normalize_width,
     quoted,
@@ -115,7 +115,7 @@ class CodeTexts:
         odd = [np.flatnonzero(~(cases >> n & 1).astype(bool)) for n in range(1, len(_CASES) + 1)]
         fewest = min(range(len(odd)), key=lambda n: len(odd[n]))
         others = {texts[at] for at in odd[fewest].tolist()}
-        folded = set(map(folded_code, others))
+        folded = set(map(folded_text, others))
         if len(folded) < len(others):
             return True
         return not set(map(_CASES[fewest], filter(str.isascii, folded))).isdisjoint(texts)
@@ -163,11 +163,12 @@ def _report_losses(
     common: "CommonShape", odd: Sequence[tuple[int, str]], cells: int, problems: CellProblems
 ) -> None:
     """Report the texts that lost zeros, and those that lost separators or letters if rare."""
-    has_documents = _is_document(common.example)
+    # A column may have both CPFs and CNPJs.
+    has_documents = is_masked_document(common.example, DOCUMENTS)
     lost: dict[bool, list[int]] = {True: [], False: []}
     for position, text in odd:
         loss = None if problems.failed[position] else common.loss_of(text)
-        if loss is not None and not (has_documents and _is_document(text)):
+        if loss is not None and not (has_documents and is_masked_document(text, DOCUMENTS)):
             lost[loss is Loss.ZEROS].append(position)
     is_padded = not lost[True] or common.padded_cells * _MAX_PER_PADDED >= len(lost[True])
     guesses = lost[False] if is_padded else [*lost[True], *lost[False]]
@@ -179,7 +180,7 @@ def _report_losses(
 def _check_spellings(codes: ColumnValues, problems: CellProblems) -> None:
     """Report the codes that differ only in case or accents from the most frequent spelling, or
     all of them if there is a tie."""
-    folded = list(map(folded_code, codes.values))
+    folded = list(map(folded_text, codes.values))
     cell_counts = np.bincount(codes.indexes, minlength=len(folded)).tolist()
     spellings: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for text, code, cells in zip(codes.values, folded, cell_counts, strict=True):
@@ -307,9 +308,3 @@ def _form(shape: str) -> str:
 
 def _letters(text: str) -> str:
     return "".join(filter(str.isalpha, text)).casefold()
-
-
-def _is_document(text: str) -> bool:
-    """Return whether a code is a CPF or CNPJ, with or without mask: a column may have both."""
-    bare = bare_document(text)
-    return any(document.is_valid(bare) for document in DOCUMENTS.values())

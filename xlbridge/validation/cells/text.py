@@ -152,8 +152,8 @@ def _unescaped(found: re.Match[str]) -> str:
     return _ESCAPED_LETTER.sub(lambda code: chr(int(code[0][2:], 16)), text)
 
 
-def folded_code(text: str) -> str:
-    """Return a code without case and accents, for comparisons."""
+def folded_text(text: str) -> str:
+    """Return a text without case and accents, for comparisons."""
     return (text if text.isascii() else strip_accents(text)).casefold()
 
 

@@ -25,7 +25,7 @@ from xlbridge.validation.cells.text import (
     A_DATE,
     UNASSIGNED,
     display,
-    folded_code,
+    folded_text,
     is_all_visible,
     is_printable_ascii,
     normalize_width,
@@ -201,7 +201,7 @@ def _placeholder_code(column: Column, text: str) -> str | None:
 def _canonical(column: Column, text: str) -> tuple[str, str]:
     """Return a text as it is sent, and as the cell should hold it."""
     if column.allowed and text not in column.allowed:
-        same = [value for value in column.allowed if folded_code(value) == folded_code(text)]
+        same = [value for value in column.allowed if folded_text(value) == folded_text(text)]
         return (same[0], same[0]) if len(same) == 1 else (text, text)
     if column.kind is Kind.TEXT:
         return _composed(text), _composed(text)

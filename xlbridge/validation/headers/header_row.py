@@ -25,7 +25,8 @@ from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 _UNIT = re.compile(r"\s*\([^()]*\)\s*\**\s*$")
 _NUMBER_SIGN = re.compile(r"\bn(?:\.?[º°]\.?|o?\.)", re.IGNORECASE)
 _INITIALS = re.compile(r"\b(?:\w\.)+\w\b\.?")
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+"""Word of a header or name: of small letters, of capitals, or digits."""
 _STOP_WORDS = frozenset({"de", "do", "da", "dos", "das", "e", "of", "the", "and"})
 _GENERIC_WORDS = frozenset(
     {"codigo", "code", "data", "date", "id", "nome", "name", "numero", "number", "valor", "value"}
@@ -144,7 +145,7 @@ def header_words(text: str) -> _Words:
     """Split a header into its words, without accents, abbreviations and stop words."""
     text = _INITIALS.sub(lambda found: found[0].replace(".", ""), text.replace("R$", ""))
     bare = strip_accents(_NUMBER_SIGN.sub("numero ", text))
-    words = (word.casefold() for word in _WORD.findall(bare))
+    words = (word.casefold() for word in WORD.findall(bare))
     return tuple(_ABBREVIATIONS.get(word, word) for word in words if word not in _STOP_WORDS)
 
 
@@ -451,10 +452,12 @@ def remark_columns(header: Iterable[object]) -> set[int]:
 
 
 def header_texts(cells: SheetCells, position: int) -> list[str]:
-    """Return the texts of the cells of a header row, empty for columns that xlbridge added."""
+    """Return the texts of the cells of a header row with single spaces, empty for columns that
+    xlbridge added."""
     values = cells.row(position)
     remarks = remark_columns(values)
-    return ["" if n in remarks else display(value).strip() for n, value in enumerate(values)]
+    texts = (" ".join(display(value).split()) for value in values)
+    return ["" if n in remarks else text for n, text in enumerate(texts)]
 
 
 def _finding(

@@ -23,7 +23,7 @@ from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.displayed_cells import FormatLookup, is_shown_as_text
-from xlbridge.validation.cells.text import MAX_LISTED, display, quote_some, quoted, strip_invisible
+from xlbridge.validation.cells.text import MAX_LISTED, display, quote_some, quoted
 from xlbridge.validation.headers.header_row import (
     ChosenSheet,
     Header,
@@ -73,7 +73,7 @@ def convert_values(
 
     @lru_cache(maxsize=None, typed=True)
     def convert(value: object) -> object:
-        text = value_key(strip_invisible(display(value))[0])
+        text = value_key(shown_text(value))
         if not text:
             return ""
         if isinstance(value, bool) and text not in known:

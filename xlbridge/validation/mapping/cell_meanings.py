@@ -4,9 +4,8 @@ of a month such as "todo dia 10"."""
 import datetime as dt
 import re
 
-from xlbridge.resources import strip_accents
 from xlbridge.resources.checks import DOCUMENTS, bare_document
-from xlbridge.validation.cells.text import display, sign_of, strip_invisible
+from xlbridge.validation.cells.text import display, folded_text, sign_of, strip_invisible
 from xlbridge.validation.cells.text_parsing import MONTHS
 from xlbridge.workbook.read import CellColumn
 
@@ -42,7 +41,7 @@ def document_kind(value: object) -> str | None:
 
 
 def bare_text(value: object) -> str:
-    return bare_document(strip_invisible(display(value))[0].strip())
+    return bare_document(shown_text(value))
 
 
 def valid_kinds(bare: str) -> list[str]:
@@ -62,7 +61,7 @@ def month_of(value: object) -> tuple[int, int] | None:
     """Return the year and the month that a cell names, None for anything else."""
     if isinstance(value, dt.date):
         return value.year, value.month
-    text = strip_accents(shown_text(value)).casefold()
+    text = folded_text(shown_text(value))
     if found := _MONTH.fullmatch(text):
         year, month = found["year"] or found["year2"], found["month"] or found["month2"]
         return (int(year), int(month)) if 1 <= int(month) <= _LAST_MONTH else None

@@ -255,11 +255,11 @@ def record_rows(cells: SheetCells, position: int) -> list[int]:
 def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColumn], list[str]]:
     """Return the unique columns with samples of their cells, and the repeated headers; ``position``
     is the zero-based header row."""
-    headers = [" ".join(text.split()) for text in header_texts(cells, position)]
+    headers = header_texts(cells, position)
     counts = Counter(map(header_key, headers))
     # A group is the text above its headers, or the nearest one to the left. A single text above
     # the header is a title.
-    above = [text.strip() for text in header_texts(cells, position - 1)] if position else []
+    above = header_texts(cells, position - 1) if position else []
     groups = [""] * len(headers)
     if 1 < sum(map(bool, above)) < sum(map(bool, headers)):
         for number, text in enumerate(above):

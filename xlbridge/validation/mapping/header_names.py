@@ -162,9 +162,13 @@ def document_words(header: str) -> Words:
     return words & documents if words <= documents | known.document_numbers else frozenset()
 
 
+DUE_DATE = "dataDeVencimento"
+"""Column of the due date of titles and instalments."""
+
+
 def is_due_date(header: str) -> bool:
     """Return whether a header has the words of a due date."""
-    return any(phrase <= mapping_words(header) for phrase, _ in _phrases("dataDeVencimento"))
+    return any(phrase <= mapping_words(header) for phrase, _ in _phrases(DUE_DATE))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,12 @@ from xlbridge.validation.cells.text_parsing import number_meanings
 from xlbridge.validation.headers.header_row import header_key, header_texts
 from xlbridge.validation.mapping.candidates import fit_and_body
 from xlbridge.validation.mapping.column_fit import ForeignColumn, foreign_column, record_rows
-from xlbridge.validation.mapping.header_names import document_words, mapping_words, vocabulary
+from xlbridge.validation.mapping.header_names import (
+    DUE_DATE,
+    document_words,
+    mapping_words,
+    vocabulary,
+)
 from xlbridge.validation.mapping.known_mappings import RememberedValues
 from xlbridge.validation.mapping.mapping_file import MappedList, SheetMapping
 from xlbridge.validation.mapping.proposal import EARLIER_CONSTANT, NO_COLUMN, propose
@@ -41,7 +46,7 @@ _CANCELLED = "cancel"
 _MAX_ITEMS = 60
 _LEAST = 2
 """Number of columns of an item without which rows are no items."""
-_DUE, _AMOUNT, _SHARE = "dataDeVencimento", "valor", "percentual"
+_AMOUNT, _SHARE = "valor", "percentual"
 _HALF_A_CENT = Decimal("0.005")
 
 
@@ -69,7 +74,7 @@ class ListProposer:
 
     def __init__(self, cells: SheetCells, position: int, columns: Sequence[ForeignColumn]) -> None:
         self._columns = {column.header: column for column in columns}
-        headers = [" ".join(text.split()) for text in header_texts(cells, position)]
+        headers = header_texts(cells, position)
         self._rows = record_rows(cells, position)
         self._cells = {
             header: column
@@ -164,7 +169,7 @@ class ListProposer:
         both due date and amount."""
         resource, base = proposal.resource, proposal.base
         found = self._side_by_side(resource, base).get(resource.name)
-        needed = {_DUE, _amount_of_title(resource)}
+        needed = {DUE_DATE, _amount_of_title(resource)}
         if found is None or any(needed - {one.name for one in block} for block in found.items):
             return None
         taken = {text for column in found.columns for text in column.sources}
@@ -394,7 +399,9 @@ class ListProposer:
         """Return the headers of the instalments that are side by side, by the list: for each of
         them the columns by header."""
         amount = _amount_of_title(resource)
-        child = next((c for c in resource.children if {_DUE, _AMOUNT} <= c.by_name.keys()), None)
+        child = next(
+            (c for c in resource.children if {DUE_DATE, _AMOUNT} <= c.by_name.keys()), None
+        )
         if amount is not None:
             child = resource
         numbered: defaultdict[int, dict[str, str]] = defaultdict(dict)
@@ -406,11 +413,11 @@ class ListProposer:
             if number is not None and name is not None and name not in numbered[number].values():
                 numbered[number][header] = name
         blocks: list[Mapping[str, str]] = []
-        wanted = {amount or _AMOUNT, _SHARE, _DUE}
+        wanted = {amount or _AMOUNT, _SHARE, DUE_DATE}
         while (block := numbered.get(len(blocks) + 1)) and wanted & {*block.values()}:
             blocks.append(block)
         names = set(blocks[0].values()) if blocks else set()
-        is_list = child is not None and len(blocks) > 1 and (wanted - {_DUE}) & names
+        is_list = child is not None and len(blocks) > 1 and (wanted - {DUE_DATE}) & names
         return {child.sheet: blocks} if is_list and child is not None else {}
 
     def _side_by_side(
@@ -459,7 +466,7 @@ class ListProposer:
 
 def _amount_of_title(resource: Resource) -> str | None:
     """Return the column with the amount of a title, None for other records."""
-    return resource.totals.amount if _DUE in resource.by_name else None
+    return resource.totals.amount if DUE_DATE in resource.by_name else None
 
 
 def _constants(known: SheetMapping | None) -> list[ProposedColumn]:
@@ -523,10 +530,10 @@ def _instalment_column(header: str, column: ForeignColumn) -> str | None:
     if "%" in header or "percentual" in words:
         return _SHARE
     if column.are_dates:
-        return _DUE
+        return DUE_DATE
     # A column that is empty in this file is what its header says.
     if words & _DUE_WORDS:
-        return None if column.cells.kinds else _DUE
+        return None if column.cells.kinds else DUE_DATE
     return _AMOUNT if words & {"valor", "parcela", "p", "parc"} else None
 
 

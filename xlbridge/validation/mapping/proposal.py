@@ -40,6 +40,7 @@ from xlbridge.validation.mapping.column_fit import (
     listed_values,
 )
 from xlbridge.validation.mapping.header_names import (
+    DUE_DATE,
     PARTIES,
     NameMatcher,
     is_bare_amount,
@@ -63,7 +64,6 @@ from xlbridge.validation.mapping.proposed_mapping import (
 
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc", "documento"})
 _OF_PARTY = frozenset({"numero", "cliente", "fornecedor", "empresa", "pessoa"})
-_DUE = "dataDeVencimento"
 _HISTORY_WORDS = frozenset({"tipo", "especie", "referencia", "parcela", "complemento"})
 _KIND_WORDS = frozenset({"tipo", "especie", "parcela"})
 """Words of a history that do not describe an entry by themselves."""
@@ -277,15 +277,15 @@ class _Choice(dict[str, ProposedColumn]):
     def take_due_day(self, resource: Resource, columns: Sequence[ForeignColumn]) -> None:
         """Take the due dates of titles from the day of a month; which month it is is asked for
         unless the sheet says so."""
-        found = due_day(columns) if _DUE in resource.by_name else None
-        if found is None or (_DUE in self and found[0].header not in self[_DUE].sources):
+        found = due_day(columns) if DUE_DATE in resource.by_name else None
+        if found is None or (DUE_DATE in self and found[0].header not in self[DUE_DATE].sources):
             return
         days, month, is_certain = found
         body = {"from": days.header, "month": month.header if month else TO_FILL_IN}
         if not is_certain and month is not None:
             body["later"] = TO_FILL_IN
         confidence = Confidence.HIGH if is_certain else Confidence.LOW
-        self.add(_DUE, body, confidence, _DUE_DAY if is_certain else _WHICH_MONTH)
+        self.add(DUE_DATE, body, confidence, _DUE_DAY if is_certain else _WHICH_MONTH)
 
     def fill_missing(self, resource: Resource, earlier: Sequence[SheetMapping]) -> None:
         """Fill missing columns with the constant of an earlier mapping, required ones with ``?``.
@@ -433,7 +433,7 @@ def _is_unnamed_amount(foreign: ForeignColumn) -> bool:
 
 def _party(resource: Resource) -> str | None:
     """Return the column of the party of titles, None for other resources."""
-    if _DUE not in resource.by_name:
+    if DUE_DATE not in resource.by_name:
         return None
     return next((name for name in PARTIES if name in resource.by_name), None)
 

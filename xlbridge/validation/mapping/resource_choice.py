@@ -18,6 +18,7 @@ from xlbridge.validation.cells.text import display
 from xlbridge.validation.cells.text_parsing import MONTHS
 from xlbridge.validation.mapping.column_fit import ForeignColumn
 from xlbridge.validation.mapping.header_names import (
+    DUE_DATE,
     PARTIES,
     columns_called,
     document_words,
@@ -213,7 +214,7 @@ def _ranked(
     # Nothing that each record has, or orders without their items rather than titles to be paid.
     sources = {one.name for one in best.columns if one.sources}
     is_poor = is_poor or sources.isdisjoint(best.resource.required)
-    if _DUE in best.resource.by_name and _DUE not in sources:
+    if DUE_DATE in best.resource.by_name and DUE_DATE not in sources:
         documents = vocabulary().documents
         said = frozenset[str]().union(*map(document_words, best.header))
         is_poor = is_poor or bool(said - documents[best.resource.name])
@@ -425,7 +426,7 @@ def _rows_of_lists(likely: Sequence[Resource]) -> UsageError:
     )
 
 
-_DOCUMENT, _DUE = "numeroDoDocumento", "dataDeVencimento"
+_DOCUMENT = "numeroDoDocumento"
 _PRODUCTS = frozenset({"idProduto", "idProd", "descricaoDoProduto"})
 _ITEM_NUMBERS = frozenset({"item", "itens"})
 _NO_LISTS = Text(

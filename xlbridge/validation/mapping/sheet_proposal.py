@@ -170,7 +170,7 @@ def _with_child_keys(
             keys.update(_texts(key, range(row + 1, found.height)))
     fitting = []
     rows = record_rows(cells, position) if keys else []
-    headers = [" ".join(text.split()) for text in header_texts(cells, position)]
+    headers = header_texts(cells, position)
     for header, column in zip(headers, cells.columns, strict=True) if keys else ():
         texts = _texts(column, rows)
         if headers.count(header) == 1 and keys <= set(texts) and len(texts) == len(set(texts)):

@@ -8,18 +8,24 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
+from itertools import chain
+from typing import Literal
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.settings import CSV_ENCODINGS, CsvForm, ParseOptions
 from xlbridge.workbook.address import CellPosition, cell_address
-from xlbridge.workbook.read.csv_file import MARKS, NO_DELIMITER, split_text
+from xlbridge.workbook.read.csv_file import (
+    COMMA_NUMBER,
+    MARKS,
+    NO_DELIMITER,
+    POINT_NUMBER,
+    split_text,
+)
 
 CellValue = Decimal | date | str
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_COMMA = re.compile(r"[-+(]?(?:R\$ ?)?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+\)?", re.ASCII)
-_POINT = re.compile(r"[-+(]?(?:R\$ ?)?(?:\d{1,3}(?:,\d{3})+|\d+)\.\d+\)?", re.ASCII)
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d\b", re.ASCII)
 _NOT_ENCODED = Text(
     pt="{cell}: “{text}” tem um caractere que um arquivo em {encoding} não pode ter. Digite outro, "
@@ -126,10 +132,10 @@ def _text(
     style = reading.numbers
     if style is None:
         everywhere = (cell.strip() for _, cells in records for cell in cells)
-        for texts in (own, everywhere):
-            found = next((it for it in texts if _COMMA.fullmatch(it) or _POINT.fullmatch(it)), None)
-            if found is not None:
-                style = "pt" if _COMMA.fullmatch(found) else "en"
-                break
+        forms: Mapping[Literal["pt", "en"], re.Pattern[str]]
+        forms = {"pt": COMMA_NUMBER, "en": POINT_NUMBER}
+        texts = chain(own, everywhere)
+        found = (name for it in texts for name, form in forms.items() if form.fullmatch(it))
+        style = next(found, None)
     number = f"{value:f}"
     return number if style == "en" else number.replace(".", ",")

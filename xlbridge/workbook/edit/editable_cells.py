@@ -17,7 +17,7 @@ from functools import cache
 from lxml import etree
 
 from xlbridge.resources.findings import CorrectedValue
-from xlbridge.workbook.address import CellPosition, cell_address, cell_position
+from xlbridge.workbook.address import CellPosition, cell_address, cell_range
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.editable_package import (
     EditablePackage,
@@ -26,7 +26,6 @@ from xlbridge.workbook.edit.editable_package import (
 )
 from xlbridge.workbook.edit.sheet_rows import ROW, SheetRows
 from xlbridge.workbook.formats.number_formats import format_code, is_date_or_time, scale_factor
-from xlbridge.workbook.read.cells import cell_range
 from xlbridge.workbook.style import FONT
 
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -186,7 +185,7 @@ def _canonical(element: xml.Element) -> bytes:
 _ROOT = re.compile(rb"<([\w:.-]+)[^>]*>")
 _ARRAY = re.compile(
     rb"""<(?:[\w.-]+:)?f\b(?=[^>]*\st=["'](?:array|dataTable)["'])[^>]*?"""
-    rb"""\sref=["']([A-Z]{1,3}\d{1,7})(?::([A-Z]{1,3}\d{1,7}))?["']"""
+    rb"""\sref=["']([A-Z\d:]+)["']"""
 )
 _FIRST_DAY = {False: date(1899, 12, 30), True: date(1904, 1, 1)}
 
@@ -203,9 +202,8 @@ class EditableCells:
     def locked_cells(self, positions: Collection[CellPosition]) -> frozenset[CellPosition]:
         """Return those cells that cannot be changed, as a formula computes them."""
         computed = {p for p, c in self._cells(positions).items() if c.find("{*}f") is not None}
-        for first, last in _ARRAY.findall(self._sheet.content):
-            top, left = cell_position(first.decode())
-            low, right = cell_position((last or first).decode())
+        for reference in _ARRAY.findall(self._sheet.content):
+            top, left, low, right = cell_range(reference.decode()) or (0, 0, 0, 0)
             computed.update(p for p in positions if top <= p[0] <= low and left <= p[1] <= right)
         return frozenset(computed)
 

@@ -19,7 +19,13 @@ from lxml import etree
 
 from xlbridge.files import replace_atomically
 from xlbridge.settings import WorkbookLimits
-from xlbridge.workbook.address import CellRange, cell_position, column_index
+from xlbridge.workbook.address import (
+    CellRange,
+    cell_address,
+    cell_place,
+    cell_range,
+    column_index,
+)
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.read.archive import XML_ENDINGS, in_utf8, require_open_xml
 from xlbridge.workbook.read.cells import TRUE
@@ -97,14 +103,6 @@ class EditablePackage:
         root = xml.parse(self.read(part))
         yield root
         self.write(part, xml.to_bytes(root))
-
-    def is_changed(self) -> bool:
-        """True if a part has another content than in the file."""
-        stored = self._source.NameToInfo
-        return bool(self._removed) or any(
-            name not in stored or self._source.read(name) != content
-            for name, content in self._changed.items()
-        )
 
     def parts(self) -> list[str]:
         """Return the names of all parts."""
@@ -291,12 +289,9 @@ def cells_by_column(row: xml.Element) -> Iterator[tuple[int, xml.Element]]:
 
 def merged_ranges(worksheet: xml.Element) -> dict[CellRange, str]:
     """Return the merged ranges, each with the address of its visible cell."""
-    ranges = {}
-    for item in worksheet.findall("{*}mergeCells/*"):
-        first, _, last = item.get("ref", "").partition(":")
-        if first and last:
-            ranges[(*cell_position(first), *cell_position(last))] = first
-    return ranges
+    references = [item.get("ref", "") for item in worksheet.findall("{*}mergeCells/*")]
+    areas = [area for reference in references if (area := cell_range(reference)) is not None]
+    return {area: cell_address(*area[:2]) for area in areas}
 
 
 _SHEET_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"
@@ -351,8 +346,7 @@ class SheetList:
 
     def move_names(self, sheet: str, move: Callable[[str], str]) -> None:
         """Change the addresses of the names that refer to a sheet."""
-        quoted = sheet.replace("'", "''")
-        places = f"'{quoted}'!", f"{sheet}!"
+        places = cell_place(sheet, ""), f"{sheet}!"
         for item in self._root.findall("{*}definedNames/*"):
             if (item.text or "").startswith(places):
                 place, _, address = item.text.rpartition("!")

@@ -20,7 +20,14 @@ from xlbridge.i18n import Text
 from xlbridge.report_forms import Report, Tone, more_text
 from xlbridge.resources.findings import SEVERITY_WORDS, Finding, Severity, show_invisible
 from xlbridge.workbook import style
-from xlbridge.workbook.address import cell_address, cell_position, column_letters
+from xlbridge.workbook.address import (
+    cell_address,
+    cell_place,
+    cell_position,
+    cell_range,
+    column_letters,
+    range_text,
+)
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.comments import replace_comments
 from xlbridge.workbook.edit.editable_cells import WorkbookStyles
@@ -185,9 +192,8 @@ def _colour_cells(
         for _, run in groupby(enumerate(cells), key=lambda it: (it[1][0], it[1][1] - it[0])):
             area = [cell for _, cell in run]
             (column, top), (_, bottom) = area[0], area[-1]
-            begin = cell_address(top, column)
-            end = cell_address(bottom, column if last_column is None else last_column)
-            ranges.append(begin if begin == end else f"{begin}:{end}")
+            right = column if last_column is None else last_column
+            ranges.append(range_text((top, column, bottom, right)))
         starts = range(0, len(ranges), _RANGES_PER_FORMAT)
         batches += [(severity, ranges[start : start + _RANGES_PER_FORMAT]) for start in starts]
     for rule in worksheet.iter("{*}cfRule"):
@@ -255,8 +261,7 @@ def _replace_summary_sheet(
     for row, (sheet, finding) in enumerate(findings, start=_HEADER_ROW + 1):
         _write_finding(rows, row, sheet, finding, summary, style_ids)
         if finding.cell:
-            quoted = sheet.replace("'", "''")
-            location = f"'{quoted}'!{finding.cell}"
+            location = cell_place(sheet, finding.cell)
             xml.add_child(links, "hyperlink", ref=f"{linked}{row}", location=location)
     last_column = column_letters(len(summary.headers) - 1)
     xml.add_child(root, "autoFilter", ref=f"A{_HEADER_ROW}:{last_column}{last_row}")
@@ -400,10 +405,9 @@ def write_remark_columns(
                 _set_widths(root, first, last)
                 existing = root.find("{*}autoFilter")
                 if existing is not None:
-                    start, _, end = existing.get("ref", "").partition(":")
-                    if end and cell_position(start)[0] == header_row:
-                        low, right = cell_position(end)
-                        existing.set("ref", f"{start}:{cell_address(low, max(right, last))}")
+                    top, left, low, right = cell_range(existing.get("ref", "")) or (0, 0, 0, 0)
+                    if top == header_row:
+                        existing.set("ref", range_text((top, left, low, max(right, last))))
                 elif root.find("{*}tableParts") is None:
                     # A table has its own filter.
                     area = f"A{header_row}:{cell_address(max(rows), last)}"
@@ -492,8 +496,7 @@ def _replace_upload_summary(
         sheet, address = main.places.get(row, (main.sheet, f"A{row}"))
         shown = address if sheet == main.sheet else f"{sheet}!{address}"
         add(reason, (shown, ids["link"]), state, to_do)
-        quoted = sheet.replace("'", "''")
-        xml.add_child(links, "hyperlink", ref=f"B{last}", location=f"'{quoted}'!{address}")
+        xml.add_child(links, "hyperlink", ref=f"B{last}", location=cell_place(sheet, address))
     if len(open_rows) > _MAX_OPEN_ROWS:
         add((more_text(len(open_rows) - _MAX_OPEN_ROWS), ids["text"]))
     if len(links):

@@ -183,7 +183,7 @@ _PLACES = re.compile(
     rb"""(\b(?:ref|sqref|activeCell|topLeftCell)=["']|<(?:[\w.-]+:)?sqref>)([^"'<]*)"""
 )
 _MOVED_ADDRESS = re.compile(rb"(\$?[A-Z]{1,3}\$?)(\d+)")
-_POSITION = re.compile(rb"(<(?:[\w.-]+:)?[rR]ow>\s*)(\d+)")
+POSITION = re.compile(rb"(<(?:[\w.-]+:)?[rR]ow>\s*)(\d+)")
 """Row of a drawing or note, counted from zero."""
 
 _WITH_ADDRESSES = frozenset({"table", "comments", "threadedComment"})
@@ -231,7 +231,7 @@ def place_rows(package: EditablePackage, sheet: str, order: Sequence[int]) -> bo
         elif kind in _WITH_POSITIONS:
             package.write(
                 target,
-                _POSITION.sub(
+                POSITION.sub(
                     lambda found: found[1] + b"%d" % (int(moved(b"%d" % (int(found[2]) + 1))) - 1),
                     package.read(target),
                 ),

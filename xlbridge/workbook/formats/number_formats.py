@@ -35,11 +35,6 @@ _THAI: Mapping[int, str] = {
 }  # fmt: skip
 """Formats of numbers among those that only a Thai Excel offers; the other ones are of dates."""
 
-BUILT_IN_NUMBERS: Mapping[str, int] = {
-    code: number for number, code in sorted(BUILT_IN.items(), reverse=True)
-}
-"""Numbers of these formats, by which programs display them in the reader's language."""
-
 _CURRENCY_OF_COMPUTER = frozenset({5, 6, 7, 8, 41, 42, 43, 44})
 
 _DATE_FORMAT = "dd/mm/yyyy"

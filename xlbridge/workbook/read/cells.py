@@ -19,7 +19,7 @@ from xlbridge.workbook.address import (
     MAX_ROWS,
     CellPosition,
     CellRange,
-    column_index,
+    cell_range,
     column_letters,
 )
 from xlbridge.workbook.formats import scale_factor
@@ -30,7 +30,6 @@ _MAX_ARRAY = 10_000
 TRUE = frozenset({"1", "true", "on"})
 """Values of an attribute that is true."""
 
-_CORNERS = re.compile(r"([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})", re.ASCII)
 _VISIBLE_HEIGHT = 3.0
 """Minimum height, in points, of a row with visible text."""
 _LAST_COLUMN = 16_383
@@ -43,20 +42,6 @@ _SUM = re.compile(
     r"|(?:SUM|AVERAGE|COUNTA?|MAX|MIN)\s*\(\s*\$?([A-Z]{1,3})\$?\d+:\$?\1\$?\d+\s*\)\s*$)",
     re.IGNORECASE,
 )
-
-
-_ONE_CELL = re.compile(r"([A-Z]{1,3})(\d{1,7})", re.ASCII)
-
-
-def cell_range(reference: str) -> CellRange | None:
-    """Return the corners of a range such as ``A1:B2`` or ``A1``, None if it is not one."""
-    match = _CORNERS.fullmatch(reference)
-    if match is None and (one := _ONE_CELL.fullmatch(reference)) is not None:
-        return int(one[2]), column_index(one[1]), int(one[2]), column_index(one[1])
-    if match is None:
-        return None
-    left, top, right, bottom = match.groups()
-    return int(top), column_index(left), int(bottom), column_index(right)
 
 
 @dataclass(slots=True)

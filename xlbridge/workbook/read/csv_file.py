@@ -143,8 +143,9 @@ _LITERAL = r'"(?:[^"]|"")*+"'
 _TEXT_FORMULA = re.compile(rf"={_LITERAL}(?:&{_LITERAL})*+")
 _TEXT_LITERAL = re.compile(_LITERAL)
 _NUMBER = r"[-+(]?(?:R\$ ?)?(?:\d{1,3}(?:%s\d{3})+|\d+)%s(?:\d{1,2}|\d{4,})[)%%]?"
-_COMMA_NUMBER = re.compile(_NUMBER % (r"\.", ","), re.ASCII)
-_POINT_NUMBER = re.compile(_NUMBER % (",", r"\."), re.ASCII)
+COMMA_NUMBER = re.compile(_NUMBER % (r"\.", ","), re.ASCII)
+POINT_NUMBER = re.compile(_NUMBER % (",", r"\."), re.ASCII)
+"""Numbers whose form shows their decimal mark: three digits after one may be thousands."""
 _FORBIDDEN_IN_NAMES = re.compile(r"[\[\]:*?/\\]|^'|'$")
 _LONGEST_NAME = 31
 
@@ -237,7 +238,7 @@ def parse_csv(
         row.extend([""] * (width - len(row)))
     commas, points = (
         any(mark in cell and number.fullmatch(cell) for row in rows for cell in row)
-        for mark, number in ((",", _COMMA_NUMBER), (".", _POINT_NUMBER))
+        for mark, number in ((",", COMMA_NUMBER), (".", POINT_NUMBER))
     )
     read_as = Text(
         pt="Lido como CSV: separador {delimiter}{source}, codificação {encoding}, {decimals}.",

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
-from xlbridge.workbook.address import CellRange
+from xlbridge.workbook.address import CellRange, cell_range
 from xlbridge.workbook.formats.number_formats import format_code, significant_styles
 from xlbridge.workbook.read.archive import WorkbookArchive
-from xlbridge.workbook.read.cells import TRUE, SheetLayout, cell_range
+from xlbridge.workbook.read.cells import TRUE, SheetLayout
 from xlbridge.workbook.read.refusals import damaged, unreadable
 from xlbridge.workbook.signature import (
     EXPORT_PROPERTY,

@@ -229,7 +229,7 @@ _DESCRIPTION = 4
 _PADDING = 5
 
 _HEADINGS = {
-    "steps": Text(pt="O que fazer", en="What to do"),
+    "steps": titles.WHAT_TO_DO,
     "example": Text(
         pt="Uma linha de “{sheet}” (exemplo: nada desta página é enviado)",
         en="A row of “{sheet}” (an example: nothing on this page is sent)",

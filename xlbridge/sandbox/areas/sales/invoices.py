@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Table, select, update
 
-from xlbridge.resources.checks import access_key_digit
+from xlbridge.resources.checks import mod11_digit
 from xlbridge.sandbox.amounts import amount_problems, item_total, rate_problems
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, RecordRegistration, next_number
 from xlbridge.sandbox.areas.registry.tables import invoice_models, issuers, products
@@ -214,7 +214,7 @@ def product_invoice_key(issuer: Issuer, series: int, number: int, emitted: datet
         f"{state}{emitted:%y%m}{issuer.cnpj}{_PRODUCT_MODEL}{series:03}{number:09}"
         f"{_NORMAL_EMISSION}{_key_code(number, 8)}"
     )
-    return stem + access_key_digit(stem)
+    return stem + mod11_digit(stem)
 
 
 def service_invoice_key(issuer: Issuer, number: int, emitted: datetime) -> str:
@@ -223,7 +223,7 @@ def service_invoice_key(issuer: Issuer, number: int, emitted: datetime) -> str:
         f"{issuer.municipality}{_MUNICIPAL_SYSTEM}{_ISSUER_HAS_CNPJ}{issuer.cnpj}{number:013}"
         f"{emitted:%y%m}{_key_code(number, 9)}"
     )
-    return stem + access_key_digit(stem)
+    return stem + mod11_digit(stem)
 
 
 def _key_code(number: int, width: int) -> str:

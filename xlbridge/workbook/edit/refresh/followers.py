@@ -10,6 +10,7 @@ from functools import partial
 from html import unescape
 from xml.sax.saxutils import escape
 
+from xlbridge.workbook.address import range_text
 from xlbridge.workbook.edit.editable_package import EditablePackage, SheetList
 from xlbridge.workbook.edit.refresh.found_tables import FoundTable
 from xlbridge.workbook.edit.refresh.references import (
@@ -17,9 +18,9 @@ from xlbridge.workbook.edit.refresh.references import (
     RowChange,
     moved_ranges,
     parse_range,
-    range_text,
     replace_references,
 )
+from xlbridge.workbook.edit.sheet_rows import POSITION
 from xlbridge.workbook.edit.xml_elements import without_comments
 
 _FORMULA = re.compile(
@@ -32,7 +33,6 @@ _OTHER_FORMULA = re.compile(rb"<([\w.-]+:f)(\s[^>]*)?>([^<]+)</\1\s*>")
 _PLACES = re.compile(rb"""((?<![\w:])(?:ref|sqref)=["']|<(?:[\w.-]+:)?sqref>)([^"'<]*)""")
 _BREAK = re.compile(rb"""(<(?:[\w.-]+:)?rowBreaks\b.*?</(?:[\w.-]+:)?rowBreaks\s*>)""", re.DOTALL)
 _BREAK_ROW = re.compile(rb"""(\bid=["'])(\d+)""")
-_POSITION = re.compile(rb"(<(?:[\w.-]+:)?[rR]ow>\s*)(\d+)")
 _COLUMN = re.compile(rb"<(?:[\w.-]+:)?col>\s*(\d+)")
 _ANCHOR = re.compile(
     rb"<((?:[\w.-]+:)?(?:twoCellAnchor|oneCellAnchor|ClientData))\b.*?</\1\s*>", re.DOTALL
@@ -87,7 +87,7 @@ def moved_attributes(content: bytes, change: RowChange) -> bytes:
 def drawn_rows(content: bytes) -> Iterator[tuple[int, int]]:
     """Yield Excel's row number and the zero-based column at which each drawing begins."""
     for anchor in _ANCHOR.finditer(content):
-        row, column = _POSITION.search(anchor[0]), _COLUMN.search(anchor[0])
+        row, column = POSITION.search(anchor[0]), _COLUMN.search(anchor[0])
         if row and column:
             yield int(row[2]) + 1, int(column[1])
 
@@ -139,10 +139,10 @@ def _moved_part(content: bytes, kind: str, change: RowChange) -> bytes:
         return _with_places(content, change, cells=are_cells)
 
     def moved(anchor: re.Match[bytes]) -> bytes:
-        first = _POSITION.search(anchor[0])
+        first = POSITION.search(anchor[0])
         if first is None or int(first[2]) + 1 <= change.last:
             return anchor[0]
-        return _POSITION.sub(
+        return POSITION.sub(
             lambda found: found[1] + b"%d" % (change.moved(int(found[2]) + 1) - 1), anchor[0]
         )
 

@@ -5,7 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from xlbridge.workbook.address import MAX_ROWS, CellRange, column_index, column_letters
+from xlbridge.workbook.address import (
+    MAX_ROWS,
+    CellRange,
+    column_index,
+    column_letters,
+    range_text,
+)
 
 _CORNER = r"\$?[A-Z]{1,3}\$?[1-9][0-9]{0,6}"
 _ROW_NUMBER = r"\$?[1-9][0-9]{0,6}"
@@ -229,13 +235,6 @@ def parse_range(text: str) -> CellRange | None:
     except ValueError:
         return None
     return Reference("", *corners).area
-
-
-def range_text(area: CellRange) -> str:
-    """Return the address of a range."""
-    top, left, bottom, right = area
-    first, last = f"{column_letters(left)}{top}", f"{column_letters(right)}{bottom}"
-    return first if first == last else f"{first}:{last}"
 
 
 def moved_ranges(text: str, change: RowChange, *, cells: bool = False) -> str:
