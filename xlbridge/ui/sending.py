@@ -35,6 +35,7 @@ from xlbridge.upload.planning import (
     ApproveAll,
     Confirmed,
     CorrectedRows,
+    Difference,
     PlannedRow,
     PlannedSheet,
     RowAction,
@@ -523,9 +524,10 @@ def _restored_text(
     if before is None:
         return str(_REMOVED.format(row=row_text(row), code=code))
     values = [
-        f"{columns[name].title if name in columns else name}: {'–' if value is None else value}"
+        f"{shown.label}: {shown.theirs}"
         for name, value in before.items()
         if now.get(name) != value
+        for shown in Difference(now.get(name), value).shown(name, columns, titled=True)
     ]
     return str(_RESTORED.format(row=row_text(row), code=code, values="; ".join(values)))
 
