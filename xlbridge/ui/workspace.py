@@ -43,7 +43,7 @@ _OTHER_SHEET = Text(
     pt="Outra planilha foi aberta no lugar desta; recarregue a página para vê-la.",
     en="Another sheet was opened instead of this one; reload the page to see it.",
 )
-_DRAFT, _DRAFT_VERSION = "edits.json", 3
+_DRAFT, _DRAFT_VERSION = "edits.json", 4
 
 
 class Workspace:
@@ -173,13 +173,14 @@ class Workspace:
         if not editor.edited and editor.job is None:
             file.unlink(missing_ok=True)
             return
-        choice = editor.choice
+        choice, resource = editor.choice, editor.validated.resource
         draft = {
             "version": _DRAFT_VERSION,
             "file": editor.path.name,
             "name": editor.name,
             "changed_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "resource": choice.resource,
+            "recognised": None if resource is None else resource.name,
             "sheet": editor.validated.sheet,
             "mapping": None if choice.mapping is None else choice.mapping.path.name,
             "dates": choice.reading.dates,
@@ -211,7 +212,7 @@ class Workspace:
                     {
                         "file": draft["name"],
                         **{name: draft[name] for name in ("resource", "sheet")},
-                        "title": self._title(draft["resource"]),
+                        "title": self._title(draft["recognised"]),
                         "changed_at": f"{changed:%d/%m/%Y %H:%M}",
                         "at": draft["changed_at"],
                         "id": file.parent.name,
