@@ -158,3 +158,25 @@ def test_a_page_that_is_started_again_uses_the_environment_of_the_sheet_it_left(
     with running_page(forks, tmp_path, home, environment) as ui, ui.client() as client:
         assert restored_environment(client) == ("sandbox", "homolog")
         client.post("/api/stop", json={})
+
+
+@pytest.mark.programs
+def test_an_edit_that_is_continued_begins_at_its_first_error(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    wrong = {"natureza": "J", "nomeComercial": None, "email": "a@b.example"}
+    tab = begin(page, ui, write_records(tmp_path / "um.xlsx", "cliente", [wrong]))
+    tab.locator("[data-view=mend]").click()
+    tab.locator('#grid [data-cell="C2"]').click()
+    tab.keyboard.type("x")
+    tab.keyboard.press("Enter")
+    tab.locator("#saved", has_text="All saved at").wait_for()
+    tab.locator("[data-view=begin]").click()
+    drop(tab, write_records(tmp_path / "dois.xlsx", "cliente", [{}]))
+    tab.locator("[data-view=mend]").click()
+    tab.locator('#grid [data-cell="C2"]').click()
+    tab.locator("[data-view=begin]").click()
+    tab.get_by_role("row", name="um.xlsx").get_by_role("button", name="Continue").click()
+    expect(tab.locator("#file-name")).to_have_text("um.xlsx")
+    expect(tab.locator("#cell-here")).to_have_attribute("aria-invalid", "true")
+    expect(tab.locator("#remark")).to_contain_text("required")
