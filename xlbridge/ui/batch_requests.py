@@ -312,8 +312,11 @@ class BatchRequests:
                 consent_to_processing=consent,
                 progress=partial(_show_phase, remote, tell),
             )
+            self._workspace.note_batch(done=False)
             with opened(tell) as batch:
                 outcome = self._run_batch(batch, options)
+                if all(state.done for state in outcome.steps):
+                    self._workspace.note_batch(done=True)
                 sent = (one for one in outcome.steps if any(unit.jobs for unit in one.units))
                 for profile in {one.step.profile for one in sent}:
                     self._branches(batch, profile)  # for the totals, which call no system
