@@ -224,7 +224,8 @@ def confirmed_mapping(
 ) -> SheetMapping:
     """Write the confirmed mapping into the folder of the open workbook, and return it.
 
-    ``names`` returns the names of a registry's records by their codes. Raises ``UsageError`` naming each mistake.
+    ``names`` returns the names of a registry's records by their codes. Raises ``UsageError`` naming
+    each mistake.
     """
     cells = editor.sheet_cells(form["sheet"])
     path = editor.path.parent / MAPPING
