@@ -11,11 +11,7 @@ from .corrected_rows import (
     corrected_rows as corrected_rows,
 )
 from .plan_builder import PlannedSheet as PlannedSheet, may_be_sent as may_be_sent
-from .planned_row import (
-    Difference as Difference,
-    PlannedRow as PlannedRow,
-    token_line as token_line,
-)
+from .planned_row import PlannedRow as PlannedRow, token_line as token_line
 from .row_reasons import (
     RowAction as RowAction,
     RowReason as RowReason,
