@@ -22,6 +22,7 @@ _CUT = """() => {
 def test_keys_work_as_in_excel(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     names = (None, *(f"Loja {n}" for n in range(2, 301)))
     tab = begin(page, ui, write_clients(tmp_path / "clientes.xlsx", "KEY", names))
+    expect(tab.locator("#known-title")).to_be_focused()  # above what can be done with the sheet
     tab.locator("#to-mend").click()
     tab.locator('[data-cell="A2"]').wait_for()
     tab.keyboard.press("F8")  # works outside the grid, too

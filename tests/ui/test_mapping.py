@@ -144,7 +144,7 @@ def test_edits_outlive_the_page(
     assert {file.stat().st_mode & 0o077 for file in home.glob("page/*/*.json")} == {0}
     with running_page(forks, tmp_path, home, environment) as ui, ui.client() as client:
         (draft,) = client.get("/api/drafts").json()["drafts"]
-        assert (draft["file"], draft["cells"]) == ("clientes.xlsx", 1)
+        assert (draft["file"], draft["title"], draft["cells"]) == ("clientes.xlsx", "Clients", 1)
         sheet = client.post("/api/continue", json={"id": draft["id"]}).json()
         assert (sheet["errors"], sheet["edited"]) == (0, 1)
         copy = tmp_path / "copy.xlsx"

@@ -67,6 +67,16 @@ def test_only_names_that_the_system_lacks_are_asked_for_and_once(
     assert unknown_names(client, other)["columns"] == {}
 
 
+def test_a_word_stands_for_a_code_of_the_system(client: httpx.Client, tmp_path: Path) -> None:
+    form: dict[str, Any] = open_workbook(client, write(tmp_path, "a receber.csv"))["mapping"]
+    asked = unknown_names(client, form)["columns"]["codigoDaFilial"]
+    names = ("resource", "sheet", "header_row", "columns", "rows", "accept")
+    form["columns"]["codigoDaFilial"] = asked | {"values": {"Matrz São Paulo": " 1"}}
+    sheet = client.post("/api/map", json={name: form[name] for name in names}).json()
+    assert sheet["errors"] == 0, sheet
+    assert client.post("/api/plan", json={}).json()["counts"]["create"] == 2
+
+
 def with_branch(client: httpx.Client, path: Path, name: str) -> dict[str, Any]:
     """Open a sheet without a column of branches; return its form with one for all rows."""
     lines = (line.partition(";")[2] for line in (_HEADER, *_ROWS))

@@ -15,7 +15,7 @@ from environment import clean_environment
 from forked import Zygote
 from openpyxl import Workbook
 from playwright.sync_api import expect
-from running_page import RunningPage, open_workbook, running_page
+from running_page import RunningPage, open_workbook, running_page, wait_for_end
 from sheets import write_clients, write_records
 from test_workflow import begin, drop
 
@@ -158,3 +158,45 @@ def test_a_page_that_is_started_again_uses_the_environment_of_the_sheet_it_left(
     with running_page(forks, tmp_path, home, environment) as ui, ui.client() as client:
         assert restored_environment(client) == ("sandbox", "homolog")
         client.post("/api/stop", json={})
+
+
+def test_a_page_that_is_started_again_uses_the_environment_of_the_month_in_progress(
+    tmp_path: Path, home: Path, forks: Zygote
+) -> None:
+    save_profile(Settings(home), Profile("homolog", "https://homolog.example", "a@b.example"))
+    environment = clean_environment(home)
+    write_clients(tmp_path / "clientes.xlsx", "LEFT", (None,))
+    plan = tmp_path / "plan.yaml"
+    steps = "  clientes: {upload: clientes.xlsx, resource: cliente}\n"
+    plan.write_text(f"version: 1\nname: mes\nsteps:\n{steps}", "utf-8")
+    with running_page(forks, tmp_path, home, environment) as ui, ui.client() as client:
+        assert client.post("/api/use-profile", json={"name": "homolog"}).status_code == 200
+        assert client.post("/api/begin-batch", json={"plan": str(plan)}).is_success
+        wait_for_end(client)
+    with running_page(forks, tmp_path, home, environment) as ui, ui.client() as client:
+        assert restored_environment(client) == ("homolog", "")
+        client.post("/api/stop", json={})
+    with running_page(forks, tmp_path, home, environment) as ui, ui.client() as client:
+        assert restored_environment(client) == ("sandbox", "")
+
+
+@pytest.mark.programs
+def test_an_edit_that_is_continued_begins_at_its_first_error(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    wrong = {"natureza": "J", "nomeComercial": None, "email": "a@b.example"}
+    tab = begin(page, ui, write_records(tmp_path / "um.xlsx", "cliente", [wrong]))
+    tab.locator("[data-view=mend]").click()
+    tab.locator('#grid [data-cell="C2"]').click()
+    tab.keyboard.type("x")
+    tab.keyboard.press("Enter")
+    tab.locator("#saved", has_text="All saved at").wait_for()
+    tab.locator("[data-view=begin]").click()
+    drop(tab, write_records(tmp_path / "dois.xlsx", "cliente", [{}]))
+    tab.locator("[data-view=mend]").click()
+    tab.locator('#grid [data-cell="C2"]').click()
+    tab.locator("[data-view=begin]").click()
+    tab.get_by_role("row", name="um.xlsx").get_by_role("button", name="Continue").click()
+    expect(tab.locator("#file-name")).to_have_text("um.xlsx")
+    expect(tab.locator("#cell-here")).to_have_attribute("aria-invalid", "true")
+    expect(tab.locator("#remark")).to_contain_text("required")

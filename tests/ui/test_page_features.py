@@ -200,7 +200,7 @@ def test_a_batch_is_corrected_run_and_proven(
     question.get_by_role("cell", name="1 to create").wait_for()
     question.get_by_test_id("send").click()
     tab.locator("#batch-list", has_text="Rows: 1 = 1 accepted").wait_for()
-    expect(tab.get_by_role("link", name="Download the closing proof")).to_have_count(2)
+    expect(tab.get_by_role("link", name="Download the proof")).to_have_count(2)
     expect(run).to_have_count(0)
     status = xlbridge("batch", "status", "month", "--format", "json", **own)
     assert json.loads(status.stdout)["done"], status.stderr

@@ -120,6 +120,7 @@ def test_a_month_is_begun_corrected_sent_and_proven(
     tab.get_by_role("button", name="Use this corrected workbook in the batch").click()
     tab.locator("#batch-message", has_text="clientes.xlsx is corrected").wait_for()
     assert (folder / "clientes.xlsx").read_bytes() != before
+    expect(tab.locator("#batch-asked")).to_be_hidden()  # it asked about the earlier workbook
     (kept,) = (home / "replaced").iterdir()
     assert kept.read_bytes() == before
     tab.get_by_role("button", name="Check and go on").click()
@@ -127,7 +128,9 @@ def test_a_month_is_begun_corrected_sent_and_proven(
     question.get_by_role("cell", name="2 to create").wait_for()
     question.get_by_test_id("send").click()
     tab.locator("#batch-list", has_text="Rows: 4 = 4 accepted").wait_for()
-    expect(tab.get_by_role("link", name="Download the closing proof")).to_have_count(2)
+    for name in ("Download the proof, to print", "Download the proof in Excel"):
+        expect(tab.get_by_role("link", name=name, exact=True)).to_be_visible()
+    expect(question).to_contain_text("4 of 4 rows read back")
     share = tab.get_by_role("img", name="Rows by step: Clients 2 / 2; Receivable entries 2 / 2")
     expect(share.locator(".series-1")).to_have_count(3)  # one is in the legend
     tab.locator("#batch-list summary", has_text="Receivable entries").click()
@@ -135,3 +138,4 @@ def test_a_month_is_begun_corrected_sent_and_proven(
     tab.locator("#batch-list").get_by_role("cell", name="1 – Matriz São Paulo").wait_for()
     tab.get_by_role("button", name="Write the proof as of now").click()
     tab.locator("#batch-work").get_by_text("Reading back").first.wait_for()
+    expect(question).to_contain_text("4 of 4 rows read back")

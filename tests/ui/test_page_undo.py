@@ -87,6 +87,22 @@ def test_an_upload_is_undone_after_the_same_plan_as_in_the_terminal(
     )
 
 
+def test_the_values_that_an_undo_restores_are_written_as_in_portuguese(
+    client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, demo_sandbox: RunningSandbox
+) -> None:
+    own = credentials(demo_sandbox)
+    for price in (1234.5, 3):
+        record = {"codigoInterno": "RESTORED-1", "valorUnitario": price}
+        path = write_records(tmp_path / "produtos.xlsx", "produto", [record])
+        assert xlbridge("upload", path, "--update", "--yes", **own).returncode == 0
+    preferences = {"language": "pt-BR", "theme": ""}
+    assert client.post("/api/preferences", json=preferences).is_success
+    (restored,) = client.post("/api/undo-plan", json={"job": newest(client)["job"]}).json()[
+        "restored"
+    ]
+    assert restored.endswith("volta a ter Valor unitário: 1234,5"), restored
+
+
 def test_a_sheet_is_sent_again_after_its_undo(client: httpx.Client, tmp_path: Path) -> None:
     path = write_payables(tmp_path, "AGAIN-1", "AGAIN-2")
     change_cell(path, 3, codigoDoFornecedor=999_999)

@@ -276,7 +276,7 @@ def walk_month(walk: Walk, folder: Path) -> None:
     walk.at('#batch-asked [data-testid="send"]').wait_for()
     walk.see("asked")
     walk.press('#batch-asked [data-testid="send"]')
-    walk.named("proof").wait_for(timeout=60_000)
+    walk.named("proof_html").wait_for(timeout=60_000)
     walk.see("finished")
     walk.open_all("batch-list")
     walk.at("#batch-list figure").nth(3).wait_for()

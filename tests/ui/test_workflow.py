@@ -185,6 +185,31 @@ def test_child_sheets_of_an_order_are_corrected_in_the_grid(
 
 
 @pytest.mark.programs
+def test_the_next_error_is_in_another_sheet_of_the_file_if_this_one_has_none(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    order = {"chave": "A", "codigoDaFilial": 1, "codigoDoCliente": None}
+    product = {"chave": "A", "idProduto": 2001, "quantidade": "duas", "valorUnitario": 10.5}
+    path = write_workbook(tmp_path / "p.xlsx", pedido=[order], produtos=[product])
+    tab = begin(page, ui, path)
+    elsewhere = "errors in the file's other sheets: 1"
+    expect(tab.locator("#known-counts")).to_contain_text(f"errors: 1 · warnings: 0 · {elsewhere}")
+    tab.locator("#to-mend").click()
+    for name, value in (("pedido", "1001"), ("produtos", "2")):
+        tab.keyboard.press("F8")
+        expect(tab.locator("#cell-here")).to_have_attribute("aria-invalid", "true")
+        expect(tab.locator("#part")).to_have_value(name)
+        is_last = name == "produtos"
+        tab.keyboard.type(value)
+        tab.keyboard.press("Enter")
+        tab.locator("#counts", has_text="errors: 0").wait_for()
+        expect(tab.locator("#counts")).to_contain_text("can be sent" if is_last else elsewhere)
+    expect(tab.locator("#counts")).not_to_contain_text("other sheets")
+    tab.keyboard.press("F8")
+    expect(tab.locator("#part")).to_have_value("produtos")
+
+
+@pytest.mark.programs
 def test_cells_are_text_whatever_they_contain(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     path = tmp_path / "script.xlsx"
     evil = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"

@@ -241,8 +241,7 @@ class BatchRequests:
             tell = remote.progress(on_change)
             with self._opened(name, tell) as batch:
                 outcome = self._prove_batch(batch, partial(_show_phase, remote, tell))
-                problems = list(map(error_json, outcome.errors))
-                remote.state.outcome = {"batch": name, "asked": None, "problems": problems}
+                remote.state.outcome = {**_outcome_json(batch, outcome), "asked": None}
 
     async def proof(self, request: Request) -> Response:
         """Return a closing proof of a batch, a page or a workbook, by the name of its file."""
@@ -311,15 +310,17 @@ class BatchRequests:
                 consent_to_processing=consent,
                 progress=partial(_show_phase, remote, tell),
             )
+            self._workspace.note_batch(done=False)
             with opened(tell) as batch:
                 outcome = self._run_batch(batch, options)
+                if all(state.done for state in outcome.steps):
+                    self._workspace.note_batch(done=True)
                 sent = (one for one in outcome.steps if any(unit.jobs for unit in one.units))
                 for profile in {one.step.profile for one in sent}:
                     self._branches(batch, profile)  # for the totals, which call no system
                 remote.state.outcome = {
-                    "batch": batch.id,
+                    **_outcome_json(batch, outcome),
                     "asked": self._consent_json(batch, unconfirmed[0]) if unconfirmed else None,
-                    "problems": list(map(error_json, outcome.errors)),
                 }
 
     def _branches(self, batch: Batch, profile: str | None) -> Mapping[str, str]:
@@ -365,6 +366,16 @@ class BatchRequests:
         self, name: str, announce: Callable[[Text], None] = lambda _text: None
     ) -> AbstractContextManager[Batch]:
         return open_known_batch(name, self._remote.base, announce)
+
+
+def _outcome_json(batch: Batch, outcome: BatchOutcome) -> dict[str, Any]:
+    """Return what a run or a proof of a batch has found: its errors, and what its proofs say."""
+    _steps, *proofs = batch_report(batch, outcome).report().tables
+    return {
+        "batch": batch.id,
+        "problems": list(map(error_json, outcome.errors)),
+        "proofs": list(map(table_json, proofs)),
+    }
 
 
 def _show_phase(
@@ -459,4 +470,5 @@ def _workbook_json(book: FoundWorkbook, catalogue: Catalogue) -> dict[str, Any]:
 
 def _proof_json(path: Path) -> dict[str, str]:
     written = datetime.fromtimestamp(path.stat().st_mtime, UTC).astimezone()
-    return {"file": path.name, "written_at": f"{written:%d/%m/%Y %H:%M}"}
+    at = f"{written:%d/%m/%Y %H:%M}"
+    return {"name": path.stem, "kind": path.suffix[1:], "file": path.name, "written_at": at}

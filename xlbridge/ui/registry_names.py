@@ -79,6 +79,8 @@ class RegistryNames:
                 # A column of names gets both, which the look-up of links reads.
                 value = code if column.link is None else f"{code} – {name}"
                 offered.append({"value": value, "code": code, "name": name})
+        if typed.isdecimal() and not is_code:  # the codes that begin so come first, in their order
+            offered.sort(key=lambda one: (not one["code"].startswith(typed), one["code"]))
         return {"records": offered[:_MAX_OFFERED], "read": is_new}
 
     def ask_unknown(

@@ -12,7 +12,6 @@ from xlbridge.i18n import OR, Text, count_text, joined, untranslated
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.record_rows import row_text
 from xlbridge.report_forms import Report, ReportForms, group_by_reason
-from xlbridge.resources import Column
 from xlbridge.ui.answers import ErrorsInGrid, table_json
 from xlbridge.ui.environment import OnChange, PageConnection
 from xlbridge.ui.registry_names import RegistryNames
@@ -192,8 +191,14 @@ class SheetUploads:
             "left": len(plan.left),
             "reasons": [str(remark).strip() for remark in plan.remarks()],
             "restored": [
-                _restored_text(row.row, task.record, task.expected, task.wanted, columns)
-                for row, _, task in plan.reversals[:_SHOWN_UNDONE]
+                str(
+                    (_REMOVED if one.task.wanted is None else _RESTORED).format(
+                        row=row_text(one.row.row),
+                        code=one.task.record,
+                        values="; ".join(one.restored(columns)),
+                    )
+                )
+                for one in plan.reversals[:_SHOWN_UNDONE]
             ],
             "more": max(plan.writes - _SHOWN_UNDONE, 0),
             "token": plan.token,
@@ -505,24 +510,6 @@ _RESTORED = Text(
     pt="linha {row}, registro {code}: volta a ter {values}",
     en="row {row}, record {code}: gets back {values}",
 )
-
-
-def _restored_text(
-    row: int,
-    code: str,
-    now: Mapping[str, str | None],
-    before: Mapping[str, str | None] | None,
-    columns: Mapping[str, Column],
-) -> str:
-    """Return what undoing a row does: the removal of its record, or the values that return."""
-    if before is None:
-        return str(_REMOVED.format(row=row_text(row), code=code))
-    values = [
-        f"{columns[name].title if name in columns else name}: {'–' if value is None else value}"
-        for name, value in before.items()
-        if now.get(name) != value
-    ]
-    return str(_RESTORED.format(row=row_text(row), code=code, values="; ".join(values)))
 
 
 def _is_reversible(context: UploadContext, job: Job, rows: Mapping[str, int]) -> bool:

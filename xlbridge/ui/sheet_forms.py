@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import islice
 from typing import Any
@@ -237,11 +237,15 @@ def chosen_column(
 
 
 def confirmed_mapping(
-    editor: SheetEditor, resource: Resource, form: Mapping[str, Any]
+    editor: SheetEditor,
+    resource: Resource,
+    form: Mapping[str, Any],
+    names: Callable[[str], Mapping[str, str]],
 ) -> SheetMapping:
     """Write the confirmed mapping into the folder of the open workbook, and return it.
 
-    Raises ``UsageError`` naming each mistake.
+    ``names`` returns the names of a registry's records by their codes. Raises ``UsageError`` naming
+    each mistake.
     """
     cells = editor.sheet_cells(form["sheet"])
     path = editor.path.parent / MAPPING
@@ -258,7 +262,15 @@ def confirmed_mapping(
                 typed["link"] = REFERENCES[column.references].resource or column.references
         if str(typed.get("later", "")).isdecimal():
             typed["later"] = int(typed["later"])
-        if "values" in typed:
+        if "values" in typed and "link" in typed:
+            # Links are looked up by names; a code stands for the name of its record.
+            registry = None if column is None else column.references
+            known = names(registry) if registry else {}
+            typed["values"] = {
+                text: f"{code} – {known[code]}" if (code := str(it).strip()) in known else it
+                for text, it in typed["values"].items()
+            }
+        elif "values" in typed:
             typed["values"] = {text: _parse_value(kind, it) for text, it in typed["values"].items()}
     rows, once = form.get("rows") or {}, form.get("once") or ()
     accept, header_row = form.get("accept") or (), form["header_row"]

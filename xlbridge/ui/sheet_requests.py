@@ -341,7 +341,7 @@ class SheetRequests:
             with editor.lock:
                 resource = self._workspace.catalogue.named(body["resource"])
                 try:
-                    mapping = confirmed_mapping(editor, resource, body)
+                    mapping = confirmed_mapping(editor, resource, body, self._names.read)
                     unknown = self._names.problems_for_all_rows(mapping, self._workspace.catalogue)
                     if unknown:
                         raise constant_problems(unknown)

@@ -82,6 +82,9 @@ _TEXTS: Mapping[str, Text] = {
     "meaning": titles.IN_SYSTEM,
     "not_used": Text(pt="não usada", en="not used"),
     "header_row": Text(pt="Cabeçalho na linha {n}", en="Header in row {n}"),
+    "count_elsewhere": Text(
+        pt="erros nas outras planilhas do arquivo: {n}", en="errors in the file's other sheets: {n}"
+    ),
     "counts": Text(
         pt="Linhas: {rows} · erros: {errors}{refused} · avisos: {warnings}",
         en="Rows: {rows} · errors: {errors}{refused} · warnings: {warnings}",
@@ -438,8 +441,10 @@ _TEXTS: Mapping[str, Text] = {
         pt="Corrigir na grade · erros: {n}", en="Correct in the grid · errors: {n}"
     ),
     "run_batch": Text(pt="Conferir e continuar", en="Check and go on"),
-    "proof_written": Text(pt="Prova de fechamento: {file}, {at}", en="Closing proof: {file}, {at}"),
-    "proof": Text(pt="Baixar a prova de fechamento", en="Download the closing proof"),
+    "confirm_writes": Text(pt="Confirme o que será gravado", en="Confirm what will be written"),
+    "proof_written": Text(pt="Prova de fechamento de {at} ({name}):", en="Closing proof of {at} ({name}):"),
+    "proof_html": Text(pt="Baixar a prova, para imprimir", en="Download the proof, to print"),
+    "proof_xlsx": Text(pt="Baixar a prova em Excel", en="Download the proof in Excel"),
     "process_kind": Text(pt="O que processar", en="What to process"),
     "process_numbers": Text(
         pt="Números dos registros (ex.: 1831, 1833)",

@@ -44,7 +44,7 @@ _OTHER_SHEET = Text(
     pt="Outra planilha foi aberta no lugar desta; recarregue a página para vê-la.",
     en="Another sheet was opened instead of this one; reload the page to see it.",
 )
-_DRAFT, _DRAFT_VERSION = "edits.json", 3
+_DRAFT, _DRAFT_VERSION = "edits.json", 4
 
 
 class Workspace:
@@ -140,20 +140,34 @@ class Workspace:
 
     @property
     def left_environment(self) -> str:
-        """Name of the environment of the stored edits of ``left_open``, empty without any."""
+        """Name of the environment of the stored edits of ``left_open`` or, without any, of the
+        batch that is not done; empty if there is neither."""
         draft = _read_draft(self._home / self.left_open / _DRAFT) if self.left_open else None
-        return "" if draft is None else str(draft.get("environment", ""))
+        if draft is not None:
+            return str(draft.get("environment", ""))
+        with suppress(OSError, ValueError):
+            return self._left_batch.read_text("utf-8")
+        return ""
+
+    def note_batch(self, *, done: bool) -> None:
+        """Note that the page works on a batch in its environment, or that it is done."""
+        if done:
+            self._left_batch.unlink(missing_ok=True)
+        else:
+            write_private(self._left_batch, self._remote.environment)
 
     def return_to_environment(self) -> None:
-        """Use the environment of ``left_open``, if the page was started without naming one."""
+        """Use the environment of the work that was left, if the page was started without naming
+        one."""
         base, name = self._remote.base, self.left_environment
         if name and base.profile is None and base.base_url is None:
             with suppress(ConfigError):  # It was removed, or is no longer allowed.
                 self._remote.use(name)
 
     def forget_open(self) -> None:
-        """Do not open the workbook again when the page is started again."""
+        """Do not return to the workbook or batch when the page is started again."""
         self._left_open.unlink(missing_ok=True)
+        self.note_batch(done=True)
 
     def new_folder(self) -> Path:
         """Create a private folder in the home, removed by ``close`` unless it is still needed."""
@@ -174,13 +188,14 @@ class Workspace:
         if not editor.edited and editor.job is None:
             file.unlink(missing_ok=True)
             return
-        choice = editor.choice
+        choice, resource = editor.choice, editor.validated.resource
         draft = {
             "version": _DRAFT_VERSION,
             "file": editor.path.name,
             "name": editor.name,
             "changed_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "resource": choice.resource,
+            "recognised": None if resource is None else resource.name,
             "sheet": editor.validated.sheet,
             "mapping": None if choice.mapping is None else choice.mapping.path.name,
             "dates": choice.reading.dates,
@@ -212,7 +227,7 @@ class Workspace:
                     {
                         "file": draft["name"],
                         **{name: draft[name] for name in ("resource", "sheet")},
-                        "title": self._title(draft["resource"]),
+                        "title": self._title(draft["recognised"]),
                         "changed_at": f"{changed:%d/%m/%Y %H:%M}",
                         "at": draft["changed_at"],
                         "id": file.parent.name,
@@ -277,6 +292,10 @@ class Workspace:
     @property
     def _left_open(self) -> Path:
         return self._home / "open"
+
+    @property
+    def _left_batch(self) -> Path:
+        return self._home / "batch"
 
     def _draft_folder(self, name: str) -> Path:
         if name not in {draft["id"] for draft in self.drafts()}:

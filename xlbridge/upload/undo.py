@@ -18,7 +18,7 @@ from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text
 from xlbridge.report_forms import ReportForms
-from xlbridge.resources import Kind, Mode, Resource
+from xlbridge.resources import Column, Kind, Mode, Resource
 from xlbridge.upload.claims import Patience
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec
@@ -34,7 +34,7 @@ from xlbridge.upload.lookup.snapshot import (
     RowSnapshot,
 )
 from xlbridge.upload.payload import frame_of_rows, payload_of, sent_rows, store_payload
-from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, StoredRow
+from xlbridge.upload.planning.planned_row import Difference, JobPlan, PlannedRow, StoredRow
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
@@ -49,6 +49,14 @@ class Reversal(NamedTuple):
     row: PlannedRow
     values: RowValues
     task: RecordTask
+
+    def restored(self, columns: Mapping[str, Column]) -> Iterator[str]:
+        """Yield the values that return, after the titles of their columns."""
+        now = self.task.expected
+        for name, value in (self.task.wanted or {}).items():
+            if now.get(name) != value:
+                shown = Difference(now.get(name), value).shown(name, columns, titled=True)
+                yield from (f"{one.label}: {one.theirs}" for one in shown)
 
 
 @dataclass(frozen=True)

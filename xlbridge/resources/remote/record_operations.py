@@ -372,7 +372,7 @@ _CHANNELS: Mapping[Mode, Channel] = {
     ),
     Mode.PREVIEW: Channel(Text(pt="prévia", en="preview"), writes=False),
     Mode.RECORDS: Channel(
-        Text(pt="registros", en="records"),
+        Text(pt="um a um", en="one by one"),
         Text(
             pt="registro a registro: este recurso não tem importação",
             en="record by record: this resource has no import",

@@ -77,6 +77,7 @@ async function replaceUnit() {
   const answer = await callSheet("/api/replace-unit", { content: {} });
   if (answer === null) return;
   show("batches");
+  byId("batch-asked").hidden = true; // it asked about the earlier workbook
   showMessage(answer.message);
 }
 
@@ -86,12 +87,12 @@ function showMessage(text) {
 }
 
 function proofParts(batch) {
-  return (batch.proofs || []).map((one) => {
-    const text = `${fill(texts.proof_written, { file: one.file, at: one.written_at })} `;
-    const item = element("p", text, batch.done ? "done" : undefined);
-    item.append(link(texts.proof, "/api/proof", { batch: batch.batch, file: one.file }));
-    return item;
-  });
+  const lines = new Map();
+  for (const { name, kind, file, written_at: at } of batch.proofs || []) {
+    if (!lines.has(name)) lines.set(name, element("p", `${fill(texts.proof_written, { name, at })} `, batch.done ? "done" : undefined));
+    lines.get(name).append(link(texts[`proof_${kind}`], "/api/proof", { batch: batch.batch, file }), " ");
+  }
+  return [...lines.values()];
 }
 
 const runBatch = (batch, token = "") => startBatch("/api/batch-run", { batch, token });
@@ -113,18 +114,19 @@ export function followBatch() {
     if (work.running) return;
     if (work.outcome) opened = work.outcome.batch;
     const problems = work.error ? [work.error] : [];
-    showAsked(work.outcome || { asked: null, problems });
+    showAsked(work.outcome || { problems, proofs: [] });
     showBatches();
   });
 }
 
-// Shows what a run would send or process, with a button to confirm it.
-function showAsked({ batch, asked: request, problems }) {
+// Shows what a run would send or process, with a button to confirm it, or what its proofs say.
+function showAsked({ batch, asked: request, problems, proofs }) {
   const shown = byId("batch-asked");
   const parts = problems.map((error) => element("p", errorText(error), "problem"));
+  parts.push(...proofs.flatMap((one) => [element("h2", one.title), reportTable(one)]));
   if (request) {
     const remarks = request.remarks.map((text) => element("p", text, "cut"));
-    parts.push(environmentLine(request), ...(request.table ? [reportTable(request.table, {}, "stacked")] : []), ...remarks);
+    parts.push(element("h2", texts.confirm_writes), environmentLine(request), ...(request.table ? [reportTable(request.table, {}, "stacked")] : []), ...remarks);
     const text = fill(request.table ? texts.send_rows : texts.process_run, { n: request.writes });
     parts.push(...confirmParts(request, text, (token) => runBatch(batch, token)), ...sections(request.totals));
   }

@@ -1,6 +1,6 @@
 // Begin: open a workbook, continue a draft, choose resource, sheet and conventions.
 
-import { button, byId, call, countsText, element, errorText, fill, followLine, link, option, post, PROGRESS_INTERVAL, replaceChoices, show, showProblem, showShare, startBy, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { button, byId, call, countsText, element, errorText, fill, followLine, isFocusLost, link, option, post, PROGRESS_INTERVAL, replaceChoices, show, showProblem, showShare, startBy, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { showMapping } from "./mapping.js";
 import { goToSend, showSheet } from "./correct.js";
 import { forgetOptions } from "./send.js";
@@ -36,7 +36,9 @@ async function openFile(file) {
     },
   );
   clearInterval(timer);
-  if (isNewest) byId("reading").hidden = true;
+  if (!isNewest) return;
+  byId("reading").hidden = true;
+  if (isFocusLost() || document.activeElement.type === "file") byId("known-title").focus({ preventScroll: true });
 }
 
 async function showProgress(about, signal) {

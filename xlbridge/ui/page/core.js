@@ -11,6 +11,8 @@ export function countsText(sheet) {
   const errors = sheet.errors + sheet.refused;
   const refused = sheet.refused ? ` (${fill(texts.count_refused, { n: sheet.refused })})` : "";
   const parts = [fill(texts.counts, { ...sheet, errors, refused })];
+  const n = sheet.parts.reduce((sum, one) => sum + one.errors + one.refused, -errors);
+  if (n) parts.push(fill(texts.count_elsewhere, { n }));
   for (const name of ["aside", "edited"]) {
     if (sheet[name]) parts.push(fill(texts[`count_${name}`], { n: sheet[name] }));
   }

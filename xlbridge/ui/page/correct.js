@@ -183,23 +183,29 @@ function showRemark(row, place) {
 // A long value would push its messages out of sight.
 const shortened = (text) => (text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text);
 
-function nextError() {
-  return enqueue(goToNextError);
+// Goes to the next error, of the file's other sheets if the one shown has none.
+async function nextError() {
+  if (await enqueue(goToNextError)) return;
+  const other = state.sheet.parts.find((one) => one.sheet !== state.sheet.shown && one.errors + one.refused);
+  if (!other) return;
+  await showPart(other.sheet);
+  await enqueue(goToNextError);
 }
 
+// Returns whether there is one, or nobody knows.
 async function goToNextError() {
   await grid.loaded();
   const row = grid.rowAt(grid.at);
   const query = { row: row ? row.row : 0, column: state.sheet.columns[grid.column].index, view: state.view };
   if (!grid.visited) query.column = -1;
   const found = await callSheet("/api/next-error", { query });
-  if (found === null || found.row === null) return;
-  if (await goTo(found)) {
-    grid.input.focus({ preventScroll: true });
-    return;
+  if (found === null || found.row === null) return found === null;
+  if (!(await goTo(found))) {
+    await showAll(found.column, "wrong");
+    return goToNextError();
   }
-  await showAll(found.column, "wrong");
-  await goToNextError();
+  grid.input.focus({ preventScroll: true });
+  return true;
 }
 
 // Goes to a found cell; returns whether it is in view, neither filtered out nor in a hidden column.

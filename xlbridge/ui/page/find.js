@@ -15,7 +15,8 @@ function sought() {
 
 function showCount(count) {
   byId("find-count").textContent = byId("find-text").value ? fill(texts.found_cells, { n: count }) : "";
-  for (const name of ["find-next", "find-one", "find-all"]) byId(name).disabled = !count;
+  // Enter presses the first button, also before the count is there.
+  for (const name of ["find-one", "find-all"]) byId(name).disabled = !count;
   // A disabled button loses the focus.
   if (document.activeElement.disabled || document.activeElement === document.body) byId("find-text").focus();
 }

@@ -108,9 +108,11 @@ export class Grid {
     this.root.scrollLeft = this.columns.left(place) - this.columns.edge;
   }
 
-  // Removes all rows, before another sheet is shown.
+  // Removes all rows, and forgets the current cell, before another sheet is shown.
   clear() {
     this.cancel();
+    [this.at, this.column, this.corner, this.visited] = [0, 0, null, false];
+    [this.root.scrollTop, this.root.scrollLeft] = [0, 0];
     this.windows = null;
     this.loading = null;
     this.draw();

@@ -52,6 +52,7 @@ _OUTCOMES = Text(pt="Situação das linhas", en="Status of the rows")
 _REASONS = Text(pt="Por que não foram gravadas", en="Why they were not written")
 _ALL = untranslated("{title}")
 _WRITTEN = Text(pt="No sistema: {title}", en="In the system: {title}")
+_NO_DATE = Text(pt="sem data", en="no date")
 _NO_REASON = Text(pt="sem motivo informado", en="no reason given")
 
 Label = str | Text
@@ -226,7 +227,8 @@ class ControlTotals:
             title = about.format(title=title)
             if by_month:
                 found = [
-                    (row, f"{month[5:]}/{month[:4]}" if month else "–") for row, month in found
+                    (row, f"{month[5:]}/{month[:4]}" if month else str(_NO_DATE))
+                    for row, month in found
                 ]
             else:
                 found = [

@@ -197,11 +197,14 @@ class MappingProposal:
         old = self.all_columns[path]
         asked = dict.fromkeys(unknown, TO_FILL_IN)
         body = {**old.body, "values": {**old.body.get("values", {}), **asked}}
-        reasons = [_UNKNOWN.format(name=text, similar=similar) for text, similar in unknown.items()]
+        # Parts of one sentence, without the period of their own.
+        reasons = [
+            Text(pt=why.pt.removesuffix("."), en=why.en.removesuffix("."))
+            for text, similar in unknown.items()
+            for why in [_UNKNOWN.format(name=text, similar=similar)]
+        ]
         confidence = min(old.confidence, Confidence.MEDIUM, key=RISING.index)
         why = joined([old.reason, *reasons], "; ")
-        # The period of the last sentence is that of the whole reason.
-        why = Text(pt=why.pt.removesuffix("."), en=why.en.removesuffix("."))
         return self._swapped(old, replace(old, body=body, confidence=confidence, reason=why))
 
     @property
