@@ -442,7 +442,9 @@ _TEXTS: Mapping[str, Text] = {
     ),
     "run_batch": Text(pt="Conferir e continuar", en="Check and go on"),
     "confirm_writes": Text(pt="Confirme o que será gravado", en="Confirm what will be written"),
-    "proof_written": Text(pt="Prova de fechamento de {at} ({name}):", en="Closing proof of {at} ({name}):"),
+    "proof_written": Text(
+        pt="Prova de fechamento de {at} ({name}):", en="Closing proof of {at} ({name}):"
+    ),
     "proof_html": Text(pt="Baixar a prova, para imprimir", en="Download the proof, to print"),
     "proof_xlsx": Text(pt="Baixar a prova em Excel", en="Download the proof in Excel"),
     "process_kind": Text(pt="O que processar", en="What to process"),
