@@ -86,6 +86,11 @@ class Workspace:
         return self.folder / "month"
 
     @property
+    def database(self) -> Path:
+        """The practice system's database."""
+        return self.folder / "sandbox.db"
+
+    @property
     def quirks_file(self) -> Path:
         """The quirks of the user's system, which the practice system has too."""
         return self.settings.quirks_file(_PROFILE)
@@ -93,7 +98,7 @@ class Workspace:
     @contextmanager
     def sandbox(self, faults: str | None) -> Iterator[RunningSandbox]:
         """Run the practice system. Raises what ``sandbox_process`` raises."""
-        options = ["--db", str(_database(self.folder)), "--port", str(self.port)]
+        options = ["--db", str(self.database), "--port", str(self.port)]
         if faults:
             options += ["--faults", faults]
         if self.quirks_file.is_file():
@@ -105,12 +110,8 @@ class Workspace:
     @contextmanager
     def storage(self) -> Iterator[Storage]:
         """Open the database directly."""
-        with closing(open_database(database_url(str(_database(self.folder))))) as storage:
+        with closing(open_database(database_url(str(self.database)))) as storage:
             yield storage
-
-
-def _database(folder: Path) -> Path:
-    return folder / "sandbox.db"
 
 
 def prepare_workspace(
@@ -140,7 +141,7 @@ def prepare_workspace(
         workspace.quirks_file.parent.mkdir()
         workspace.quirks_file.write_text(declared, "utf-8")
     if original is not None:
-        _copy_database(original, _database(folder))
+        _copy_database(original, workspace.database)
     try:
         with workspace.storage() as storage, translate_database_errors(storage.url):
             with storage.transaction(writing=True) as connection:
@@ -199,28 +200,28 @@ def copy_month(plan: BatchPlan, folder: Path) -> tuple[Path, int]:
     if needing:
         steps = list_first(needing, _MAX_STEPS_NAMED)
         raise UsageError(_ONE_SYSTEM.format(n=len(needing), steps=steps), _EXPORT_FIRST)
-    for key, named in _paths(plan):
-        if Path(named).anchor:
-            raise UsageError(_ABSOLUTE.format(key=key, path=named), _HOW_TO_NAME_PATHS)
-    reading = [step for step in plan.steps if isinstance(step, WorkbookStep)]
-    workbooks = {
-        plan.file(str(workbook.path)) for step in reading for workbook in workbooks_of(plan, step)
-    }
-    inputs = {plan.file(str(step.mapping.path)) for step in reading if step.mapping is not None}
-    inputs |= {
-        plan.existing_file(step.file)
-        for step in plan.steps
-        if isinstance(step, ProcessStep) and step.file is not None
-    }
-    inputs |= {
-        plan.existing_file(step.into)
-        for step in plan.steps
-        if isinstance(step, ExportStep) and step.into is not None
-    }
-    outputs = (path for _, path in plan.outputs())
-    files = (*workbooks, *inputs, *outputs)
+    inputs: set[Path] = set()
+    workbooks: set[Path] = set()
+    named: list[tuple[str, str | None]] = [("proof", plan.proof)]
+    for step in plan.steps:
+        match step:
+            case WorkbookStep():
+                named += ((step.name, pattern) for pattern in step.patterns)
+                workbooks |= {plan.file(str(book.path)) for book in workbooks_of(plan, step)}
+                inputs |= set() if step.mapping is None else {plan.file(str(step.mapping.path))}
+            case ExportStep():
+                named += ((step.name, step.output), (step.name, step.manifest))
+                inputs |= set() if step.into is None else {plan.existing_file(step.into)}
+            case ProcessStep():
+                named.append((step.name, step.file))
+                inputs |= set() if step.file is None else {plan.existing_file(step.file)}
+    for key, written in named:
+        if written is not None and Path(written).anchor:
+            raise UsageError(_ABSOLUTE.format(key=key, path=written), _HOW_TO_NAME_PATHS)
+    inputs |= workbooks
+    files = (*inputs, *(path for _, path in plan.outputs()))
     root = Path(os.path.commonpath([plan.folder, *(path.parent for path in files)]))
-    for path in (plan.path, *sorted(workbooks | inputs)):
+    for path in (plan.path, *sorted(inputs)):
         target = folder / path.relative_to(root)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -242,21 +243,6 @@ _CHANGED_MEANWHILE = Text(
     pt="{path} mudou enquanto era copiado; ensaie de novo.",
     en="{path} changed while it was being copied; rehearse again.",
 )
-
-
-def _paths(plan: BatchPlan) -> Iterator[tuple[str, str]]:
-    """Yield the steps of a plan with each path that they read or write."""
-    yield "proof", plan.proof
-    for step in plan.steps:
-        paths: tuple[str | None, ...] = ()
-        match step:
-            case WorkbookStep():
-                paths = step.patterns
-            case ExportStep():
-                paths = (step.output, step.manifest)
-            case ProcessStep():
-                paths = (step.file,)
-        yield from ((step.name, path) for path in paths if path is not None)
 
 
 _ABSOLUTE = Text(
@@ -476,7 +462,7 @@ class _RequiredRecords:
                     name = next(fitting, link.names[0])
                     key = comparable_key(name.kind, value)
                     stand_ins.create_by_name(registry, link.fields, name.field, key)
-            stand_ins.advance_counters()
+            stand_ins.write_counters()
         return stand_ins.counts
 
 

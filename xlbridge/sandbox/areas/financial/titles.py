@@ -123,7 +123,7 @@ class ReceivableRegistration(RecordRegistration[Receivable]):
     def problems(self, data: ReceivableInput) -> list[Problem]:
         """Return the problems of a new title."""
         problems = [
-            *self._lookup.client_problems(data.codigoDoCliente),
+            *self._lookup.field_problems(data, "codigoDoCliente"),
             *entry_problems(self._lookup, data, revenue=True),
             *allocation_problems(self._lookup, data, revenue=True),
         ]

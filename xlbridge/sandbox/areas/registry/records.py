@@ -153,7 +153,8 @@ class ContactRegistration(RecordRegistration[Contact]):
 
     def problems(self, data: ContactInput) -> list[Problem]:
         """Return the problems of a new contact; its client may be inactive."""
-        return self._lookup.unknown_client_problems(data.codigoDoCliente)
+        field, code = "codigoDoCliente", data.codigoDoCliente
+        return self._lookup.problems(field, clients, code, "Cliente", even_inactive=True)
 
     def accept(self, data: ContactInput) -> Contact:
         """Accept a contact, with the next sequence of its client."""

@@ -11,18 +11,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, select, update
+from sqlalchemy import Connection, Index, Row, Table, select, update
 
 from xlbridge.resources.checks import access_key_digit
 from xlbridge.sandbox.amounts import amount_problems, item_total, rate_problems
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, RecordRegistration, next_number
 from xlbridge.sandbox.areas.registry.tables import invoice_models, issuers, products
-from xlbridge.sandbox.areas.sales.tables import (
-    product_invoice_items,
-    product_invoices,
-    service_forecasts,
-    service_invoices,
-)
+from xlbridge.sandbox.columns import derived_columns, metadata
 from xlbridge.sandbox.handler_registry import (
     Call,
     equal_conditions,
@@ -63,6 +58,28 @@ from xlbridge.wire.services import (
     ServiceInvoiceQuery,
 )
 
+service_invoices = Table(
+    "service_invoices",
+    metadata,
+    *derived_columns(ServiceInvoice, keys=("idNF",)),
+    Index("service_invoices_by_update", "ultimaAtualizacao", "idNF"),
+)
+product_invoices = Table(
+    "product_invoices",
+    metadata,
+    *derived_columns(ProductInvoice, keys=("idNF",), exclude=("produtos",)),
+)
+product_invoice_items = Table(
+    "product_invoice_items",
+    metadata,
+    *derived_columns(ProductInvoiceItem, keys=("idNF", "seq")),
+)
+service_forecasts = Table(
+    "service_forecasts",
+    metadata,
+    *derived_columns(ServiceForecast, keys=("codigoDaPrevisao",)),
+)
+
 _ITEMS = "produtos"
 _ZERO = Decimal("0.00")
 
@@ -85,8 +102,9 @@ class ProductInvoiceRegistration(RecordRegistration[ProductInvoice]):
         lookup = self._lookup
         problems = [
             *lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-            *lookup.field_problems(data, "codigoDaNotaFiscal", "codigoDaFormaDePagamento"),
-            *lookup.client_problems(data.codigoDoCliente),
+            *lookup.field_problems(
+                data, "codigoDaNotaFiscal", "codigoDaFormaDePagamento", "codigoDoCliente"
+            ),
         ]
         for index, item in enumerate(data.produtos):
             prefix = f"{_ITEMS}.{index}."
@@ -247,8 +265,7 @@ class ServiceInvoiceRegistration(RecordRegistration[ServiceInvoice]):
         lookup = self._lookup
         problems = [
             *lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-            *lookup.client_problems(data.codigoDoCliente),
-            *lookup.field_problems(data, "codigoDoServicoPrestado"),
+            *lookup.field_problems(data, "codigoDoCliente", "codigoDoServicoPrestado"),
         ]
         for name in _AMOUNTS:
             problems.extend(amount_problems(name, getattr(data, name)))
@@ -292,8 +309,9 @@ class ServiceForecastRegistration(RecordRegistration[ServiceForecast]):
         lookup = self._lookup
         problems = [
             *lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-            *lookup.client_problems(data.codigoDoCliente),
-            *lookup.field_problems(data, "codigoDoServicoPrestado", "codigoDaCondicaoDePagamento"),
+            *lookup.field_problems(
+                data, "codigoDoCliente", "codigoDoServicoPrestado", "codigoDaCondicaoDePagamento"
+            ),
             *amount_problems("valorDoServico", data.valorDoServico),
             *rate_problems("percentualDeReajuste", data.percentualDeReajuste),
         ]
