@@ -19,6 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.plan.steps import (
     BatchPlan,
@@ -270,41 +272,63 @@ _EXPORT_FIRST = Text(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RehearsalOptions:
-    """Options of a rehearsal.
+def run_rehearsal(
+    plan: BatchPlan,
+    settings: Settings,
+    show: Callable[[Text], None],
+    *,
+    faults: str = "",
+    database: Path | None = None,
+    kind: SeedKind = SeedKind.DEMO,
+    stand_ins: bool = False,
+    keep: Path | None = None,
+) -> RehearsalResult:
+    """Run a month in a private workspace under faults and then without, prove it, and return the
+    result.
 
-    ``faults`` is a specification for the practice system. ``database`` is a practice system's,
-    which is copied; without it a new one is filled by ``kind``. ``stand_ins`` creates records that
-    are missing there. ``keep`` is a folder for all files, otherwise they are deleted. Of
-    ``settings`` only schemas and limits are used.
-    """
-
-    plan: BatchPlan
-    faults: str
-    settings: Settings
-    database: Path | None = None
-    kind: SeedKind = SeedKind.DEMO
-    stand_ins: bool = False
-    keep: Path | None = None
-
-
-def run_rehearsal(options: RehearsalOptions, show: Callable[[Text], None]) -> RehearsalResult:
-    """Run a month in a private workspace and return the result.
-
-    The real system is not contacted, and the workbooks are only read.
+    The real system is not contacted, and the workbooks are only read. ``faults`` is a specification
+    for the practice system. ``database`` is a practice system's, which is copied; without it a new
+    one is filled by ``kind``. ``stand_ins`` creates records that are missing there. ``keep`` is a
+    folder for all files, otherwise they are deleted. Of ``settings`` only schemas, limits and
+    quirks are used.
 
     Raises ``UsageError`` for faults, paths or folders that cannot be used; ``ConfigError`` for an
     unsuitable database; ``TransportError`` if the practice system does not start; and what
     ``run_batch`` raises.
     """
-    faults = parse_faults(options.faults)
-    specification = options.faults if faults.faults else ""
-    with _workspace_folder(options.keep) as folder:
-        workspace = prepare_workspace(
-            folder, options.settings, faults, options.database, options.kind
-        )
-        return _run_month(workspace, options, specification, show)
+    planned = parse_faults(faults)
+    faults = faults if planned.faults else ""
+    with _workspace_folder(keep) as folder:
+        workspace = prepare_workspace(folder, settings, planned, database, kind)
+        path, copied = copy_month(plan, workspace.month)
+        open_copy = partial(open_batch, path, plan.parameters, workspace.settings, show)
+        created: Mapping[str, int] = {}
+        if stand_ins:
+            with open_copy() as batch, workspace.storage() as storage:
+                created = _create_stand_ins(batch, storage, show)
+        runs = _Runs(workspace.settings.settle_seconds, show)
+        if faults:
+            with workspace.sandbox(faults), open_copy() as batch:
+                runs.repeat(batch, _UNDER_FAULTS, _MAX_FAULTY_RUNS)
+        faulty = runs.count
+        with workspace.sandbox(None), open_copy() as batch:
+            failure = runs.repeat(batch, _WITHOUT_FAULTS, _MAX_CALM_RUNS)
+            _wait_for_queue(workspace)
+            outcome = prove_batch(batch, runs.options.progress)
+        if (error := failure or outcome.proof_error) is not None:
+            raise error
+    result = RehearsalResult(
+        plan=plan,
+        faults=faults,
+        kept=keep is not None,
+        outcome=outcome,
+        copied=copied,
+        stand_ins=created,
+        faulty_runs=faulty,
+        calm_runs=runs.count - faulty,
+    )
+    result.read_proofs(batch.plan.folder)
+    return result
 
 
 @contextmanager
@@ -330,47 +354,6 @@ def _workspace_folder(keep: Path | None) -> Iterator[Path]:
             ),
         )
     yield keep.resolve()
-
-
-def _run_month(
-    workspace: Workspace, options: RehearsalOptions, faults: str, show: Callable[[Text], None]
-) -> RehearsalResult:
-    """Copy the month, run it under faults and then without, prove it, and check the result."""
-    path, copied = copy_month(options.plan, workspace.month)
-    parameters = options.plan.parameters
-    stand_ins: Mapping[str, int] = {}
-    if options.stand_ins:
-        with (
-            open_batch(path, parameters, workspace.settings, show) as batch,
-            workspace.storage() as storage,
-        ):
-            stand_ins = _create_stand_ins(batch, storage, show)
-    runs = _Runs(workspace.settings.settle_seconds, show)
-    if faults:
-        with (
-            workspace.sandbox(faults),
-            open_batch(path, parameters, workspace.settings, show) as batch,
-        ):
-            runs.repeat(batch, _UNDER_FAULTS, _MAX_FAULTY_RUNS)
-    faulty = runs.count
-    with workspace.sandbox(None), open_batch(path, parameters, workspace.settings, show) as batch:
-        failure = runs.repeat(batch, _WITHOUT_FAULTS, _MAX_CALM_RUNS)
-        _wait_for_queue(workspace)
-        outcome = prove_batch(batch, runs.options.progress)
-        if (error := failure or outcome.proof_error) is not None:
-            raise error
-    result = RehearsalResult(
-        plan=options.plan,
-        faults=faults,
-        kept=options.keep is not None,
-        outcome=outcome,
-        copied=copied,
-        stand_ins=stand_ins,
-        faulty_runs=faulty,
-        calm_runs=runs.count - faulty,
-    )
-    result.read_proofs(batch.plan.folder, batch.environments.context(None).catalogue)
-    return result
 
 
 def _create_stand_ins(
@@ -413,11 +396,8 @@ class _RequiredRecords:
                 or (column.name in CODE_COLUMNS and not (column.link or column.sheet_link))
             ]
             rows = [
-                {
-                    str(name): value.item() if hasattr(value, "item") else value
-                    for name, value in row.dropna().items()
-                }
-                for _, row in part.frame[names].drop_duplicates().iterrows()
+                {str(name): value for name, value in row.items() if not pd.isna(value)}
+                for row in part.frame[names].drop_duplicates().to_dict("records")
             ]
             self._rows.append((part.resource, record, rows))
             for column in part.resource.columns:

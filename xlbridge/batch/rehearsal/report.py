@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,6 @@ from xlbridge.batch.run_options import BatchOutcome
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
-from xlbridge.resources import Catalogue
 from xlbridge.sandbox.rehearsal import REGISTRY_TITLES
 from xlbridge.upload.results import RowOutcome
 
@@ -102,7 +102,7 @@ class RehearsalResult:
         done = all(state.done for state in self.outcome.steps) and self.outcome.proofs_settled
         return RehearsalState.PASSED if done else RehearsalState.NOT_READY
 
-    def read_proofs(self, folder: Path, catalogue: Catalogue) -> None:
+    def read_proofs(self, folder: Path) -> None:
         """Add what the proofs of the copied plan in a folder show."""
         checked = {
             (state.step.name, unit.name): unit.check.rows
@@ -110,16 +110,15 @@ class RehearsalResult:
             for unit in state.units
             if unit.check is not None
         }
-        lists = {child.sheet for one in catalogue.values() for child in one.children}
         for written in self.outcome.proofs:
-            self._read_rows(written.proof, folder, lists)
-            for file in (file for files in written.proof.steps.values() for file in files):
+            self._read_rows(written.proof, folder)
+            for file in chain.from_iterable(written.proof.steps.values()):
                 name = relative_name(folder, file.file.path)
                 # The proof trusts the uploads' own counts.
                 rows = checked.get((file.step, name), file.file.rows_in_sheet)
                 self._read_file(replace(file, file=replace(file.file, rows_in_sheet=rows)), name)
 
-    def _read_rows(self, proof: Proof, folder: Path, lists: set[str]) -> None:
+    def _read_rows(self, proof: Proof, folder: Path) -> None:
         def place(location: RowLocation) -> Place:
             return location.step, relative_name(folder, location.workbook), location.origin
 
@@ -129,6 +128,7 @@ class RehearsalResult:
                 self.breaches.append(breach)
             else:
                 self.doubts[place(row.location)] = bool(row.codes) if row.key else None
+        lists = {child.sheet for one in proof.catalogue.values() for child in one.children}
         for cell in proof.cells:
             # The difference of a whole list is that of its numbers of items.
             if cell.column in lists:
