@@ -26,7 +26,7 @@ from xlbridge.sandbox.areas.sales.invoices import ServiceInvoiceRegistration
 from xlbridge.sandbox.areas.stock.handlers import AddressingRegistration
 from xlbridge.sandbox.columns import metadata
 from xlbridge.sandbox.handler_registry import Sandbox
-from xlbridge.sandbox.problems import Problem, invalid, record_problems, validation_problems
+from xlbridge.sandbox.problems import Problem, invalid, limit_problem, validation_problems
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import WireModel
 from xlbridge.wire.financial import PayableInput, ReceivableInput
@@ -191,7 +191,11 @@ def import_lines(
             line.problems.extend(validation_problems(error))
             continue
         if isinstance(data, WireModel):
-            line.problems.extend(record_problems(data))
+            line.problems += (
+                (name, problem)
+                for name, value in data
+                if value is not None and (problem := limit_problem(name, value)) is not None
+            )
         # Not every database can look up a number beyond the limits.
         if not line.problems:
             line.problems.extend(registration.problems(data))

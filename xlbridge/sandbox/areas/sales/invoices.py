@@ -188,7 +188,7 @@ def emit_invoice(connection: Connection, table: Table, invoice_id: int, now: dat
         number = next_number(connection, product_invoice_scope(branch, series))
         key = product_invoice_key(issuer, series, number, now)
     else:
-        number = next_number(connection, service_invoice_scope(branch))
+        number = next_number(connection, f"nfse:{branch}")
         key = service_invoice_key(issuer, number, now)
     connection.execute(
         update(table)
@@ -213,11 +213,6 @@ class Issuer:
 def product_invoice_scope(branch: int, series: int) -> str:
     """Return the scope of the numbers of a branch's product invoices in a series."""
     return f"nfe:{branch}:{series}"
-
-
-def service_invoice_scope(branch: int) -> str:
-    """Return the scope of the numbers of a branch's service invoices."""
-    return f"nfse:{branch}"
 
 
 _PRODUCT_MODEL = "55"
