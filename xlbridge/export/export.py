@@ -179,7 +179,9 @@ class PreparedExport:
 
     def since(self, chain: "Chain") -> "PreparedExport":
         """Return the export starting where the last complete run of a chain ended."""
-        return replace(self, filters=chain.narrowed(self.filters))
+        if chain.reached is None:
+            return self
+        return replace(self, filters=self.filters.within(chain.reached, self.filters.end))
 
     def with_known_ids(self, read: ReadKnownIds) -> "PreparedExport":
         """Return the same export, with the numbers that ``read`` returns if they are part of it."""
@@ -398,10 +400,6 @@ class Chain:
                 Text(pt="Dê outro nome em --chain.", en="Give another name with --chain."),
             )
         return cls(path, system, listing.name, datetime.fromisoformat(state["reached"]))
-
-    def narrowed(self, filters: Filters) -> Filters:
-        """Return the filters, starting where the last complete run ended."""
-        return filters if self.reached is None else filters.within(self.reached, filters.end)
 
     def save(self, filters: Filters, result: ExportResult) -> None:
         """Store the end of a complete export; one with a gap or an end date changes nothing."""
