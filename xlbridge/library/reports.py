@@ -132,8 +132,13 @@ class Report:
         frame = self._sheet.frame.copy()
         for column in self._sheet.resource.columns if self._sheet.resource else ():
             if column.kind is Kind.MONEY and column.name in frame:
-                amounts = frame[column.name].astype(object)
-                values = [None if pd.isna(one) else _decimal_amount(one) for one in amounts]
+                # Validation has rounded what differs from cents by the noise of arithmetic only.
+                values = [
+                    None
+                    if pd.isna(one)
+                    else Decimal(f"{one:.2f}" if one == round(one, 2) else repr(one))
+                    for one in frame[column.name].astype(object)
+                ]
                 frame[column.name] = pd.Series(values, index=frame.index, dtype=object)
         frame.index = self._frame_index()
         return frame
@@ -428,18 +433,6 @@ def _validate_frame(origin: FrameWorkbook, request: ValidationRequest, schemas: 
         if name is not None and name not in sheet.columns
     ]
     return Report(replace(sheet, findings=[*findings, *sheet.findings]), origin)
-
-
-_CENTS = 2
-_MAX_ROUNDING_ERROR = 1e-4
-"""Largest error of binary arithmetic in an amount."""
-
-
-def _decimal_amount(amount: float) -> Decimal:
-    """Return an amount; more than two decimal places are kept, and have a finding."""
-    tolerance = min(_MAX_ROUNDING_ERROR, 1e-9 * max(1.0, abs(amount)))
-    in_cents = abs(amount - round(amount, _CENTS)) <= tolerance
-    return Decimal(f"{amount:.{_CENTS}f}" if in_cents else repr(amount))
 
 
 def available_resources(schemas: str | PathLike[str] | None = None) -> Mapping[str, Resource]:
