@@ -25,6 +25,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from xlbridge.i18n import Text, untranslated
 
@@ -39,6 +40,25 @@ def resolve_name(name: str, known: Collection[str]) -> str | None:
     form = _simplify(name)
     matches = [candidate for candidate in known if _simplify(candidate) == form]
     return matches[0] if len(matches) == 1 else None
+
+
+Named = TypeVar("Named")
+
+
+def find_named(name: str, known: Mapping[str, Named], message: Text) -> Named:
+    """Return what has a name, as ``resolve_name`` matches it.
+
+    Raises ``UsageError`` with the message if there is none; its hint has the known names.
+    """
+    found = resolve_name(name, known)
+    if found is None:
+        raise UsageError(
+            message.format(name=name),
+            Text(pt="{meant}Existem: {names}.", en="{meant}There are: {names}.").format(
+                meant=suggestion(name, known), names=", ".join(known)
+            ),
+        )
+    return known[found]
 
 
 def _simplify(name: str) -> str:

@@ -157,9 +157,7 @@ def _total_table(
     def total(label: str | None, values: Sequence[Any]) -> Total:
         return Total(label, *values[:_FOUND], *(values[_FOUND:] if returned else (None, None)))
 
-    numbers = sorted((one for one in sums if one and one.isdecimal()), key=int)
-    texts = sorted(one for one in sums if one is not None and not one.isdecimal())
-    labels = (*numbers, *texts, *(sums.keys() & {None}))
+    labels = sorted(sums, key=titles.label_order)
     return TotalTable(
         resource=resource.title,
         by=by,
@@ -245,7 +243,7 @@ def open_rows(rows: Sequence[ReadBackRow]) -> Iterator[OpenRow]:
         if row.sent.outcome is RowOutcome.UNKNOWN:
             reason = OpenReason.UNKNOWN
         elif row.accepted:
-            reason = _OPEN_REASONS.get(row.status)
+            reason = OpenReason(row.status) if row.status in _OPEN_STATUSES else None
         elif row.match is not None and row.match.record is not None:
             reason = OpenReason.WRITTEN
         if reason is not None:
@@ -258,10 +256,7 @@ def open_rows(rows: Sequence[ReadBackRow]) -> Iterator[OpenRow]:
             )
 
 
-_OPEN_REASONS = {
-    ReadBackStatus.MISSING: OpenReason.MISSING,
-    ReadBackStatus.DOUBLED: OpenReason.DOUBLED,
-}
+_OPEN_STATUSES = frozenset({ReadBackStatus.MISSING, ReadBackStatus.DOUBLED})
 
 
 _NOT_WRITTEN = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
