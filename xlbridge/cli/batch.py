@@ -462,14 +462,18 @@ def rehearse_command(
     form: str,
 ) -> ExitCode:
     require_extra("sandbox")
-    from xlbridge.batch.rehearsal import rehearsal_report, run_rehearsal, verdict_lines
+    from xlbridge.batch.rehearsal import (
+        REHEARSAL_TITLE,
+        rehearsal_report,
+        run_rehearsal,
+        verdict_lines,
+    )
 
     settings = settings_without_profile()
     parameters = _parameters(month, assignments)
     catalogue = load_catalogue(settings.schemas)
     batch_plan = read_plan(plan, catalogue, parameters, partial(local_date, settings))
-    title = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
-    with show_progress(title.format(id=batch_plan.batch)) as progress:
+    with show_progress(REHEARSAL_TITLE.format(id=batch_plan.batch)) as progress:
         result = run_rehearsal(
             batch_plan,
             settings,

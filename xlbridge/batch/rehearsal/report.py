@@ -226,7 +226,7 @@ def _content(result: RehearsalResult) -> Report:
     conclusion, *next_steps = verdict_lines(result)
     broken = [what for what, kinds in _ASSERTIONS.values() if not _holds(result, kinds)]
     return Report(
-        title=_TITLE.format(id=result.plan.batch),
+        title=REHEARSAL_TITLE.format(id=result.plan.batch),
         verdict=conclusion,
         grade=_GRADES[result.state],
         remarks=[] if result.faulty_runs else [_NO_FAULTS],
@@ -362,7 +362,7 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
     }
 
 
-_TITLE = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
+REHEARSAL_TITLE = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
 _GRADES = {
     RehearsalState.PASSED: Grade.GOOD,
     RehearsalState.NOT_READY: Grade.ERROR,

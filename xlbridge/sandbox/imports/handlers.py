@@ -42,7 +42,7 @@ from xlbridge.sandbox.imports.lines import (
     require_no_failed_lines,
     sent_line,
 )
-from xlbridge.sandbox.problems import RequestError, invalid, not_found
+from xlbridge.sandbox.problems import RequestError, first_or_404, invalid, not_found
 from xlbridge.sandbox.storage import TRANSIENT_ERRORS
 from xlbridge.wire import WireModel
 from xlbridge.wire.imports import (
@@ -108,9 +108,8 @@ def release(connection: Connection, log_id: int) -> bool:
 def read_log(connection: Connection, log_id: int, quirks: Quirks) -> ImportLog:
     """Return a file's log in the system's words. Raises ``RequestError`` (404) if it is missing."""
     by_id = import_logs.c.id == log_id
-    log = connection.execute(select(*_LOG_COLUMNS).where(by_id)).one_or_none()
-    if log is None:
-        raise not_found("id", "Log de importação não encontrado.")
+    found = connection.execute(select(*_LOG_COLUMNS).where(by_id)).all()
+    log = first_or_404(found, "id", "Log de importação não encontrado.")
     words = quirks.log_words.items()
     state = ImportState(log.state)
     word = next((word for word, name in words if ImportState[name.upper()] is state), state.value)

@@ -26,7 +26,7 @@ from xlbridge.sandbox.handler_registry import (
     read_documents,
     window_conditions,
 )
-from xlbridge.sandbox.problems import Problem, first_or_404, invalid, not_found, require_no_problems
+from xlbridge.sandbox.problems import Problem, first_or_404, invalid, require_no_problems
 from xlbridge.wire.product_invoices import (
     PRODUCT_INVOICE_CREATE,
     PRODUCT_INVOICE_GET,
@@ -165,9 +165,8 @@ def pending_invoice(connection: Connection, table: Table, invoice_id: int) -> Ro
     Raises ``RequestError``: 404 if it does not exist, 400 if it was emitted.
     """
     statement = select(table).where(table.c.idNF == invoice_id)
-    invoice = connection.execute(statement).one_or_none()
-    if invoice is None:
-        raise not_found("id", "Nota fiscal não encontrada.")
+    found = connection.execute(statement).all()
+    invoice = first_or_404(found, "id", "Nota fiscal não encontrada.")
     if invoice.numeroDaNotaFiscalEletronica is not None:
         raise invalid(("id", f"A nota fiscal {invoice_id} já foi emitida."))
     return invoice
