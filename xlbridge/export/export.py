@@ -28,9 +28,8 @@ from xlbridge.export.formats.all_formats import (
     OutputFile,
     output_format,
     output_opener,
-    output_paths,
 )
-from xlbridge.export.formats.base import OpenOutput, Table
+from xlbridge.export.formats.base import OpenOutput, Table, sheet_paths
 from xlbridge.export.layout import Layout, resource_of, sum_left_out
 from xlbridge.export.listing_model import Listing
 from xlbridge.export.part_reader import LineSpec
@@ -82,15 +81,16 @@ class ExportRequest:
         whether the files can be written.
         """
         file_format = output_format(output.path, output.format)
-        has_titles = file_format in WORKBOOK_FORMATS and output.headers != "names"
-        layout = self.layout(load_catalogue, named=has_titles and not output.codes_only)
+        is_workbook = file_format in WORKBOOK_FORMATS
+        named = is_workbook and output.headers != "names" and not output.codes_only
+        layout = self.layout(load_catalogue, named=named)
         return PreparedExport(
             request=self,
             output=output,
             filters=self.filters,
             layout=layout,
             format=file_format,
-            files=output_paths(output.path, file_format, layout.sheets),
+            files=[output.path] if is_workbook else sheet_paths(output.path, layout.sheets),
             open_output=output_opener(
                 file_format, output.csv_dialect, layout.template, output.headers
             ),

@@ -60,14 +60,6 @@ from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
 from xlbridge.workbook import WorkbookMark
 
 
-def count_rows(file: FileProof, rows: Sequence[ReadBackRow]) -> ProofCounts:
-    """Count the rows of a workbook by outcome and by read-back status."""
-    read = file.file.rows_in_sheet
-    unsent = {} if file.jobs else {"unsent": read}
-    statuses = Counter(row.status.value for row in rows if row.accepted)
-    return ProofCounts.of(file.rows, read=read, **unsent, **statuses)
-
-
 def summarize_resource(resource: Resource, rows: Sequence[ReadBackRow]) -> ResourceSummary:
     """Sum up the accepted rows of a resource, as they were sent and as the system has them."""
     amount = resource.totals.amount
@@ -469,7 +461,12 @@ def build_proof(
     for _, rows in by_resource:
         for row in rows:
             by_file[id(row.file)].append(row)
-    proven = [replace(file, counts=count_rows(file, by_file[id(file)])) for file in files]
+    proven = []
+    for file in files:
+        statuses = Counter(row.status.value for row in by_file[id(file)] if row.accepted)
+        unsent = {} if file.jobs else {"unsent": file.file.rows_in_sheet}
+        counts = ProofCounts.of(file.rows, read=file.file.rows_in_sheet, **unsent, **statuses)
+        proven.append(replace(file, counts=counts))
     rows_in_order = [
         row for rows in by_file.values() for row in sorted(rows, key=lambda row: row.sent.origin)
     ]
@@ -481,9 +478,9 @@ def build_proof(
     breaches += dict.fromkeys(filter(None, lost))
     for file in proven:
         if not file.counts.adds_up:
-            counts = joined(file.counts.texts(with_zeros=True), ", ")
+            texts = joined(file.counts.texts(with_zeros=True), ", ")
             name, read_rows = file.file.path.name, file.counts.read
-            breaches.append(_DOES_NOT_ADD_UP.format(file=name, read=read_rows, counts=counts))
+            breaches.append(_DOES_NOT_ADD_UP.format(file=name, read=read_rows, counts=texts))
     registries = Registries(client)
     accepted = [(r, [row for row in rows if row.accepted]) for r, rows in by_resource]
     address = urlsplit(client.target.base_url)

@@ -181,7 +181,12 @@ def import_lines(
     lines: Iterable[UploadedLine], resource: Resource, connection: Connection, now: datetime
 ) -> None:
     """Write the valid lines; add their problems to the others."""
-    registration = new_registration(resource, connection, now)
+    model = resource.row_model
+    registration: RecordRegistration[Any] = (
+        OwnRecordRegistration(connection, now, resource.name)
+        if model is None
+        else IMPORTED_RESOURCES[model](connection, now)
+    )
     for line in lines:
         if line.problems:
             continue
@@ -202,16 +207,6 @@ def import_lines(
         if not line.problems:
             registration.accept(data)
     registration.write()
-
-
-def new_registration(
-    resource: Resource, connection: Connection, now: datetime
-) -> RecordRegistration[Any]:
-    """Return the registration of a resource, within one transaction."""
-    model = resource.row_model
-    if model is None:
-        return OwnRecordRegistration(connection, now, resource.name)
-    return IMPORTED_RESOURCES[model](connection, now)
 
 
 def line_input(line: UploadedLine, resource: Resource) -> Any:
