@@ -12,7 +12,6 @@ from xlbridge.batch.plan.steps import BatchPlan, WorkbookStep, relative_name, se
 from xlbridge.batch.proof.builder import contradictions
 from xlbridge.batch.proof.content import OPEN_REASONS
 from xlbridge.batch.proof.model import (
-    FileProof,
     OpenReason,
     Proof,
     RowLocation,
@@ -113,10 +112,19 @@ class RehearsalResult:
         for written in self.outcome.proofs:
             self._read_rows(written.proof, folder)
             for file in chain.from_iterable(written.proof.steps.values()):
+                if file.ledger is None:
+                    continue
                 name = relative_name(folder, file.file.path)
                 # The proof trusts the uploads' own counts.
                 rows = checked.get((file.step, name), file.file.rows_in_sheet)
-                self._read_file(replace(file, file=replace(file.file, rows_in_sheet=rows)), name)
+                counted = replace(file, file=replace(file.file, rows_in_sheet=rows))
+                self.breaches += (("no_verdict", text, None) for text in contradictions(counted))
+                for row in file.rows:
+                    place, why = (file.step, name, row.origin), file.ledger.reason(row)
+                    if row.outcome in _NOT_IN_SYSTEM:
+                        self.refused[place] = why or _NOT_SENT
+                    elif row.left_out and row.outcome is RowOutcome.HELD and row.is_record:
+                        self.held[place] = why or untranslated("–")
 
     def _read_rows(self, proof: Proof, folder: Path) -> None:
         def place(location: RowLocation) -> Place:
@@ -136,17 +144,6 @@ class RehearsalResult:
                 message = _ITEMS_DIFFER.format(items=cell.column, sent=sent, stored=stored)
                 kind = "lost" if stored < sent else "twice"
                 self.breaches.append((kind, message, place(cell.location)))
-
-    def _read_file(self, file: FileProof, name: str) -> None:
-        if file.ledger is None:
-            return
-        self.breaches += (("no_verdict", text, None) for text in contradictions(file))
-        for row in file.rows:
-            place, why = (file.step, name, row.origin), file.ledger.reason(row)
-            if row.outcome in _NOT_IN_SYSTEM:
-                self.refused[place] = why or _NOT_SENT
-            elif row.left_out and row.outcome is RowOutcome.HELD and row.is_record:
-                self.held[place] = why or untranslated("–")
 
 
 _MAX_SHOWN = 10
