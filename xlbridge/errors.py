@@ -95,6 +95,13 @@ def require_choice(name: str, value: object, choices: Sequence[object]) -> None:
         raise UsageError(message.format(name=name, value=value, choices=allowed))
 
 
+def require_folder(folder: Path) -> None:
+    """Raise ``UsageError`` if a folder does not exist."""
+    if not folder.is_dir():
+        message = Text(pt="A pasta {path} não existe.", en="The folder {path} does not exist.")
+        raise UsageError(message.format(path=folder))
+
+
 class XlbridgeError(Exception):
     """Base of all errors of xlbridge.
 

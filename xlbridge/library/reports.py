@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from xlbridge.errors import SchemaFileError, UsageError, require_choice
+from xlbridge.errors import SchemaFileError, UsageError, require_choice, require_folder
 from xlbridge.export import LISTINGS, Listing
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
@@ -415,9 +415,7 @@ _EXPECTED_MAPPING = Text(
 def existing_folder(schemas: str | PathLike[str]) -> Path:
     """Return a folder of custom schema files. Raises ``UsageError`` if it does not exist."""
     folder = Path(schemas)
-    if not folder.is_dir():
-        message = Text(pt="A pasta {path} não existe.", en="The folder {path} does not exist.")
-        raise UsageError(message.format(path=folder))
+    require_folder(folder)
     return folder
 
 

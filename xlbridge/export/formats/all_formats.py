@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from xlbridge.errors import UsageError
+from xlbridge.errors import UsageError, require_folder
 from xlbridge.export.formats.base import OpenOutput, OutputWriter
 from xlbridge.export.formats.ods import open_ods
 from xlbridge.export.formats.text import CSV_DIALECTS, csv_opener, open_jsonl
@@ -69,12 +69,7 @@ class OutputFile:
     def require_writable(self) -> None:
         """Raise ``UsageError`` if the file is a folder, or its folder does not exist."""
         path = self.path
-        if not path.parent.is_dir():
-            raise UsageError(
-                Text(
-                    pt="A pasta {folder} não existe.", en="The folder {folder} does not exist."
-                ).format(folder=path.parent)
-            )
+        require_folder(path.parent)
         if path.is_dir():
             raise UsageError(
                 Text(pt="{file} é uma pasta.", en="{file} is a folder.").format(file=path)
