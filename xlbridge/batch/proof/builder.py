@@ -251,7 +251,7 @@ def open_rows(rows: Sequence[ReadBackRow]) -> Iterator[OpenRow]:
 _OPEN_STATUSES = frozenset({ReadBackStatus.MISSING, ReadBackStatus.DOUBLED})
 
 
-_NOT_WRITTEN = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
+NOT_WRITTEN = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
 
 
 def refused_rows(file: FileProof, catalogue: Catalogue) -> Iterator[RefusedRow]:
@@ -268,7 +268,7 @@ def refused_rows(file: FileProof, catalogue: Catalogue) -> Iterator[RefusedRow]:
             for found in file.ledger.rejections(row):
                 location = file.location(row.job, row)
                 yield RefusedRow(location, found.cell, found.column, str(found.message))
-    incomplete = {row.job.id for row in file.rows if row.outcome in _NOT_WRITTEN}
+    incomplete = {row.job.id for row in file.rows if row.outcome in NOT_WRITTEN}
     for job in file.jobs:
         for found in file.ledger.rejections_of(job, None) if job.id in incomplete else ():
             location = file.location(job, None)

@@ -9,7 +9,7 @@ from typing import Any
 
 from xlbridge import titles
 from xlbridge.batch.plan.steps import BatchPlan, WorkbookStep, relative_name, sends_workbooks
-from xlbridge.batch.proof.builder import contradictions
+from xlbridge.batch.proof.builder import NOT_WRITTEN, contradictions
 from xlbridge.batch.proof.content import OPEN_REASONS
 from xlbridge.batch.proof.model import (
     OpenReason,
@@ -54,7 +54,6 @@ _ITEMS_DIFFER = Text(
     pt="{items}: {sent} {sent:enviado|enviados}, {stored} no sistema",
     en="{items}: {sent} sent, {stored} in the system",
 )
-_NOT_IN_SYSTEM = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
 _NOT_SENT = Text(pt="não foi enviada", en="was not sent")
 
 
@@ -121,7 +120,7 @@ class RehearsalResult:
                 self.breaches += (("no_verdict", text, None) for text in contradictions(counted))
                 for row in file.rows:
                     place, why = (file.step, name, row.origin), file.ledger.reason(row)
-                    if row.outcome in _NOT_IN_SYSTEM:
+                    if row.outcome in NOT_WRITTEN:
                         self.refused[place] = why or _NOT_SENT
                     elif row.left_out and row.outcome is RowOutcome.HELD and row.is_record:
                         self.held[place] = why or untranslated("–")
