@@ -25,6 +25,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from xlbridge.i18n import Text, untranslated
 
@@ -39,6 +40,25 @@ def resolve_name(name: str, known: Collection[str]) -> str | None:
     form = _simplify(name)
     matches = [candidate for candidate in known if _simplify(candidate) == form]
     return matches[0] if len(matches) == 1 else None
+
+
+Named = TypeVar("Named")
+
+
+def find_named(name: str, known: Mapping[str, Named], message: Text) -> Named:
+    """Return what has a name, as ``resolve_name`` matches it.
+
+    Raises ``UsageError`` with the message if there is none; its hint has the known names.
+    """
+    found = resolve_name(name, known)
+    if found is None:
+        raise UsageError(
+            message.format(name=name),
+            Text(pt="{meant}Existem: {names}.", en="{meant}There are: {names}.").format(
+                meant=suggestion(name, known), names=", ".join(known)
+            ),
+        )
+    return known[found]
 
 
 def _simplify(name: str) -> str:
@@ -73,6 +93,13 @@ def require_choice(name: str, value: object, choices: Sequence[object]) -> None:
         )
         allowed = ", ".join(repr(choice) for choice in choices if choice is not None)
         raise UsageError(message.format(name=name, value=value, choices=allowed))
+
+
+def require_folder(folder: Path) -> None:
+    """Raise ``UsageError`` if a folder does not exist."""
+    if not folder.is_dir():
+        message = Text(pt="A pasta {path} não existe.", en="The folder {path} does not exist.")
+        raise UsageError(message.format(path=folder))
 
 
 class XlbridgeError(Exception):

@@ -190,7 +190,7 @@ def test_stand_ins_are_created_once_and_existing_records_made_usable(
             )
         for _ in range(2):
             stand_ins.create_by_name("cliente", ["seuCodigo"], "seuCodigo", "K-1")
-        stand_ins.advance_counters()
+        stand_ins.write_counters()
         assert stand_ins.counts == {
             "clients": 2, "accounts": 1, "portfolios": 1, "suppliers": 1, "branches": 1
         }  # fmt: skip
@@ -236,7 +236,7 @@ def test_stand_ins_cover_child_rows_warehouses_and_codes_that_workbooks_bring(
         stand_ins.create_by_name(
             "centro-de-custo", ["descricaoDoCentroDeCusto"], "descricaoDoCentroDeCusto", "Obras"
         )
-        stand_ins.advance_counters()
+        stand_ins.write_counters()
     assert stand_ins.counts == {
         "purchase_types": 1, "collaborators": 1, "purchase_reasons": 1, "projects": 1,
         "products": 3, "invoice_models": 1, "payment_conditions": 1, "portfolios": 1,

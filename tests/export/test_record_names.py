@@ -191,6 +191,21 @@ def test_a_sheet_with_names_is_processed_like_one_without(
     assert plans[0] == plans[1]
 
 
+def test_totals_of_records_without_a_branch_come_last(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    """As on closing proofs."""
+    records = titles(7, 8, 9)
+    for record, branch in zip(records, (10, None, 9), strict=True):
+        record["codigoDaFilial"] = branch
+    path, manifest = tmp_path / "cr.xlsx", tmp_path / "cr.json"
+    answers = {RECEIVABLES: records, CLIENT_LIST: CLIENTS, BRANCH_LIST: BRANCHES}
+    with fake_system(answers) as system:
+        arguments = ["-o", path, "--manifest", manifest]
+        done = xlbridge("export", "contasreceber", *arguments, **system.environment())
+    assert done.returncode == 0, done.stderr
+    by = {one["by"]: one["sums"] for one in json.loads(manifest.read_text("utf-8"))["totals"]}
+    assert [total["label"] for total in by["By branch"]] == ["9", "10", "–"]
+
+
 def test_the_cover_names_branches_and_the_largest_clients(
     tmp_path: Path, xlbridge: Xlbridge
 ) -> None:

@@ -79,6 +79,12 @@ def test_money_is_exact_to_the_cent_and_keeps_finer_amounts() -> None:
     assert report.findings["row"].tolist() == [2]
 
 
+def test_an_amount_that_is_reported_as_too_fine_keeps_its_decimal_places() -> None:
+    report = xb.validate(titles(title(valorDoLancamento=1_000_000.00005)), "contasreceber")
+    assert report.findings["code"].tolist() == ["decimal-places"]
+    assert report.frame["valorDoLancamento"].tolist() == [Decimal("1000000.00005")]
+
+
 def test_good_and_bad_rows_are_separated_by_their_errors() -> None:
     report = xb.validate(SAMPLE)
     wrong = report.findings[(report.findings["severity"] == "error")]

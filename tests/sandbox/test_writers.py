@@ -17,7 +17,7 @@ import uvicorn
 from child_processes import wait_until
 from databases import TABLES, open_storage
 from sheets import write_rows
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import prepare_account, seed_database
@@ -27,6 +27,7 @@ from xlbridge.sandbox.imports import handlers
 from xlbridge.sandbox.storage import Storage, database, engines
 from xlbridge.settings import Settings
 from xlbridge.wire.imports import ImportLog, ImportState
+from xlbridge.wire.quirks import NO_QUIRKS
 
 clients = TABLES["clients"]
 users = TABLES["users"]
@@ -37,7 +38,7 @@ LINES = 20
 
 def log(storage: Storage, log_id: int) -> ImportLog:
     with storage.transaction(writing=False) as connection:
-        return handlers.read_log(connection, log_id)
+        return handlers.read_log(connection, log_id, NO_QUIRKS)
 
 
 def done(storage: Storage, log_id: int) -> int:
@@ -150,15 +151,16 @@ def test_a_long_file_lets_others_write_and_is_resumed(
 
         sandbox = Sandbox(storage, load_catalogue(Settings(home=tmp_path).schemas), clock=now)
         with storage.transaction(writing=True) as connection:
-            log_id = handlers.enqueue(
-                connection,
+            queued = insert(TABLES["import_logs"]).values(
                 resource="cliente",
                 filename="c.xlsx",
                 content=path.read_bytes(),
                 user_id=connection.scalar(select(users.c.id)) or 0,
+                state=ImportState.PENDING,
                 released=True,
-                now=datetime(2026, 11, 21),
+                included=datetime(2026, 11, 21),
             )
+            (log_id,) = connection.execute(queued).inserted_primary_key or (0,)
         seen, interrupted = set[int](), handlers.ImportWorker(sandbox)
         interrupted.start()
         while len(seen) < 3 and log(storage, log_id).situacao != ImportState.FINISHED:

@@ -22,7 +22,7 @@ from sheets import data_sheet, header_of, write_records
 from upload_parts import AT_ONCE, new_cnpj, write_job
 
 from xlbridge.connection import connect
-from xlbridge.errors import InDoubt
+from xlbridge.errors import ConfigError, InDoubt
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.resources.remote import read_quirks
 from xlbridge.settings import read_settings
@@ -281,6 +281,15 @@ def test_mistakes_in_a_quirks_file_are_told_with_their_lines(
     for command in (["whoami"], ["sandbox", "--quirks", file], ["doctor"]):
         ended = xlbridge(*command)
         assert (ended.returncode, message in ended.stdout + ended.stderr) == (2, True), ended
+
+
+def test_mistakes_of_a_quirks_file_come_in_the_order_of_its_lines(tmp_path: Path) -> None:
+    path = tmp_path / "erp.quirks.yaml"
+    path.write_text("queue: {nada: waits}\nspellings: {nenhum: x}\n", "utf-8")
+    with pytest.raises(ConfigError) as refused:
+        read_quirks(path, load_catalogue())
+    first, second = str(refused.value.message).splitlines()
+    assert (":1: queue.nada" in first, ":2: spellings.nenhum" in second) == (True, True)
 
 
 SECTION = """\

@@ -320,7 +320,13 @@ class BatchRun:
                 if step.into is not None
                 else _prepare_export(self._batch, step).run(client, registries=registries)
             )
-            _record_export(self._batch, step, unit.sha256, result)
+            folder = self._batch.plan.folder
+            if step.manifest is not None:
+                result.write_manifest(folder / step.manifest)
+            paths = export_files(self._batch, step)
+            files = {relative_name(folder, path): file_digest(path) for path in paths}
+            exported = ExportRecord(unit.sha256, result.manifest(Text.to_json), files)
+            self._batch.ledger.store(self._batch.key(step), step.output, exported)
         elif sends_workbooks(step) and (unit.jobs or unit.status is UnitStatus.NEW):
             self.worked = True
             self._registries.clear()
@@ -468,12 +474,3 @@ _HOW_TO_ACCEPT = Text(
     en="Nothing was written. Change the workbook, or accept it with accept_losses: true in the "
     "step.",
 )
-
-
-def _record_export(batch: Batch, step: ExportStep, fingerprint: str, result: ExportResult) -> None:
-    folder = batch.plan.folder
-    if step.manifest is not None:
-        result.write_manifest(folder / step.manifest)
-    files = {relative_name(folder, path): file_digest(path) for path in export_files(batch, step)}
-    exported = ExportRecord(fingerprint, result.manifest(Text.to_json), files)
-    batch.ledger.store(batch.key(step), step.output, exported)

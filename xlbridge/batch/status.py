@@ -62,7 +62,9 @@ class StepOverview:
         if self.problem is not None:
             return UnitStatus.HELD
         return max(
-            (unit.status for unit in self.units), key=_BY_SEVERITY.index, default=UnitStatus.DONE
+            (unit.status for unit in self.units),
+            key=list(UnitStatus).index,
+            default=UnitStatus.DONE,
         )
 
     @property
@@ -76,20 +78,6 @@ class StepOverview:
         return self.status is UnitStatus.DONE
 
 
-_BY_SEVERITY = (
-    UnitStatus.DONE,
-    UnitStatus.NEW,
-    UnitStatus.CHANGED,
-    UnitStatus.UNDER_WAY,
-    UnitStatus.INCOMPLETE,
-    UnitStatus.EDITED,
-    UnitStatus.PARTIAL,
-    UnitStatus.INVALID,
-    UnitStatus.HELD,
-    UnitStatus.REFUSED,
-    UnitStatus.FAILED,
-    UnitStatus.IN_DOUBT,
-)
 _NO_WORKBOOK = Text(
     pt="nenhum arquivo corresponde a {pattern} ({contents})",
     en="no workbook matches {pattern} ({contents})",

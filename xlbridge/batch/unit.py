@@ -13,24 +13,24 @@ from xlbridge.upload.results import RowChange
 
 
 class UnitStatus(StrEnum):
-    """Status of a unit of a batch.
+    """Status of a unit of a batch, the least severe first.
 
     ``HELD``: cannot be sent as it is. ``FAILED``: the system did not answer. ``INCOMPLETE``: an
     export that may lack records. ``EDITED``: an export whose file was changed afterwards.
     """
 
+    DONE = "done"
     NEW = "new"
     CHANGED = "changed"
-    INVALID = "invalid"
-    REFUSED = "refused"
-    HELD = "held"
-    FAILED = "failed"
     UNDER_WAY = "under_way"
-    PARTIAL = "partial"
-    IN_DOUBT = "in_doubt"
     INCOMPLETE = "incomplete"
     EDITED = "edited"
-    DONE = "done"
+    PARTIAL = "partial"
+    INVALID = "invalid"
+    HELD = "held"
+    REFUSED = "refused"
+    FAILED = "failed"
+    IN_DOUBT = "in_doubt"
 
     @property
     def text(self) -> Text:

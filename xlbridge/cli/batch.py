@@ -463,7 +463,7 @@ def rehearse_command(
 ) -> ExitCode:
     require_extra("sandbox")
     from xlbridge.batch.rehearsal import (
-        RehearsalOptions,
+        REHEARSAL_TITLE,
         rehearsal_report,
         run_rehearsal,
         verdict_lines,
@@ -472,21 +472,21 @@ def rehearse_command(
     settings = settings_without_profile()
     parameters = _parameters(month, assignments)
     catalogue = load_catalogue(settings.schemas)
-    options = RehearsalOptions(
-        plan=read_plan(plan, catalogue, parameters, partial(local_date, settings)),
-        faults=faults,
-        settings=settings,
-        database=database,
-        kind=SeedKind(kind),
-        stand_ins=stand_ins,
-        keep=keep,
-    )
-    title = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
-    with show_progress(title.format(id=options.plan.batch)) as progress:
-        result = run_rehearsal(options, progress.show)
-    if options.keep is not None:
+    batch_plan = read_plan(plan, catalogue, parameters, partial(local_date, settings))
+    with show_progress(REHEARSAL_TITLE.format(id=batch_plan.batch)) as progress:
+        result = run_rehearsal(
+            batch_plan,
+            settings,
+            progress.show,
+            faults=faults,
+            database=database,
+            kind=SeedKind(kind),
+            stand_ins=stand_ins,
+            keep=keep,
+        )
+    if keep is not None:
         kept = Text(pt="Os arquivos do ensaio estão em {f}", en="Its files are in {f}")
-        print_message(kept.format(f=options.keep))
+        print_message(kept.format(f=keep))
     if not is_result_printed():
         for line in verdict_lines(result):
             print_message(line)

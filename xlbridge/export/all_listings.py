@@ -5,7 +5,7 @@ Source: the spec, Endpoints. Sheets, columns and filters follow from the operati
 
 from dataclasses import replace
 
-from xlbridge.errors import UsageError, resolve_name, suggestion
+from xlbridge.errors import find_named
 from xlbridge.export.filters import Filter
 from xlbridge.export.listing_model import Listing, PerRecord, PerValue
 from xlbridge.export.sheets import TotalsSpec
@@ -377,14 +377,5 @@ def find_listing(name: str) -> Listing:
 
     Raises ``UsageError`` if there is none.
     """
-    matched = resolve_name(name, LISTINGS)
-    if matched is None:
-        raise UsageError(
-            Text(pt="Não existe a listagem {name!r}.", en="There is no listing {name!r}.").format(
-                name=name
-            ),
-            Text(pt="{meant}Existem: {names}.", en="{meant}There are: {names}.").format(
-                meant=suggestion(name, LISTINGS), names=", ".join(LISTINGS)
-            ),
-        )
-    return LISTINGS[matched]
+    message = Text(pt="Não existe a listagem {name!r}.", en="There is no listing {name!r}.")
+    return find_named(name, LISTINGS, message)

@@ -28,9 +28,8 @@ from xlbridge.export.formats.all_formats import (
     OutputFile,
     output_format,
     output_opener,
-    output_paths,
 )
-from xlbridge.export.formats.base import OpenOutput, Table
+from xlbridge.export.formats.base import OpenOutput, Table, sheet_paths
 from xlbridge.export.layout import Layout, resource_of, sum_left_out
 from xlbridge.export.listing_model import Listing
 from xlbridge.export.part_reader import LineSpec
@@ -82,15 +81,16 @@ class ExportRequest:
         whether the files can be written.
         """
         file_format = output_format(output.path, output.format)
-        has_titles = file_format in WORKBOOK_FORMATS and output.headers != "names"
-        layout = self.layout(load_catalogue, named=has_titles and not output.codes_only)
+        is_workbook = file_format in WORKBOOK_FORMATS
+        named = is_workbook and output.headers != "names" and not output.codes_only
+        layout = self.layout(load_catalogue, named=named)
         return PreparedExport(
             request=self,
             output=output,
             filters=self.filters,
             layout=layout,
             format=file_format,
-            files=output_paths(output.path, file_format, layout.sheets),
+            files=[output.path] if is_workbook else sheet_paths(output.path, layout.sheets),
             open_output=output_opener(
                 file_format, output.csv_dialect, layout.template, output.headers
             ),
@@ -179,7 +179,9 @@ class PreparedExport:
 
     def since(self, chain: "Chain") -> "PreparedExport":
         """Return the export starting where the last complete run of a chain ended."""
-        return replace(self, filters=chain.narrowed(self.filters))
+        if chain.reached is None:
+            return self
+        return replace(self, filters=self.filters.within(chain.reached, self.filters.end))
 
     def with_known_ids(self, read: ReadKnownIds) -> "PreparedExport":
         """Return the same export, with the numbers that ``read`` returns if they are part of it."""
@@ -398,10 +400,6 @@ class Chain:
                 Text(pt="Dê outro nome em --chain.", en="Give another name with --chain."),
             )
         return cls(path, system, listing.name, datetime.fromisoformat(state["reached"]))
-
-    def narrowed(self, filters: Filters) -> Filters:
-        """Return the filters, starting where the last complete run ended."""
-        return filters if self.reached is None else filters.within(self.reached, filters.end)
 
     def save(self, filters: Filters, result: ExportResult) -> None:
         """Store the end of a complete export; one with a gap or an end date changes nothing."""

@@ -263,7 +263,8 @@ class Fetcher:
             values = tuple(sorted(found))
             self.inferred_values = InferredValues(per.filter, values)
         for value in values:
-            query = self._filters.with_value(per.filter, value).query(operation.query)
+            filters = Filters({**self._filters.values, per.filter: value})
+            query = filters.query(operation.query)
             yield (ListingCall(operation, query=query, known_fields={per.field: str(value)}),)
 
     def _distinct_values(

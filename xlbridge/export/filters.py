@@ -304,10 +304,6 @@ class Filters:
         values = {**self.values, **bounds}
         return Filters({n: v for n, v in values.items() if n not in bounds or v is not None})
 
-    def with_value(self, name: Filter, value: object) -> "Filters":
-        """Return the filters with one of them set to a value."""
-        return Filters({**self.values, name: value})
-
     def query(self, model: type[WireModel] | None) -> WireModel | None:
         """Return the query with the filters; the first value if the field is not a list."""
         if model is None:

@@ -117,11 +117,6 @@ class Listing:
     per_value: PerValue | None = None
     period_field: tuple[str, str] | None = None
 
-    @property
-    def is_by_number(self) -> bool:
-        """True if no listing names the records, so that their numbers must be known."""
-        return self.per_record is not None and self.per_record.source is None
-
     def accepts_known_ids(self, filters: Filters) -> bool:
         """Return whether records known from elsewhere are part of the export."""
         by_key = self.per_record
@@ -204,7 +199,9 @@ class Listing:
                     listing=self.name,
                 )
         missing = [name for name in self.required if name not in filters.values]
-        if not missing and self.is_by_number and known_ids is None:
+        # If no listing names the records, their numbers must be known.
+        is_by_number = self.per_record is not None and self.per_record.source is None
+        if not missing and is_by_number and known_ids is None:
             missing = [name for name in (Filter.ID,) if name not in filters.values]
         if missing:
             raise InvalidFilter(

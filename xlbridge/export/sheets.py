@@ -315,20 +315,22 @@ def total_tables(
         month = None if day is None else day[_MONTH]
         due = _due_label(day, today) if totals.is_open else None
         for table, label in zip(sums, (month, branch, situation, due), strict=True):
-            rows, so_far = table[label or "–"]
-            table[label or "–"] = (rows + count, so_far + amount)
+            rows, so_far = table[label or titles.NO_LABEL]
+            table[label or titles.NO_LABEL] = (rows + count, so_far + amount)
     tables = [
         TotalTable(
             title,
             tuple(
                 Total(label, *table[label], branches.get(label, "") if table is sums[1] else "")
-                for label in sorted(table, key=_label_order)
+                for label in sorted(
+                    table, key=lambda one: ([*OVERDUE, one].index(one), titles.label_order(one))
+                )
             ),
             by_month=table is sums[0],
             by_week=table is sums[-1],
         )
         for title, table in zip(headings, sums, strict=True)
-        if set(table) - {"–"}
+        if set(table) - {titles.NO_LABEL}
     ]
     if totals.party:
         tables.append(_largest_parties(totals.party, by_party, names))
@@ -348,7 +350,7 @@ def _largest_parties(
     totals = []
     for encoded, (count, amount) in ordered[:_MOST_PARTIES]:
         code, name = json.loads(encoded)
-        totals.append(Total(code or "–", count, amount, named.get(code, name)))
+        totals.append(Total(code or titles.NO_LABEL, count, amount, named.get(code, name)))
     rest = [total for _, total in ordered[_MOST_PARTIES:]]
     others = Total(
         str(len(rest)),
@@ -359,12 +361,6 @@ def _largest_parties(
     if rest:
         title = _LARGEST.format(title=title, n=len(totals))
     return TotalTable(title, tuple(totals), by_month=False, others=others if rest else None)
-
-
-def _label_order(label: str) -> tuple[int, str]:
-    if label in OVERDUE:
-        return [*OVERDUE].index(label) - len(OVERDUE), ""
-    return (int(label), "") if label.isdecimal() else (0, label)
 
 
 @lru_cache(maxsize=10_000)

@@ -5,7 +5,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -105,6 +105,12 @@ def _filter_text(filter_: Filter, value: object) -> object:
     return str(value)
 
 
+def _upload_options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a method that are options of an upload."""
+    names = {option.name for option in fields(UploadOptions)}
+    return {name: value for name, value in parameters.items() if name in names}
+
+
 def _parameter(name: Filter) -> str:
     """Return the parameter of ``Connection.export`` for a filter."""
     return {Filter.FROM: "start", Filter.TO: "end"}.get(name, name.name.lower())
@@ -198,26 +204,15 @@ class Connection:
         while waiting for the outcome, or only a part was applied. Source: the spec, Importing
         files; ``docs/upload-protocol.md``.
         """
+        chosen = _upload_options(locals())
         require_choice("mode", mode, get_args(RequestedMode))
         require_positive("at_once", at_once)
         require_positive("chunk_rows", 1 if chunk_rows is None else chunk_rows)
         options = UploadOptions(
             consent=consent_for(mode, confirm, yes=yes),
-            mode=mode,
-            update=update,
-            update_only=update_only,
-            delete=delete,
-            clear=clear,
-            again=again,
-            create_unread=create_unread,
-            good_rows=good_rows,
-            foreign_numbers=foreign_numbers,
-            chunk_rows=chunk_rows,
-            at_once=at_once,
             look_up=read_back,
-            preview=preview,
-            wait=wait,
             progress=lambda step: on_progress(str(step)),
+            **chosen,
         )
         return upload_report(self._settings, self._client, report, options, allow_empty=allow_empty)
 
@@ -247,15 +242,8 @@ class Connection:
         """
         options = UploadOptions(
             consent=ApproveAll(),
-            update=update,
-            update_only=update_only,
-            delete=delete,
-            clear=clear,
-            again=again,
-            create_unread=create_unread,
-            good_rows=good_rows,
-            foreign_numbers=foreign_numbers,
             progress=lambda step: on_progress(str(step)),
+            **_upload_options(locals()),
         )
         return plan_report(self._settings, self._client, report, options)
 

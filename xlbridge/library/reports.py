@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from xlbridge.errors import SchemaFileError, UsageError, require_choice
+from xlbridge.errors import SchemaFileError, UsageError, require_choice, require_folder
 from xlbridge.export import LISTINGS, Listing
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
@@ -132,8 +132,13 @@ class Report:
         frame = self._sheet.frame.copy()
         for column in self._sheet.resource.columns if self._sheet.resource else ():
             if column.kind is Kind.MONEY and column.name in frame:
-                amounts = frame[column.name].astype(object)
-                values = [None if pd.isna(one) else _decimal_amount(one) for one in amounts]
+                # Validation has rounded what differs from cents by the noise of arithmetic only.
+                values = [
+                    None
+                    if pd.isna(one)
+                    else Decimal(f"{one:.2f}" if one == round(one, 2) else repr(one))
+                    for one in frame[column.name].astype(object)
+                ]
                 frame[column.name] = pd.Series(values, index=frame.index, dtype=object)
         frame.index = self._frame_index()
         return frame
@@ -410,9 +415,7 @@ _EXPECTED_MAPPING = Text(
 def existing_folder(schemas: str | PathLike[str]) -> Path:
     """Return a folder of custom schema files. Raises ``UsageError`` if it does not exist."""
     folder = Path(schemas)
-    if not folder.is_dir():
-        message = Text(pt="A pasta {path} não existe.", en="The folder {path} does not exist.")
-        raise UsageError(message.format(path=folder))
+    require_folder(folder)
     return folder
 
 
@@ -428,18 +431,6 @@ def _validate_frame(origin: FrameWorkbook, request: ValidationRequest, schemas: 
         if name is not None and name not in sheet.columns
     ]
     return Report(replace(sheet, findings=[*findings, *sheet.findings]), origin)
-
-
-_CENTS = 2
-_MAX_ROUNDING_ERROR = 1e-4
-"""Largest error of binary arithmetic in an amount."""
-
-
-def _decimal_amount(amount: float) -> Decimal:
-    """Return an amount; more than two decimal places are kept, and have a finding."""
-    tolerance = min(_MAX_ROUNDING_ERROR, 1e-9 * max(1.0, abs(amount)))
-    in_cents = abs(amount - round(amount, _CENTS)) <= tolerance
-    return Decimal(f"{amount:.{_CENTS}f}" if in_cents else repr(amount))
 
 
 def available_resources(schemas: str | PathLike[str] | None = None) -> Mapping[str, Resource]:

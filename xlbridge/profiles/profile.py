@@ -148,15 +148,16 @@ def is_profile_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None and _RESERVED.fullmatch(text) is None
 
 
+_NUMBER = (int, float)
 _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "base_url": str,
     "email": str,
     "production": bool,
-    "settle_seconds": (int, float),
+    "settle_seconds": _NUMBER,
     "ca_bundle": str,
     "trust_429": bool,
     "exclusive": bool,
-    "timeout_seconds": (int, float),
+    "timeout_seconds": _NUMBER,
     "time_zone": str,
     "quirks": dict,
 }
@@ -290,20 +291,12 @@ def _parse_profile(path: Path, name: str, table: Any) -> Profile:
             raise _profile_file_error(
                 path, Text(pt="falta {p}.{key}", en="{p}.{key} is missing").format(p=place, key=key)
             )
-    bundle = table.get("ca_bundle")
-    return Profile(
-        name=name,
-        base_url=table["base_url"],
-        email=table["email"],
-        production=table.get("production", False),
-        settle_seconds=float(table.get("settle_seconds", DEFAULT_SETTLE_SECONDS)),
-        ca_bundle=None if bundle is None else path.parent / Path(bundle).expanduser(),
-        trust_429=table.get("trust_429", False),
-        exclusive=table.get("exclusive", False),
-        time_zone=table.get("time_zone"),
-        quirks=table.get("quirks"),
-        timeout_seconds=float(table.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)),
-    )
+    values: dict[str, Any] = {
+        key: float(one) if _FIELDS[key] == _NUMBER else one for key, one in table.items()
+    }
+    if "ca_bundle" in table:
+        values["ca_bundle"] = path.parent / Path(table["ca_bundle"]).expanduser()
+    return Profile(name=name, **values)
 
 
 def _check_value(path: Path, place: str, kind: type | tuple[type, ...] | None, value: Any) -> None:

@@ -124,16 +124,6 @@ def limit_problem(name: str, value: Any) -> str | None:
     return None
 
 
-def record_problems(record: WireModel) -> Iterator[Problem]:
-    """Yield the fields of a record without lists that exceed a limit."""
-    for name, value in record:
-        if value is None:
-            continue
-        problem = limit_problem(name, value)
-        if problem is not None:
-            yield name, problem
-
-
 def is_storable(text: str) -> bool:
     """Return whether every database can store a text.
 
@@ -167,7 +157,8 @@ def _text_rules() -> Mapping[str, Sequence[_TextRule]]:
 MISSPELLED = "Grafia do nome: escreva"
 """Beginning of the message about a misspelled name."""
 
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,7})?)?")
+SPEC_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,7})?)?")
+"""A date as in the spec's samples: T before the time, no zone."""
 
 
 def misspelled_names(model: type[WireModel], names: Mapping[str, Any]) -> Iterator[Problem]:
@@ -189,8 +180,3 @@ def format_problem(name: str, text: str) -> str | None:
         if not is_valid(text, statistics):
             return f"Valor inválido: informe {wording}."
     return None
-
-
-def is_spec_date(text: str) -> bool:
-    """Return whether a date is written as in the spec's samples: T before the time, no zone."""
-    return _DATE.fullmatch(text) is not None

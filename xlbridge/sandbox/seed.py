@@ -6,14 +6,13 @@ to exceed the caps of listings.
 
 from random import Random
 
-from sqlalchemy import URL, Connection, update
+from sqlalchemy import URL, Connection, exists, select, update
 
 from xlbridge.sandbox.areas.financial.seed import seed_payables
 from xlbridge.sandbox.areas.purchasing.seed import seed_purchases
 from xlbridge.sandbox.areas.registry.codes import counters
 from xlbridge.sandbox.areas.registry.seed import (
     client_rows,
-    is_seeded,
     make_customers,
     make_products,
     product_rows,
@@ -21,7 +20,7 @@ from xlbridge.sandbox.areas.registry.seed import (
     seed_registries,
     write_rows,
 )
-from xlbridge.sandbox.areas.registry.tables import clients, products
+from xlbridge.sandbox.areas.registry.tables import clients, companies, products
 from xlbridge.sandbox.areas.sales.seed import seed_orders, seed_services
 from xlbridge.sandbox.areas.stock.seed import seed_stock
 from xlbridge.sandbox.columns import metadata
@@ -48,7 +47,7 @@ def seed_database(
 
     Return False, without any change, if the database was seeded before.
     """
-    if is_seeded(connection):
+    if connection.scalar(select(exists(select(companies)))):
         return False
     seed_registries(connection)
     if kind is not SeedKind.DEMO:

@@ -32,6 +32,7 @@ from xlbridge.batch import (
     open_ledger,
 )
 from xlbridge.batch.plan import (
+    WORKBOOK_ENDINGS,
     FoundWorkbook,
     file_digest,
     find_workbooks,
@@ -39,7 +40,7 @@ from xlbridge.batch.plan import (
     with_month,
     write_plan,
 )
-from xlbridge.errors import UsageError, XlbridgeError
+from xlbridge.errors import UsageError, XlbridgeError, require_folder
 from xlbridge.files import make_private_folder, replace_atomically, report_write_errors
 from xlbridge.i18n import Text, untranslated
 from xlbridge.progress import OpenProgress, WorkProgress
@@ -416,8 +417,7 @@ def _folder_json(path: Path) -> dict[str, Any]:
     """Return the visible folders and the plans in a folder, and how many workbooks it has."""
     path = path.expanduser()
     folder = path.parent if path.is_file() else path
-    if not folder.is_dir():
-        raise UsageError(_NO_FOLDER.format(path=path))
+    require_folder(folder)
     with report_write_errors(folder):
         inside = sorted(folder.iterdir(), key=lambda one: one.name.casefold())
     shown = [one for one in inside if not one.name.startswith((".", "~"))]
@@ -426,13 +426,9 @@ def _folder_json(path: Path) -> dict[str, Any]:
         "parent": None if folder.parent == folder else str(folder.parent),
         "folders": [{"name": one.name, "path": str(one)} for one in shown if one.is_dir()],
         "plans": [plan for one in shown if (plan := _plan_json(one)) is not None],
-        "workbooks": sum(one.suffix.lower() in _WORKBOOKS for one in shown),
+        "workbooks": sum(one.suffix.lower() in WORKBOOK_ENDINGS for one in shown),
         "month": found[1] if (found := _MONTH.search(folder.name)) else f"{datetime.now():%Y-%m}",
     }
-
-
-_NO_FOLDER = Text(pt="A pasta {path} não existe.", en="The folder {path} does not exist.")
-_WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".csv"})
 
 
 def _plan_json(path: Path) -> dict[str, Any] | None:

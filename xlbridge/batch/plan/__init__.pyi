@@ -3,6 +3,7 @@ from .format import (
     with_month as with_month,
 )
 from .proposal import (
+    WORKBOOK_ENDINGS as WORKBOOK_ENDINGS,
     FoundWorkbook as FoundWorkbook,
     find_workbooks as find_workbooks,
     plan_name as plan_name,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from xlbridge.batch.plan.format import with_month
 from xlbridge.batch.plan.steps import BatchPlan, WorkbookFile, WorkbookStep, workbooks_of
-from xlbridge.errors import UsageError, XlbridgeError
+from xlbridge.errors import UsageError, XlbridgeError, require_folder
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, load_catalogue, strip_accents
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping
 
 PLAN_NAME = "plan.yaml"
-_PATTERNS = tuple(f"*.{ending}" for ending in ("xlsx", "xlsm", "xlsb", "xls", "ods", "csv"))
+WORKBOOK_ENDINGS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".csv")
 _NOT_RECOGNISED = Text(
     pt="Não reconhecida. Abra-a em Abrir, confirme as colunas uma vez e volte.",
     en="Not recognised. Open it under Open, confirm the columns once, and come back.",
@@ -39,7 +39,6 @@ _PLAN_EXISTS = Text(
     pt="A pasta já tem um plano: {path}.", en="The folder already has a plan: {path}."
 )
 _NO_WORKBOOK = Text(pt="Escolha ao menos uma planilha.", en="Choose at least one workbook.")
-_NO_FOLDER = Text(pt="A pasta {path} não existe.", en="The folder {path} does not exist.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +63,9 @@ def find_workbooks(folder: Path, settings: Settings) -> Iterator[FoundWorkbook]:
     Headers that were confirmed before are read as then. Raises ``UsageError`` if there is no such
     folder.
     """
-    if not folder.is_dir():
-        raise UsageError(_NO_FOLDER.format(path=folder))
-    step = WorkbookStep(name="all", patterns=_PATTERNS)
+    require_folder(folder)
+    patterns = tuple(f"*{ending}" for ending in WORKBOOK_ENDINGS)
+    step = WorkbookStep(name="all", patterns=patterns)
     plan = BatchPlan(folder / PLAN_NAME, "all", {}, (step,), "proof")
     for book in sorted(workbooks_of(plan, step), key=lambda book: book.name.casefold()):
         yield from _sheets_of(book, settings)

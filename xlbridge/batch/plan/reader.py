@@ -467,5 +467,4 @@ def _plan_error(path: Path, mistakes: list[Mistake]) -> PlanFileError:
         pt="O que um plano pode conter: xlbridge batch plan --json-schema",
         en="Format of a plan: xlbridge batch plan --json-schema",
     )
-    unique = dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.message.en)))
-    return PlanFileError(format_mistakes(path, list(unique)), hint)
+    return PlanFileError(format_mistakes(path, mistakes), hint)

@@ -385,9 +385,6 @@ _ORDER: Mapping[type[Step], int] = {
 """Rank of steps that do not wait for each other."""
 
 
-_BLOCK_SIZE = 1 << 20
-
-
 @dataclass(frozen=True, slots=True)
 class WorkbookFile:
     """A workbook of a step, the unit of work of a batch.
@@ -427,15 +424,12 @@ def files_of(plan: BatchPlan, step: WorkbookStep) -> dict[Path, Path]:
 
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file in hexadecimal, empty if it cannot be read."""
-    digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
-            while block := file.read(_BLOCK_SIZE):
-                digest.update(block)
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         # Validation of the file reports the reason.
         return ""
-    return digest.hexdigest()
 
 
 def relative_name(folder: Path, path: Path) -> str:

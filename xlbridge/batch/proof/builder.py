@@ -58,14 +58,6 @@ from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
 from xlbridge.workbook import WorkbookMark
 
 
-def count_rows(file: FileProof, rows: Sequence[ReadBackRow]) -> ProofCounts:
-    """Count the rows of a workbook by outcome and by read-back status."""
-    read = file.file.rows_in_sheet
-    unsent = {} if file.jobs else {"unsent": read}
-    statuses = Counter(row.status.value for row in rows if row.accepted)
-    return ProofCounts.of(file.rows, read=read, **unsent, **statuses)
-
-
 def summarize_resource(resource: Resource, rows: Sequence[ReadBackRow]) -> ResourceSummary:
     """Sum up the accepted rows of a resource, as they were sent and as the system has them."""
     amount = resource.totals.amount
@@ -155,9 +147,7 @@ def _total_table(
     def total(label: str | None, values: Sequence[Any]) -> Total:
         return Total(label, *values[:_FOUND], *(values[_FOUND:] if returned else (None, None)))
 
-    numbers = sorted((one for one in sums if one and one.isdecimal()), key=int)
-    texts = sorted(one for one in sums if one is not None and not one.isdecimal())
-    labels = (*numbers, *texts, *(sums.keys() & {None}))
+    labels = sorted(sums, key=titles.label_order)
     return TotalTable(
         resource=resource.title,
         by=by,
@@ -243,7 +233,7 @@ def open_rows(rows: Sequence[ReadBackRow]) -> Iterator[OpenRow]:
         if row.sent.outcome is RowOutcome.UNKNOWN:
             reason = OpenReason.UNKNOWN
         elif row.accepted:
-            reason = _OPEN_REASONS.get(row.status)
+            reason = OpenReason(row.status) if row.status in _OPEN_STATUSES else None
         elif row.match is not None and row.match.record is not None:
             reason = OpenReason.WRITTEN
         if reason is not None:
@@ -256,13 +246,10 @@ def open_rows(rows: Sequence[ReadBackRow]) -> Iterator[OpenRow]:
             )
 
 
-_OPEN_REASONS = {
-    ReadBackStatus.MISSING: OpenReason.MISSING,
-    ReadBackStatus.DOUBLED: OpenReason.DOUBLED,
-}
+_OPEN_STATUSES = frozenset({ReadBackStatus.MISSING, ReadBackStatus.DOUBLED})
 
 
-_NOT_WRITTEN = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
+NOT_WRITTEN = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
 
 
 def refused_rows(file: FileProof, catalogue: Catalogue) -> Iterator[RefusedRow]:
@@ -279,7 +266,7 @@ def refused_rows(file: FileProof, catalogue: Catalogue) -> Iterator[RefusedRow]:
             for found in file.ledger.rejections(row):
                 location = file.location(row.job, row)
                 yield RefusedRow(location, found.cell, found.column, str(found.message))
-    incomplete = {row.job.id for row in file.rows if row.outcome in _NOT_WRITTEN}
+    incomplete = {row.job.id for row in file.rows if row.outcome in NOT_WRITTEN}
     for job in file.jobs:
         for found in file.ledger.rejections_of(job, None) if job.id in incomplete else ():
             location = file.location(job, None)
@@ -441,7 +428,12 @@ def build_proof(
     for _, rows in by_resource:
         for row in rows:
             by_file[id(row.file)].append(row)
-    proven = [replace(file, counts=count_rows(file, by_file[id(file)])) for file in files]
+    proven = []
+    for file in files:
+        statuses = Counter(row.status.value for row in by_file[id(file)] if row.accepted)
+        unsent = {} if file.jobs else {"unsent": file.file.rows_in_sheet}
+        counts = ProofCounts.of(file.rows, read=file.file.rows_in_sheet, **unsent, **statuses)
+        proven.append(replace(file, counts=counts))
     rows_in_order = [
         row for rows in by_file.values() for row in sorted(rows, key=lambda row: row.sent.origin)
     ]
@@ -453,9 +445,9 @@ def build_proof(
     breaches += dict.fromkeys(filter(None, lost))
     for file in proven:
         if not file.counts.adds_up:
-            counts = joined(file.counts.texts(with_zeros=True), ", ")
+            texts = joined(file.counts.texts(with_zeros=True), ", ")
             name, read_rows = file.file.path.name, file.counts.read
-            breaches.append(_DOES_NOT_ADD_UP.format(file=name, read=read_rows, counts=counts))
+            breaches.append(_DOES_NOT_ADD_UP.format(file=name, read=read_rows, counts=texts))
     registries = Registries(client)
     accepted = [(r, [row for row in rows if row.accepted]) for r, rows in by_resource]
     address = urlsplit(client.target.base_url)

@@ -179,8 +179,6 @@ def _match_replaced(
 ShowText = Callable[[Text], None]
 RowValues = Mapping[str, Any]
 
-_REFUSED_OUTCOMES = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.HELD})
-
 _NO_QUERY = Text(
     pt="o sistema não tem consulta que encontre esses registros",
     en="the system has no query that finds these records",
@@ -222,12 +220,12 @@ class ReadBackRow:
     @property
     def accepted(self) -> bool:
         """True if the row was accepted, or was in the system already."""
-        return self.sent.outcome in (RowOutcome.ACCEPTED, RowOutcome.UNCHANGED)
+        return self.sent.in_system
 
     @property
     def refused(self) -> bool:
         """True if the row was not written, according to the system's answer or the plan."""
-        return self.sent.outcome in _REFUSED_OUTCOMES
+        return self.sent.is_refused
 
     @property
     def status(self) -> ReadBackStatus:

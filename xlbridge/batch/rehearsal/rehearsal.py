@@ -19,6 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.plan.steps import (
     BatchPlan,
@@ -86,6 +88,11 @@ class Workspace:
         return self.folder / "month"
 
     @property
+    def database(self) -> Path:
+        """The practice system's database."""
+        return self.folder / "sandbox.db"
+
+    @property
     def quirks_file(self) -> Path:
         """The quirks of the user's system, which the practice system has too."""
         return self.settings.quirks_file(_PROFILE)
@@ -93,7 +100,7 @@ class Workspace:
     @contextmanager
     def sandbox(self, faults: str | None) -> Iterator[RunningSandbox]:
         """Run the practice system. Raises what ``sandbox_process`` raises."""
-        options = ["--db", str(_database(self.folder)), "--port", str(self.port)]
+        options = ["--db", str(self.database), "--port", str(self.port)]
         if faults:
             options += ["--faults", faults]
         if self.quirks_file.is_file():
@@ -105,12 +112,8 @@ class Workspace:
     @contextmanager
     def storage(self) -> Iterator[Storage]:
         """Open the database directly."""
-        with closing(open_database(database_url(str(_database(self.folder))))) as storage:
+        with closing(open_database(database_url(str(self.database)))) as storage:
             yield storage
-
-
-def _database(folder: Path) -> Path:
-    return folder / "sandbox.db"
 
 
 def prepare_workspace(
@@ -140,7 +143,7 @@ def prepare_workspace(
         workspace.quirks_file.parent.mkdir()
         workspace.quirks_file.write_text(declared, "utf-8")
     if original is not None:
-        _copy_database(original, _database(folder))
+        _copy_database(original, workspace.database)
     try:
         with workspace.storage() as storage, translate_database_errors(storage.url):
             with storage.transaction(writing=True) as connection:
@@ -199,28 +202,28 @@ def copy_month(plan: BatchPlan, folder: Path) -> tuple[Path, int]:
     if needing:
         steps = list_first(needing, _MAX_STEPS_NAMED)
         raise UsageError(_ONE_SYSTEM.format(n=len(needing), steps=steps), _EXPORT_FIRST)
-    for key, named in _paths(plan):
-        if Path(named).anchor:
-            raise UsageError(_ABSOLUTE.format(key=key, path=named), _HOW_TO_NAME_PATHS)
-    reading = [step for step in plan.steps if isinstance(step, WorkbookStep)]
-    workbooks = {
-        plan.file(str(workbook.path)) for step in reading for workbook in workbooks_of(plan, step)
-    }
-    inputs = {plan.file(str(step.mapping.path)) for step in reading if step.mapping is not None}
-    inputs |= {
-        plan.existing_file(step.file)
-        for step in plan.steps
-        if isinstance(step, ProcessStep) and step.file is not None
-    }
-    inputs |= {
-        plan.existing_file(step.into)
-        for step in plan.steps
-        if isinstance(step, ExportStep) and step.into is not None
-    }
-    outputs = (path for _, path in plan.outputs())
-    files = (*workbooks, *inputs, *outputs)
+    inputs: set[Path] = set()
+    workbooks: set[Path] = set()
+    named: list[tuple[str, str | None]] = [("proof", plan.proof)]
+    for step in plan.steps:
+        match step:
+            case WorkbookStep():
+                named += ((step.name, pattern) for pattern in step.patterns)
+                workbooks |= {plan.file(str(book.path)) for book in workbooks_of(plan, step)}
+                inputs |= set() if step.mapping is None else {plan.file(str(step.mapping.path))}
+            case ExportStep():
+                named += ((step.name, step.output), (step.name, step.manifest))
+                inputs |= set() if step.into is None else {plan.existing_file(step.into)}
+            case ProcessStep():
+                named.append((step.name, step.file))
+                inputs |= set() if step.file is None else {plan.existing_file(step.file)}
+    for key, written in named:
+        if written is not None and Path(written).anchor:
+            raise UsageError(_ABSOLUTE.format(key=key, path=written), _HOW_TO_NAME_PATHS)
+    inputs |= workbooks
+    files = (*inputs, *(path for _, path in plan.outputs()))
     root = Path(os.path.commonpath([plan.folder, *(path.parent for path in files)]))
-    for path in (plan.path, *sorted(workbooks | inputs)):
+    for path in (plan.path, *sorted(inputs)):
         target = folder / path.relative_to(root)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -242,21 +245,6 @@ _CHANGED_MEANWHILE = Text(
     pt="{path} mudou enquanto era copiado; ensaie de novo.",
     en="{path} changed while it was being copied; rehearse again.",
 )
-
-
-def _paths(plan: BatchPlan) -> Iterator[tuple[str, str]]:
-    """Yield the steps of a plan with each path that they read or write."""
-    yield "proof", plan.proof
-    for step in plan.steps:
-        paths: tuple[str | None, ...] = ()
-        match step:
-            case WorkbookStep():
-                paths = step.patterns
-            case ExportStep():
-                paths = (step.output, step.manifest)
-            case ProcessStep():
-                paths = (step.file,)
-        yield from ((step.name, path) for path in paths if path is not None)
 
 
 _ABSOLUTE = Text(
@@ -284,41 +272,63 @@ _EXPORT_FIRST = Text(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RehearsalOptions:
-    """Options of a rehearsal.
+def run_rehearsal(
+    plan: BatchPlan,
+    settings: Settings,
+    show: Callable[[Text], None],
+    *,
+    faults: str = "",
+    database: Path | None = None,
+    kind: SeedKind = SeedKind.DEMO,
+    stand_ins: bool = False,
+    keep: Path | None = None,
+) -> RehearsalResult:
+    """Run a month in a private workspace under faults and then without, prove it, and return the
+    result.
 
-    ``faults`` is a specification for the practice system. ``database`` is a practice system's,
-    which is copied; without it a new one is filled by ``kind``. ``stand_ins`` creates records that
-    are missing there. ``keep`` is a folder for all files, otherwise they are deleted. Of
-    ``settings`` only schemas and limits are used.
-    """
-
-    plan: BatchPlan
-    faults: str
-    settings: Settings
-    database: Path | None = None
-    kind: SeedKind = SeedKind.DEMO
-    stand_ins: bool = False
-    keep: Path | None = None
-
-
-def run_rehearsal(options: RehearsalOptions, show: Callable[[Text], None]) -> RehearsalResult:
-    """Run a month in a private workspace and return the result.
-
-    The real system is not contacted, and the workbooks are only read.
+    The real system is not contacted, and the workbooks are only read. ``faults`` is a specification
+    for the practice system. ``database`` is a practice system's, which is copied; without it a new
+    one is filled by ``kind``. ``stand_ins`` creates records that are missing there. ``keep`` is a
+    folder for all files, otherwise they are deleted. Of ``settings`` only schemas, limits and
+    quirks are used.
 
     Raises ``UsageError`` for faults, paths or folders that cannot be used; ``ConfigError`` for an
     unsuitable database; ``TransportError`` if the practice system does not start; and what
     ``run_batch`` raises.
     """
-    faults = parse_faults(options.faults)
-    specification = options.faults if faults.faults else ""
-    with _workspace_folder(options.keep) as folder:
-        workspace = prepare_workspace(
-            folder, options.settings, faults, options.database, options.kind
-        )
-        return _run_month(workspace, options, specification, show)
+    planned = parse_faults(faults)
+    faults = faults if planned.faults else ""
+    with _workspace_folder(keep) as folder:
+        workspace = prepare_workspace(folder, settings, planned, database, kind)
+        path, copied = copy_month(plan, workspace.month)
+        open_copy = partial(open_batch, path, plan.parameters, workspace.settings, show)
+        created: Mapping[str, int] = {}
+        if stand_ins:
+            with open_copy() as batch, workspace.storage() as storage:
+                created = _create_stand_ins(batch, storage, show)
+        runs = _Runs(workspace.settings.settle_seconds, show)
+        if faults:
+            with workspace.sandbox(faults), open_copy() as batch:
+                runs.repeat(batch, _UNDER_FAULTS, _MAX_FAULTY_RUNS)
+        faulty = runs.count
+        with workspace.sandbox(None), open_copy() as batch:
+            failure = runs.repeat(batch, _WITHOUT_FAULTS, _MAX_CALM_RUNS)
+            _wait_for_queue(workspace)
+            outcome = prove_batch(batch, runs.options.progress)
+        if (error := failure or outcome.proof_error) is not None:
+            raise error
+    result = RehearsalResult(
+        plan=plan,
+        faults=faults,
+        kept=keep is not None,
+        outcome=outcome,
+        copied=copied,
+        stand_ins=created,
+        faulty_runs=faulty,
+        calm_runs=runs.count - faulty,
+    )
+    result.read_proofs(batch.plan.folder)
+    return result
 
 
 @contextmanager
@@ -344,47 +354,6 @@ def _workspace_folder(keep: Path | None) -> Iterator[Path]:
             ),
         )
     yield keep.resolve()
-
-
-def _run_month(
-    workspace: Workspace, options: RehearsalOptions, faults: str, show: Callable[[Text], None]
-) -> RehearsalResult:
-    """Copy the month, run it under faults and then without, prove it, and check the result."""
-    path, copied = copy_month(options.plan, workspace.month)
-    parameters = options.plan.parameters
-    stand_ins: Mapping[str, int] = {}
-    if options.stand_ins:
-        with (
-            open_batch(path, parameters, workspace.settings, show) as batch,
-            workspace.storage() as storage,
-        ):
-            stand_ins = _create_stand_ins(batch, storage, show)
-    runs = _Runs(workspace.settings.settle_seconds, show)
-    if faults:
-        with (
-            workspace.sandbox(faults),
-            open_batch(path, parameters, workspace.settings, show) as batch,
-        ):
-            runs.repeat(batch, _UNDER_FAULTS, _MAX_FAULTY_RUNS)
-    faulty = runs.count
-    with workspace.sandbox(None), open_batch(path, parameters, workspace.settings, show) as batch:
-        failure = runs.repeat(batch, _WITHOUT_FAULTS, _MAX_CALM_RUNS)
-        _wait_for_queue(workspace)
-        outcome = prove_batch(batch, runs.options.progress)
-        if (error := failure or outcome.proof_error) is not None:
-            raise error
-    result = RehearsalResult(
-        plan=options.plan,
-        faults=faults,
-        kept=options.keep is not None,
-        outcome=outcome,
-        copied=copied,
-        stand_ins=stand_ins,
-        faulty_runs=faulty,
-        calm_runs=runs.count - faulty,
-    )
-    result.read_proofs(batch.plan.folder, batch.environments.context(None).catalogue)
-    return result
 
 
 def _create_stand_ins(
@@ -427,11 +396,8 @@ class _RequiredRecords:
                 or (column.name in CODE_COLUMNS and not (column.link or column.sheet_link))
             ]
             rows = [
-                {
-                    str(name): value.item() if hasattr(value, "item") else value
-                    for name, value in row.dropna().items()
-                }
-                for _, row in part.frame[names].drop_duplicates().iterrows()
+                {str(name): value for name, value in row.items() if not pd.isna(value)}
+                for row in part.frame[names].drop_duplicates().to_dict("records")
             ]
             self._rows.append((part.resource, record, rows))
             for column in part.resource.columns:
@@ -476,7 +442,7 @@ class _RequiredRecords:
                     name = next(fitting, link.names[0])
                     key = comparable_key(name.kind, value)
                     stand_ins.create_by_name(registry, link.fields, name.field, key)
-            stand_ins.advance_counters()
+            stand_ins.write_counters()
         return stand_ins.counts
 
 

@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from xlbridge import titles
 from xlbridge.batch.plan.steps import BatchPlan, WorkbookStep, relative_name, sends_workbooks
-from xlbridge.batch.proof.builder import contradictions
+from xlbridge.batch.proof.builder import NOT_WRITTEN, contradictions
 from xlbridge.batch.proof.content import OPEN_REASONS
 from xlbridge.batch.proof.model import (
-    FileProof,
     OpenReason,
     Proof,
     RowLocation,
@@ -24,7 +24,6 @@ from xlbridge.batch.run_options import BatchOutcome
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
-from xlbridge.resources import Catalogue
 from xlbridge.sandbox.rehearsal import REGISTRY_TITLES
 from xlbridge.upload.results import RowOutcome
 
@@ -55,7 +54,6 @@ _ITEMS_DIFFER = Text(
     pt="{items}: {sent} {sent:enviado|enviados}, {stored} no sistema",
     en="{items}: {sent} sent, {stored} in the system",
 )
-_NOT_IN_SYSTEM = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
 _NOT_SENT = Text(pt="não foi enviada", en="was not sent")
 
 
@@ -102,7 +100,7 @@ class RehearsalResult:
         done = all(state.done for state in self.outcome.steps) and self.outcome.proofs_settled
         return RehearsalState.PASSED if done else RehearsalState.NOT_READY
 
-    def read_proofs(self, folder: Path, catalogue: Catalogue) -> None:
+    def read_proofs(self, folder: Path) -> None:
         """Add what the proofs of the copied plan in a folder show."""
         checked = {
             (state.step.name, unit.name): unit.check.rows
@@ -110,16 +108,24 @@ class RehearsalResult:
             for unit in state.units
             if unit.check is not None
         }
-        lists = {child.sheet for one in catalogue.values() for child in one.children}
         for written in self.outcome.proofs:
-            self._read_rows(written.proof, folder, lists)
-            for file in (file for files in written.proof.steps.values() for file in files):
+            self._read_rows(written.proof, folder)
+            for file in chain.from_iterable(written.proof.steps.values()):
+                if file.ledger is None:
+                    continue
                 name = relative_name(folder, file.file.path)
                 # The proof trusts the uploads' own counts.
                 rows = checked.get((file.step, name), file.file.rows_in_sheet)
-                self._read_file(replace(file, file=replace(file.file, rows_in_sheet=rows)), name)
+                counted = replace(file, file=replace(file.file, rows_in_sheet=rows))
+                self.breaches += (("no_verdict", text, None) for text in contradictions(counted))
+                for row in file.rows:
+                    place, why = (file.step, name, row.origin), file.ledger.reason(row)
+                    if row.outcome in NOT_WRITTEN:
+                        self.refused[place] = why or _NOT_SENT
+                    elif row.left_out and row.outcome is RowOutcome.HELD and row.is_record:
+                        self.held[place] = why or untranslated("–")
 
-    def _read_rows(self, proof: Proof, folder: Path, lists: set[str]) -> None:
+    def _read_rows(self, proof: Proof, folder: Path) -> None:
         def place(location: RowLocation) -> Place:
             return location.step, relative_name(folder, location.workbook), location.origin
 
@@ -129,6 +135,7 @@ class RehearsalResult:
                 self.breaches.append(breach)
             else:
                 self.doubts[place(row.location)] = bool(row.codes) if row.key else None
+        lists = {child.sheet for one in proof.catalogue.values() for child in one.children}
         for cell in proof.cells:
             # The difference of a whole list is that of its numbers of items.
             if cell.column in lists:
@@ -136,17 +143,6 @@ class RehearsalResult:
                 message = _ITEMS_DIFFER.format(items=cell.column, sent=sent, stored=stored)
                 kind = "lost" if stored < sent else "twice"
                 self.breaches.append((kind, message, place(cell.location)))
-
-    def _read_file(self, file: FileProof, name: str) -> None:
-        if file.ledger is None:
-            return
-        self.breaches += (("no_verdict", text, None) for text in contradictions(file))
-        for row in file.rows:
-            place, why = (file.step, name, row.origin), file.ledger.reason(row)
-            if row.outcome in _NOT_IN_SYSTEM:
-                self.refused[place] = why or _NOT_SENT
-            elif row.left_out and row.outcome is RowOutcome.HELD and row.is_record:
-                self.held[place] = why or untranslated("–")
 
 
 _MAX_SHOWN = 10
@@ -226,7 +222,7 @@ def _content(result: RehearsalResult) -> Report:
     conclusion, *next_steps = verdict_lines(result)
     broken = [what for what, kinds in _ASSERTIONS.values() if not _holds(result, kinds)]
     return Report(
-        title=_TITLE.format(id=result.plan.batch),
+        title=REHEARSAL_TITLE.format(id=result.plan.batch),
         verdict=conclusion,
         grade=_GRADES[result.state],
         remarks=[] if result.faulty_runs else [_NO_FAULTS],
@@ -362,7 +358,7 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
     }
 
 
-_TITLE = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
+REHEARSAL_TITLE = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
 _GRADES = {
     RehearsalState.PASSED: Grade.GOOD,
     RehearsalState.NOT_READY: Grade.ERROR,

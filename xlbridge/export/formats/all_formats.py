@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from xlbridge.errors import UsageError
-from xlbridge.export.formats.base import OpenOutput, OutputWriter, sheet_paths
+from xlbridge.errors import UsageError, require_folder
+from xlbridge.export.formats.base import OpenOutput, OutputWriter
 from xlbridge.export.formats.ods import open_ods
 from xlbridge.export.formats.text import CSV_DIALECTS, csv_opener, open_jsonl
 from xlbridge.export.formats.xlsx import open_template, open_xlsx
@@ -69,12 +69,7 @@ class OutputFile:
     def require_writable(self) -> None:
         """Raise ``UsageError`` if the file is a folder, or its folder does not exist."""
         path = self.path
-        if not path.parent.is_dir():
-            raise UsageError(
-                Text(
-                    pt="A pasta {folder} não existe.", en="The folder {folder} does not exist."
-                ).format(folder=path.parent)
-            )
+        require_folder(path.parent)
         if path.is_dir():
             raise UsageError(
                 Text(pt="{file} é uma pasta.", en="{file} is a folder.").format(file=path)
@@ -112,11 +107,6 @@ def output_opener(
     if file_format in WORKBOOK_FORMATS:
         return partial(WORKBOOK_FORMATS[file_format], headers=headers or "titles")
     return FORMATS[file_format] if csv_dialect is None else csv_opener(CSV_DIALECTS[csv_dialect])
-
-
-def output_paths(output: Path, file_format: str, sheets: Sequence[Sheet]) -> list[Path]:
-    """Return the files that an export writes."""
-    return [output] if file_format in WORKBOOK_FORMATS else sheet_paths(output, sheets)
 
 
 def output_format(output: Path, wanted: str | None) -> str:

@@ -287,7 +287,7 @@ class InvalidFile(UsageError):
     def __init__(self, path: Path, mistakes: Sequence[Mistake], hint: Text) -> None:
         super().__init__(format_mistakes(path, mistakes), hint)
         self.args = (path, mistakes, hint)  # for pickle
-        self.mistakes = mistakes
+        self.mistakes = _in_order(mistakes)
 
 
 def document_mistake(document: YamlDocument, path: YamlPath, message: Text) -> Mistake:
@@ -449,8 +449,15 @@ def unknown_value(found: object, allowed: Iterable[object]) -> Text:
 _MAX_SHOWN = 10
 
 
+def _in_order(mistakes: Iterable[Mistake]) -> list[Mistake]:
+    """Return mistakes in their order in the file, each once."""
+    return list(dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.message.en))))
+
+
 def format_mistakes(path: Path, mistakes: Sequence[Mistake]) -> Text:
-    """Format the mistakes of a file as lines of text, the first ten of them."""
+    """Format the mistakes of a file as lines of text in their order in it, the first ten of them,
+    each once."""
+    distinct = _in_order(mistakes)
     lines = [
         untranslated("{path}:{line}: {place}{message}").format(
             path=path,
@@ -458,9 +465,9 @@ def format_mistakes(path: Path, mistakes: Sequence[Mistake]) -> Text:
             place=f"{mistake.place}: " if mistake.place else "",
             message=mistake.message,
         )
-        for mistake in mistakes[:_MAX_SHOWN]
+        for mistake in distinct[:_MAX_SHOWN]
     ]
-    more = len(mistakes) - len(lines)
+    more = len(distinct) - len(lines)
     if more:
         lines.append(untranslated("{more}.").format(more=more_text(more)))
     return joined(lines, "\n")

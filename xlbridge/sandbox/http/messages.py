@@ -26,12 +26,12 @@ from xlbridge.sandbox.problems import (
     ISO_8601,
     OUT_OF_RANGE,
     REQUIRED_MESSAGE,
+    SPEC_DATE,
     InvalidParameterError,
     Problem,
     RequestError,
     format_problem,
     invalid,
-    is_spec_date,
     is_storable,
     limit_problem,
     misspelled_names,
@@ -264,7 +264,7 @@ def _scalar_problem(kind: Any, name: str, value: Any, *, strict: bool) -> str | 
     if kind is not datetime:
         wrong_format = format_problem(name, value) if strict and kind is str else None
         return limit_problem(name, value) or wrong_format
-    if not re.fullmatch(ISO_8601, value) or (strict and not is_spec_date(value)):
+    if not re.fullmatch(ISO_8601, value) or (strict and not SPEC_DATE.fullmatch(value)):
         return f"Valor inválido: {_JSON_TYPES[datetime][1]}."
     try:
         return limit_problem(name, datetime.fromisoformat(value[: len("2026-10-31")]))

@@ -42,7 +42,7 @@ from xlbridge.sandbox.imports.lines import (
     require_no_failed_lines,
     sent_line,
 )
-from xlbridge.sandbox.problems import RequestError, invalid, not_found
+from xlbridge.sandbox.problems import RequestError, first_or_404, invalid, not_found
 from xlbridge.sandbox.storage import TRANSIENT_ERRORS
 from xlbridge.wire import WireModel
 from xlbridge.wire.imports import (
@@ -59,7 +59,7 @@ from xlbridge.wire.imports import (
     RejectedLine,
 )
 from xlbridge.wire.model import AddressingPlace
-from xlbridge.wire.quirks import NO_QUIRKS, Quirks
+from xlbridge.wire.quirks import Quirks
 
 import_logs = Table(
     "import_logs",
@@ -99,35 +99,17 @@ outbox = Table(
 _LOG_COLUMNS = [column for column in import_logs.c if column.name != "content"]
 
 
-def enqueue(
-    connection: Connection, *, resource: str, filename: str, content: bytes, user_id: int,
-    released: bool, now: datetime,
-) -> int:  # fmt: skip
-    """Store a file and return the id of its log; the worker processes it once ``released``."""
-    statement = insert(import_logs).values(
-        resource=resource,
-        filename=filename,
-        content=content,
-        user_id=user_id,
-        state=ImportState.PENDING,
-        released=released,
-        included=now,
-    )
-    return int(connection.execute(statement.returning(import_logs.c.id)).scalar_one())
-
-
 def release(connection: Connection, log_id: int) -> bool:
     """Release a waiting file to the worker. Return False if it already was."""
     statement = update(import_logs).where(import_logs.c.id == log_id, ~import_logs.c.released)
     return connection.execute(statement.values(released=True)).rowcount == 1
 
 
-def read_log(connection: Connection, log_id: int, quirks: Quirks = NO_QUIRKS) -> ImportLog:
+def read_log(connection: Connection, log_id: int, quirks: Quirks) -> ImportLog:
     """Return a file's log in the system's words. Raises ``RequestError`` (404) if it is missing."""
     by_id = import_logs.c.id == log_id
-    log = connection.execute(select(*_LOG_COLUMNS).where(by_id)).one_or_none()
-    if log is None:
-        raise not_found("id", "Log de importação não encontrado.")
+    found = connection.execute(select(*_LOG_COLUMNS).where(by_id)).all()
+    log = first_or_404(found, "id", "Log de importação não encontrado.")
     words = quirks.log_words.items()
     state = ImportState(log.state)
     word = next((word for word, name in words if ImportState[name.upper()] is state), state.value)
@@ -197,7 +179,7 @@ def record_lines(
     log_id: int,
     lines: Sequence[UploadedLine],
     total: int,
-    separator: str = "; ",
+    separator: str,
 ) -> None:
     """Record the outcome of the next lines of a file with ``total`` lines; ``separator`` is what
     separates the messages of a line."""
@@ -257,19 +239,20 @@ def queue_import(call: Call) -> int:
     resource = _resource(call)
     file = call.workbook()
     read_cached(file.content, resource, call.sandbox)
-    log_id = enqueue(
-        call.connection,
+    statement = insert(import_logs).values(
         resource=resource.name,
         filename=file.filename,
         content=file.content,
         user_id=call.authenticated_user_id,
+        state=ImportState.PENDING,
+        # The worker processes it once it is released.
         released=not call.sandbox.behaviour.quirks.needs_start(
             resource.name, resource.paths.needs_processar
         ),
-        now=call.now,
+        included=call.now,
     )
     call.on_commit.append(call.sandbox.file_released.set)
-    return log_id
+    return int(call.connection.execute(statement.returning(import_logs.c.id)).scalar_one())
 
 
 @handles(IMPORT_PROCESS)

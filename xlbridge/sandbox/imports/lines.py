@@ -26,7 +26,7 @@ from xlbridge.sandbox.areas.sales.invoices import ServiceInvoiceRegistration
 from xlbridge.sandbox.areas.stock.handlers import AddressingRegistration
 from xlbridge.sandbox.columns import metadata
 from xlbridge.sandbox.handler_registry import Sandbox
-from xlbridge.sandbox.problems import Problem, invalid, record_problems, validation_problems
+from xlbridge.sandbox.problems import Problem, invalid, limit_problem, validation_problems
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import WireModel
 from xlbridge.wire.financial import PayableInput, ReceivableInput
@@ -181,7 +181,12 @@ def import_lines(
     lines: Iterable[UploadedLine], resource: Resource, connection: Connection, now: datetime
 ) -> None:
     """Write the valid lines; add their problems to the others."""
-    registration = new_registration(resource, connection, now)
+    model = resource.row_model
+    registration: RecordRegistration[Any] = (
+        OwnRecordRegistration(connection, now, resource.name)
+        if model is None
+        else IMPORTED_RESOURCES[model](connection, now)
+    )
     for line in lines:
         if line.problems:
             continue
@@ -191,23 +196,17 @@ def import_lines(
             line.problems.extend(validation_problems(error))
             continue
         if isinstance(data, WireModel):
-            line.problems.extend(record_problems(data))
+            line.problems += (
+                (name, problem)
+                for name, value in data
+                if value is not None and (problem := limit_problem(name, value)) is not None
+            )
         # Not every database can look up a number beyond the limits.
         if not line.problems:
             line.problems.extend(registration.problems(data))
         if not line.problems:
             registration.accept(data)
     registration.write()
-
-
-def new_registration(
-    resource: Resource, connection: Connection, now: datetime
-) -> RecordRegistration[Any]:
-    """Return the registration of a resource, within one transaction."""
-    model = resource.row_model
-    if model is None:
-        return OwnRecordRegistration(connection, now, resource.name)
-    return IMPORTED_RESOURCES[model](connection, now)
 
 
 def line_input(line: UploadedLine, resource: Resource) -> Any:

@@ -7,21 +7,21 @@ of the record.
 from collections import Counter
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from itertools import count
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, insert, or_, select, update
+from sqlalchemy import Connection, Table, insert, or_, select, update
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
+from xlbridge.resources.references import REFERENCES
 from xlbridge.sandbox.areas.registry import tables as registry
-from xlbridge.sandbox.areas.registry.codes import REGISTRIES, counters
+from xlbridge.sandbox.areas.registry.codes import REGISTRIES, Numbers
 from xlbridge.wire import WireModel
 from xlbridge.wire.budget import SpendingLimitInput
 from xlbridge.wire.financial import PayableInput, ReceivableInput
-from xlbridge.wire.products import Product, ProductInput
-from xlbridge.wire.registry import Client, Supplier
+from xlbridge.wire.products import ProductInput
+from xlbridge.wire.registry import Client
 from xlbridge.wire.sales import SalesOrderInput
 
 REGISTRY_TITLES: Mapping[str, Text] = {
@@ -53,19 +53,16 @@ REGISTRY_TITLES: Mapping[str, Text] = {
 }
 """Titles of the registries in which stand-ins are created."""
 
-_REGISTRIES: Mapping[str, tuple[Table, Mapping[str, str]]] = {
-    "cliente": (
-        registry.clients,
-        {name: name for name in ("cnpjcpf", "seuCodigo", "idws", "nomeComercial")},
-    ),
-    "fornecedor": (registry.suppliers, {name: name for name in Supplier.model_fields}),
-    "produto": (registry.products, {name: name for name in Product.model_fields}),
-    "centro-de-custo": (registry.cost_centres, {"descricaoDoCentroDeCusto": "name"}),
-    "tipo-de-cliente": (registry.client_types, {"descricaoDoTipoDeCliente": "name"}),
-    "tipo-de-produto": (registry.product_types, {"descricaoDoTipoDeProduto": "name"}),
-    "filial": (registry.branches, {"descricaoDaFilial": "name"}),
+_REGISTRIES: Mapping[str, Table] = {
+    "cliente": registry.clients,
+    "fornecedor": registry.suppliers,
+    "produto": registry.products,
+    "centro-de-custo": registry.cost_centres,
+    "tipo-de-cliente": registry.client_types,
+    "tipo-de-produto": registry.product_types,
+    "filial": registry.branches,
 }
-"""Table of each registry that columns refer to, and its columns by the fields that name records."""
+"""Table of each registry that columns refer to."""
 
 _WAREHOUSE_FIELDS = ("codigoDaFilial", "codigoDoAlmoxarifado")
 _SECTION_WAREHOUSE_FIELDS = ("codigoDaFilialSecao", "codigoDoAlmoxarifadoSecao")
@@ -128,9 +125,9 @@ class StandIns:
     ) -> None:
         self._connection = connection
         self._now = now
-        self._provided = {_REGISTRIES[name][0].name: codes for name, codes in provided.items()}
+        self._provided = {_REGISTRIES[name].name: codes for name, codes in provided.items()}
         self._existing: dict[str, dict[tuple[Any, ...], Mapping[str, Any]]] = {}
-        self._codes: dict[str, count[int]] = {}
+        self._numbers = Numbers(connection)
         self.counts: Counter[str] = Counter()
 
     def create_for_row(
@@ -146,7 +143,7 @@ class StandIns:
             if code is None or column.registers is not None:
                 continue
             if column.references is not None:
-                self._ensure_entry(_REGISTRIES[column.references][0], code, model)
+                self._ensure_entry(_REGISTRIES[column.references], code, model)
             elif model is not None and column.name in REGISTRIES:
                 self._ensure_entry(REGISTRIES[column.name][0], code, model)
         if model is None:
@@ -163,35 +160,27 @@ class StandIns:
         self, registry: str, fields: Collection[str], field: str, value: str
     ) -> None:
         """Create a record with this value of a field, unless any of the fields has it already."""
-        table, columns = _REGISTRIES[registry]
-        if field not in columns:
+        table = _REGISTRIES[registry]
+        # A code list has the field of its names as a column of another name.
+        columns = {REFERENCES[registry].label: table.c.get("name"), **table.c}
+        known = [column for name in fields if (column := columns.get(name)) is not None]
+        if (column := columns.get(field)) is None:
             return
         (key,) = table.primary_key
-        has_name = or_(*(table.c[columns[name]] == value for name in fields if name in columns))
-        if self._connection.execute(select(key).where(has_name)).first() is None:
-            self._ensure(table, self._next_code(table), defaults={columns[field]: value})
+        if self._connection.execute(select(key).where(or_(*(c == value for c in known)))).first():
+            return
+        scope = _SCOPE_OF_REGISTRY.get(table, table.name)
+        taken = {None, *self._provided.get(table.name, ())}
+        taken |= {code for (code,) in self._rows(table)}
+        code: Any = None
+        while code in taken:
+            number = self._numbers.next(scope)
+            code = number if key.type.python_type is int else f"{_TEXT_CODE_PREFIX}{number}"
+        self._ensure(table, code, defaults={column.name: value})
 
-    def advance_counters(self) -> None:
-        """Advance the counters of generated codes past those that were created."""
-        for table, scope in _SCOPE_OF_REGISTRY.items():
-            (key,) = table.primary_key
-            by_scope = counters.c.scope == scope
-            last = self._connection.scalar(select(func.max(key))) or 0
-            counted = self._connection.scalar(select(counters.c.last).where(by_scope))
-            if counted is None:
-                self._connection.execute(insert(counters).values(scope=scope, last=last))
-            elif counted < last:
-                self._connection.execute(update(counters).where(by_scope).values(last=last))
-
-    def _next_code(self, table: Table) -> Any:
-        """Return a code that is not used yet."""
-        if table.name not in self._codes:
-            scope = _SCOPE_OF_REGISTRY.get(table, table.name)
-            last = self._connection.scalar(select(counters.c.last).where(counters.c.scope == scope))
-            used = [code for (code,) in self._rows(table) if isinstance(code, int)]
-            self._codes[table.name] = count(max([last or 0, *used]) + 1)
-        code = next(self._codes[table.name])
-        return code if table is not registry.cost_centres else f"{_TEXT_CODE_PREFIX}{code}"
+    def write_counters(self) -> None:
+        """Store the counters of generated codes."""
+        self._numbers.write()
 
     def _ensure_entry(self, table: Table, code: Any, model: type[WireModel] | None) -> None:
         """Ensure the record of a code to which a row of a ``model`` refers."""
@@ -248,6 +237,8 @@ class StandIns:
             own |= {_UPDATED: self._now} if _UPDATED in table.c else {}
             row = {**_DEFAULTS.get(table.name, {}), **own, **(defaults or {}), **required}
             self._connection.execute(insert(table).values(row))
+            if table in _SCOPE_OF_REGISTRY:
+                self._numbers.reserve(_SCOPE_OF_REGISTRY[table], key[-1])
         elif any(row[name] != value for name, value in required.items()):
             by_key = (column == value for column, value in zip(table.primary_key, key, strict=True))
             self._connection.execute(update(table).where(*by_key).values(required))

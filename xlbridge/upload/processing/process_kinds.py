@@ -12,7 +12,7 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.errors import RemoteRejected, UsageError, resolve_name, suggestion
+from xlbridge.errors import RemoteRejected, UsageError, find_named
 from xlbridge.i18n import Text
 from xlbridge.upload.results.remote_verdict import failure_of_log
 from xlbridge.wire import Operation
@@ -413,18 +413,11 @@ def find_kind(name: str) -> ProcessKind:
 
     Raises ``UsageError`` if there is none.
     """
-    known = resolve_name(name, KINDS)
-    if known is None:
-        raise UsageError(
-            Text(
-                pt="Os registros de {name!r} não são processados.",
-                en="Records of {name!r} are not processed.",
-            ).format(name=name),
-            Text(pt="{meant}Existem: {names}.", en="{meant}There are: {names}.").format(
-                meant=suggestion(name, KINDS), names=", ".join(KINDS)
-            ),
-        )
-    return KINDS[known]
+    message = Text(
+        pt="Os registros de {name!r} não são processados.",
+        en="Records of {name!r} are not processed.",
+    )
+    return find_named(name, KINDS, message)
 
 
 @dataclass(frozen=True, slots=True)

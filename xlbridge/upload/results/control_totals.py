@@ -221,8 +221,7 @@ class ControlTotals:
                 for value, empty in zip(values.tolist(), values.isna().tolist(), strict=True)
             ]
             found = [(row, labels[self._positions[row]]) for row in numbers]
-            # Numbers in their order, empty cells last.
-            found.sort(key=lambda it: (not it[1], int(it[1]) if it[1].isdecimal() else 0, it[1]))
+            found.sort(key=lambda it: titles.label_order(it[1]))
             title = titles.BY_MONTH.format(title=column.title) if by_month else column.title
             title = about.format(title=title)
             if by_month:

@@ -229,10 +229,9 @@ def item_path(name: str, number: int, column: str) -> str:
 
 def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
     """Return the error that a mapping file has mistakes, with their lines."""
-    distinct = dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.message.en)))
     return InvalidFile(
         path,
-        list(distinct),
+        mistakes,
         Text(
             pt="O que um mapeamento pode conter: xlbridge map --json-schema; um novo: xlbridge "
             "map ARQUIVO",

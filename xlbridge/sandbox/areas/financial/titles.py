@@ -44,7 +44,7 @@ from xlbridge.sandbox.handler_registry import (
     read_documents,
     window_conditions,
 )
-from xlbridge.sandbox.problems import Problem, first_or_404, invalid, not_found, require_no_problems
+from xlbridge.sandbox.problems import Problem, first_or_404, invalid, require_no_problems
 from xlbridge.wire import Attachment
 from xlbridge.wire.financial import (
     CASH_STATEMENT,
@@ -123,7 +123,7 @@ class ReceivableRegistration(RecordRegistration[Receivable]):
     def problems(self, data: ReceivableInput) -> list[Problem]:
         """Return the problems of a new title."""
         problems = [
-            *self._lookup.client_problems(data.codigoDoCliente),
+            *self._lookup.field_problems(data, "codigoDoCliente"),
             *entry_problems(self._lookup, data, revenue=True),
             *allocation_problems(self._lookup, data, revenue=True),
         ]
@@ -360,9 +360,8 @@ def _payable(call: Call, key: Sequence[int]) -> Payable:
 def _require_open(call: Call, key: Sequence[int]) -> None:
     """Raise ``RequestError``: 404 if there is no such title, 400 if it is settled."""
     by_key = _key_condition(payables, TITLE_KEY, key)
-    title = call.connection.execute(select(payables.c.dataDeBaixa).where(by_key)).one_or_none()
-    if title is None:
-        raise not_found("numeroDaTransacao", "Título não encontrado.")
+    found = call.connection.execute(select(payables.c.dataDeBaixa).where(by_key)).all()
+    title = first_or_404(found, "numeroDaTransacao", "Título não encontrado.")
     if title.dataDeBaixa is not None:
         raise invalid(("numeroDaTransacao", "O título já foi baixado e não pode ser alterado."))
 
@@ -377,9 +376,8 @@ _COPIED = set(StatementLine.model_fields) - {"rateio"}
 def show_statement(call: Call) -> Statement:
     query = call.query_as(StatementQuery)
     by_code = accounts.c.code == query.codigoDaContaCorrente
-    account = call.connection.scalar(select(accounts.c.name).where(by_code))
-    if account is None:
-        raise not_found("codigoDaContaCorrente", "Conta corrente não encontrada.")
+    found = call.connection.scalars(select(accounts.c.name).where(by_code)).all()
+    account = first_or_404(found, "codigoDaContaCorrente", "Conta corrente não encontrada.")
     initial_balance = _settled_before(call, receivables) - _settled_before(call, payables)
     titles: list[Receivable | Payable] = [
         *read_receivables(call.connection, *_settled_in_period(call, receivables)),

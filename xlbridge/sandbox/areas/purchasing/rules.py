@@ -6,12 +6,11 @@ States (purchase flow), which does not show the approvals.
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import (
     Boolean,
     Column,
-    Connection,
     ForeignKey,
     Index,
     Row,
@@ -116,74 +115,6 @@ AD_HOC = 0
 _ItemInput = RequestedItemInput | PurchaseOrderItemInput
 
 
-class Origin:
-    """Document that a new one is made from, if any; the new one may only have its items.
-
-    Approving it closes it, with the quantities of the new document as approved quantities.
-    """
-
-    def __init__(
-        self,
-        connection: Connection,
-        headers: Table,
-        items: Table,
-        names: tuple[str, str],
-        number: Decimal | int | None,
-    ) -> None:
-        self._connection = connection
-        self._headers, self._items = headers, items
-        self._key, self._label = names
-        self._number = number
-
-    def problems(self, items: Sequence[_ItemInput]) -> list[Problem]:
-        """Return the problem of an unknown or closed document, or of items that it lacks."""
-        if self._number is None:
-            return []
-        (key,) = self._headers.primary_key
-        by_number = key == self._number
-        closed = self._connection.scalar(select(self._headers.c.encerrada).where(by_number))
-        if closed is None:
-            return [(self._key, f"{self._label} {self._number}: número não cadastrado.")]
-        if closed:
-            return [(self._key, f"{self._label} {self._number} já está encerrada.")]
-        _, problems = self._allocate(items)
-        return problems
-
-    def approve(self, items: Sequence[_ItemInput]) -> None:
-        """Close the document, and set the approved quantities of its items."""
-        if self._number is None:
-            return
-        (key,) = self._headers.primary_key
-        closing = update(self._headers).where(key == self._number).values(encerrada=True)
-        self._connection.execute(closing)
-        approved, _ = self._allocate(items)
-        for seq, quantity in approved.items():
-            by_key = (self._items.c.number == self._number) & (self._items.c.seq == seq)
-            approval = update(self._items).where(by_key).values(quantidadeAprovada=quantity)
-            self._connection.execute(approval)
-
-    def _allocate(self, items: Sequence[_ItemInput]) -> tuple[dict[int, Decimal], list[Problem]]:
-        """Match new items with the document's; return quantities by ``seq``, and problems."""
-        statement = select(self._items).where(self._items.c.number == self._number)
-        originals = self._connection.execute(statement.order_by(self._items.c.seq)).all()
-        available = {original.seq: original.quantidade for original in originals}
-        problems: list[Problem] = []
-        for index, item in enumerate(items):
-            missing = item.quantidade
-            matching = [original.seq for original in originals if _matches(original, item)]
-            for seq in matching:
-                part = min(missing, available[seq])
-                available[seq] -= part
-                missing -= part
-            if not matching:
-                message = f"{self._label} {self._number} não tem este item."
-                problems.append((f"itens.{index}.idProduto", message))
-            elif missing:
-                message = f"{self._label} {self._number} não tem esta quantidade do item."
-                problems.append((f"itens.{index}.quantidade", message))
-        return {item.seq: item.quantidade - available[item.seq] for item in originals}, problems
-
-
 def _matches(original: Row[Any], item: _ItemInput) -> bool:
     """Compare items by product; ad-hoc items by description.
 
@@ -199,10 +130,73 @@ def _matches(original: Row[Any], item: _ItemInput) -> bool:
 
 
 Document = TypeVar("Document", PurchaseRequisition, BuyingOrder, PurchaseOrder)
+_DocumentInput = PurchaseRequisitionInput | PurchaseOrderInput
 
 
 class DocumentRegistration(RecordRegistration[Document]):
-    """Registration of documents with items."""
+    """Registration of documents with items.
+
+    A new one may be made from another: ``headers`` and ``items`` are the tables of those, ``key``
+    is the field with its number and ``label`` its name in messages. It may then only have that
+    one's items, and closes it, with its own quantities as approved quantities.
+    """
+
+    headers: ClassVar[Table]
+    items: ClassVar[Table]
+    key: ClassVar[str]
+    label: ClassVar[str]
+
+    def _origin_problems(self, data: _DocumentInput) -> list[Problem]:
+        """Return the problem of an unknown or closed document, or of items that it lacks."""
+        number = getattr(data, self.key)
+        if number is None:
+            return []
+        (key,) = self.headers.primary_key
+        by_number = key == number
+        closed = self._connection.scalar(select(self.headers.c.encerrada).where(by_number))
+        if closed is None:
+            return [(self.key, f"{self.label} {number}: número não cadastrado.")]
+        if closed:
+            return [(self.key, f"{self.label} {number} já está encerrada.")]
+        _, problems = self._allocate(number, data.itens)
+        return problems
+
+    def _approve_origin(self, data: _DocumentInput) -> None:
+        """Close the document, and set the approved quantities of its items."""
+        number = getattr(data, self.key)
+        if number is None:
+            return
+        (key,) = self.headers.primary_key
+        closing = update(self.headers).where(key == number).values(encerrada=True)
+        self._connection.execute(closing)
+        approved, _ = self._allocate(number, data.itens)
+        for seq, quantity in approved.items():
+            by_key = (self.items.c.number == number) & (self.items.c.seq == seq)
+            approval = update(self.items).where(by_key).values(quantidadeAprovada=quantity)
+            self._connection.execute(approval)
+
+    def _allocate(
+        self, number: Decimal | int, items: Sequence[_ItemInput]
+    ) -> tuple[dict[int, Decimal], list[Problem]]:
+        """Match new items with the document's; return quantities by ``seq``, and problems."""
+        statement = select(self.items).where(self.items.c.number == number)
+        originals = self._connection.execute(statement.order_by(self.items.c.seq)).all()
+        available = {original.seq: original.quantidade for original in originals}
+        problems: list[Problem] = []
+        for index, item in enumerate(items):
+            missing = item.quantidade
+            matching = [original.seq for original in originals if _matches(original, item)]
+            for seq in matching:
+                part = min(missing, available[seq])
+                available[seq] -= part
+                missing -= part
+            if not matching:
+                message = f"{self.label} {number} não tem este item."
+                problems.append((f"itens.{index}.idProduto", message))
+            elif missing:
+                message = f"{self.label} {number} não tem esta quantidade do item."
+                problems.append((f"itens.{index}.quantidade", message))
+        return {item.seq: item.quantidade - available[item.seq] for item in originals}, problems
 
     def _keep(self, headers: Table, items: Table, document: Document) -> None:
         """Keep the rows of an accepted document for ``write``."""
@@ -235,12 +229,15 @@ class PurchaseRequisitionRegistration(DocumentRegistration[PurchaseRequisition])
 class BuyingOrderRegistration(DocumentRegistration[BuyingOrder]):
     """Registration of new orders; each closes the requisition that it refers to."""
 
+    headers, items = purchase_requisitions, purchase_requisition_items
+    key, label = "NumeroDaRequisicaoDeCompra", "Requisição de compra"
+
     def problems(self, data: BuyingOrderInput) -> list[Problem]:
         """Return the problems of a new order."""
         problems = [
             *request_problems(self._lookup, data),
             *self._lookup.field_problems(data, "codigoDoColaboradorResponsavelCompras"),
-            *self._requisition(data).problems(data.itens),
+            *self._origin_problems(data),
         ]
         number = data.NumeroDaRequisicaoDeEstoque
         stored = exists().where(stock_requisitions.c.number == number)
@@ -262,28 +259,22 @@ class BuyingOrderRegistration(DocumentRegistration[BuyingOrder]):
             itens=requested_items(self._lookup, data),
         )
         self._keep(buying_orders, buying_order_items, order)
-        self._requisition(data).approve(data.itens)
+        self._approve_origin(data)
         return order
-
-    def _requisition(self, data: BuyingOrderInput) -> Origin:
-        return Origin(
-            self._connection,
-            purchase_requisitions,
-            purchase_requisition_items,
-            ("NumeroDaRequisicaoDeCompra", "Requisição de compra"),
-            data.NumeroDaRequisicaoDeCompra,
-        )
 
 
 class PurchaseOrderRegistration(DocumentRegistration[PurchaseOrder]):
     """Registration of new purchase orders; each closes the order (Ordem) that it refers to."""
+
+    headers, items = buying_orders, buying_order_items
+    key, label = "numeroDaOrdem", "Ordem"
 
     def problems(self, data: PurchaseOrderInput) -> list[Problem]:
         """Return the problems of a new purchase order."""
         lookup = self._lookup
         problems = [
             *lookup.field_problems(data, "codigoDaFilial", "codigoDoFornecedor"),
-            *self._origin(data).problems(data.itens),
+            *self._origin_problems(data),
         ]
         for index, item in enumerate(data.itens):
             prefix = f"itens.{index}."
@@ -318,17 +309,8 @@ class PurchaseOrderRegistration(DocumentRegistration[PurchaseOrder]):
             itens=items,
         )
         self._keep(purchase_orders, purchase_order_items, order)
-        self._origin(data).approve(data.itens)
+        self._approve_origin(data)
         return order
-
-    def _origin(self, data: PurchaseOrderInput) -> Origin:
-        return Origin(
-            self._connection,
-            buying_orders,
-            buying_order_items,
-            ("numeroDaOrdem", "Ordem"),
-            data.numeroDaOrdem,
-        )
 
 
 class SpendingLimitRegistration(RecordRegistration[SpendingLimit]):

@@ -49,6 +49,7 @@ REGISTRIES: Mapping[str, tuple[Table, str]] = {
     "codigoDaNotaFiscal": (tables.invoice_models, "Modelo de nota"),
     "codigoDaUnidadeDeMedida": (tables.units, "Unidade de medida"),
     "codigoDoCentroDeCusto": (tables.cost_centres, "Centro de custo"),
+    "codigoDoCliente": (tables.clients, "Cliente"),
     "codigoDoColaborador": (tables.collaborators, "Colaborador"),
     "codigoDoColaboradorDestino": (tables.collaborators, "Colaborador"),
     "codigoDoColaboradorResponsavelCompras": (tables.collaborators, "Colaborador"),
@@ -87,7 +88,7 @@ class CodeLookup:
         self._entries: Callable[[Table], Mapping[object, Row[Any]]] = cache(
             lambda registry: {row[0]: row for row in connection.execute(_select_registry(registry))}
         )
-        self._client: Callable[[int], Row[Any] | None] = cache(
+        self._client: Callable[[object], Row[Any] | None] = cache(
             lambda code: connection.execute(_SELECT_CLIENT, {"code": code}).one_or_none()
         )
         self._keys: Callable[[Table], set[tuple[Any, ...]]] = cache(
@@ -96,26 +97,39 @@ class CodeLookup:
 
     def entry(self, registry: Table, code: object) -> Row[Any] | None:
         """Return a registry's entry, None if the code does not exist."""
-        return None if code is None else self._entries(registry).get(code)
+        if code is None:
+            return None
+        # Other registries are read as a whole.
+        is_client = registry is tables.clients
+        return self._client(code) if is_client else self._entries(registry).get(code)
 
     def checked_entry(self, registry: Table, code: object) -> Row[Any]:
         """Return the entry of a code that is known to exist."""
-        return self._entries(registry)[code]
+        entry = self.entry(registry, code)
+        if entry is None:
+            raise KeyError(code)
+        return entry
 
     def name(self, registry: Table, code: object) -> str | None:
         """Return the name of a code, None if it does not exist."""
         entry = self.entry(registry, code)
         return None if entry is None else tuple(entry)[1]
 
-    def problems(self, key: str, registry: Table, code: object, label: str) -> list[Problem]:
-        """Return the problem of an unknown or inactive code; None is accepted."""
+    def problems(
+        self, key: str, registry: Table, code: object, label: str, *, even_inactive: bool = False
+    ) -> list[Problem]:
+        """Return the problem of an unknown or inactive code in a body; None is accepted.
+
+        It is an invalid value (400), whereas an unknown one in a path or query is a resource not
+        found (404). Source: the spec, Errors.
+        """
         if code is None:
             return []
         entry = self.entry(registry, code)
         if entry is None:
             return [(key, f"{label} {code}: código não cadastrado.")]
         active = getattr(entry, "active", getattr(entry, "ativo", True))
-        return [] if active else [(key, f"{label} {code} está inativo.")]
+        return [] if active or even_inactive else [(key, f"{label} {code} está inativo.")]
 
     def field_problems(self, data: WireModel, *names: str, prefix: str = "") -> list[Problem]:
         """Return the problems of the codes in fields of a body, with keys that have a prefix."""
@@ -124,30 +138,6 @@ class CodeLookup:
             registry, label = REGISTRIES[name]
             problems += self.problems(prefix + name, registry, getattr(data, name), label)
         return problems
-
-    def client_problems(self, code: int) -> list[Problem]:
-        """Return the problem of an unknown or inactive client code in a body.
-
-        It is an invalid value (400), whereas an unknown client in a path or query is a resource
-        not found (404). Source: the spec, Errors.
-        """
-        unknown = self.unknown_client_problems(code)
-        if unknown or self.client(code).ativo:
-            return unknown
-        return [("codigoDoCliente", f"Cliente {code} está inativo.")]
-
-    def client(self, code: int) -> Row[Any]:
-        """Return the client of a code that is known to exist."""
-        client = self._client(code)
-        if client is None:
-            raise KeyError(code)
-        return client
-
-    def unknown_client_problems(self, code: int) -> list[Problem]:
-        """Return the problem of an unknown client code in a body."""
-        if self._client(code) is not None:
-            return []
-        return [("codigoDoCliente", f"Cliente {code}: código não cadastrado.")]
 
     def warehouse_problems(self, branch: int, code: int | None) -> list[Problem]:
         """Return the problem of a warehouse that the branch does not have; None is accepted."""
@@ -183,13 +173,18 @@ class Numbers:
 
     def next(self, scope: str) -> int:
         """Return the next number of a scope, which starts at 1 unless it was seeded."""
+        self.reserve(scope, 0)
+        self._last[scope] += 1
+        return self._last[scope]
+
+    def reserve(self, scope: str, number: int) -> None:
+        """Let the next number of a scope be greater than ``number``."""
         if scope not in self._last:
             last = self._connection.scalar(_SELECT_LAST_NUMBER, {"name": scope})
             if last is not None:
                 self._stored.add(scope)
             self._last[scope] = last or 0
-        self._last[scope] += 1
-        return self._last[scope]
+        self._last[scope] = max(self._last[scope], number)
 
     def write(self) -> None:
         """Store the last numbers."""

@@ -27,7 +27,7 @@ from xlbridge.sandbox.areas.registry.tables import (
     suppliers,
 )
 from xlbridge.sandbox.handler_registry import Call, handle_creation, handles, window_conditions
-from xlbridge.sandbox.problems import Problem, first_or_404, invalid, not_found, require_no_problems
+from xlbridge.sandbox.problems import Problem, first_or_404, invalid, require_no_problems
 from xlbridge.wire import Operation, WireModel
 from xlbridge.wire.products import (
     PRODUCT_CREATE,
@@ -153,7 +153,8 @@ class ContactRegistration(RecordRegistration[Contact]):
 
     def problems(self, data: ContactInput) -> list[Problem]:
         """Return the problems of a new contact; its client may be inactive."""
-        return self._lookup.unknown_client_problems(data.codigoDoCliente)
+        field, code = "codigoDoCliente", data.codigoDoCliente
+        return self._lookup.problems(field, clients, code, "Cliente", even_inactive=True)
 
     def accept(self, data: ContactInput) -> Contact:
         """Accept a contact, with the next sequence of its client."""
@@ -219,14 +220,10 @@ def set_client_idws(call: Call) -> Client:
     is_duplicate = ~by_code & (clients.c.idws == data.idws)
     if call.connection.scalar(select(exists().where(is_duplicate))):
         raise invalid(("idws", f"O identificador {data.idws} já é de outro cliente."))
-    client = call.connection.execute(
-        update(clients)
-        .where(by_code)
-        .values(idws=data.idws, ultimaAtualizacao=call.now)
-        .returning(clients)
-    ).one_or_none()
-    if client is None:
-        raise not_found("codigoDoCliente", "Cliente não encontrado.")
+    values = {"idws": data.idws, "ultimaAtualizacao": call.now}
+    changed = update(clients).where(by_code).values(values).returning(clients)
+    found = call.connection.execute(changed).all()
+    client = first_or_404(found, "codigoDoCliente", "Cliente não encontrado.")
     return Client.model_construct(**client._mapping)
 
 

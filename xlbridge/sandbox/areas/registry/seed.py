@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Table, exists, insert, select
+from sqlalchemy import Connection, Table, insert
 from stdnum.br import cnpj
 from stdnum.ean import calc_check_digit
 
@@ -74,11 +74,6 @@ SECTIONS = {
     for position in range(1, 21)
 }
 """Names of the sections of every warehouse, by code."""
-
-
-def is_seeded(connection: Connection) -> bool:
-    """Return whether the database was seeded before."""
-    return bool(connection.scalar(select(exists(select(tables.companies)))))
 
 
 def seed_registries(connection: Connection) -> None:

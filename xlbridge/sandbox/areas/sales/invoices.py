@@ -11,18 +11,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, select, update
+from sqlalchemy import Connection, Index, Row, Table, select, update
 
 from xlbridge.resources.checks import mod11_digit
 from xlbridge.sandbox.amounts import amount_problems, item_total, rate_problems
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, RecordRegistration, next_number
 from xlbridge.sandbox.areas.registry.tables import invoice_models, issuers, products
-from xlbridge.sandbox.areas.sales.tables import (
-    product_invoice_items,
-    product_invoices,
-    service_forecasts,
-    service_invoices,
-)
+from xlbridge.sandbox.columns import derived_columns, metadata
 from xlbridge.sandbox.handler_registry import (
     Call,
     equal_conditions,
@@ -31,7 +26,7 @@ from xlbridge.sandbox.handler_registry import (
     read_documents,
     window_conditions,
 )
-from xlbridge.sandbox.problems import Problem, first_or_404, invalid, not_found, require_no_problems
+from xlbridge.sandbox.problems import Problem, first_or_404, invalid, require_no_problems
 from xlbridge.wire.product_invoices import (
     PRODUCT_INVOICE_CREATE,
     PRODUCT_INVOICE_GET,
@@ -63,6 +58,28 @@ from xlbridge.wire.services import (
     ServiceInvoiceQuery,
 )
 
+service_invoices = Table(
+    "service_invoices",
+    metadata,
+    *derived_columns(ServiceInvoice, keys=("idNF",)),
+    Index("service_invoices_by_update", "ultimaAtualizacao", "idNF"),
+)
+product_invoices = Table(
+    "product_invoices",
+    metadata,
+    *derived_columns(ProductInvoice, keys=("idNF",), exclude=("produtos",)),
+)
+product_invoice_items = Table(
+    "product_invoice_items",
+    metadata,
+    *derived_columns(ProductInvoiceItem, keys=("idNF", "seq")),
+)
+service_forecasts = Table(
+    "service_forecasts",
+    metadata,
+    *derived_columns(ServiceForecast, keys=("codigoDaPrevisao",)),
+)
+
 _ITEMS = "produtos"
 _ZERO = Decimal("0.00")
 
@@ -85,8 +102,9 @@ class ProductInvoiceRegistration(RecordRegistration[ProductInvoice]):
         lookup = self._lookup
         problems = [
             *lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-            *lookup.field_problems(data, "codigoDaNotaFiscal", "codigoDaFormaDePagamento"),
-            *lookup.client_problems(data.codigoDoCliente),
+            *lookup.field_problems(
+                data, "codigoDaNotaFiscal", "codigoDaFormaDePagamento", "codigoDoCliente"
+            ),
         ]
         for index, item in enumerate(data.produtos):
             prefix = f"{_ITEMS}.{index}."
@@ -147,9 +165,8 @@ def pending_invoice(connection: Connection, table: Table, invoice_id: int) -> Ro
     Raises ``RequestError``: 404 if it does not exist, 400 if it was emitted.
     """
     statement = select(table).where(table.c.idNF == invoice_id)
-    invoice = connection.execute(statement).one_or_none()
-    if invoice is None:
-        raise not_found("id", "Nota fiscal não encontrada.")
+    found = connection.execute(statement).all()
+    invoice = first_or_404(found, "id", "Nota fiscal não encontrada.")
     if invoice.numeroDaNotaFiscalEletronica is not None:
         raise invalid(("id", f"A nota fiscal {invoice_id} já foi emitida."))
     return invoice
@@ -170,7 +187,7 @@ def emit_invoice(connection: Connection, table: Table, invoice_id: int, now: dat
         number = next_number(connection, product_invoice_scope(branch, series))
         key = product_invoice_key(issuer, series, number, now)
     else:
-        number = next_number(connection, service_invoice_scope(branch))
+        number = next_number(connection, f"nfse:{branch}")
         key = service_invoice_key(issuer, number, now)
     connection.execute(
         update(table)
@@ -195,11 +212,6 @@ class Issuer:
 def product_invoice_scope(branch: int, series: int) -> str:
     """Return the scope of the numbers of a branch's product invoices in a series."""
     return f"nfe:{branch}:{series}"
-
-
-def service_invoice_scope(branch: int) -> str:
-    """Return the scope of the numbers of a branch's service invoices."""
-    return f"nfse:{branch}"
 
 
 _PRODUCT_MODEL = "55"
@@ -247,8 +259,7 @@ class ServiceInvoiceRegistration(RecordRegistration[ServiceInvoice]):
         lookup = self._lookup
         problems = [
             *lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-            *lookup.client_problems(data.codigoDoCliente),
-            *lookup.field_problems(data, "codigoDoServicoPrestado"),
+            *lookup.field_problems(data, "codigoDoCliente", "codigoDoServicoPrestado"),
         ]
         for name in _AMOUNTS:
             problems.extend(amount_problems(name, getattr(data, name)))
@@ -292,8 +303,9 @@ class ServiceForecastRegistration(RecordRegistration[ServiceForecast]):
         lookup = self._lookup
         problems = [
             *lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-            *lookup.client_problems(data.codigoDoCliente),
-            *lookup.field_problems(data, "codigoDoServicoPrestado", "codigoDaCondicaoDePagamento"),
+            *lookup.field_problems(
+                data, "codigoDoCliente", "codigoDoServicoPrestado", "codigoDaCondicaoDePagamento"
+            ),
             *amount_problems("valorDoServico", data.valorDoServico),
             *rate_problems("percentualDeReajuste", data.percentualDeReajuste),
         ]

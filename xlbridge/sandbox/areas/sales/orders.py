@@ -7,12 +7,12 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, Select, insert, select, update
+from sqlalchemy import Column, Connection, Index, Select, Table, insert, select, update
 
 from xlbridge.sandbox.amounts import amount_problems
 from xlbridge.sandbox.areas.financial.titles import ReceivableRegistration
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, next_number
-from xlbridge.sandbox.areas.registry.tables import issuers, payment_conditions, products
+from xlbridge.sandbox.areas.registry.tables import clients, issuers, payment_conditions, products
 from xlbridge.sandbox.areas.sales.invoices import ProductInvoiceRegistration
 from xlbridge.sandbox.areas.sales.order_figures import (
     ZERO,
@@ -22,12 +22,7 @@ from xlbridge.sandbox.areas.sales.order_figures import (
     make_instalments,
     priced_item,
 )
-from xlbridge.sandbox.areas.sales.tables import (
-    TITLE_COLUMNS,
-    sales_order_installments,
-    sales_order_items,
-    sales_orders,
-)
+from xlbridge.sandbox.columns import IsoDateTime, derived_columns, metadata
 from xlbridge.sandbox.handler_registry import (
     Call,
     Lists,
@@ -50,6 +45,36 @@ from xlbridge.wire.sales import (
     SalesOrderQuery,
 )
 
+sales_orders = Table(
+    "sales_orders",
+    metadata,
+    *derived_columns(
+        SalesOrder,
+        keys=("numeroDoPedido",),
+        exclude=("parcelas", "produtos", "ultimaAtualizacao"),
+    ),
+    Column("ultimaAtualizacao", IsoDateTime, nullable=False),
+    Index("sales_orders_by_update", "ultimaAtualizacao", "numeroDoPedido"),
+)
+sales_order_installments = Table(
+    "sales_order_installments",
+    metadata,
+    *derived_columns(SalesOrderInstallment, keys=("numeroDoPedido", "numeroDaParcela")),
+)
+TITLE_COLUMNS = {
+    "codigoDoExercicio": "codigoDoExercicioCR",
+    "codigoDaFilial": "codigoDaFilialCR",
+    "numeroDaTransacao": "numeroDaMovimentacaoCR",
+    "sequenciaDaTransacao": "sequenciaDaMovimentacaoCR",
+}
+"""Columns of an instalment with the key of its title, by the fields of that key."""
+
+sales_order_items = Table(
+    "sales_order_items",
+    metadata,
+    *derived_columns(SalesOrderItem, keys=("numeroDoPedido", "seq")),
+)
+
 _LISTS: Lists = {
     "parcelas": (SalesOrderInstallment, [sales_order_installments.c.numeroDoPedido]),
     "produtos": (SalesOrderItem, [sales_order_items.c.numeroDoPedido]),
@@ -68,8 +93,7 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
     lookup = CodeLookup(connection)
     problems = [
         *lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-        *lookup.client_problems(data.codigoDoCliente),
-        *lookup.field_problems(data, *_CODES),
+        *lookup.field_problems(data, "codigoDoCliente", *_CODES),
     ]
     for index, item in enumerate(data.produtos):
         problems += lookup.field_problems(item, "idProduto", prefix=f"produtos.{index}.")
@@ -128,7 +152,7 @@ def _completed_order(
         "codigoDaContaCorrente": issuer.account,
         "cep": issuer.postcode,
     }
-    client = lookup.client(data.codigoDoCliente)
+    client = lookup.checked_entry(clients, data.codigoDoCliente)
     return SalesOrder.model_validate(
         defaults
         | {

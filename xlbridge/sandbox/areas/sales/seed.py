@@ -42,20 +42,22 @@ from xlbridge.sandbox.areas.sales.invoices import (
     emit_invoice,
     invoice_amounts,
     months_after,
+    product_invoice_items,
     product_invoice_key,
     product_invoice_scope,
+    product_invoices,
+    service_forecasts,
+    service_invoices,
 )
 from xlbridge.sandbox.areas.sales.order_figures import ZERO, line_amounts
-from xlbridge.sandbox.areas.sales.orders import INVOICE_FIELDS, SALE_TERMS, TITLE_FIELDS
-from xlbridge.sandbox.areas.sales.tables import (
+from xlbridge.sandbox.areas.sales.orders import (
+    INVOICE_FIELDS,
+    SALE_TERMS,
     TITLE_COLUMNS,
-    product_invoice_items,
-    product_invoices,
+    TITLE_FIELDS,
     sales_order_installments,
     sales_order_items,
     sales_orders,
-    service_forecasts,
-    service_invoices,
 )
 from xlbridge.sandbox.options import ProgressCallback
 from xlbridge.wire.sales import SalesOrder, SalesOrderItemInput

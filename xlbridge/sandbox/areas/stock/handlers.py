@@ -51,7 +51,7 @@ from xlbridge.sandbox.areas.stock.movements import (
     stock_requisitions,
 )
 from xlbridge.sandbox.handler_registry import Call, handles
-from xlbridge.sandbox.problems import Problem, invalid, not_found
+from xlbridge.sandbox.problems import Problem, first_or_404, invalid
 from xlbridge.wire.stock import (
     ADDRESSING_ACTIVATE,
     ADDRESSING_CREATE,
@@ -99,10 +99,9 @@ def list_branch_balances(call: Call) -> list[StockBalance]:
 
 @handles(STOCK_BALANCE_OF_PRODUCT)
 def show_product_balance(call: Call) -> StockBalance:
-    by_code = products.c.idProduto == call.path["id"]
-    product = call.connection.execute(select(products).where(by_code)).one_or_none()
-    if product is None:
-        raise not_found("id", "Produto não encontrado.")
+    statement = select(products).where(products.c.idProduto == call.path["id"])
+    found = call.connection.execute(statement).all()
+    product = first_or_404(found, "id", "Produto não encontrado.")
     balance = product_balance(call.connection, call.now, product.idProduto)
     return StockBalance(
         idProd=product.idProduto,
@@ -358,9 +357,8 @@ def change_addressing(call: Call) -> Addressing:
     key = call.body_as(AddressingKey)
     activate = call.operation is ADDRESSING_ACTIVATE
     by_key = _key_condition(key)
-    is_active = call.connection.scalar(select(addressings.c.ativo).where(by_key))
-    if is_active is None:
-        raise not_found("idProd", "Endereçamento não encontrado.")
+    found = call.connection.scalars(select(addressings.c.ativo).where(by_key)).all()
+    is_active = first_or_404(found, "idProd", "Endereçamento não encontrado.")
     if is_active == activate:
         raise invalid(("ativo", f"O endereçamento já está {'ativo' if activate else 'inativo'}."))
     values = {"ativo": activate, "ultimaAtualizacao": call.now}

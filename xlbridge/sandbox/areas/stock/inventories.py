@@ -155,25 +155,6 @@ def record_counts(
         _update_item(connection, inventory, seqs[key], {f"count{count}": item.quantidade})
 
 
-def refresh_balances(connection: Connection, inventory: Inventory, now: datetime) -> None:
-    """Update the balances that the counts are compared with."""
-    for row in connection.execute(inventory_rows(inventory.idInventario)).all():
-        balance = balance_at(connection, now, _balance_key(inventory, row))
-        _update_item(connection, inventory, row.seq, {"balance": balance.quantity})
-
-
-def adjust_stock(connection: Connection, inventory: Inventory, now: datetime) -> str:
-    """Record entries and outputs that set each balance to the counted quantity; return a log.
-
-    Entries are valued at average cost.
-    """
-    rows = connection.execute(inventory_rows(inventory.idInventario)).all()
-    log = [f"{len(rows)} produto(s) contado(s)."]
-    for row in sorted(rows, key=lambda row: row.idProd):
-        log.extend(_adjust_product(connection, inventory, row, now))
-    return "\n".join(log)
-
-
 def _adjust_product(
     connection: Connection, inventory: Inventory, row: Row[Any], now: datetime
 ) -> Iterator[str]:
@@ -315,16 +296,19 @@ def start_count(connection: Connection, number: int, count: int, now: datetime) 
     _update_inventory(connection, number, now, situation=InventorySituation.COUNTING, count=count)
 
 
-def require_running_count(connection: Connection, number: int, count: int) -> Inventory:
-    """Return an inventory whose count with this number is in progress.
+def require_running_count(
+    connection: Connection, number: int, count: int | None = None
+) -> Inventory:
+    """Return an inventory of which a count is in progress, the one with this number if given.
 
     Raises ``RequestError`` (400) if it is not.
     """
     inventory = _existing_inventory(connection, number)
     if inventory.situacaoDoInventario != InventorySituation.COUNTING:
         raise _not_allowed(inventory)
-    if count != _counts_started(inventory):
-        raise invalid(("contagem", f"A contagem em andamento é a {_counts_started(inventory)}."))
+    started = sum(getattr(inventory, f"inventarioContagem{number}") for number in _COUNTS)
+    if count not in (None, started):
+        raise invalid(("contagem", f"A contagem em andamento é a {started}."))
     return inventory
 
 
@@ -333,9 +317,7 @@ def validate_inventory(connection: Connection, number: int, now: datetime) -> No
 
     Raises ``RequestError`` (400) unless a count is in progress and every product is counted.
     """
-    inventory = _existing_inventory(connection, number)
-    if inventory.situacaoDoInventario != InventorySituation.COUNTING:
-        raise _not_allowed(inventory)
+    require_running_count(connection, number)
     by_id = inventories.c.idInventario == number
     if not connection.scalar(select(all_counted()).select_from(inventories).where(by_id)):
         raise invalid(("idInventario", "Há produtos sem contagem, ou nenhum foi contado."))
@@ -343,19 +325,23 @@ def validate_inventory(connection: Connection, number: int, now: datetime) -> No
 
 
 def process_inventory(connection: Connection, number: int, now: datetime) -> None:
-    """Adjust the balances to the counted quantities.
+    """Record entries and outputs that set each balance to the counted quantity.
 
-    Raises ``RequestError`` (400) if the inventory does not allow it now.
+    Entries are valued at average cost. Raises ``RequestError`` (400) if the inventory does not
+    allow it now.
     """
     inventory = require_permission(connection, number, "podeProcessar")
-    log = adjust_stock(connection, inventory, now)
+    rows = connection.execute(inventory_rows(number)).all()
+    log = [f"{len(rows)} produto(s) contado(s)."]
+    for row in sorted(rows, key=lambda row: row.idProd):
+        log.extend(_adjust_product(connection, inventory, row, now))
     _update_inventory(
         connection,
         number,
         now,
         situation=InventorySituation.PROCESSED,
         idProcessamento=uuid4(),
-        logProcessamento=log,
+        logProcessamento="\n".join(log),
     )
 
 
@@ -391,10 +377,6 @@ def _existing_inventory(connection: Connection, number: int) -> Inventory:
 def _not_allowed(inventory: Inventory) -> RequestError:
     situation = inventory.situacaoDoInventario
     return invalid(("idInventario", f"Não permitido agora (situação: {situation})."))
-
-
-def _counts_started(inventory: Inventory) -> int:
-    return sum(getattr(inventory, f"inventarioContagem{count}") for count in _COUNTS)
 
 
 def _update_inventory(connection: Connection, number: int, now: datetime, **values: Any) -> None:
@@ -455,7 +437,9 @@ def refresh_inventory_balances(call: Call) -> list[InventoryItem]:
     inventory = require_permission(
         call.connection, call.path["idInventario"], "podeAtualizarSaldos"
     )
-    refresh_balances(call.connection, inventory, call.now)
+    for row in call.connection.execute(inventory_rows(inventory.idInventario)).all():
+        balance = balance_at(call.connection, call.now, _balance_key(inventory, row))
+        _update_item(call.connection, inventory, row.seq, {"balance": balance.quantity})
     return _items(call, inventory)
 
 

@@ -43,7 +43,13 @@ from xlbridge.sandbox.amounts import (
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, next_number
 from xlbridge.sandbox.areas.registry.tables import products, units, warehouses
 from xlbridge.sandbox.columns import Amount, IsoDateTime, derived_columns, metadata
-from xlbridge.sandbox.problems import Problem, RequestError, invalid, not_found, require_no_problems
+from xlbridge.sandbox.problems import (
+    Problem,
+    RequestError,
+    first_or_404,
+    invalid,
+    require_no_problems,
+)
 from xlbridge.wire.inventory import InventoryInput
 from xlbridge.wire.stock import (
     AddressingInput,
@@ -384,9 +390,8 @@ def change_output(connection: Connection, data: StockOutputChange, now: datetime
     Raises ``RequestError``: 404 if it does not exist, 400 with the problems of the alteration.
     """
     by_number = movements.c.inward.is_(False) & (movements.c.number == data.numeroDaSaida)
-    output = connection.execute(select(movements).where(by_number)).one_or_none()
-    if output is None:
-        raise not_found("numeroDaSaida", "Saída não encontrada.")
+    found = connection.execute(select(movements).where(by_number)).all()
+    output = first_or_404(found, "numeroDaSaida", "Saída não encontrada.")
     fixed = {name: getattr(output, name) for name in _FIXED_FIELDS if getattr(data, name) is None}
     require_no_problems(
         [
