@@ -294,7 +294,7 @@ class PlannedAction:
             name: str(_DIFFERS.format(theirs="; ".join(values))) for name, values in texts.items()
         }
         view = planned_view(row.action, row.reason)
-        return cls(view, str(row.text_at("page") or ""), differences)
+        return cls(view, str(row.text or ""), differences)
 
 
 class RowRemarks:

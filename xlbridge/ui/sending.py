@@ -134,7 +134,7 @@ class SheetUploads:
         return {
             "counts": planned.plan.counts,
             "token": planned.plan.token,
-            "table": table_json(reason_table(shown, columns, place="page", titled=True)),
+            "table": table_json(reason_table(shown, columns, titled=True)),
             "groups": _groups(sheet, shown),
             "unread": _unread_text(sheet, planned),
             "totals": list(map(table_json, (by_action, *writes))),

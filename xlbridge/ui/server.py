@@ -41,7 +41,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from xlbridge.errors import ConfigError
 from xlbridge.files import write_private
-from xlbridge.i18n import LANGUAGES, Language, Text, active_language, group_thousands, set_language
+from xlbridge.i18n import LANGUAGES, Language, Text, active_language, set_language, shown_on_page
 from xlbridge.report_forms import render_page
 from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, Settings
@@ -446,8 +446,7 @@ def serve_page(
             announce(link)
             return
     with ExitStack() as stack:
-        group_thousands(True)
-        stack.callback(group_thousands, False)
+        stack.enter_context(shown_on_page())
         stack.callback(set_language, active_language())
         set_language(_Preferences.of_home(settings.home).language or active_language())
         listener = stack.enter_context(listen(LOOPBACK, options.port))
