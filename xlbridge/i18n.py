@@ -2,10 +2,10 @@
 
 import locale
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Language = Literal["pt-BR", "en"]
@@ -81,7 +81,7 @@ class Text:
 
     pt: str
     en: str
-    page: "Text | None" = None
+    page: "Text | None" = field(default=None, kw_only=True)
 
     def format(self, **values: object) -> "Text":
         """Return the message with its placeholders filled in, in both languages.
@@ -99,6 +99,11 @@ class Text:
             page=page,
         )
 
+    def changed(self, change: Callable[[str], str]) -> "Text":
+        """Return the message with a change in both languages."""
+        page = None if self.page is None else self.page.changed(change)
+        return Text(change(self.pt), change(self.en), page=page)
+
     def to_json(self) -> str | dict[str, str]:
         """Return the message as stored in files: both languages, or a string if they are equal."""
         return self.en if self.pt == self.en else {"pt": self.pt, "en": self.en}
@@ -106,7 +111,7 @@ class Text:
     @classmethod
     def of_json(cls, stored: str | Mapping[str, str]) -> "Text":
         """Return a message stored in a file; earlier versions stored many in one language."""
-        return untranslated(stored) if isinstance(stored, str) else cls(**stored)
+        return untranslated(stored) if isinstance(stored, str) else cls(stored["pt"], stored["en"])
 
     def __str__(self) -> str:
         shown = self.page if _is_on_page and self.page is not None else self

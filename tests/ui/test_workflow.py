@@ -86,7 +86,7 @@ def test_from_drop_to_done_in_six_steps(
     tab.locator("#menu").click()
     tab.locator("#end").click()
     # A list is compared again until nothing else is left.
-    closed = "The page is closed. To open it again: xlbridge ui"
+    closed = "The page is closed. To open it again, start xlbridge as before."
     expect(tab.locator(".card")).to_have_text([closed])
 
 
@@ -318,7 +318,7 @@ def test_a_lost_connection_is_reported(page: Page, ui: RunningPage, samples: Pat
     tab.locator("#grid .error").first.wait_for()
     os.kill(ui.pid, signal.SIGKILL)
     tab.get_by_test_id("next-error").click()
-    tab.locator("#problem", has_text="xlbridge ui again").wait_for()
+    tab.locator("#problem", has_text="start it again").wait_for()
 
 
 @pytest.mark.programs

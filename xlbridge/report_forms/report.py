@@ -144,7 +144,7 @@ class Table:
         if self.shares:
             return _SHARE.format(what=what)
         if not is_money:
-            return _NUMBER.format(what=Text(what.pt.lower(), what.en.lower()))
+            return _NUMBER.format(what=what.changed(str.lower))
         return what if "R$" in what.pt else _MONEY.format(what=what)
 
     def _parts_text(self, values: Sequence[Value]) -> str:

@@ -74,12 +74,6 @@ _CORRECT_FOR_ALL = Text(
     pt="Corrija o valor em Abrir, em “Colunas usadas”, e confirme.",
     en="Correct the value under Open, in “Columns used”, and confirm.",
 )
-_KEYS_ONLY = Text(
-    pt="Nada foi enviado. Para que só as chaves contem, marque “Os números dos registros vêm de "
-    "outro sistema” e veja o plano; ou escolha o outro sistema em Ambientes.",
-    en="Nothing was sent. For only the keys to count, tick “Record numbers are another system's” "
-    "and see the plan; or choose the other system under Environments.",
-)
 _UNCONFIRMED = Text(
     pt="O envio {job} ainda não foi confirmado, e nada dele foi enviado.",
     en="The upload {job} has not been confirmed, and nothing of it was sent.",
@@ -110,11 +104,11 @@ class SheetUploads:
             try:
                 planned = uploads.plan(rows, upload_options)
             except UsageError as error:
-                if "--foreign-numbers" not in str(error.hint):
+                message = str(error.message).replace(str(editor.sent_path), editor.name)
+                if message == str(error.message):
                     raise
                 # Its path is the page's copy.
-                message = str(error.message).replace(str(editor.sent_path), editor.name)
-                raise UsageError(untranslated(message), _KEYS_ONLY) from error
+                raise UsageError(untranslated(message), error.hint) from error
         shown = sorted(
             (row for row in planned.plan.rows if not row.is_created),
             key=lambda row: _LISTING_ORDER.index(row.action),

@@ -304,15 +304,15 @@ _SAFE_METHODS = frozenset({"GET", "HEAD"})
 _OWN_SITES = frozenset({"none", "same-origin"})
 
 _NO_ENTRY = Text(
-    pt="Abra esta página pelo link que xlbridge ui mostra; ele vale uma vez. Para outro link, "
-    "rode xlbridge ui de novo.",
-    en="Open this page by the link that xlbridge ui shows; it works once. For another link, run "
-    "xlbridge ui again.",
+    pt="Abra esta página pelo link que o xlbridge mostra ao iniciar; ele vale uma vez. Para outro, "
+    "inicie o xlbridge de novo.",
+    en="Open this page by the link that xlbridge shows when it starts; it works once. For "
+    "another link, start xlbridge again.",
 )
 _LOST = Text(
-    pt="Esta aba perdeu o acesso à página. Rode xlbridge ui de novo: ele abre a página com a sua "
-    "planilha e as correções salvas.",
-    en="This tab has lost its access to the page. Run xlbridge ui again: it opens the page with "
+    pt="Esta aba perdeu o acesso à página. Inicie o xlbridge de novo: ele abre a página com a "
+    "sua planilha e as correções salvas.",
+    en="This tab has lost its access to the page. Start xlbridge again: it opens the page with "
     "your sheet and the corrections that are stored.",
 )
 _FOREIGN = Text(

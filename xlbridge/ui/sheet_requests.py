@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
+from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.yaml_files import InvalidFile
@@ -48,10 +48,6 @@ _MAX_VALUES = 50
 _WATCH_SECONDS = 0.1
 _UNSAFE = re.compile(r"[^\w .()\[\]-]+")
 _TOO_LARGE = Text(pt="O arquivo passa de {mb} MB.", en="The workbook is larger than {mb} MB.")
-_CHOOSE_CSV_FORM = Text(
-    pt="Escolha abaixo o separador ou a codificação, ou salve o arquivo de novo como CSV UTF-8.",
-    en="Choose the delimiter or the encoding below, or save the file again as CSV UTF-8.",
-)
 _EMPTY = UsageError(
     Text(
         pt="O arquivo está vazio. Preencha-o no Excel, salve e abra-o de novo.",
@@ -181,11 +177,6 @@ class SheetRequests:
             editor = self._workspace.read_file(path, self._workspace.catalogue, limits, progress)
             answer = self._recognise(editor, SheetChoice(), None)
             progress.raise_if_stopped()
-        except WorkbookRefused as refused:
-            if "--" not in str(refused.hint):
-                raise
-            # The hint names an option for the form of a .csv; the page has a field for it.
-            raise WorkbookRefused(refused.code, refused.message, _CHOOSE_CSV_FORM) from None
         except ReadingStopped:
             return None
         finally:

@@ -32,7 +32,12 @@ if TYPE_CHECKING:
 _LOGGER = logging.getLogger(__name__)
 
 CHECK_AGAIN = Text(
-    pt="Para conferir de novo: xlbridge resume {job}", en="To check again: xlbridge resume {job}"
+    pt="Para conferir de novo: xlbridge resume {job}",
+    en="To check again: xlbridge resume {job}",
+    page=Text(
+        pt="Para conferir de novo, continue {job} em Envios.",
+        en="To check again, continue {job} under Uploads.",
+    ),
 )
 
 INTERRUPTED = Text(

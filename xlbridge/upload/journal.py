@@ -576,4 +576,11 @@ _JOB_CHANGED = Text(
     pt="O envio {job} mudou durante a execução; nada mais foi feito.",
     en="The upload {job} changed while it was running; nothing more was done.",
 )
-_SEE_JOB = Text(pt="Veja-o: xlbridge jobs {job}", en="See it: xlbridge jobs {job}")
+_SEE_JOB = Text(
+    pt="Veja-o: xlbridge jobs {job}",
+    en="See it: xlbridge jobs {job}",
+    page=Text(
+        pt="Veja {job} em Envios.",
+        en="See {job} under Uploads.",
+    ),
+)

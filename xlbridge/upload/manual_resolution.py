@@ -24,7 +24,14 @@ _NEVER_SENT = Text(
     pt="não foi enviada: o envio foi encerrado por {who}: {reason}",
     en="was not sent: the upload was ended by {who}: {reason}",
 )
-_RESUME = Text(pt="Continue-o: xlbridge resume {job}", en="Continue it: xlbridge resume {job}")
+_RESUME = Text(
+    pt="Continue-o: xlbridge resume {job}",
+    en="Continue it: xlbridge resume {job}",
+    page=Text(
+        pt="Continue {job} em Envios.",
+        en="Continue {job} under Uploads.",
+    ),
+)
 
 
 def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str) -> Job:
@@ -34,7 +41,16 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
     which may still arrive were not applied.
     """
     if not reason.strip():
-        raise UsageError(Text(pt="Informe o motivo em --reason.", en="--reason needs a reason."))
+        raise UsageError(
+            Text(
+                pt="Informe o motivo em --reason.",
+                en="--reason needs a reason.",
+                page=Text(
+                    pt="Escreva o motivo.",
+                    en="Enter the reason.",
+                ),
+            )
+        )
     journal = context.journal
     with job_lock(context.settings.home, job.whole):
         job = journal.job(job.id)

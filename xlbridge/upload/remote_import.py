@@ -210,6 +210,12 @@ def _never_started(job: Job, log: ImportLog) -> InDoubt:
             en="If it does in this system, declare queue: {{{resource}: waits}} in the profile's "
             "quirks file (profiles.d/{profile}.quirks.yaml), then xlbridge resume {job}; if the "
             "queue is only slow: xlbridge resume {job}",
+            page=Text(
+                pt="Se a fila só demora, continue {job} em Envios; se neste sistema ela sempre "
+                "espera, avise quem cuida do ambiente {profile}.",
+                en="If the queue is only slow, continue {job} under Uploads; if it always waits "
+                "in this system, tell the person who looks after the environment {profile}.",
+            ),
         ).format(resource=job.spec.resource, profile=job.spec.profile, job=job.arguments()),
     )
 
@@ -226,6 +232,12 @@ def _unknown_status(job: Job, log: ImportLog) -> InDoubt:
             "arquivo de particularidades do perfil), e depois xlbridge resume {job}",
             en="If the system has finished: XLBRIDGE_LOG_WORDS='{word}=finished' (or log_words in "
             "the profile's quirks file), then xlbridge resume {job}",
+            page=Text(
+                pt="Se o sistema terminou, peça a quem cuida do ambiente que informe o "
+                "significado de “{word}”, e continue {job} em Envios.",
+                en="If the system has finished, ask the person who looks after the environment to "
+                "set the meaning of “{word}”, and continue {job} under Uploads.",
+            ),
         ).format(word=word, job=job.arguments()),
     )
 
@@ -305,6 +317,10 @@ def _read_log(context: "RunContext", job: Job) -> ImportLog | Text:
             Text(
                 pt="O envio está na fila. Continue com: xlbridge resume {job}",
                 en="The upload is queued. Continue with: xlbridge resume {job}",
+                page=Text(
+                    pt="O envio está na fila. Continue {job} em Envios.",
+                    en="The upload is queued. Continue {job} under Uploads.",
+                ),
             ).format(job=job.arguments()),
         ) from error
     catalogue = context.environment.catalogue

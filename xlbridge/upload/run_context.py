@@ -36,15 +36,27 @@ _LOGGER = logging.getLogger(__name__)
 _ONCE_IT_ANSWERS = Text(
     pt="Nada foi gravado. Quando o sistema responder: xlbridge resume {job}",
     en="Nothing was written. Once the system answers: xlbridge resume {job}",
+    page=Text(
+        pt="Nada foi gravado. Quando o sistema responder, continue {job} em Envios.",
+        en="Nothing was written. Once the system answers, continue {job} under Uploads.",
+    ),
 )
 _TRY_AGAIN = Text(
     pt="Nada foi gravado. Para tentar de novo: xlbridge resume {job}",
     en="Nothing was written. To try again: xlbridge resume {job}",
+    page=Text(
+        pt="Nada foi gravado. Para tentar de novo, continue {job} em Envios.",
+        en="Nothing was written. To try again, continue {job} under Uploads.",
+    ),
 )
 _NO_CONSENT = Text(pt="sem confirmação", en="not confirmed")
 _SEE_NEW_PLAN = Text(
     pt="Veja o novo plano e confirme de novo: xlbridge resume {job}",
     en="Check the new plan and confirm again: xlbridge resume {job}",
+    page=Text(
+        pt="Veja o novo plano e confirme de novo.",
+        en="See the new plan and confirm again.",
+    ),
 )
 
 

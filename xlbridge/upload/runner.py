@@ -122,6 +122,10 @@ def _require_confirmed(parent: Job, job: Job) -> None:
             Text(
                 pt="Continue o envio completo: xlbridge resume {p}",
                 en="Continue the whole upload: xlbridge resume {p}",
+                page=Text(
+                    pt="Continue o envio completo, {p}, em Envios.",
+                    en="Continue the whole upload, {p}, under Uploads.",
+                ),
             ).format(p=parent.arguments()),
         )
 

@@ -372,4 +372,10 @@ _OPEN_ROWS = Text(
 _SEND_AGAIN = Text(
     pt="Corrija as linhas na planilha ao lado, salve, e envie só elas: xlbridge retry {file}",
     en="Correct the rows in the next sheet, save, and send only these: xlbridge retry {file}",
+    page=Text(
+        pt="Corrija as linhas na planilha ao lado, salve, e abra este arquivo em Abrir para "
+        "enviar só elas.",
+        en="Correct the rows in the next sheet, save, and open this file under Open to send only "
+        "these.",
+    ),
 )
