@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 Language = Literal["pt-BR", "en"]
 LANGUAGES: tuple[Language, ...] = ("pt-BR", "en")
@@ -104,14 +104,23 @@ class Text:
         page = None if self.page is None else self.page.changed(change)
         return Text(change(self.pt), change(self.en), page=page)
 
-    def to_json(self) -> str | dict[str, str]:
+    @property
+    def languages(self) -> dict[str, Any]:
+        """The message in both languages, as stored in the journal, with the page's words."""
+        own = {"pt": self.pt, "en": self.en}
+        return own if self.page is None else {**own, "page": self.page.languages}
+
+    def to_json(self) -> str | dict[str, Any]:
         """Return the message as stored in files: both languages, or a string if they are equal."""
-        return self.en if self.pt == self.en else {"pt": self.pt, "en": self.en}
+        return self.en if self.pt == self.en and self.page is None else self.languages
 
     @classmethod
-    def of_json(cls, stored: str | Mapping[str, str]) -> "Text":
+    def of_json(cls, stored: str | Mapping[str, Any]) -> "Text":
         """Return a message stored in a file; earlier versions stored many in one language."""
-        return untranslated(stored) if isinstance(stored, str) else cls(stored["pt"], stored["en"])
+        if isinstance(stored, str):
+            return untranslated(stored)
+        page = stored.get("page")
+        return cls(stored["pt"], stored["en"], page=None if page is None else cls.of_json(page))
 
     def __str__(self) -> str:
         shown = self.page if _is_on_page and self.page is not None else self

@@ -91,6 +91,18 @@ def test_a_name_for_all_rows_without_a_record_is_refused_at_its_field(
     assert client.post("/api/map", json=form).json()["errors"] == 0
 
 
+def test_names_of_a_form_are_checked_before_it_is_confirmed(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    form = with_branch(client, tmp_path / "sem filial.csv", "Matriz")
+    (problem,) = client.post("/api/mapped-names", json=form).json()["fields"]
+    assert problem == {"column": "codigoDaFilial", "word": None, "message": _NOT_FOUND}
+    form = open_workbook(client, write(tmp_path, "a receber.csv"))["mapping"]
+    form["columns"]["codigoDaFilial"]["values"] = {"Matrz São Paulo": "Matriz", "Outra": "?"}
+    (problem,) = client.post("/api/mapped-names", json=form).json()["fields"]
+    assert problem == {"column": "codigoDaFilial", "word": "Matrz São Paulo", "message": _NOT_FOUND}
+
+
 def test_a_name_for_all_rows_that_was_not_looked_up_is_refused_by_the_plan(
     tmp_path: Path, home: Path, forks: Zygote, system: RunningSandbox
 ) -> None:

@@ -1,6 +1,6 @@
 """What the page shows names what the page has: no option, command or settings file of a terminal.
 
-Inside: cli, resources, ui.
+Inside: ui.
 """
 
 import ast

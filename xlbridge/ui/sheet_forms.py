@@ -217,14 +217,14 @@ def chosen_column(
 
 
 def confirmed_mapping(
-    editor: SheetEditor, resource: Resource, form: Mapping[str, Any]
+    editor: SheetEditor, resource: Resource, form: Mapping[str, Any], file: str = MAPPING
 ) -> SheetMapping:
-    """Write the confirmed mapping into the folder of the open workbook, and return it.
+    """Write a confirmed mapping into a file beside the open workbook, and return it.
 
     Raises ``UsageError`` naming each mistake.
     """
     cells = editor.sheet_cells(form["sheet"])
-    path = editor.path.parent / MAPPING
+    path = editor.path.parent / file
     columns: dict[str, Mapping[str, Any]] = {}
     for name, body in form["columns"].items():
         columns[name] = typed = dict(body)
@@ -282,10 +282,21 @@ def mapping_problems(
     return InvalidFields(message, problems)
 
 
-def constant_problems(problems: Sequence[tuple[str, Text]]) -> InvalidFields:
-    """Return the error of a mapping's form about names for all rows, by column."""
-    fields = [FieldProblem(name, None, str(message)) for name, message in problems]
-    return InvalidFields(_NOT_CONFIRMED, fields)
+def name_problems(problems: Sequence[FieldProblem]) -> InvalidFields:
+    """Return the error of a mapping's form about names without a record."""
+    return InvalidFields(_NOT_CONFIRMED, problems)
+
+
+def only_names(form: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a mapping's form with only the columns that have names for all rows or for words."""
+    columns = dict[str, Any]()
+    for name, body in form["columns"].items():
+        values = {word: it for word, it in body.get("values", {}).items() if it and it != "?"}
+        if body.get("constant"):
+            columns[name] = body
+        elif body.get("link") and values:
+            columns[name] = {**body, "values": values}
+    return {**form, "columns": columns, "rows": {}, "once": []}
 
 
 def _value_problem(column: Column | None, value: Any) -> Text | None:

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
@@ -31,8 +31,9 @@ from xlbridge.ui.sheet_forms import (
     asked_columns,
     chosen_column,
     confirmed_mapping,
-    constant_problems,
     mapping_problems,
+    name_problems,
+    only_names,
     proposed_form,
     proposed_mapping,
     remember,
@@ -122,6 +123,7 @@ class SheetRequests:
             post_route("/api/mapping-column", self.mapping_column, **_COLUMN),
             post_route("/api/unknown-names", self.unknown_names, **_PLACE),
             post_route("/api/map", self.map, **_PLACE, **_CONFIRMED),
+            post_route("/api/mapped-names", self.mapped_names, **_PLACE, **_CONFIRMED),
             get_route("/api/sheet", self.sheet),
             post_route("/api/part", self.part, sheet=str),
             post_route("/api/edit", self.edit, items=True, row=int, column=int),
@@ -323,6 +325,25 @@ class SheetRequests:
 
         return await json_response(ask)
 
+    async def mapped_names(self, request: Request) -> Response:
+        """Return the problems of the names in a mapping's form, as soon as they can be asked for;
+        other mistakes are told when it is confirmed."""
+        body = await request.json()
+        editor, catalogue = self._workspace.editor, self._workspace.catalogue
+
+        def check() -> dict[str, Any]:
+            form, resource = only_names(body), catalogue.named(body["resource"])
+            if not form["columns"]:
+                return {"fields": []}
+            with editor.lock:
+                try:
+                    mapping = confirmed_mapping(editor, resource, form, "names.yaml")
+                except InvalidFile:
+                    return {"fields": []}
+            return {"fields": list(map(asdict, self._names.problems(mapping, catalogue)))}
+
+        return await json_response(check)
+
     async def map(self, request: Request) -> Response:
         """Validate the open sheet with the confirmed mapping, and remember it."""
         body = await request.json()
@@ -333,9 +354,8 @@ class SheetRequests:
                 resource = self._workspace.catalogue.named(body["resource"])
                 try:
                     mapping = confirmed_mapping(editor, resource, body)
-                    unknown = self._names.problems_for_all_rows(mapping, self._workspace.catalogue)
-                    if unknown:
-                        raise constant_problems(unknown)
+                    if unknown := self._names.problems(mapping, self._workspace.catalogue):
+                        raise name_problems(unknown)
                     choice = SheetChoice(None, body["sheet"], mapping, editor.choice.reading)
                     editor.choose(choice)
                 except InvalidFile as error:

@@ -3,7 +3,6 @@
 import getpass
 import socket
 from contextlib import suppress
-from dataclasses import asdict
 
 from xlbridge.clock import Instant
 from xlbridge.errors import UsageError
@@ -110,7 +109,7 @@ def _record_resolution(journal: Journal, job: Job, seen: Resolution, reason: str
             verdict=known,
             unknown_as=RowOutcome.NOT_WRITTEN,
             resolved=resolved,
-            reason=asdict(missing),
+            reason=missing.languages,
         )
         return
     named = {rejected.row for rejected in rejections}

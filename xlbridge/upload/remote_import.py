@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
@@ -104,7 +103,9 @@ def _start(context: "RunContext", job: Job) -> "Step":
     """
     if context.plan_has_changed(job):
         orphan = _ORPHAN.format(attempt=job.requests[0].attempt)
-        return context.end(job, State.ABANDONED, reason=asdict(_NOT_STARTED), orphan=orphan), False
+        return context.end(
+            job, State.ABANDONED, reason=_NOT_STARTED.languages, orphan=orphan
+        ), False
     job = context.journal.job(job.id)
     context.report_progress(
         job, Text(pt="aguardando o início do processamento", en="awaiting the start")
@@ -449,7 +450,7 @@ def _stage_inert(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
 
 def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:
     orphan = _ORPHAN.format(attempt=job.requests[0].attempt)
-    return context.journal.record(job, State.PREPARED, orphan=orphan, reason=asdict(reason))
+    return context.journal.record(job, State.PREPARED, orphan=orphan, reason=reason.languages)
 
 
 def preview_is_done(context: "RunContext", job: Job) -> bool:
@@ -480,7 +481,7 @@ def preview(context: "RunContext", job: Job) -> "Step":
             verdict = Verdict.of_rejections(job.spec.rows, found.rejections, RowOutcome.NOT_WRITTEN)
             return context.end(job, State.REJECTED, verdict), False
         case Executed(data) if data.count not in (None, len(job.spec.rows)):
-            reason = asdict(ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.spec.rows)))
+            reason = ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.spec.rows)).languages
             return context.end(job, State.ABANDONED, reason=reason, previewed=data.count), False
         case Executed(data) if not job.spec.mode.channel.writes:
             return context.end(job, State.PREVIEWED, previewed=data.count), False

@@ -3,7 +3,7 @@
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
@@ -216,7 +216,7 @@ class RunContext:
         return self.journal.record(
             job,
             State.IN_DOUBT,
-            reason=asdict(reason),
+            reason=reason.languages,
             verdict=verdict,
             target=self.client.target.to_json(),
             settle_seconds=self.patience.seconds,
@@ -227,7 +227,7 @@ class RunContext:
         self, job: Job, outcome: NotExecuted | Doubtful, back_to: State = State.PREPARED
     ) -> TransportError:
         """Record that nothing was applied, and return the error to raise."""
-        self.journal.record(job, back_to, reason=asdict(outcome.reason))
+        self.journal.record(job, back_to, reason=outcome.reason.languages)
         hint = _TRY_AGAIN if outcome.answered else _ONCE_IT_ANSWERS
         return TransportError(outcome.reason, hint.format(job=job.arguments()))
 

@@ -121,7 +121,7 @@ def _facts(job: Job) -> Iterator[tuple[Text, Value]]:
     if plan is not None:
         yield Text(pt="ações", en="actions"), joined(action_counts(plan), " · ")
         if plan[RowAction.UNREAD] and (unread := job.last("unread")):
-            yield Text(pt="sem conferir", en="without a look-up"), Text(**unread)
+            yield Text(pt="sem conferir", en="without a look-up"), Text.of_json(unread)
 
 
 def reason_table(

@@ -7,7 +7,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property, lru_cache
 from types import MappingProxyType
@@ -293,7 +293,7 @@ class RowPlan(JobPlan):
         """Details of the event that records the plan."""
         note = {**super().note, "plan": self.counts, "not_records": self.not_records}
         why = self.unread_reason
-        return note if why is None else {**note, "unread": asdict(why)}
+        return note if why is None else {**note, "unread": why.languages}
 
     @cached_property
     def positions(self) -> list[int]:
