@@ -324,7 +324,7 @@ def test_a_lost_connection_is_reported(page: Page, ui: RunningPage, samples: Pat
 @pytest.mark.programs
 def test_a_connection_lost_while_sending_leads_to_the_uploads(page: Page, ui: RunningPage) -> None:
     tab = begin_without_file(page, ui)
-    tab.route("**/api/events", lambda route: route.abort())
+    tab.route("**/api/work", lambda route: route.abort())
     tab.route("**/api/export", lambda route: route.fulfill(json={"started": True}))
     tab.locator("[data-view=exports]").click()
     tab.locator("#export").click()

@@ -14,7 +14,7 @@ from xlbridge.record_rows import row_text
 from xlbridge.report_forms import Report, ReportForms, group_by_reason
 from xlbridge.resources import Column
 from xlbridge.ui.answers import ErrorsInGrid, table_json
-from xlbridge.ui.environment import OnChange, PageConnection
+from xlbridge.ui.environment import PageConnection
 from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_remarks import planned_view, refusals
 from xlbridge.ui.sheet_editor import SheetEditor, own_name
@@ -137,14 +137,12 @@ class SheetUploads:
             "target": client.target.to_json(),
         }
 
-    def send(
-        self, editor: SheetEditor, options: dict[str, bool], token: str, on_change: OnChange
-    ) -> None:
+    def send(self, editor: SheetEditor, options: dict[str, bool], token: str) -> None:
         """Upload the corrected copy according to the plan confirmed by ``token``."""
-        with self._remote.track("upload", on_change):
+        with self._remote.track("upload"):
             sheet, version = self._corrected_sheet(editor)
             with self._remote.connected() as (context, client):
-                upload_options = _options(options, token, self._remote, on_change)
+                upload_options = _options(options, token, self._remote)
                 uploads = Uploads(context, client)
                 rows = _rows_to_send(uploads, sheet, upload_options, editor)
 
@@ -154,21 +152,20 @@ class SheetUploads:
                             editor.job = job.id
                             self._workspace.save_edits(editor)
                     self._remote.state.job = job.id
-                    on_change()
 
                 job = uploads.submit(rows, upload_options, on_created=show)
                 sent = rows.sheet if isinstance(rows, CorrectedRows) else rows
                 self._finish(context, job, sent)
                 self._show_refusals(job, editor, sent, is_whole=editor.version == version)
 
-    def resume(self, job_id: str, on_change: OnChange) -> None:
+    def resume(self, job_id: str) -> None:
         """Resume a job that has been confirmed."""
         remote = self._remote
-        with remote.track("upload", on_change, job_id), remote.connected() as (context, client):
+        with remote.track("upload", job_id), remote.connected() as (context, client):
             job = context.journal.job(job_id)
             if job.state.is_unsent:
                 raise UsageError(_UNCONFIRMED.format(job=job_id), _HOW_TO_CONFIRM)
-            upload_options = _options({}, job.token, remote, on_change)
+            upload_options = _options({}, job.token, remote)
             job = Uploads(context, client).run(job, upload_options)
             self._finish(context, job)
             editor = self._workspace.editor if self._workspace.is_open else None
@@ -194,14 +191,14 @@ class SheetUploads:
             "target": client.target.to_json(),
         }
 
-    def undo(self, job_id: str, token: str, on_change: OnChange) -> None:
+    def undo(self, job_id: str, token: str) -> None:
         """Undo an upload according to the plan confirmed by ``token``."""
         remote = self._remote
-        with remote.track("undo", on_change), remote.connected() as (context, client):
+        with remote.track("undo"), remote.connected() as (context, client):
             uploads = Uploads(context, client)
             undo = uploads.create_undo(uploads.plan_undo(context.journal.job(job_id)))
             remote.state.job = undo.id
-            upload_options = _options({}, token, remote, on_change)
+            upload_options = _options({}, token, remote)
             self._finish(context, uploads.run(undo, upload_options))
 
     def jobs(self) -> dict[str, Any]:
@@ -278,13 +275,11 @@ class SheetUploads:
                 "target": client.target.to_json(),
             }
 
-    def process(
-        self, listing: str, numbers: Sequence[int], token: str, on_change: OnChange
-    ) -> None:
+    def process(self, listing: str, numbers: Sequence[int], token: str) -> None:
         """Process records according to the plan confirmed by ``token``."""
         remote = self._remote
-        with remote.track("process", on_change), remote.connected() as (context, client):
-            upload_options = _options({}, token, remote, on_change)
+        with remote.track("process"), remote.connected() as (context, client):
+            upload_options = _options({}, token, remote)
             kind = find_kind(listing)
             wanted = explicit_numbers(kind, numbers)
             job = create_processing(context, client, kind, wanted, upload_options.progress)
@@ -478,7 +473,6 @@ def _options(
     choices: Mapping[str, Any],
     token: str,
     remote: PageConnection | None = None,
-    on_change: OnChange = lambda: None,
 ) -> UploadOptions:
     """Return the options of an upload; with ``remote`` its progress is recorded there."""
     options = UploadOptions(
@@ -492,7 +486,7 @@ def _options(
     )
     if remote is None:
         return options
-    return replace(options, progress=remote.progress(on_change), on_count=remote.count)
+    return replace(options, progress=remote.progress, on_count=remote.count)
 
 
 _SHOWN_UNDONE = 10
