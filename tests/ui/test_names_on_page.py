@@ -142,6 +142,25 @@ def test_unknown_names_are_asked_for_below_their_header(
     tab.locator("#known-counts", has_text="errors: 0").wait_for()
 
 
+@pytest.mark.programs
+def test_a_name_for_all_rows_is_refused_beside_its_field_before_it_is_confirmed(
+    page: Page, ui: RunningPage, client: httpx.Client, tmp_path: Path
+) -> None:
+    path = tmp_path / "sem filial.csv"
+    with_branch(client, path, "")
+    tab = page.tab
+    tab.set_default_timeout(60_000)
+    tab.goto(ui.link)
+    tab.set_input_files('[data-testid="drop"]', path)
+    branch = tab.locator("#constants").get_by_label("Branch code")
+    branch.fill("Matriz")
+    branch.press("Tab")
+    expect(tab.locator("#constants .field-problem")).to_have_text(_NOT_FOUND)
+    branch.fill("Matriz São Paulo")
+    branch.press("Tab")
+    expect(tab.locator("#constants .field-problem")).to_have_count(0)
+
+
 _SPLIT_HEADER = (
     "Filial;Cliente;Categoria;Centro de custo;Conta;Vencimento;Histórico;Nº documento;"
     "Valor do título;CC do rateio;Valor do rateio"

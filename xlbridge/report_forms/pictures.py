@@ -68,7 +68,8 @@ def draw_bars(
             at += width
         _add_text(row, (label + wide if shares else at) + _GAP, middle, bar.text)
     bottom = top + len(bars) * _HEIGHT
-    _add_box(picture, label - 1, top, 1, bottom - top, "line")
+    ends = {"x1": label - 1, "y1": top, "x2": label - 1, "y2": bottom}
+    SubElement(picture, "line", {name: f"{end:g}" for name, end in ends.items()})
     for text, name in ((more, "quiet"), (of_values, "axis")):
         if text:
             _add_text(picture, label, bottom + _HEIGHT / 2, text, name)

@@ -9,7 +9,7 @@ from typing import Any
 from xlbridge import titles
 from xlbridge.errors import UsageError
 from xlbridge.files import write_private
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.resources import KEY, Catalogue, Column, Kind, Resource
 from xlbridge.resources.references import REFERENCES
 from xlbridge.resources.yaml_files import Mistake
@@ -81,6 +81,7 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
             "refused": editor.remarks.count(shown.sheet),
             "not_records": len(shown.non_records),
             "sendable": may_be_sent(sheet, good_rows=False),
+            "counts": _counts_text(editor),
             "edited": editor.edited,
             "aside": len(editor.set_aside),
             "undo": editor.next_undo,
@@ -93,6 +94,41 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
             "numbers": editor.choice.reading.numbers,
             "mapping": _current_form(editor, mapping),
         }
+
+
+_COUNTS = Text(
+    pt="Linhas: {rows} · erros: {errors}{refused} · avisos: {warnings}",
+    en="Rows: {rows} · errors: {errors}{refused} · warnings: {warnings}",
+)
+_REFUSED = Text(
+    pt=" (recusados pelo sistema ou pelo lote: {n})",
+    en=" (refused by the system or the batch: {n})",
+)
+_ASIDE = Text(pt="linhas deixadas de fora: {n}", en="rows set aside: {n}")
+_EDITED = Text(pt="células alteradas: {n}", en="cells changed: {n}")
+_ALL_GOOD = Text(
+    pt="Nenhum erro: a planilha pode ser enviada.", en="No errors: the sheet can be sent."
+)
+
+
+def _counts_text(editor: SheetEditor) -> str:
+    """Return the rows and findings of the shown sheet; an error counts once, whoever found it: the
+    validation, the plan, the system or the batch."""
+    shown = editor.findings_view.sheet
+    refused = editor.remarks.count(shown.sheet)
+    errors = shown.errors + refused
+    counts = {"rows": len(shown.rows), "errors": errors, "warnings": shown.warnings}
+    by_others = _REFUSED.format(n=count_text(refused)) if refused else ""
+    texts = [
+        _COUNTS.format(refused=by_others, **{name: count_text(n) for name, n in counts.items()}),
+        *(
+            text.format(n=count_text(n))
+            for text, n in ((_ASIDE, len(editor.set_aside)), (_EDITED, editor.edited))
+            if n
+        ),
+        *([_ALL_GOOD] if may_be_sent(editor.validated, good_rows=False) and not errors else []),
+    ]
+    return str(joined(texts, " · "))
 
 
 def _columns(editor: SheetEditor) -> list[dict[str, Any]]:

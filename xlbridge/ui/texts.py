@@ -80,19 +80,6 @@ _TEXTS: Mapping[str, Text] = {
     "meaning": titles.IN_SYSTEM,
     "not_used": Text(pt="não usada", en="not used"),
     "header_row": Text(pt="Cabeçalho na linha {n}", en="Header in row {n}"),
-    "counts": Text(
-        pt="Linhas: {rows} · erros: {errors}{refused} · avisos: {warnings}",
-        en="Rows: {rows} · errors: {errors}{refused} · warnings: {warnings}",
-    ),
-    "all_good": Text(
-        pt="Nenhum erro: a planilha pode ser enviada.", en="No errors: the sheet can be sent."
-    ),
-    "count_refused": Text(
-        pt="recusados pelo sistema ou pelo lote: {n}",
-        en="refused by the system or the batch: {n}",
-    ),
-    "count_aside": Text(pt="linhas deixadas de fora: {n}", en="rows set aside: {n}"),
-    "count_edited": Text(pt="células alteradas: {n}", en="cells changed: {n}"),
     "rules": Text(pt="Problemas encontrados", en="Findings"),
     "no_rules": Text(pt="Nenhum problema.", en="No findings."),
     "only_wrong": Text(pt="Só linhas com problema", en="Only rows with findings"),

@@ -1,6 +1,6 @@
 // Begin: open a workbook, continue a draft, choose resource, sheet and conventions.
 
-import { button, byId, call, countsText, element, errorText, fill, followLine, link, option, post, replaceChoices, show, showProblem, showShare, showUntil, startBy, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { button, byId, call, element, errorText, fill, followLine, link, option, post, replaceChoices, show, showProblem, showShare, showUntil, startBy, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { checkNames, showMapping } from "./mapping.js";
 import { goToSend, showSheet } from "./correct.js";
 import { forgetOptions } from "./send.js";
@@ -88,7 +88,7 @@ export function showKnown(answer) {
   for (const name of ["sheet", "resource", "dates", "numbers"]) byId(name).value = answer[name] ?? "";
   byId("known-title").textContent = [...new Set([answer.title || answer.resource, answer.sheet])].join(" · ");
   const header = fill(texts.header_row, { n: answer.header_row ?? "–" });
-  const facts = [header, countsText(answer), answer.read_as];
+  const facts = [header, answer.counts, answer.read_as];
   byId("known-counts").textContent = isProposed ? texts.confirm_first : facts.filter(Boolean).join(" · ");
   // A sheet without errors can be sent at once.
   const isGood = answer.sendable && answer.errors === 0 && !isProposed;

@@ -6,18 +6,6 @@ export const byId = (id) => document.getElementById(id);
 export const figure = (value) => (typeof value === "number" ? value.toLocaleString(language) : value);
 export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => figure(values[name]) ?? "");
 
-// One count of errors, whoever found them: the validation, the plan, the system or the batch.
-export function countsText(sheet) {
-  const errors = sheet.errors + sheet.refused;
-  const refused = sheet.refused ? ` (${fill(texts.count_refused, { n: sheet.refused })})` : "";
-  const parts = [fill(texts.counts, { ...sheet, errors, refused })];
-  for (const name of ["aside", "edited"]) {
-    if (sheet[name]) parts.push(fill(texts[`count_${name}`], { n: sheet[name] }));
-  }
-  if (sheet.sendable && !errors) parts.push(texts.all_good);
-  return parts.join(" · ");
-}
-
 const FORBIDDEN = 403;
 
 // The launch link hands over a key in the fragment. Unlike cookies, storage belongs to this port alone.

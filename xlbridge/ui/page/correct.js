@@ -1,6 +1,6 @@
 // Correct: the grid of the sheet, the list of rules, corrections of all cells of a rule.
 
-import { ask, button, byId, call, callSheet, countsText, element, enqueue, figure, fill, input, isFocusLost, isIdle, language, leftEnvironment, option, settled, show, showProblem, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { ask, button, byId, call, callSheet, element, enqueue, figure, fill, input, isFocusLost, isIdle, language, leftEnvironment, option, settled, show, showProblem, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { worst } from "./cells.js";
 import { openFind, setUpFind } from "./find.js";
 import { Grid } from "./grid.js";
@@ -74,7 +74,7 @@ export async function showPart(name) {
 function update(answer) {
   const before = state.sheet;
   state.sheet = answer;
-  byId("counts").textContent = countsText(answer);
+  byId("counts").textContent = answer.counts;
   showSteps();
   byId("unit").hidden = answer.unit === null;
   if (answer.unit) byId("unit").textContent = fill(texts.unit_how, answer.unit);
