@@ -67,10 +67,14 @@ def test_only_names_that_the_system_lacks_are_asked_for_and_once(
     assert unknown_names(client, other)["columns"] == {}
 
 
-def with_branch(client: httpx.Client, path: Path, name: str) -> dict[str, Any]:
-    """Open a sheet without a column of branches; return its form with one for all rows."""
+def write_without_branch(path: Path) -> None:
     lines = (line.partition(";")[2] for line in (_HEADER, *_ROWS))
     path.write_text("\n".join(lines).replace("Logistica", "Comercial") + "\n", "utf-8")
+
+
+def with_branch(client: httpx.Client, path: Path, name: str) -> dict[str, Any]:
+    """Open a sheet without a column of branches; return its form with one for all rows."""
+    write_without_branch(path)
     form: dict[str, Any] = open_workbook(client, path)["mapping"]
     names = ("resource", "sheet", "header_row", "columns", "rows", "accept")
     form["columns"]["codigoDaFilial"] = {"constant": name}
@@ -144,10 +148,10 @@ def test_unknown_names_are_asked_for_below_their_header(
 
 @pytest.mark.programs
 def test_a_name_for_all_rows_is_refused_beside_its_field_before_it_is_confirmed(
-    page: Page, ui: RunningPage, client: httpx.Client, tmp_path: Path
+    page: Page, ui: RunningPage, tmp_path: Path
 ) -> None:
     path = tmp_path / "sem filial.csv"
-    with_branch(client, path, "")
+    write_without_branch(path)
     tab = page.tab
     tab.set_default_timeout(60_000)
     tab.goto(ui.link)

@@ -366,7 +366,7 @@ def test_delimiter_and_encoding_of_a_csv_are_chosen_on_the_page(
     path.write_bytes("nomeComercial;natureza;Obs\r\nAção São João;J;x\r\n".encode("cp850"))
     tab = begin_without_file(page, ui)
     tab.set_input_files('[data-testid="drop"]', path)
-    problem = tab.locator("#problem", has_text="Choose the delimiter or the encoding below")
+    problem = tab.locator("#problem", has_text="Choose the encoding under Open")
     problem.wait_for()
     expect(problem).not_to_contain_text("--")
     tab.get_by_label("Encoding of the .csv").select_option("cp850")
