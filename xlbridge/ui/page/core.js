@@ -337,9 +337,10 @@ export function resetStops() {
 }
 
 // Calls ``show`` with the state of work again and again, until it returns true.
-async function poll(path, { signal, ...reporting }, show) {
+async function poll(path, reporting, show) {
+  const { signal } = reporting;
   while (!signal.aborted) {
-    const work = await call(path, { signal, ...reporting });
+    const work = await call(path, reporting);
     if (work !== null && !signal.aborted && show(work)) return;
     await new Promise((resume) => setTimeout(resume, PROGRESS_INTERVAL));
   }
@@ -360,7 +361,8 @@ export function follow(name, showState) {
   resetStops();
   following?.abort();
   following = new AbortController();
-  return poll("/api/work", { signal: following.signal, lost: texts.lost_work }, (work) => {
+  return poll("/api/work", { signal: following.signal, silent: true, lost: texts.lost_work }, (work) => {
+    if (byId("problem").textContent === texts.lost_work) showProblem("");
     showShare(byId(`${name}-share`), work.running ? work : {});
     byId(`${name}-cancel`).hidden = !work.running;
     showState(work);

@@ -43,7 +43,7 @@ async function showJob(id) {
   byId("undo-plan").hidden = true;
   byId("job-history").replaceChildren(...changes.map((one) => tableLine(one)));
   byId("doubt").hidden = !job.doubtful;
-  byId("doubt").reset();
+  byId("doubt-reason").value = "";
   byId("job-totals").replaceChildren();
   card.hidden = false;
   card.focus();
@@ -77,12 +77,11 @@ export async function openWorkbook(job) {
 
 // Resolves the shown job, in doubt, by what the user saw in the system; the reason is recorded.
 async function resolve(event) {
-  event.preventDefault();
   const [job, reason] = [shown, byId("doubt-reason")];
   if (!reason.value.trim()) {
     showFieldProblem(reason, texts.fill_in);
     reason.focus();
-  } else if (await post("/api/resolve", { job, as: event.submitter.value, reason: reason.value })) {
+  } else if (await post("/api/resolve", { job, as: event.target.value, reason: reason.value })) {
     await showJobs();
     await showJob(job);
   }
@@ -90,6 +89,6 @@ async function resolve(event) {
 
 export function setUpJobs() {
   byId("undo-job").addEventListener("click", planUndo);
-  byId("doubt").addEventListener("submit", resolve);
+  for (const one of byId("doubt").querySelectorAll("button")) one.addEventListener("click", resolve);
   whenShown("jobs", showJobs);
 }
