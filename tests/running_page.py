@@ -13,6 +13,7 @@ import httpx
 from forked import Zygote
 
 _PATIENCE = 60
+_WATCH_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,6 @@ def marked_cells(client: httpx.Client) -> list[tuple[int, str, str]]:
 
 def wait_for_end(client: httpx.Client) -> dict[str, Any]:
     """Follow the running work until it ends, and return its last state."""
-    with client.stream("GET", "/api/events") as events:
-        data = (line[6:] for line in events.iter_lines() if line.startswith("data: "))
-        return next(state for state in map(json.loads, data) if not state["running"])
+    while (state := client.get("/api/work").json())["running"]:
+        time.sleep(_WATCH_SECONDS)
+    return state

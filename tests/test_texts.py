@@ -16,10 +16,11 @@ import xlbridge
 from xlbridge.i18n import (
     Text,
     count_text,
-    group_thousands,
+    joined,
     language_from_environment,
     override_language,
     set_language,
+    shown_on_page,
 )
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
@@ -166,12 +167,23 @@ def test_the_page_groups_the_thousands_of_counts() -> None:
     message = Text(pt="{n} {n:linha|linhas}", en="{n} {n:row|rows}")
     assert message.format(n=count_text(1)) == Text(pt="1 linha", en="1 row")
     assert message.format(n=count_text(3000)).pt == "3000 linhas"
-    group_thousands(True)
-    try:
+    with shown_on_page():
         assert message.format(n=count_text(1)) == Text(pt="1 linha", en="1 row")
         assert message.format(n=count_text(3000)) == Text(pt="3.000 linhas", en="3,000 rows")
-    finally:
-        group_thousands(False)
+
+
+def test_the_page_shows_its_own_words() -> None:
+    resume = Text(
+        pt="xlbridge resume {job}",
+        en="xlbridge resume {job}",
+        page=Text(pt="Continue {job} em Envios.", en="Resume {job} under Uploads."),
+    )
+    whole = Text(pt="Parou. {then}", en="It stopped. {then}").format(then=resume.format(job="J1"))
+    both = joined([whole, Text(pt="Fim", en="End")])
+    with override_language("en"):
+        assert str(both) == "It stopped. xlbridge resume J1; End"
+        with shown_on_page():
+            assert str(both) == "It stopped. Resume J1 under Uploads.; End"
 
 
 def test_messages_with_counts_have_singular_forms() -> None:

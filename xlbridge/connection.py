@@ -108,6 +108,10 @@ def target_of(settings: Settings, profile: Profile) -> Target:
                 "junto com XLBRIDGE_PROFILE ou XLBRIDGE_BASE_URL.",
                 en="Use xlbridge login{profile}, or set XLBRIDGE_EMAIL and XLBRIDGE_PASSWORD "
                 "together with XLBRIDGE_PROFILE or XLBRIDGE_BASE_URL.",
+                page=Text(
+                    pt="Adicione o ambiente em Ambientes, com o e-mail e a senha.",
+                    en="Add the environment under Environments, with the e-mail and the password.",
+                ),
             ).format(profile="".join(f" {word}" for word in profile.arguments)),
         )
     quirks, quirks_file = quirks_for(settings, profile)

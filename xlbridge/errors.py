@@ -240,6 +240,11 @@ NOT_AS_DOCUMENTED = Text(
     pt="O sistema responde de outro modo que o documentado. Veja em que: xlbridge doctor "
     "--first-contact",
     en="The system answers otherwise than documented. See how: xlbridge doctor --first-contact",
+    page=Text(
+        pt="O sistema responde de outro modo que o documentado. Avise quem cuida do ambiente.",
+        en="The system answers otherwise than documented. Tell the person who looks after the "
+        "environment.",
+    ),
 )
 _OS_ERROR_REASONS: Mapping[int, Text] = {
     errno.ENOENT: Text(pt="o arquivo ou a pasta não existe", en="no such file or directory"),
@@ -301,6 +306,10 @@ _CHECK_PERMISSIONS = Text(
     "XLBRIDGE_HOME.",
     en="Check the permissions of the folder, or use another one; xlbridge's own is set with "
     "XLBRIDGE_HOME.",
+    page=Text(
+        pt="Confira as permissões da pasta, ou use outra.",
+        en="Check the permissions of the folder, or use another one.",
+    ),
 )
 _DEFAULT_REMEDY = Text(
     pt="Confira a pasta e feche o arquivo se ele estiver aberto no Excel.",
@@ -389,6 +398,10 @@ CHECK_HOME = Text(
     "XLBRIDGE_HOME com outra pasta.",
     en="Check the folder (XLBRIDGE_HOME), its permissions and the disk space, or set "
     "XLBRIDGE_HOME to another folder.",
+    page=Text(
+        pt="Confira as permissões da pasta e o espaço em disco, ou peça à TI que o faça.",
+        en="Check the permissions of the folder and the disk space, or ask IT to do so.",
+    ),
 )
 """Remedy if a file in the home cannot be read or written."""
 

@@ -2,11 +2,11 @@
 
 import locale
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 Language = Literal["pt-BR", "en"]
 LANGUAGES: tuple[Language, ...] = ("pt-BR", "en")
@@ -15,7 +15,7 @@ _PORTUGUESE = ("pt", "portuguese")
 """Prefixes of its locales; the second is for Windows."""
 
 _process_language: Language = "en"
-_groups_thousands = False
+_is_on_page = False
 _context_language: ContextVar[Language | None] = ContextVar("xlbridge_language", default=None)
 
 
@@ -75,32 +75,56 @@ class Text:
 
     ``{n:row|rows}`` is the singular if ``n`` is one, else the plural; both may contain
     placeholders. A test compares the placeholders of the two languages.
+
+    ``page`` says the same in the page's words, if the message names commands or options.
     """
 
     pt: str
     en: str
+    page: "Text | None" = field(default=None, kw_only=True)
 
     def format(self, **values: object) -> "Text":
         """Return the message with its placeholders filled in, in both languages.
 
         A value that is itself a ``Text`` is filled in in the matching language.
         """
+        texts = {name: value for name, value in values.items() if isinstance(value, Text)}
+        page = None
+        if self.page is not None or any(value.page for value in texts.values()):
+            on_page = {name: value.page or value for name, value in texts.items()}
+            page = (self.page or self).format(**{**values, **on_page})
         return Text(
-            pt=_fill(self.pt, {k: v.pt if isinstance(v, Text) else v for k, v in values.items()}),
-            en=_fill(self.en, {k: v.en if isinstance(v, Text) else v for k, v in values.items()}),
+            pt=_fill(self.pt, {**values, **{name: value.pt for name, value in texts.items()}}),
+            en=_fill(self.en, {**values, **{name: value.en for name, value in texts.items()}}),
+            page=page,
         )
 
-    def to_json(self) -> str | dict[str, str]:
+    def changed(self, change: Callable[[str], str]) -> "Text":
+        """Return the message with a change in both languages."""
+        page = None if self.page is None else self.page.changed(change)
+        return Text(change(self.pt), change(self.en), page=page)
+
+    @property
+    def languages(self) -> dict[str, Any]:
+        """The message in both languages, as stored in the journal, with the page's words."""
+        own = {"pt": self.pt, "en": self.en}
+        return own if self.page is None else {**own, "page": self.page.languages}
+
+    def to_json(self) -> str | dict[str, Any]:
         """Return the message as stored in files: both languages, or a string if they are equal."""
-        return self.en if self.pt == self.en else {"pt": self.pt, "en": self.en}
+        return self.en if self.pt == self.en and self.page is None else self.languages
 
     @classmethod
-    def of_json(cls, stored: str | Mapping[str, str]) -> "Text":
+    def of_json(cls, stored: str | Mapping[str, Any]) -> "Text":
         """Return a message stored in a file; earlier versions stored many in one language."""
-        return untranslated(stored) if isinstance(stored, str) else cls(**stored)
+        if isinstance(stored, str):
+            return untranslated(stored)
+        page = stored.get("page")
+        return cls(stored["pt"], stored["en"], page=None if page is None else cls.of_json(page))
 
     def __str__(self) -> str:
-        return self.pt if active_language() == "pt-BR" else self.en
+        shown = self.page if _is_on_page and self.page is not None else self
+        return shown.pt if active_language() == "pt-BR" else shown.en
 
 
 _WORD_FORM = r"((?:[^{}|]|\{\w+\})*)"
@@ -130,15 +154,24 @@ def joined(texts: Iterable[Text], separator: str | Text = "; ") -> Text:
     """Return several messages as one."""
     messages = list(texts)
     between = untranslated(separator) if isinstance(separator, str) else separator
+    named = any(message.page for message in messages)
     return Text(
-        pt=between.pt.join(m.pt for m in messages), en=between.en.join(m.en for m in messages)
+        pt=between.pt.join(m.pt for m in messages),
+        en=between.en.join(m.en for m in messages),
+        page=joined([m.page or m for m in messages], between) if named else None,
     )
 
 
-def group_thousands(grouped: bool) -> None:
-    """Group the thousands of counts in the messages of this process or not: the page does."""
-    global _groups_thousands
-    _groups_thousands = grouped
+@contextmanager
+def shown_on_page() -> Iterator[None]:
+    """Render the messages of this process in the page's words within the block, with counts whose
+    thousands are grouped."""
+    global _is_on_page
+    _is_on_page = True
+    try:
+        yield
+    finally:
+        _is_on_page = False
 
 
 _VALUE = re.compile(r"[“\"'‘].*?[”\"'’]|\b[\w./-]*\d[\w./-]*")
@@ -150,8 +183,8 @@ def without_values(text: str) -> str:
 
 
 def count_text(number: int) -> Text:
-    """Return a count for a message, with its thousands grouped if ``group_thousands`` was set."""
-    if not _groups_thousands:
+    """Return a count for a message, with its thousands grouped on the page."""
+    if not _is_on_page:
         return untranslated(str(number))
     grouped = f"{number:,}"
     return Text(pt=grouped.replace(",", "."), en=grouped)

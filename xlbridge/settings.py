@@ -370,6 +370,10 @@ def _default_home() -> Path:
         Text(
             pt="Informe uma pasta sua em XLBRIDGE_HOME.",
             en="Set XLBRIDGE_HOME to a folder of your own.",
+            page=Text(
+                pt="Peça à TI que defina uma pasta sua para o xlbridge.",
+                en="Ask IT to set a folder of your own for xlbridge.",
+            ),
         ),
     )
 

@@ -2,6 +2,7 @@
 
 import html
 import re
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -106,6 +107,28 @@ def test_a_picture_has_a_bar_for_each_line_and_its_numbers_as_text() -> None:
         page = ReportForms.of_report(lambda: Report(tables=[bars(("<a>", 1), ("b", 3))])).page()
     assert 'role="img" aria-label="Rows: &lt;a&gt; 1.00; b 3.00"' in page
     assert "<a>" not in page
+
+
+def test_a_picture_says_what_its_bars_are_about_and_what_they_measure() -> None:
+    week, amount = Text(pt="Semana", en="Week"), Text(pt="Valor", en="Amount")
+    lines = [Line(("1", 2, Decimal(3), 5)), Line(("2", 4, Decimal(7), 11))]
+    table = Table(sheet=SHEET, headings=(*map(Heading, (week, SHEET, amount)),), lines=lines)
+    axes = {}
+    for name, columns, shares in (
+        ("money", [2], False),
+        ("count", [1], False),
+        ("several", [1, 2], False),
+        ("shares", [1, 2], True),
+    ):
+        picture = replace(table, bars=columns, shares=shares).picture
+        assert picture is not None
+        axes[name] = [one.text for one in picture.iterfind("text[@class='axis']")]
+    assert axes == {
+        "money": ["Week", "Amount (R$)"],
+        "count": ["Week", "Number of rows"],
+        "several": ["Week", "Rows (R$)"],
+        "shares": ["Week", "Rows (%)"],
+    }
 
 
 REPORT = Report(

@@ -1,6 +1,5 @@
 """Late answers: changes made meanwhile are not lost, and outdated answers are not shown."""
 
-import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -226,11 +225,8 @@ def test_a_tab_downloads_the_sheet_that_it_shows(
 def test_stop_request_is_shown_immediately(page: Page, ui: RunningPage) -> None:
     tab = begin_without_file(page, ui)
     running = {"running": True, "lines": ["Reading"], "outcome": None, "error": None}
-    event = f"data: {json.dumps(running)}\n\n"
     tab.route("**/api/export", lambda route: route.fulfill(json={"started": True}))
-    tab.route(
-        "**/api/events", lambda route: route.fulfill(content_type="text/event-stream", body=event)
-    )
+    tab.route("**/api/work", lambda route: route.fulfill(json=running))
     tab.locator("[data-view=exports]").click()
     tab.locator("#export").click()
     stop = tab.locator("#export-cancel")

@@ -77,10 +77,14 @@ def test_a_word_stands_for_a_code_of_the_system(client: httpx.Client, tmp_path: 
     assert client.post("/api/plan", json={}).json()["counts"]["create"] == 2
 
 
-def with_branch(client: httpx.Client, path: Path, name: str) -> dict[str, Any]:
-    """Open a sheet without a column of branches; return its form with one for all rows."""
+def write_without_branch(path: Path) -> None:
     lines = (line.partition(";")[2] for line in (_HEADER, *_ROWS))
     path.write_text("\n".join(lines).replace("Logistica", "Comercial") + "\n", "utf-8")
+
+
+def with_branch(client: httpx.Client, path: Path, name: str) -> dict[str, Any]:
+    """Open a sheet without a column of branches; return its form with one for all rows."""
+    write_without_branch(path)
     form: dict[str, Any] = open_workbook(client, path)["mapping"]
     names = ("resource", "sheet", "header_row", "columns", "rows", "accept")
     form["columns"]["codigoDaFilial"] = {"constant": name}
@@ -99,6 +103,18 @@ def test_a_name_for_all_rows_without_a_record_is_refused_at_its_field(
     assert (problem["column"], problem["message"]) == ("codigoDaFilial", _NOT_FOUND)
     form = with_branch(client, path, "Matriz São Paulo")
     assert client.post("/api/map", json=form).json()["errors"] == 0
+
+
+def test_names_of_a_form_are_checked_before_it_is_confirmed(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    form = with_branch(client, tmp_path / "sem filial.csv", "Matriz")
+    (problem,) = client.post("/api/mapped-names", json=form).json()["fields"]
+    assert problem == {"column": "codigoDaFilial", "word": None, "message": _NOT_FOUND}
+    form = open_workbook(client, write(tmp_path, "a receber.csv"))["mapping"]
+    form["columns"]["codigoDaFilial"]["values"] = {"Matrz São Paulo": "Matriz", "Outra": "?"}
+    (problem,) = client.post("/api/mapped-names", json=form).json()["fields"]
+    assert problem == {"column": "codigoDaFilial", "word": "Matrz São Paulo", "message": _NOT_FOUND}
 
 
 def test_a_name_for_all_rows_that_was_not_looked_up_is_refused_by_the_plan(
@@ -138,6 +154,25 @@ def test_unknown_names_are_asked_for_below_their_header(
     asked.fill("Matriz São Paulo")
     mapping.get_by_role("button", name="Confirm the columns").click()
     tab.locator("#known-counts", has_text="errors: 0").wait_for()
+
+
+@pytest.mark.programs
+def test_a_name_for_all_rows_is_refused_beside_its_field_before_it_is_confirmed(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    path = tmp_path / "sem filial.csv"
+    write_without_branch(path)
+    tab = page.tab
+    tab.set_default_timeout(60_000)
+    tab.goto(ui.link)
+    tab.set_input_files('[data-testid="drop"]', path)
+    branch = tab.locator("#constants").get_by_label("Branch code")
+    branch.fill("Matriz")
+    branch.press("Tab")
+    expect(tab.locator("#constants .field-problem")).to_have_text(_NOT_FOUND)
+    branch.fill("Matriz São Paulo")
+    branch.press("Tab")
+    expect(tab.locator("#constants .field-problem")).to_have_count(0)
 
 
 _SPLIT_HEADER = (

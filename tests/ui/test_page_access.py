@@ -52,7 +52,7 @@ def test_the_cookie_alone_opens_nothing(ui: RunningPage, key: str) -> None:
     with enter(ui) as client:
         client.headers["X-Page-Key"] = key
         assert client.get("/").status_code == 200
-        for path in ("/api/jobs", "/api/events", "/api/template?resource=cliente"):
+        for path in ("/api/jobs", "/api/work", "/api/template?resource=cliente"):
             assert client.get(path).status_code == 403
         acted = client.post("/api/stop", json={}, headers={"Origin": ui.address})
         assert acted.status_code == 403

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import zipfile
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -129,10 +128,8 @@ def test_a_template_with_lists_shows_its_progress_and_is_saved_at_the_end(
     expect(tab.locator("#template-made").get_by_role("link", name="Download")).to_be_visible()
     expect(tab.locator("#template-make-cancel")).to_be_hidden()
     state = {"running": True, "lines": ["Reading clients"], "outcome": None, "error": None}
-    event = f"data: {json.dumps(state | {'done': 1, 'total': 4})}\n\n"
-    tab.route(
-        "**/api/events", lambda route: route.fulfill(content_type="text/event-stream", body=event)
-    )
+    work = state | {"done": 1, "total": 4}
+    tab.route("**/api/work", lambda route: route.fulfill(json=work))
     make.click()
     expect(tab.locator("#template-make-progress")).to_have_text("Reading clients")
     expect(tab.locator("#template-make-share")).to_contain_text("25%")

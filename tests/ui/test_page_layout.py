@@ -1,6 +1,5 @@
 """Layout of the page with long texts, on a telephone, and where the focus is."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -90,7 +89,6 @@ def test_the_last_line_of_a_batch_stays_in_sight(page: Page, ui: RunningPage) ->
     tab = begin_without_file(page, ui)
     lines = [f"Line {number}" for number in range(60)]
     running = {"running": True, "lines": lines, "outcome": None, "error": None}
-    event = f"data: {json.dumps(running)}\n\n"
     batch = {
         "batch": "month",
         "created_at": "27/11/2026",
@@ -103,9 +101,7 @@ def test_the_last_line_of_a_batch_stays_in_sight(page: Page, ui: RunningPage) ->
     shown = {"batches": [batch]}
     tab.route("**/api/batches", lambda route: route.fulfill(json=shown))
     tab.route("**/api/batch-run", lambda route: route.fulfill(json={"started": True}))
-    tab.route(
-        "**/api/events", lambda route: route.fulfill(content_type="text/event-stream", body=event)
-    )
+    tab.route("**/api/work", lambda route: route.fulfill(json=running))
     tab.locator("[data-view=batches]").click()
     tab.get_by_role("button", name="Check and go on").click()
     progress = tab.locator("#batch-progress", has_text="Line 59")

@@ -16,7 +16,7 @@ from running_page import RunningPage, open_workbook, wait_for_end
 from sheets import write_records
 from test_workflow import begin, drop, outcome, send
 
-from xlbridge.i18n import Text, override_language
+from xlbridge.i18n import override_language
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.ui.texts import page_texts
 from xlbridge.upload.planning import RowReason
@@ -184,7 +184,7 @@ def both_languages() -> Iterator[dict[str, str]]:
 @pytest.mark.parametrize("reason", RowReason)
 def test_reasons_on_the_page_name_what_the_page_shows(reason: RowReason) -> None:
     shown = {text for texts in both_languages() for text in texts.values()}
-    text: Text = reason.text("page")
+    text = reason.text.page or reason.text
     for said in (text.pt, text.en):
         assert not re.search(r"--|xlbridge|terminal", said)
         assert set(re.findall("“(.+?)”", said)) <= shown

@@ -1,6 +1,6 @@
 """Processing of records in the page, and exports from a system that does not answer."""
 
-import json
+import time
 from pathlib import Path
 
 import pytest
@@ -77,9 +77,12 @@ def test_repeated_requests_are_shown_and_can_be_stopped(
     environment["XLBRIDGE_BASE_URL"] = "http://127.0.0.1:9"
     with running_page(forks, tmp_path, home, environment) as running, running.client() as client:
         assert client.post("/api/export", json={"listing": "clientes"}).status_code == 200
-        with client.stream("GET", "/api/events") as events:
-            data = (line[6:] for line in events.iter_lines() if line.startswith("data: "))
-            lines = (line for state in data for line in json.loads(state)["lines"])
-            assert any(line.startswith(REPEATED) for line in lines)
+        for _ in range(200):
+            lines = client.get("/api/work").json()["lines"]
+            if any(line.startswith(REPEATED) for line in lines):
+                break
+            time.sleep(0.05)
+        else:
+            raise AssertionError(lines)
         client.post("/api/cancel", json={})
         assert wait_for_end(client)["lines"][-1] == "Stopped."

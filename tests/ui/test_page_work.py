@@ -20,7 +20,7 @@ def test_work_starts_without_earlier_lines_and_reports_that_nothing_was_written(
         remote.start()
         state = remote.state.to_json()
         assert (state["running"], state["lines"], state["outcome"]) == (True, [], None)
-        with remote.track("upload", lambda: None):
+        with remote.track("upload"):
             raise Cancelled
         (line,) = remote.state.lines
         assert "gravado" in line or "written" in line
@@ -47,7 +47,7 @@ def test_a_plan_is_stopped_at_its_next_look_up(home: Path) -> None:
 def test_a_template_is_stopped_without_a_word_about_an_upload(home: Path) -> None:
     remote = PageConnection(Settings(home=home))
     remote.start()
-    with remote.track("template", lambda: None):
+    with remote.track("template"):
         remote.cancel()
         remote.count(1, 4)
     (line,) = remote.state.lines

@@ -55,7 +55,7 @@ def test_a_tab_without_access_says_how_to_come_back_to_the_work(
     tab.context.clear_cookies()  # as if the page was started again at the same port
     tab.locator("[data-view=jobs]").click()
     tab.locator(
-        "#problem", has_text="This tab has lost its access to the page. Run xlbridge ui again"
+        "#problem", has_text="This tab has lost its access to the page. Start xlbridge again"
     ).wait_for()
     again = xlbridge("ui", "--no-browser", **credentials(system)).stderr
     (link,) = re.findall(r"http://\S+/launch/\S+", again)

@@ -86,7 +86,7 @@ def test_from_drop_to_done_in_six_steps(
     tab.locator("#menu").click()
     tab.locator("#end").click()
     # A list is compared again until nothing else is left.
-    closed = "The page is closed. To open it again: xlbridge ui"
+    closed = "The page is closed. To open it again, start xlbridge as before."
     expect(tab.locator(".card")).to_have_text([closed])
 
 
@@ -343,13 +343,13 @@ def test_a_lost_connection_is_reported(page: Page, ui: RunningPage, samples: Pat
     tab.locator("#grid .error").first.wait_for()
     os.kill(ui.pid, signal.SIGKILL)
     tab.get_by_test_id("next-error").click()
-    tab.locator("#problem", has_text="xlbridge ui again").wait_for()
+    tab.locator("#problem", has_text="start it again").wait_for()
 
 
 @pytest.mark.programs
 def test_a_connection_lost_while_sending_leads_to_the_uploads(page: Page, ui: RunningPage) -> None:
     tab = begin_without_file(page, ui)
-    tab.route("**/api/events", lambda route: route.abort())
+    tab.route("**/api/work", lambda route: route.abort())
     tab.route("**/api/export", lambda route: route.fulfill(json={"started": True}))
     tab.locator("[data-view=exports]").click()
     tab.locator("#export").click()
@@ -391,7 +391,7 @@ def test_delimiter_and_encoding_of_a_csv_are_chosen_on_the_page(
     path.write_bytes("nomeComercial;natureza;Obs\r\nAção São João;J;x\r\n".encode("cp850"))
     tab = begin_without_file(page, ui)
     tab.set_input_files('[data-testid="drop"]', path)
-    problem = tab.locator("#problem", has_text="Choose the delimiter or the encoding below")
+    problem = tab.locator("#problem", has_text="Choose the encoding under Open")
     problem.wait_for()
     expect(problem).not_to_contain_text("--")
     tab.get_by_label("Encoding of the .csv").select_option("cp850")

@@ -192,6 +192,14 @@ _CHANGED = Text(
     en="the workbook was changed after it was sent; the changes were not sent. Put new rows "
     "into another workbook, or undo the change. Is it another month's? Each month is a batch: put "
     "parameters: {{month: previous}} into the plan (--month chooses another), or change its name.",
+    page=Text(
+        pt="o arquivo mudou depois de enviado; o que mudou não foi enviado. Ponha linhas novas em "
+        "outro arquivo, ou desfaça a mudança. É de outro mês? Cada mês é um lote: em Lotes, "
+        "comece o mês de novo e escolha o mês certo.",
+        en="the workbook was changed after it was sent; the changes were not sent. Put new rows "
+        "into another workbook, or undo the change. Is it another month's? Each month is a batch: "
+        "under Batches, begin it again and choose the right month.",
+    ),
 )
 
 

@@ -203,7 +203,14 @@ class Ledger:
             Text(pt="O lote {id!r} não existe.", en="There is no batch {id!r}.").format(
                 id=batch_id
             ),
-            Text(pt="Veja os que existem: xlbridge batch status", en="See: xlbridge batch status"),
+            Text(
+                pt="Veja os que existem: xlbridge batch status",
+                en="See: xlbridge batch status",
+                page=Text(
+                    pt="Veja os que existem em Lotes.",
+                    en="See those that exist under Batches.",
+                ),
+            ),
         )
 
     def batches(self) -> list[BatchRecord]:

@@ -73,6 +73,10 @@ _COLUMNS, _LINES = 80, 23  # one line of a terminal is the next prompt's
 _MORE = Text(
     pt="… e mais {n} {n:linha|linhas}: xlbridge batch status {batch} --format html",
     en="… and {n} more {n:line|lines}: xlbridge batch status {batch} --format html",
+    page=Text(
+        pt="… e mais {n} {n:linha|linhas}",
+        en="… and {n} more {n:line|lines}",
+    ),
 )
 
 
@@ -352,7 +356,12 @@ def _unit_lines(unit: UnitOverview) -> Iterator[Text]:
     if unit.status is UnitStatus.IN_DOUBT:
         for job in unit.jobs:
             yield Text(
-                pt="        veja: xlbridge jobs {job}", en="        see: xlbridge jobs {job}"
+                pt="        veja: xlbridge jobs {job}",
+                en="        see: xlbridge jobs {job}",
+                page=Text(
+                    pt="        veja {job} em Envios",
+                    en="        see {job} under Uploads",
+                ),
             ).format(job=job.arguments())
 
 

@@ -79,6 +79,10 @@ _RENAMED = Text(
 _HOW_TO_GO_ON = Text(
     pt="Desfaça a mudança para continuar o lote, ou comece o outro: xlbridge batch run {plan}",
     en="Undo the change to continue the batch, or start the other: xlbridge batch run {plan}",
+    page=Text(
+        pt="Desfaça a mudança para continuar o lote, ou comece outro em Lotes.",
+        en="Undo the change to continue the batch, or begin another under Batches.",
+    ),
 )
 _SCHEMAS_GONE = Text(
     pt="A pasta com os recursos próprios do lote {id} não está mais lá: {folder}.",
@@ -87,6 +91,10 @@ _SCHEMAS_GONE = Text(
 _HOW_TO_NAME_SCHEMAS = Text(
     pt="Ponha-a de volta, ou diga onde ela está: --schemas PASTA.",
     en="Put it back, or say where it is: --schemas DIR.",
+    page=Text(
+        pt="Ponha-a de volta.",
+        en="Put it back.",
+    ),
 )
 
 

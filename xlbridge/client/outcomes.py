@@ -129,6 +129,12 @@ Outcome = NotExecuted | Rejected | Executed | Doubtful
 TRY_LATER = Text(
     pt="Tente de novo mais tarde; xlbridge doctor mostra o que responde.",
     en="Try again later; xlbridge doctor shows what answers.",
+    page=Text(
+        pt="Tente de novo mais tarde; “Testar o acesso”, em Ambientes, mostra se o sistema "
+        "responde.",
+        en="Try again later; “Test the login”, under Environments, shows whether the system "
+        "answers.",
+    ),
 )
 _CHECK_REQUEST = Text(
     pt="Confira o que a mensagem aponta, e no sistema as permissões do usuário.",

@@ -322,6 +322,12 @@ CHECK_CREDENTIALS = Text(
     "cada ambiente tem os seus.",
     en="Check the e-mail and the password (XLBRIDGE_EMAIL, XLBRIDGE_PASSWORD, or xlbridge login "
     "--ask): they differ by environment.",
+    page=Text(
+        pt="Confira o e-mail e a senha: cada ambiente tem os seus. Para trocá-los, adicione o "
+        "ambiente de novo em Ambientes.",
+        en="Check the e-mail and the password: they differ by environment. To change them, add "
+        "the environment again under Environments.",
+    ),
 )
 LOGIN_REFUSED = Text(
     pt="O sistema não aceitou o e-mail ou a senha.",

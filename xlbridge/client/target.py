@@ -81,6 +81,12 @@ class Target:
             pt="Confira o endereço do ambiente {label}, a rede e o proxy: xlbridge doctor",
             en="Check the address of the environment {label}, the network and the proxy: xlbridge "
             "doctor",
+            page=Text(
+                pt="Confira a rede, o proxy e o endereço de {label} em Ambientes, ou tente mais "
+                "tarde; “Testar o acesso” mostra se o sistema responde.",
+                en="Check the network, the proxy, and the address of {label} under Environments, "
+                "or try again later; “Test the login” shows whether the system answers.",
+            ),
         ).format(label=self.label)
 
 
@@ -89,12 +95,22 @@ _NOBODY_CHOSE = Text(
     "embutido.",
     en="No environment was chosen, and without a terminal nothing is written to the embedded "
     "sandbox.",
+    page=Text(
+        pt="Nenhum ambiente foi escolhido, e nada é gravado no ambiente de testes embutido sem "
+        "que alguém o escolha.",
+        en="No environment was chosen, and nothing is written to the embedded sandbox unless "
+        "someone chooses it.",
+    ),
 )
 _CHOOSE_BY_NAME = Text(
     pt="Escolha-o pelo nome: --profile sandbox, XLBRIDGE_PROFILE=sandbox ou, em Python, "
     'connect(profile="sandbox"). Para o seu sistema: xlbridge login --profile NOME --url ENDEREÇO',
     en="Choose it by name: --profile sandbox, XLBRIDGE_PROFILE=sandbox or, in Python, "
     'connect(profile="sandbox"). For your system: xlbridge login --profile NAME --url ADDRESS',
+    page=Text(
+        pt="Escolha-o em Ambientes. Para o seu sistema, adicione um ambiente ali.",
+        en="Choose it under Environments. For your system, add an environment there.",
+    ),
 )
 
 

@@ -266,6 +266,12 @@ _HOW_TO_TRUST = Text(
     "XLBRIDGE_CA_BUNDLE.",
     en="If a proxy of the company signs connections, ask IT for its PEM file, and set "
     "XLBRIDGE_CA_BUNDLE to it.",
+    page=Text(
+        pt="Se um proxy da empresa assina as conexões, peça à TI que instale o certificado dele "
+        "neste computador.",
+        en="If a proxy of the company signs connections, ask IT to install its certificate on "
+        "this computer.",
+    ),
 )
 
 
@@ -306,6 +312,12 @@ def _ssl_verification(url: httpx.URL, ca_bundle: str | Path | None) -> ssl.SSLCo
             Text(
                 pt="Confira --ca-bundle, XLBRIDGE_CA_BUNDLE ou ca_bundle em profiles.toml.",
                 en="Check --ca-bundle, XLBRIDGE_CA_BUNDLE, or ca_bundle in profiles.toml.",
+                page=Text(
+                    pt="Peça à TI, ou a quem cuida do ambiente, que confira o arquivo de "
+                    "certificados.",
+                    en="Ask IT, or the person who looks after the environment, to check the file "
+                    "of certificates.",
+                ),
             ),
         ) from None
 

@@ -174,9 +174,17 @@ def _uncheckable_filter(name: Filter, field: str, value: object = None) -> Trans
     The ``value`` of the field is not of its type; without one, the record lacks the field.
     """
     reason = _WITHOUT_FIELD if value is None else _ODD_VALUE
+    names = {"name": name, "title": name.label}
     return TransportError(
-        reason.format(name=name, field=field, value=str(value)[:_MAX_SHOWN_LENGTH]),
-        Text(pt="Exporte sem --{name}.", en="Export without --{name}.").format(name=name),
+        reason.format(**names, field=field, value=str(value)[:_MAX_SHOWN_LENGTH]),
+        Text(
+            pt="Exporte sem --{name}.",
+            en="Export without --{name}.",
+            page=Text(
+                pt="Exporte sem o filtro “{title}”.",
+                en="Export without the filter “{title}”.",
+            ),
+        ).format(**names),
     )
 
 
@@ -184,8 +192,16 @@ _MAX_SHOWN_LENGTH = 40
 _WITHOUT_FIELD = Text(
     pt="Não há como saber se o sistema filtrou por --{name}: um registro veio sem {field}.",
     en="It is not known whether the system applied --{name}: a record came without {field}.",
+    page=Text(
+        pt="Não há como saber se o sistema filtrou por “{title}”: um registro veio sem {field}.",
+        en="It is not known whether the system applied “{title}”: a record came without {field}.",
+    ),
 )
 _ODD_VALUE = Text(
     pt="Não há como saber se o sistema filtrou por --{name}: {field} veio com {value!r}.",
     en="It is not known whether the system applied --{name}: {field} came with {value!r}.",
+    page=Text(
+        pt="Não há como saber se o sistema filtrou por “{title}”: {field} veio com {value!r}.",
+        en="It is not known whether the system applied “{title}”: {field} came with {value!r}.",
+    ),
 )

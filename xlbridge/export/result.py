@@ -10,7 +10,7 @@ from typing import Any
 
 from xlbridge import titles
 from xlbridge.client.listings import WindowEnds
-from xlbridge.export.filters import Filters
+from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.listing_model import FetchedWindow, InferredValues
 from xlbridge.export.sheets import OVERDUE, TotalTable
 from xlbridge.files import replace_atomically
@@ -103,7 +103,7 @@ class ExportResult:
             remarks.append(_LIMITED.format(n=self.limited))
         if (inferred := self.inferred_values) is not None:
             values = ", ".join(map(str, inferred.values)) or "–"
-            remarks.append(_INFERRED.format(name=inferred.filter, values=values))
+            remarks.append(_INFERRED.format(**_names(inferred.filter), values=values))
         if self.missing:
             keys = [path.values() for path in self.missing[:SHOWN_KEYS]]
             remarks.append(_MISSING.format(keys=_first_keys(keys, len(self.missing))))
@@ -114,7 +114,7 @@ class ExportResult:
             count = len(self.future)
             shown = _first_keys(self.future[:SHOWN_KEYS], count)
             remarks.append(_FUTURE.format(n=count, keys=shown))
-        remarks += (_EXCESS.format(name=name, n=n) for name, n in self.excess.items())
+        remarks += (_EXCESS.format(**_names(Filter(name)), n=n) for name, n in self.excess.items())
         remarks += self.unnamed
         if self.left_out:
             fields = ", ".join(f"{name} ({n})" for name, n in self.left_out.items())
@@ -155,7 +155,7 @@ class ExportResult:
             next_steps=[
                 *([_ASK_FOR_LESS] if self.holes else []),
                 *([_FETCH_AGAIN] if self.lost[0] else []),
-                *([_GIVE_FILTER.format(name=inferred.filter)] if inferred else []),
+                *([_GIVE_FILTER.format(**_names(inferred.filter))] if inferred else []),
                 *([_CHECK_KEYS] if self.missing else []),
                 *([_ASK_AGAIN] if self.attachment_problems else []),
             ],
@@ -292,9 +292,20 @@ _WRITTEN = Text(
     pt="{file}: {count} {n:registro|registros} ({rows})",
     en="{file}: {count} {n:record|records} ({rows})",
 )
+
+
+def _names(name: Filter) -> dict[str, object]:
+    """Return the names of a filter: its option's, and that on the page."""
+    return {"name": name, "title": name.label}
+
+
 _REUSED = Text(
     pt="{n} {n:período é|períodos são} de uma execução interrompida; --fresh busca tudo de novo.",
     en="{n} {n:window is|windows are} from an interrupted run; --fresh fetches everything again.",
+    page=Text(
+        pt="{n} {n:período é|períodos são} de uma execução interrompida.",
+        en="{n} {n:window is|windows are} from an interrupted run.",
+    ),
 )
 _NOTHING = Text(pt="Nada foi encontrado.", en="Nothing was found.")
 _DOWNLOADED = Text(
@@ -337,10 +348,20 @@ _FETCH_AGAIN = Text(
     "períodos de outro modo.",
     en="Next: export again with --fresh; if the same records are missing, the system reads periods "
     "in another way.",
+    page=Text(
+        pt="A seguir: exporte de novo; se os mesmos registros faltarem, o sistema lê os períodos "
+        "de outro modo: avise quem cuida do ambiente.",
+        en="Next: export again; if the same records are missing, the system reads periods in "
+        "another way: tell the person who looks after the environment.",
+    ),
 )
 _GIVE_FILTER = Text(
     pt="A seguir: o mesmo comando com --{name} e todos os valores que existem.",
     en="Next: the same command with --{name} and all values that exist.",
+    page=Text(
+        pt="A seguir: exporte de novo, com todos os valores que existem no filtro “{title}”.",
+        en="Next: export again, with all values that exist in the filter “{title}”.",
+    ),
 )
 _CHECK_KEYS = Text(
     pt="A seguir: confira os números que não existem; o resto está no arquivo.",
@@ -349,14 +370,26 @@ _CHECK_KEYS = Text(
 _ASK_AGAIN = Text(
     pt="A seguir: o mesmo comando com --force baixa os anexos de novo.",
     en="Next: the same command with --force downloads the attached files again.",
+    page=Text(
+        pt="A seguir: exporte de novo, para baixar os anexos de novo.",
+        en="Next: export again, to download the attached files again.",
+    ),
 )
 _LIMITED = Text(
     pt="{n:Veio|Vieram} {n} {n:registro|registros}, o máximo de --limit; pode haver mais.",
     en="{n} {n:record|records} came, the maximum set by --limit; there may be more.",
+    page=Text(
+        pt="{n:Veio|Vieram} {n} {n:registro|registros}, o máximo pedido; pode haver mais.",
+        en="{n} {n:record|records} came, the maximum asked for; there may be more.",
+    ),
 )
 _INFERRED = Text(
     pt="Sem --{name} só se conhecem estes, e pode haver outros: {values}.",
     en="Without --{name} only these are known, and there may be others: {values}.",
+    page=Text(
+        pt="Sem o filtro “{title}” só se conhecem estes, e pode haver outros: {values}.",
+        en="Without the filter “{title}” only these are known, and there may be others: {values}.",
+    ),
 )
 _MISSING = Text(pt="Não existem: {keys}", en="Not found: {keys}")
 _REPEATED = Text(
@@ -371,6 +404,12 @@ _UNKNOWN = Text(
     "deles é o de uma coluna vazia, ligue-o em names, no arquivo de particularidades): {fields}.",
     en="Fields that the interface does not describe were left out (--keep-unknown keeps them; if "
     "one of them is that of an empty column, map it under names in the quirks file): {fields}.",
+    page=Text(
+        pt="Campos que a interface não descreve, deixados de fora (se um deles é o de uma coluna "
+        "vazia, peça a quem cuida do ambiente que o ligue a ela): {fields}.",
+        en="Fields that the interface does not describe were left out (if one of them is that of "
+        "an empty column, ask the person who looks after the environment to map it): {fields}.",
+    ),
 )
 _LEFT_OUT = Text(
     pt="A planilha de importação não tem coluna para o que veio em: {fields}.",
@@ -396,12 +435,24 @@ _FORMULAS = Text(
     "{columns}.",
     en="In a spreadsheet these texts would be formulas; to open them in Excel, use --csv-dialect "
     "pt-br: {columns}.",
+    page=Text(
+        pt="Numa planilha estes textos seriam fórmulas; para abrir no Excel, escolha o formato "
+        "“CSV brasileiro”: {columns}.",
+        en="In a spreadsheet these texts would be formulas; to open them in Excel, choose the "
+        "format “Brazilian CSV”: {columns}.",
+    ),
 )
 _EXCESS = Text(
     pt="O sistema mandou {n} {n:registro|registros} fora do filtro --{name}; "
     "{n:ficou|ficaram} de fora.",
     en="The system sent {n} {n:record|records} that --{name} excludes; "
     "{n:it was|they were} left out.",
+    page=Text(
+        pt="O sistema mandou {n} {n:registro|registros} fora do filtro “{title}”; "
+        "{n:ficou|ficaram} de fora.",
+        en="The system sent {n} {n:record|records} that the filter “{title}” excludes; {n:it "
+        "was|they were} left out.",
+    ),
 )
 
 

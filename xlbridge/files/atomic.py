@@ -298,6 +298,10 @@ def require_new(path: Path) -> None:
             Text(
                 pt="Grave com outro nome ou em outra pasta, ou substitua com --force.",
                 en="Choose another name or folder, or replace it with --force.",
+                page=Text(
+                    pt="Escolha outro nome ou outra pasta.",
+                    en="Choose another name or folder.",
+                ),
             ),
         )
 

@@ -147,6 +147,12 @@ def _require_same_schema(db: LocalDatabase, path: Path, schema: str) -> None:
             "novo não sabe o que já foi enviado: confira no sistema antes de enviar.",
             en="Use the version that created it, or choose another folder with XLBRIDGE_HOME. A "
             "new journal does not know what was already sent: check the system before you send.",
+            page=Text(
+                pt="Um diário novo não sabe o que já foi enviado: não envie nada antes de falar "
+                "com quem cuida do xlbridge.",
+                en="A new journal does not know what was already sent: send nothing before you "
+                "have talked to the person who looks after xlbridge.",
+            ),
         ),
     )
 

@@ -225,4 +225,8 @@ _WORKER_LOST = Text(
 _USE_FEWER_WORKERS = Text(
     pt="Costuma ser falta de memória: use menos processos (--workers 1) e valide de novo.",
     en="The usual cause is lack of memory: use fewer processes (--workers 1) and retry.",
+    page=Text(
+        pt="Costuma ser falta de memória: feche outros programas e abra o arquivo de novo.",
+        en="The usual cause is lack of memory: close other programs, and open the file again.",
+    ),
 )

@@ -79,7 +79,14 @@ def store_password(
     if policy.passwords is not None and source is PasswordSource.FILE:
         raise ConfigError(
             _ONLY_KEYRING.format(path=policy.path),
-            Text(pt="Use --store keyring.", en="Use --store keyring."),
+            Text(
+                pt="Use --store keyring.",
+                en="Use --store keyring.",
+                page=Text(
+                    pt="Peça à TI que veja o cofre de senhas deste computador.",
+                    en="Ask IT to see to the keyring of this computer.",
+                ),
+            ),
         )
     delete_password(settings.home, profile)
     keyring = None if source is PasswordSource.FILE else _keyring()
@@ -90,7 +97,14 @@ def store_password(
             if _read_from_keyring(profile) == password:
                 return PasswordSource.KEYRING
     if source is PasswordSource.KEYRING or policy.passwords is not None:
-        other = Text(pt="Ou use --store file.", en="Or use --store file.")
+        other = Text(
+            pt="Ou use --store file.",
+            en="Or use --store file.",
+            page=Text(
+                pt="Ou peça à TI que veja o cofre de senhas deste computador.",
+                en="Or ask IT to see to the keyring of this computer.",
+            ),
+        )
         if policy.passwords is not None:
             other = _ONLY_KEYRING.format(path=policy.path)
         raise ConfigError(

@@ -244,6 +244,10 @@ def parse_profile_file(
             Text(
                 pt="Produção se escolhe a cada vez: --profile {name}",
                 en="Production is chosen each time: --profile {name}",
+                page=Text(
+                    pt="Escolha {name} em Ambientes.",
+                    en="Choose {name} under Environments.",
+                ),
             ).format(name=default),
         )
     production = {each.origin: each.name for each in profiles.values() if each.production}
@@ -307,6 +311,11 @@ def _check_value(path: Path, place: str, kind: type | tuple[type, ...] | None, v
             hint = Text(
                 pt="A senha não fica neste arquivo: use xlbridge login.",
                 en="The password does not go into this file: use xlbridge login.",
+                page=Text(
+                    pt="A senha não fica neste arquivo: adicione o ambiente de novo em Ambientes.",
+                    en="The password does not go into this file: add the environment again under "
+                    "Environments.",
+                ),
             )
         raise _profile_file_error(path, message.format(place=place), hint)
     wrong = not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
@@ -413,6 +422,10 @@ def require_allowed(settings: Settings, profile: Profile, known: Mapping[str, Pr
         Text(
             pt="Escolha um com --profile, sem XLBRIDGE_BASE_URL: {names}.",
             en="Choose one with --profile, without XLBRIDGE_BASE_URL: {names}.",
+            page=Text(
+                pt="Escolha um em Ambientes: {names}.",
+                en="Choose one under Environments: {names}.",
+            ),
         ).format(names=", ".join([*names, EMBEDDED_NAME])),
     )
 
@@ -434,6 +447,12 @@ _HOW_TO_BIND_CREDENTIALS = Text(
     "enviadas a nenhum outro.",
     en="Set XLBRIDGE_BASE_URL (the address) or XLBRIDGE_PROFILE (the profile) with them: they are "
     "sent to no other.",
+    page=Text(
+        pt="Peça a quem cuida do ambiente que confira como o acesso está definido neste "
+        "computador.",
+        en="Ask the person who looks after the environment to check how the access is set on this "
+        "computer.",
+    ),
 )
 
 
@@ -470,6 +489,10 @@ def profiles_hint(name: str, known: Collection[str]) -> Text:
     return Text(
         pt="{suggestion}{existing} Para criar um: xlbridge login --profile NOME --url ENDEREÇO",
         en="{suggestion}{existing} To create one: xlbridge login --profile NAME --url ADDRESS",
+        page=Text(
+            pt="{suggestion}{existing} Para criar um, adicione o ambiente em Ambientes.",
+            en="{suggestion}{existing} To create one, add the environment under Environments.",
+        ),
     ).format(
         suggestion=suggestion(name, known),
         existing=some.format(names=", ".join(known)) if known else none,

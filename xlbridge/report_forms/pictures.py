@@ -29,10 +29,17 @@ class Bar:
 
 
 def draw_bars(
-    title: str, series: Sequence[str], bars: Sequence[Bar], *, shares: bool, more: str = ""
+    title: str,
+    axes: tuple[str, str],
+    series: Sequence[str],
+    bars: Sequence[Bar],
+    *,
+    shares: bool,
+    more: str = "",
 ) -> Element:
     """Return a picture of horizontal bars, with a legend if they have several ``series``.
 
+    ``axes`` name what each bar is about, above the labels, and what the bars measure, below them.
     With ``shares`` each bar is as wide as any other and shows the parts of its sum. ``more`` stands
     below the bars for those that are not shown.
     """
@@ -43,6 +50,9 @@ def draw_bars(
     most = max(max(sum(bar.values) for bar in bars), 1e-9)
     picture = Element("svg", {"class": "bars", "role": "img", "aria-label": f"{title}: {texts}"})
     top = _add_legend(picture, series) if len(series) > 1 else 0.0
+    of_labels, of_values = axes
+    _add_text(picture, 0, top + _HEIGHT / 2, of_labels, "axis")
+    top += _HEIGHT
     for number, bar in enumerate(bars):
         middle = top + number * _HEIGHT + _HEIGHT / 2
         row = SubElement(picture, "g")
@@ -58,10 +68,14 @@ def draw_bars(
             at += width
         _add_text(row, (label + wide if shares else at) + _GAP, middle, bar.text)
     bottom = top + len(bars) * _HEIGHT
-    if more:
-        _add_text(picture, label, bottom + _HEIGHT / 2, more, "quiet")
-        bottom += _HEIGHT
-    picture.set("viewBox", f"0 0 {label + wide + beside:g} {bottom:g}")
+    ends = {"x1": label - 1, "y1": top, "x2": label - 1, "y2": bottom}
+    SubElement(picture, "line", {name: f"{end:g}" for name, end in ends.items()})
+    for text, name in ((more, "quiet"), (of_values, "axis")):
+        if text:
+            _add_text(picture, label, bottom + _HEIGHT / 2, text, name)
+            bottom += _HEIGHT
+    of_axes = max(len(of_labels) * _CHARACTER, label + len(of_values) * _CHARACTER)
+    picture.set("viewBox", f"0 0 {max(label + wide + beside, of_axes):g} {bottom:g}")
     return picture
 
 

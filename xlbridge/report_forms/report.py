@@ -126,11 +126,26 @@ class Table:
         left = len(lines) - len(bars) + self.omitted
         return draw_bars(
             str(self.title or self.sheet),
+            (str(self.headings[0].title), str(self._measure)),
             headings,
             bars,
             shares=self.shares,
             more=str(more_text(left)) if left else "",
         )
+
+    @property
+    def _measure(self) -> Text:
+        """What the bars measure: the column, or of several the sum that follows them."""
+        following = self.headings[self.bars[-1] + 1 :]
+        several = following[0].title if following else self.sheet
+        what = several if len(self.bars) > 1 else self.headings[self.bars[0]].title
+        values = (line.values[column] for line in self.lines for column in self.bars)
+        is_money = any(isinstance(value, Decimal) for value in values)
+        if self.shares:
+            return _SHARE.format(what=what)
+        if not is_money:
+            return _NUMBER.format(what=what.changed(str.lower))
+        return what if "R$" in what.pt else _MONEY.format(what=what)
 
     def _parts_text(self, values: Sequence[Value]) -> str:
         """Return the text beside a bar of several parts: the first one and the sum, or that."""
@@ -177,6 +192,9 @@ class Table:
         return column > 0 and all(value is None for value in values) and self.is_numeric(column - 1)
 
 
+_SHARE = Text(pt="{what} (%)", en="{what} (%)")
+_NUMBER = Text(pt="Número de {what}", en="Number of {what}")
+_MONEY = Text(pt="{what} (R$)", en="{what} (R$)")
 _MOST_BARS = 36
 
 

@@ -201,6 +201,10 @@ def _schema_file_error(path: Path, mistakes: Sequence[Mistake]) -> SchemaFileErr
         Text(
             pt="Para ver o que o arquivo pode conter: xlbridge resources --json-schema",
             en="To see what the file may contain: xlbridge resources --json-schema",
+            page=Text(
+                pt="Peça a quem escreveu o arquivo que o corrija.",
+                en="Ask the person who wrote the file to correct it.",
+            ),
         ),
     )
 

@@ -1,6 +1,7 @@
 """Responses to the page: routes that report errors as JSON, JSON documents, downloads."""
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
@@ -13,13 +14,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from xlbridge.errors import (
-    AuthenticationFailed,
-    ConfigError,
-    TransportError,
-    UsageError,
-    XlbridgeError,
-)
+from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.export import InvalidFilter
 from xlbridge.i18n import Text
 from xlbridge.report_forms import Table, value_text
@@ -53,37 +48,22 @@ class ErrorsInGrid(UsageError):
     """A sheet has errors, which the grid shows; the page counts them where it leads to them."""
 
 
-# Hints that name commands are replaced by what the user can do in the page.
-_HINTS: Mapping[type[XlbridgeError], Text] = {
-    AuthenticationFailed: Text(
-        pt="Confira o e-mail e a senha: cada ambiente tem os seus. Para trocá-los, adicione o "
-        "ambiente de novo em Ambientes.",
-        en="Check the e-mail and the password: they differ by environment. To change them, add the "
-        "environment again under Environments.",
-    ),
-    TransportError: Text(
-        pt="Confira a rede, o proxy e o endereço em Ambientes, ou tente mais tarde; “Testar o "
-        "acesso” mostra se o sistema responde.",
-        en="Check the network, the proxy, and the address under Environments, or try again later; "
-        "“Test the login” shows whether the system answers.",
-    ),
-    ConfigError: Text(
-        pt="Adicione o ambiente em Ambientes, com o e-mail e a senha.",
-        en="Add the environment under Environments, with the e-mail and the password.",
-    ),
-}
+_OPTION = re.compile(r"(?<!\S)--[a-z]|XLBRIDGE_[A-Z]|[.](?:toml|ya?ml)\b")
+_ASK = Text(
+    pt="Peça ajuda a quem cuida do xlbridge neste computador.",
+    en="Ask the person who looks after xlbridge on this computer.",
+)
 
 
-def _page_hint(error: XlbridgeError) -> Text | None:
-    """Return the hint of an error in the words of the page."""
-    if "xlbridge " not in str(error.hint):
-        return error.hint
-    return next((text for kind, text in _HINTS.items() if isinstance(error, kind)), error.hint)
+def _page_hint(hint: Text | None) -> str:
+    """Return a hint for the page, or whom to ask if it says what to do outside of the page."""
+    text = "" if hint is None else str(hint)
+    return str(_ASK) if _OPTION.search(text) else text
 
 
 def error_json(error: XlbridgeError) -> dict[str, Any]:
     """Return the message and hint of an error, and what it is about: fields or the grid."""
-    message, hint = error.message, _page_hint(error)
+    message, hint = error.message, error.hint
     fields: Sequence[FieldProblem] = error.problems if isinstance(error, InvalidFields) else ()
     if isinstance(error, InvalidFilter):
         message = error.message_with(lambda name: str(name.label))
@@ -91,7 +71,7 @@ def error_json(error: XlbridgeError) -> dict[str, Any]:
         fields = [FieldProblem(name.value, None, str(message)) for name in error.names]
     return {
         "message": str(message),
-        "hint": "" if hint is None else str(hint),
+        "hint": _page_hint(hint),
         "in_grid": isinstance(error, ErrorsInGrid),
         "fields": list(map(asdict, fields)),
     }

@@ -56,7 +56,7 @@ from xlbridge.ui.answers import (
     shown_sheet_id,
     table_json,
 )
-from xlbridge.ui.environment import BackgroundWork, OnChange, PageConnection
+from xlbridge.ui.environment import BackgroundWork, PageConnection
 from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
 from xlbridge.ui.sheet_forms import sheet_json
@@ -236,10 +236,10 @@ class BatchRequests:
         """Start writing the closing proof of a batch as it is now."""
         return self._work.start(partial(self._prove, (await request.json())["batch"]))
 
-    def _prove(self, name: str, on_change: OnChange) -> None:
+    def _prove(self, name: str) -> None:
         remote = self._remote
-        with remote.track("batch", on_change):
-            tell = remote.progress(on_change)
+        with remote.track("batch"):
+            tell = remote.progress
             with self._opened(name, tell) as batch:
                 outcome = self._prove_batch(batch, partial(_show_phase, remote, tell))
                 remote.state.outcome = {**_outcome_json(batch, outcome), "asked": None}
@@ -294,7 +294,7 @@ class BatchRequests:
         opened = partial(self._opened, body["batch"])
         return self._work.start(partial(self._run, opened, body.get("token", "")))
 
-    def _run(self, opened: OpenBatch, token: str, on_change: OnChange) -> None:
+    def _run(self, opened: OpenBatch, token: str) -> None:
         remote = self._remote
         unconfirmed: list[BatchConsentRequest | ConsentRequest] = []
 
@@ -303,8 +303,8 @@ class BatchRequests:
                 unconfirmed.append(request)
             return request.token == token
 
-        with remote.track("batch", on_change):
-            tell = remote.progress(on_change)
+        with remote.track("batch"):
+            tell = remote.progress
             options = BatchRunOptions(
                 consent,
                 UploadOptions(consent=ApproveAll(), progress=tell),

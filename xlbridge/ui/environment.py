@@ -4,7 +4,6 @@ One connection is used as long as the page runs, so that the embedded sandbox st
 """
 
 import asyncio
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,7 +14,7 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 
 from xlbridge.client import Client, RetryPolicy
 from xlbridge.connection import connect
@@ -26,7 +25,6 @@ from xlbridge.settings import Settings
 from xlbridge.ui.answers import error_json
 from xlbridge.upload import UploadContext, open_context
 
-_EVENT_SECONDS = 15
 _LOOK_UP_SECONDS = 60
 _BUSY = Text(
     pt="Outra tarefa está em andamento nesta página; espere terminar.",
@@ -47,9 +45,6 @@ _REPEATING = Text(
     pt="O sistema não respondeu como esperado; nova tentativa em {seconds} s…",
     en="The system did not answer as expected; next attempt in {seconds} s…",
 )
-
-OnChange = Callable[[], None]
-"""Callback for changes of the work's state, from any thread."""
 
 
 class Cancelled(BaseException):
@@ -82,7 +77,6 @@ class PageConnection:
         self.state = WorkState()
         self._stack = ExitStack()
         self._client: Client | None = None
-        self._on_change: OnChange = lambda: None
         self._lock = Lock()
         self._cancelled = False
         self._is_looking_up = False
@@ -144,10 +138,9 @@ class PageConnection:
             self._lock.release()
 
     @contextmanager
-    def track(self, work: str, on_change: OnChange, job: str | None = None) -> Iterator[None]:
+    def track(self, work: str, job: str | None = None) -> Iterator[None]:
         """Record the progress and errors of the block in ``state``."""
         self.state = WorkState(running=True, work=work, job=job)
-        self._on_change = on_change
         try:
             yield
         except XlbridgeError as error:
@@ -156,7 +149,6 @@ class PageConnection:
             self.state.lines.append(str(self._stopped_message()))
         finally:
             self.state.running = False
-            on_change()
 
     @contextmanager
     def awaited(self, work: str) -> Iterator[None]:
@@ -165,7 +157,7 @@ class PageConnection:
         Raises ``UsageError`` while other work is running, or if it is stopped.
         """
         self.start()
-        self.state.work, self._on_change = work, lambda: None
+        self.state.work = work
         try:
             yield
         except Cancelled:
@@ -173,17 +165,12 @@ class PageConnection:
         finally:
             self.state.running = False
 
-    def progress(self, on_change: OnChange) -> Callable[[Text], None]:
-        """Return a callback that records each step in ``state``, and raises ``Cancelled``."""
-
-        def record(text: Text) -> None:
-            if self._cancelled:
-                raise Cancelled
-            if self.state.lines[-1:] != [str(text)]:
-                self.state.lines.append(str(text))
-            on_change()
-
-        return record
+    def progress(self, text: Text) -> None:
+        """Record a step of the work. Raises ``Cancelled``."""
+        if self._cancelled:
+            raise Cancelled
+        if self.state.lines[-1:] != [str(text)]:
+            self.state.lines.append(str(text))
 
     def count(self, done: int, total: int) -> None:
         """Record how many steps of the work are done, of all; 0 if that is unknown.
@@ -193,7 +180,6 @@ class PageConnection:
         if self._cancelled:
             raise Cancelled
         self.state.done, self.state.total = done, total
-        self._on_change()
 
     def _wait(self, seconds: float) -> None:
         """Wait before a request is repeated, and show that.
@@ -204,7 +190,6 @@ class PageConnection:
             raise Cancelled
         if self.state.running:
             self.state.lines.append(str(_REPEATING.format(seconds=ceil(seconds))))
-            self._on_change()
         time.sleep(seconds)
 
     def start(self) -> None:
@@ -229,30 +214,19 @@ class PageConnection:
 
 
 class BackgroundWork:
-    """Work in a thread, one task at a time, with events for the pages that follow it."""
+    """Work in a thread, one task at a time."""
 
     def __init__(self, remote: PageConnection) -> None:
         self._remote = remote
-        self._changed = asyncio.Event()
         self._running: set[asyncio.Future[None]] = set()
 
-    def start(self, work: Callable[[OnChange], None]) -> Response:
-        """Start work whose progress is streamed by ``/api/events``.
+    def start(self, work: Callable[[], None]) -> Response:
+        """Start work, whose progress ``/api/work`` returns.
 
         Raises ``UsageError`` while other work is running.
         """
         self._remote.start()
-        loop = asyncio.get_running_loop()
-
-        def notify() -> None:
-            """Wake all waiting streams, and start a new event."""
-            self._changed.set()
-            self._changed = asyncio.Event()
-
-        def on_change() -> None:
-            loop.call_soon_threadsafe(notify)
-
-        task = asyncio.ensure_future(run_in_threadpool(work, on_change))
+        task = asyncio.ensure_future(run_in_threadpool(work))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return JSONResponse({"started": True})
@@ -260,16 +234,3 @@ class BackgroundWork:
     async def state(self, _request: Request) -> Response:
         """Return the progress of the work."""
         return JSONResponse(self._remote.state.to_json())
-
-    async def events(self, request: Request) -> Response:
-        """Stream the progress of the work as server-sent events."""
-
-        async def stream() -> Any:
-            while not await request.is_disconnected():
-                yield f"data: {json.dumps(self._remote.state.to_json())}\n\n"
-                try:
-                    await asyncio.wait_for(self._changed.wait(), _EVENT_SECONDS)
-                except TimeoutError:
-                    continue
-
-        return StreamingResponse(stream(), media_type="text/event-stream")

@@ -55,7 +55,7 @@ from xlbridge.ui.answers import (
     table_json,
 )
 from xlbridge.ui.cell_edits import displayed_text
-from xlbridge.ui.environment import BackgroundWork, OnChange, PageConnection
+from xlbridge.ui.environment import BackgroundWork, PageConnection
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import known_numbers
 from xlbridge.upload.lookup import registry_lists
@@ -176,13 +176,13 @@ class ExportAndProfileRequests:
         )
         return self._work.start(partial(self._export, export, name))
 
-    def _export(self, request: ExportRequest, form: str, on_change: OnChange) -> None:
+    def _export(self, request: ExportRequest, form: str) -> None:
         """Export a listing; the outcome includes its first rows."""
         remote = self._remote
-        with remote.track("export", on_change):
+        with remote.track("export"):
             extension, dialect = _FORMATS[form]
             path = self._workspace.new_folder() / f"{request.listing}.{extension}"
-            progress = remote.progress(on_change)
+            progress = remote.progress
 
             def on_progress(done: ExportProgress) -> None:
                 progress(done.text)
@@ -235,17 +235,17 @@ class ExportAndProfileRequests:
         resource = self._workspace.catalogue.named((await request.json())["resource"])
         return self._work.start(partial(self._make_template, resource))
 
-    def _make_template(self, resource: Resource, on_change: OnChange) -> None:
+    def _make_template(self, resource: Resource) -> None:
         """Write the workbook; the outcome says which lists are not complete."""
         remote = self._remote
-        with remote.track("template", on_change):
+        with remote.track("template"):
             path = self._workspace.new_folder() / f"{resource.name}.xlsx"
             form = listing_resource(resource, self._workspace.catalogue)
             remarks: list[Text] = []
             if form is resource:
                 write_template(path, form)
             else:
-                progress = WorkProgress(remote.progress(on_change), count=remote.count)
+                progress = WorkProgress(remote.progress, count=remote.count)
                 with remote.connected() as (_, client):
                     lists = registry_lists(client, form, remarks.append, progress)
                 write_template(path, form, lists)

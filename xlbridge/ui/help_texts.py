@@ -82,13 +82,13 @@ HELP_TEXTS: Mapping[str, Text] = {
         "If the connection breaks, continue under Uploads: what is written is not sent again.",
     ),
     "help_jobs": Text(
-        pt="Cada envio fica aqui, também os feitos pelo terminal.\n"
+        pt="Cada envio fica aqui, também os feitos por outros programas.\n"
         "“Detalhes” mostra o histórico, as linhas rejeitadas com o motivo e a cópia da planilha "
         "com a situação de cada linha.\n"
         "“Desfazer este envio” só aparece onde o sistema permite; antes, mostra o que volta ao que "
         "era.\n"
         "Um envio em dúvida espera a sua resposta: confira no sistema e registre o que viu.",
-        en="Each upload is here, also those of the terminal.\n"
+        en="Each upload is here, also those that other programs made.\n"
         "“Details” shows the history, the rejected rows with their reasons, and the copy of the "
         "sheet with the status of each row.\n"
         "“Undo this upload” is only there where the system allows it; it first shows what "
@@ -143,10 +143,10 @@ HELP_TEXTS: Mapping[str, Text] = {
         "left to correct, and continue it from where it stopped.",
     ),
     "begin_month_how": Text(
-        pt="Abra a pasta deste computador com as planilhas do mês, ou com um plano (plan.yaml). "
+        pt="Abra a pasta deste computador com as planilhas do mês, ou com um plano. "
         "Nada é enviado antes de você confirmar.",
-        en="Open the folder of this computer with the month's workbooks, or with a plan "
-        "(plan.yaml). Nothing is sent before you confirm it.",
+        en="Open the folder of this computer with the month's workbooks, or with a plan. "
+        "Nothing is sent before you confirm it.",
     ),
     "unit_how": Text(
         pt="Cópia de um arquivo do lote {batch}: {path}. Depois de corrigir, use-a no lote; o "

@@ -15,11 +15,10 @@ from xlbridge.client import Client
 from xlbridge.client.registries import NamedRecord, Registries
 from xlbridge.errors import XlbridgeError
 from xlbridge.files import write_private
-from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column
 from xlbridge.resources.references import REFERENCES
 from xlbridge.settings import Settings
-from xlbridge.ui.answers import read_object
+from xlbridge.ui.answers import FieldProblem, read_object
 from xlbridge.ui.environment import PageConnection
 from xlbridge.upload.lookup import OnlineCheck
 from xlbridge.validation.cells import folded_text
@@ -95,15 +94,14 @@ class RegistryNames:
         with self._remote.connected(looking_up=True) as (_, client):
             return OnlineCheck(client).ask_unknown_names(proposal, cells, catalogue)
 
-    def problems_for_all_rows(
-        self, mapping: SheetMapping, catalogue: Catalogue
-    ) -> list[tuple[str, Text]]:
-        """Return the problems of names that a mapping gives all rows, as far as the page's
-        environment can be asked."""
-        if not any(isinstance(one.constant, str) and one.link for _, one in mapping.all_columns):
+    def problems(self, mapping: SheetMapping, catalogue: Catalogue) -> list[FieldProblem]:
+        """Return the problems of the names in a mapping, as far as the page's environment can be
+        asked."""
+        if not any(one.link and (one.constant or one.values) for _, one in mapping.all_columns):
             return []
         with suppress(XlbridgeError), self._remote.connected(looking_up=True) as (_, client):
-            return list(OnlineCheck(client).problems_for_all_rows(mapping, catalogue))
+            found = OnlineCheck(client).problems_of_names(mapping, catalogue)
+            return [FieldProblem(name, word, str(message)) for name, word, message in found]
         return []
 
     def read_with(self, client: Client, registry: str, settings: Settings | None = None) -> Names:

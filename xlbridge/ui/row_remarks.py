@@ -145,7 +145,7 @@ _CORRECT_OR_MAP = Text(
     pt="Corrija a célula, ou ajuste em Abrir as “Colunas usadas” e confirme de novo.",
     en="Correct the cell, or change the “Columns used” under Open and confirm again.",
 )
-_HINTS: Mapping[str, Text] = {
+PAGE_HINTS: Mapping[str, Text] = {
     "sheets-hidden": Text(
         pt="Se os dados estão em uma delas, reexiba-a no Excel, salve e abra o arquivo de novo.",
         en="If the data is in one of them, unhide it in Excel, save, and open the file again.",
@@ -224,6 +224,7 @@ _HINTS: Mapping[str, Text] = {
         en="Type it again, or choose the format in the list of findings.",
     ),
 }
+"""Hints of findings in the words of the page, by their codes."""
 _MAX_NAMES = 20
 
 
@@ -233,7 +234,7 @@ def make_mark(severity: str, text: str) -> dict[str, Any]:
 
 
 def _hint(finding: Finding) -> Text:
-    return _HINTS.get(finding.kind.code, finding.hint)
+    return PAGE_HINTS.get(finding.kind.code, finding.hint)
 
 
 def _rule_text(rule: RuleKey) -> str:
@@ -283,7 +284,7 @@ class PlannedAction:
             name: str(_DIFFERS.format(theirs="; ".join(values))) for name, values in texts.items()
         }
         view = planned_view(row.action, row.reason)
-        return cls(view, str(row.text_at("page") or ""), differences)
+        return cls(view, str(row.text or ""), differences)
 
 
 class RowRemarks:

@@ -13,7 +13,7 @@ from xlbridge.parallel import validate_single_sheet
 from xlbridge.record_rows import row_text
 from xlbridge.report_forms import Report, ReportForms, group_by_reason
 from xlbridge.ui.answers import ErrorsInGrid, table_json
-from xlbridge.ui.environment import OnChange, PageConnection
+from xlbridge.ui.environment import PageConnection
 from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_remarks import planned_view, refusals
 from xlbridge.ui.sheet_editor import SheetEditor, own_name
@@ -73,12 +73,6 @@ _CORRECT_FOR_ALL = Text(
     pt="Corrija o valor em Abrir, em “Colunas usadas”, e confirme.",
     en="Correct the value under Open, in “Columns used”, and confirm.",
 )
-_KEYS_ONLY = Text(
-    pt="Nada foi enviado. Para que só as chaves contem, marque “Os números dos registros vêm de "
-    "outro sistema” e veja o plano; ou escolha o outro sistema em Ambientes.",
-    en="Nothing was sent. For only the keys to count, tick “Record numbers are another system's” "
-    "and see the plan; or choose the other system under Environments.",
-)
 _UNCONFIRMED = Text(
     pt="O envio {job} ainda não foi confirmado, e nada dele foi enviado.",
     en="The upload {job} has not been confirmed, and nothing of it was sent.",
@@ -109,11 +103,11 @@ class SheetUploads:
             try:
                 planned = uploads.plan(rows, upload_options)
             except UsageError as error:
-                if "--foreign-numbers" not in str(error.hint):
+                message = str(error.message).replace(str(editor.sent_path), editor.name)
+                if message == str(error.message):
                     raise
                 # Its path is the page's copy.
-                message = str(error.message).replace(str(editor.sent_path), editor.name)
-                raise UsageError(untranslated(message), _KEYS_ONLY) from error
+                raise UsageError(untranslated(message), error.hint) from error
         shown = sorted(
             (row for row in planned.plan.rows if not row.is_created),
             key=lambda row: _LISTING_ORDER.index(row.action),
@@ -133,7 +127,7 @@ class SheetUploads:
         return {
             "counts": planned.plan.counts,
             "token": planned.plan.token,
-            "table": table_json(reason_table(shown, columns, place="page", titled=True)),
+            "table": table_json(reason_table(shown, columns, titled=True)),
             "groups": _groups(sheet, shown),
             "unread": _unread_text(sheet, planned),
             "totals": list(map(table_json, (by_action, *writes))),
@@ -142,14 +136,12 @@ class SheetUploads:
             "target": client.target.to_json(),
         }
 
-    def send(
-        self, editor: SheetEditor, options: Mapping[str, Any], token: str, on_change: OnChange
-    ) -> None:
+    def send(self, editor: SheetEditor, options: Mapping[str, Any], token: str) -> None:
         """Upload the corrected copy according to the plan confirmed by ``token``."""
-        with self._remote.track("upload", on_change):
+        with self._remote.track("upload"):
             sheet, version = self._corrected_sheet(editor)
             with self._remote.connected() as (context, client):
-                upload_options = _options(options, token, self._remote, on_change)
+                upload_options = _options(options, token, self._remote)
                 uploads = Uploads(context, client)
                 rows = _rows_to_send(uploads, sheet, upload_options, editor)
 
@@ -159,21 +151,20 @@ class SheetUploads:
                             editor.job = job.id
                             self._workspace.save_edits(editor)
                     self._remote.state.job = job.id
-                    on_change()
 
                 job = uploads.submit(rows, upload_options, on_created=show)
                 sent = rows.sheet if isinstance(rows, CorrectedRows) else rows
                 self._finish(context, job, sent)
                 self._show_refusals(job, editor, sent, is_whole=editor.version == version)
 
-    def resume(self, job_id: str, on_change: OnChange) -> None:
+    def resume(self, job_id: str) -> None:
         """Resume a job that has been confirmed."""
         remote = self._remote
-        with remote.track("upload", on_change, job_id), remote.connected() as (context, client):
+        with remote.track("upload", job_id), remote.connected() as (context, client):
             job = context.journal.job(job_id)
             if job.state.is_unsent:
                 raise UsageError(_UNCONFIRMED.format(job=job_id), _HOW_TO_CONFIRM)
-            upload_options = _options({}, job.token, remote, on_change)
+            upload_options = _options({}, job.token, remote)
             job = Uploads(context, client).run(job, upload_options)
             self._finish(context, job)
             editor = self._workspace.editor if self._workspace.is_open else None
@@ -205,14 +196,14 @@ class SheetUploads:
             "target": client.target.to_json(),
         }
 
-    def undo(self, job_id: str, token: str, on_change: OnChange) -> None:
+    def undo(self, job_id: str, token: str) -> None:
         """Undo an upload according to the plan confirmed by ``token``."""
         remote = self._remote
-        with remote.track("undo", on_change), remote.connected() as (context, client):
+        with remote.track("undo"), remote.connected() as (context, client):
             uploads = Uploads(context, client)
             undo = uploads.create_undo(uploads.plan_undo(context.journal.job(job_id)))
             remote.state.job = undo.id
-            upload_options = _options({}, token, remote, on_change)
+            upload_options = _options({}, token, remote)
             self._finish(context, uploads.run(undo, upload_options))
 
     def jobs(self) -> dict[str, Any]:
@@ -290,13 +281,11 @@ class SheetUploads:
                 "target": client.target.to_json(),
             }
 
-    def process(
-        self, listing: str, numbers: Sequence[int], token: str, on_change: OnChange
-    ) -> None:
+    def process(self, listing: str, numbers: Sequence[int], token: str) -> None:
         """Process records according to the plan confirmed by ``token``."""
         remote = self._remote
-        with remote.track("process", on_change), remote.connected() as (context, client):
-            upload_options = _options({}, token, remote, on_change)
+        with remote.track("process"), remote.connected() as (context, client):
+            upload_options = _options({}, token, remote)
             kind = find_kind(listing)
             wanted = explicit_numbers(kind, numbers)
             job = create_processing(context, client, kind, wanted, upload_options.progress)
@@ -490,12 +479,11 @@ def _options(
     choices: Mapping[str, Any],
     token: str,
     remote: PageConnection,
-    on_change: OnChange = lambda: None,
 ) -> UploadOptions:
     """Return the options of an upload whose progress is recorded in ``remote``."""
     return UploadOptions(
         consent=Confirmed(token) if token else ApproveAll(),
-        progress=remote.progress(on_change),
+        progress=remote.progress,
         on_count=remote.count,
         **choices,
     )

@@ -41,7 +41,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from xlbridge.errors import ConfigError
 from xlbridge.files import write_private
-from xlbridge.i18n import LANGUAGES, Language, Text, active_language, group_thousands, set_language
+from xlbridge.i18n import LANGUAGES, Language, Text, active_language, set_language, shown_on_page
 from xlbridge.report_forms import render_page
 from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, Settings
@@ -296,15 +296,15 @@ _SAFE_METHODS = frozenset({"GET", "HEAD"})
 _OWN_SITES = frozenset({"none", "same-origin"})
 
 _NO_ENTRY = Text(
-    pt="Abra esta página pelo link que xlbridge ui mostra; ele vale uma vez. Para outro link, "
-    "rode xlbridge ui de novo.",
-    en="Open this page by the link that xlbridge ui shows; it works once. For another link, run "
-    "xlbridge ui again.",
+    pt="Abra esta página pelo link que o xlbridge mostra ao iniciar; ele vale uma vez. Para outro, "
+    "inicie o xlbridge de novo.",
+    en="Open this page by the link that xlbridge shows when it starts; it works once. For "
+    "another link, start xlbridge again.",
 )
 _LOST = Text(
-    pt="Esta aba perdeu o acesso à página. Rode xlbridge ui de novo: ele abre a página com a sua "
-    "planilha e as correções salvas.",
-    en="This tab has lost its access to the page. Run xlbridge ui again: it opens the page with "
+    pt="Esta aba perdeu o acesso à página. Inicie o xlbridge de novo: ele abre a página com a "
+    "sua planilha e as correções salvas.",
+    en="This tab has lost its access to the page. Start xlbridge again: it opens the page with "
     "your sheet and the corrections that are stored.",
 )
 _FOREIGN = Text(
@@ -438,8 +438,7 @@ def serve_page(
             announce(link)
             return
     with ExitStack() as stack:
-        group_thousands(True)
-        stack.callback(group_thousands, False)
+        stack.enter_context(shown_on_page())
         stack.callback(set_language, active_language())
         set_language(_Preferences.of_home(settings.home).language or active_language())
         listener = stack.enter_context(listen(LOOPBACK, options.port))

@@ -10,7 +10,7 @@ from typing import Any
 from xlbridge import titles
 from xlbridge.errors import UsageError
 from xlbridge.files import write_private
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.resources import KEY, Catalogue, Column, Kind, Resource
 from xlbridge.resources.findings import CorrectedValue
 from xlbridge.resources.references import REFERENCES
@@ -84,6 +84,7 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
             "refused": editor.remarks.count(shown.sheet),
             "not_records": len(shown.non_records),
             "sendable": may_be_sent(sheet, good_rows=False),
+            "counts": _counts_text(editor),
             "edited": editor.edited,
             "aside": len(editor.set_aside),
             "undo": editor.next_undo,
@@ -113,6 +114,49 @@ def counts_json(values: Counter[str], most: int) -> dict[str, Any]:
     """Return the most frequent values with their counts, and the number of other values."""
     listed = [{"value": value, "count": count} for value, count in values.most_common(most)]
     return {"values": listed, "more": len(values) - len(listed)}
+
+
+_COUNTS = Text(
+    pt="Linhas: {rows} · erros: {errors}{refused} · avisos: {warnings}",
+    en="Rows: {rows} · errors: {errors}{refused} · warnings: {warnings}",
+)
+_REFUSED = Text(
+    pt=" (recusados pelo sistema ou pelo lote: {n})",
+    en=" (refused by the system or the batch: {n})",
+)
+_ELSEWHERE = Text(
+    pt="erros nas outras planilhas do arquivo: {n}", en="errors in the file's other sheets: {n}"
+)
+_ASIDE = Text(pt="linhas deixadas de fora: {n}", en="rows set aside: {n}")
+_EDITED = Text(pt="células alteradas: {n}", en="cells changed: {n}")
+_ALL_GOOD = Text(
+    pt="Nenhum erro: a planilha pode ser enviada.", en="No errors: the sheet can be sent."
+)
+
+
+def _counts_text(editor: SheetEditor) -> str:
+    """Return the rows and findings of the shown sheet; an error counts once, whoever found it: the
+    validation, the plan, the system or the batch."""
+    shown = editor.findings_view.sheet
+    refused = editor.remarks.count(shown.sheet)
+    errors = shown.errors + refused
+    counts = {"rows": len(shown.rows), "errors": errors, "warnings": shown.warnings}
+    by_others = _REFUSED.format(n=count_text(refused)) if refused else ""
+    elsewhere = sum(p.errors + editor.remarks.count(p.sheet) for p in editor.parts) - errors
+    texts = [
+        _COUNTS.format(refused=by_others, **{name: count_text(n) for name, n in counts.items()}),
+        *(
+            text.format(n=count_text(n))
+            for text, n in (
+                (_ELSEWHERE, elsewhere),
+                (_ASIDE, len(editor.set_aside)),
+                (_EDITED, editor.edited),
+            )
+            if n
+        ),
+        *([_ALL_GOOD] if may_be_sent(editor.validated, good_rows=False) and not errors else []),
+    ]
+    return str(joined(texts, " · "))
 
 
 def _columns(editor: SheetEditor) -> list[dict[str, Any]]:
@@ -241,14 +285,15 @@ def confirmed_mapping(
     resource: Resource,
     form: Mapping[str, Any],
     names: Callable[[str], Mapping[str, str]],
+    file: str = MAPPING,
 ) -> SheetMapping:
-    """Write the confirmed mapping into the folder of the open workbook, and return it.
+    """Write a confirmed mapping into a file beside the open workbook, and return it.
 
     ``names`` returns the names of a registry's records by their codes. Raises ``UsageError`` naming
     each mistake.
     """
     cells = editor.sheet_cells(form["sheet"])
-    path = editor.path.parent / MAPPING
+    path = editor.path.parent / file
     columns: dict[str, Mapping[str, Any]] = {}
     for name, body in form["columns"].items():
         columns[name] = typed = dict(body)
@@ -314,10 +359,21 @@ def mapping_problems(
     return InvalidFields(message, problems)
 
 
-def constant_problems(problems: Sequence[tuple[str, Text]]) -> InvalidFields:
-    """Return the error of a mapping's form about names for all rows, by column."""
-    fields = [FieldProblem(name, None, str(message)) for name, message in problems]
-    return InvalidFields(_NOT_CONFIRMED, fields)
+def name_problems(problems: Sequence[FieldProblem]) -> InvalidFields:
+    """Return the error of a mapping's form about names without a record."""
+    return InvalidFields(_NOT_CONFIRMED, problems)
+
+
+def only_names(form: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a mapping's form with only the columns that have names for all rows or for words."""
+    columns = dict[str, Any]()
+    for name, body in form["columns"].items():
+        values = {word: it for word, it in body.get("values", {}).items() if it and it != "?"}
+        if body.get("constant"):
+            columns[name] = body
+        elif body.get("link") and values:
+            columns[name] = {**body, "values": values}
+    return {**form, "columns": columns, "rows": {}, "once": []}
 
 
 def _value_problem(column: Column | None, value: Any) -> Text | None:

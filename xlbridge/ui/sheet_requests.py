@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
+from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.yaml_files import InvalidFile
@@ -31,9 +31,10 @@ from xlbridge.ui.sheet_forms import (
     changes_json,
     chosen_column,
     confirmed_mapping,
-    constant_problems,
     counts_json,
     mapping_problems,
+    name_problems,
+    only_names,
     proposed_form,
     proposed_mapping,
     remember,
@@ -48,10 +49,6 @@ _MAX_VALUES = 50
 _WATCH_SECONDS = 0.1
 _UNSAFE = re.compile(r"[^\w .()\[\]-]+")
 _TOO_LARGE = Text(pt="O arquivo passa de {mb} MB.", en="The workbook is larger than {mb} MB.")
-_CHOOSE_CSV_FORM = Text(
-    pt="Escolha abaixo o separador ou a codificação, ou salve o arquivo de novo como CSV UTF-8.",
-    en="Choose the delimiter or the encoding below, or save the file again as CSV UTF-8.",
-)
 _EMPTY = UsageError(
     Text(
         pt="O arquivo está vazio. Preencha-o no Excel, salve e abra-o de novo.",
@@ -126,6 +123,7 @@ class SheetRequests:
             post_route("/api/mapping-column", self.mapping_column, **_COLUMN),
             post_route("/api/unknown-names", self.unknown_names, **_PLACE),
             post_route("/api/map", self.map, **_PLACE, **_CONFIRMED),
+            post_route("/api/mapped-names", self.mapped_names, **_PLACE, **_CONFIRMED),
             get_route("/api/sheet", self.sheet),
             post_route("/api/part", self.part, sheet=str),
             post_route("/api/edit", self.edit, items=True, row=int, column=int),
@@ -181,11 +179,6 @@ class SheetRequests:
             editor = self._workspace.read_file(path, self._workspace.catalogue, limits, progress)
             answer = self._recognise(editor, SheetChoice(), None)
             progress.raise_if_stopped()
-        except WorkbookRefused as refused:
-            if "--" not in str(refused.hint):
-                raise
-            # The hint names an option for the form of a .csv; the page has a field for it.
-            raise WorkbookRefused(refused.code, refused.message, _CHOOSE_CSV_FORM) from None
         except ReadingStopped:
             return None
         finally:
@@ -332,6 +325,26 @@ class SheetRequests:
 
         return await json_response(ask)
 
+    async def mapped_names(self, request: Request) -> Response:
+        """Return the problems of the names in a mapping's form, as soon as they can be asked for;
+        other mistakes are told when it is confirmed."""
+        body = await request.json()
+        editor, catalogue = self._workspace.editor, self._workspace.catalogue
+
+        def check() -> dict[str, Any]:
+            form, resource = only_names(body), catalogue.named(body["resource"])
+            if not form["columns"]:
+                return {"fields": []}
+            with editor.lock:
+                try:
+                    known = self._names.read
+                    mapping = confirmed_mapping(editor, resource, form, known, "names.yaml")
+                except InvalidFile:
+                    return {"fields": []}
+            return {"fields": list(map(asdict, self._names.problems(mapping, catalogue)))}
+
+        return await json_response(check)
+
     async def map(self, request: Request) -> Response:
         """Validate the open sheet with the confirmed mapping, and remember it."""
         body = await request.json()
@@ -342,9 +355,8 @@ class SheetRequests:
                 resource = self._workspace.catalogue.named(body["resource"])
                 try:
                     mapping = confirmed_mapping(editor, resource, body, self._names.read)
-                    unknown = self._names.problems_for_all_rows(mapping, self._workspace.catalogue)
-                    if unknown:
-                        raise constant_problems(unknown)
+                    if unknown := self._names.problems(mapping, self._workspace.catalogue):
+                        raise name_problems(unknown)
                     choice = SheetChoice(None, body["sheet"], mapping, editor.choice.reading)
                     editor.choose(choice)
                 except InvalidFile as error:

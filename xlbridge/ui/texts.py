@@ -17,22 +17,20 @@ _TEXTS: Mapping[str, Text] = {
     "exports": Text(pt="Exportar", en="Export"),
     "end": Text(pt="Encerrar", en="End"),
     "ended": Text(
-        pt="A página foi encerrada. Para abrir de novo: xlbridge ui",
-        en="The page is closed. To open it again: xlbridge ui",
+        pt="A página foi encerrada. Para abrir de novo, inicie o xlbridge como antes.",
+        en="The page is closed. To open it again, start xlbridge as before.",
     ),
     "lost": Text(
         pt="A página perdeu a conexão com o xlbridge; a última alteração pode não ter sido salva. "
-        "Se o terminal foi fechado, rode xlbridge ui de novo: a planilha reabre com as suas "
-        "correções.",
+        "Se o xlbridge foi fechado, inicie-o de novo: a planilha reabre com as suas correções.",
         en="The page lost its connection to xlbridge; the last change may not have been saved. If "
-        "the terminal was closed, run xlbridge ui again: the sheet opens again with your "
-        "corrections.",
+        "xlbridge was closed, start it again: the sheet opens again with your corrections.",
     ),
     "lost_work": Text(
-        pt="A página perdeu a conexão com o xlbridge. Se o terminal foi fechado, rode xlbridge ui "
-        "de novo: Envios e Lotes mostram o que foi gravado e continuam de onde parou.",
-        en="The page lost its connection to xlbridge. If the terminal was closed, run xlbridge ui "
-        "again: Uploads and Batches show what was written, and continue from where it stopped.",
+        pt="A página perdeu a conexão com o xlbridge. Se o xlbridge foi fechado, inicie-o de "
+        "novo: Envios e Lotes mostram o que foi gravado e continuam de onde parou.",
+        en="The page lost its connection to xlbridge. If xlbridge was closed, start it again: "
+        "Uploads and Batches show what was written, and continue from where it stopped.",
     ),
     "drop": Text(
         pt="Solte aqui a sua planilha: .xlsx, .csv, .xls, .xlsb ou .ods",
@@ -82,22 +80,6 @@ _TEXTS: Mapping[str, Text] = {
     "meaning": titles.IN_SYSTEM,
     "not_used": Text(pt="não usada", en="not used"),
     "header_row": Text(pt="Cabeçalho na linha {n}", en="Header in row {n}"),
-    "count_elsewhere": Text(
-        pt="erros nas outras planilhas do arquivo: {n}", en="errors in the file's other sheets: {n}"
-    ),
-    "counts": Text(
-        pt="Linhas: {rows} · erros: {errors}{refused} · avisos: {warnings}",
-        en="Rows: {rows} · errors: {errors}{refused} · warnings: {warnings}",
-    ),
-    "all_good": Text(
-        pt="Nenhum erro: a planilha pode ser enviada.", en="No errors: the sheet can be sent."
-    ),
-    "count_refused": Text(
-        pt="recusados pelo sistema ou pelo lote: {n}",
-        en="refused by the system or the batch: {n}",
-    ),
-    "count_aside": Text(pt="linhas deixadas de fora: {n}", en="rows set aside: {n}"),
-    "count_edited": Text(pt="células alteradas: {n}", en="cells changed: {n}"),
     "rules": Text(pt="Problemas encontrados", en="Findings"),
     "no_rules": Text(pt="Nenhum problema.", en="No findings."),
     "only_wrong": Text(pt="Só linhas com problema", en="Only rows with findings"),

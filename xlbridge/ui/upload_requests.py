@@ -82,7 +82,6 @@ class UploadRequests:
                 "/api/send", self.send, token=str, options=dict[str, bool | str | None] | None
             ),
             post_route("/api/cancel", self.cancel),
-            Route("/api/events", self._work.events),
             get_route("/api/work", self._work.state),
             get_route("/api/jobs", self.jobs),
             get_route("/api/job", self.job, job=str),

@@ -114,6 +114,12 @@ class UploadContext:
                     "novo: o que já foi gravado não é repetido.",
                     en="Restore the folder of XLBRIDGE_HOME from a backup, or send the sheet "
                     "again: what was written is not repeated.",
+                    page=Text(
+                        pt="Restaure a pasta do xlbridge de um backup, ou envie a planilha de "
+                        "novo: o que já foi gravado não é repetido.",
+                        en="Restore the folder of xlbridge from a backup, or send the sheet "
+                        "again: what was written is not repeated.",
+                    ),
                 ),
             )
         return payload

@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,12 @@ if TYPE_CHECKING:
 _LOGGER = logging.getLogger(__name__)
 
 CHECK_AGAIN = Text(
-    pt="Para conferir de novo: xlbridge resume {job}", en="To check again: xlbridge resume {job}"
+    pt="Para conferir de novo: xlbridge resume {job}",
+    en="To check again: xlbridge resume {job}",
+    page=Text(
+        pt="Para conferir de novo, continue {job} em Envios.",
+        en="To check again, continue {job} under Uploads.",
+    ),
 )
 
 INTERRUPTED = Text(
@@ -193,7 +198,7 @@ def needs_person(
     context: "RunContext", job: Job, reason: Text, verdict: Verdict = NO_VERDICT
 ) -> "Step":
     """End a job for now; a person must decide on the outcome of its rows."""
-    return context.end(job, State.NEEDS_PERSON, verdict, reason=asdict(reason)), False
+    return context.end(job, State.NEEDS_PERSON, verdict, reason=reason.languages), False
 
 
 _BETWEEN_SNAPSHOTS = 1.0

@@ -295,6 +295,10 @@ class Job:
                 Text(
                     pt="Escolha o ambiente do envio, por exemplo com --profile.",
                     en="Choose the environment of the upload, for example with --profile.",
+                    page=Text(
+                        pt="Escolha o ambiente do envio em Ambientes.",
+                        en="Choose the environment of the upload under Environments.",
+                    ),
                 ),
             )
 
@@ -309,6 +313,10 @@ class Job:
                 Text(
                     pt="Para processar o que falta: xlbridge process {listing}",
                     en="To process what is left: xlbridge process {listing}",
+                    page=Text(
+                        pt="Para processar o que falta, use Processar.",
+                        en="To process what is left, use Process.",
+                    ),
                 ).format(listing=self.arguments(self.spec.resource)),
             )
 
@@ -325,6 +333,10 @@ class Job:
             Text(
                 pt="Para ver a situação de cada linha: xlbridge jobs {job}",
                 en="To see the status of each row: xlbridge jobs {job}",
+                page=Text(
+                    pt="Para ver a situação de cada linha, abra {job} em Envios.",
+                    en="To see the status of each row, open {job} under Uploads.",
+                ),
             ).format(job=self.arguments()),
         )
 
@@ -339,9 +351,14 @@ class Job:
                     en="The upload {job} is a part of {parent}; retry its rejected rows from "
                     "there.",
                 ).format(job=self.id, parent=self.parent),
-                Text(pt="xlbridge retry {p}", en="xlbridge retry {p}").format(
-                    p=self.arguments(self.parent)
-                ),
+                Text(
+                    pt="xlbridge retry {p}",
+                    en="xlbridge retry {p}",
+                    page=Text(
+                        pt="Abra {p} em Envios.",
+                        en="Open {p} under Uploads.",
+                    ),
+                ).format(p=self.arguments(self.parent)),
             )
         held = self.state is State.DONE and self.held
         if self.state not in {State.PARTIAL, State.REJECTED} and not held:
@@ -354,6 +371,10 @@ class Job:
                 Text(
                     pt="Para enviar linhas novas ou alteradas: xlbridge upload {file}",
                     en="To send new or changed rows: xlbridge upload {file}",
+                    page=Text(
+                        pt="Para enviar linhas novas ou alteradas, abra a planilha em Abrir.",
+                        en="To send new or changed rows, open the workbook under Open.",
+                    ),
                 ).format(file=self.arguments(Path(self.spec.file))),
             )
 

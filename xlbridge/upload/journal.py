@@ -9,7 +9,7 @@ import logging
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -466,7 +466,7 @@ class Journal:
                 if job.state in _MAY_GO_ON or (by_record and job.state is State.SENDING):
                     known = job.events[-1].detail if job.state is State.IN_DOUBT else {}
                     # If nothing of it is there, it was not sent.
-                    detail = {"reason": asdict(EVENTS_LOST), "declined": job.state.is_unsent}
+                    detail = {"reason": EVENTS_LOST.languages, "declined": job.state.is_unsent}
                     self._add(job.id, State.IN_DOUBT, {**detail, **known, "events_lost": True})
                     self.changes.record(job.id, sent=True)
                     whole = self.job(job.whole)
@@ -547,4 +547,11 @@ _JOB_CHANGED = Text(
     pt="O envio {job} mudou durante a execução; nada mais foi feito.",
     en="The upload {job} changed while it was running; nothing more was done.",
 )
-_SEE_JOB = Text(pt="Veja-o: xlbridge jobs {job}", en="See it: xlbridge jobs {job}")
+_SEE_JOB = Text(
+    pt="Veja-o: xlbridge jobs {job}",
+    en="See it: xlbridge jobs {job}",
+    page=Text(
+        pt="Veja {job} em Envios.",
+        en="See {job} under Uploads.",
+    ),
+)

@@ -265,6 +265,12 @@ _WHAT_NOW = Text(
     'que já foi enviado e depois: xlbridge doctor --accept-journal "motivo"{profile}.',
     en="Nothing was sent. Restore the right file. If it is lost, check in the system what was "
     'already sent, then run: xlbridge doctor --accept-journal "reason"{profile}.',
+    page=Text(
+        pt="Nada foi enviado. Ponha de volta o arquivo certo. Se ele se perdeu, confira no "
+        "sistema o que já foi enviado, e fale com quem cuida do xlbridge antes de enviar.",
+        en="Nothing was sent. Restore the right file. If it is lost, check in the system what was "
+        "already sent, and talk to the person who looks after xlbridge before you send.",
+    ),
 )
 
 
@@ -444,5 +450,9 @@ def _other_version_error(path: Path, reason: Text) -> JournalError:
             pt="Use a versão do xlbridge que o gravou, ou escolha outra pasta com XLBRIDGE_HOME.",
             en="Use the version of xlbridge that wrote it, or choose another folder with "
             "XLBRIDGE_HOME.",
+            page=Text(
+                pt="Peça à TI a versão do xlbridge que o gravou.",
+                en="Ask IT for the version of xlbridge that wrote it.",
+            ),
         ),
     )

@@ -3,7 +3,6 @@
 import getpass
 import socket
 from contextlib import suppress
-from dataclasses import asdict
 
 from xlbridge.clock import Instant
 from xlbridge.errors import UsageError
@@ -24,7 +23,14 @@ _NEVER_SENT = Text(
     pt="não foi enviada: o envio foi encerrado por {who}: {reason}",
     en="was not sent: the upload was ended by {who}: {reason}",
 )
-_RESUME = Text(pt="Continue-o: xlbridge resume {job}", en="Continue it: xlbridge resume {job}")
+_RESUME = Text(
+    pt="Continue-o: xlbridge resume {job}",
+    en="Continue it: xlbridge resume {job}",
+    page=Text(
+        pt="Continue {job} em Envios.",
+        en="Continue {job} under Uploads.",
+    ),
+)
 
 
 def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str) -> Job:
@@ -34,7 +40,16 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
     which may still arrive were not applied.
     """
     if not reason.strip():
-        raise UsageError(Text(pt="Informe o motivo em --reason.", en="--reason needs a reason."))
+        raise UsageError(
+            Text(
+                pt="Informe o motivo em --reason.",
+                en="--reason needs a reason.",
+                page=Text(
+                    pt="Escreva o motivo.",
+                    en="Enter the reason.",
+                ),
+            )
+        )
     journal = context.journal
     with job_lock(context.settings.home, job.whole):
         job = journal.job(job.id)
@@ -94,7 +109,7 @@ def _record_resolution(journal: Journal, job: Job, seen: Resolution, reason: str
             verdict=known,
             unknown_as=RowOutcome.NOT_WRITTEN,
             resolved=resolved,
-            reason=asdict(missing),
+            reason=missing.languages,
         )
         return
     named = {rejected.row for rejected in rejections}

@@ -247,7 +247,15 @@ class UploadOptions(PlanOptions):
                     pt="O modo {mode} não aceita as planilhas {names}.",
                     en="The mode {mode} does not accept the sheets {names}.",
                 ).format(mode=mode, names=", ".join(child.sheet for child in resource.children)),
-                Text(pt="Envie com --mode records.", en="Send it with --mode records."),
+                Text(
+                    pt="Envie com --mode records.",
+                    en="Send it with --mode records.",
+                    page=Text(
+                        pt="Peça a quem cuida do ambiente que confira o modo de envio.",
+                        en="Ask the person who looks after the environment to check the mode of "
+                        "uploads.",
+                    ),
+                ),
             )
         if mode not in resource.modes:
             raise UsageError(

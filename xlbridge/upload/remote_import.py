@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
@@ -104,7 +103,9 @@ def _start(context: "RunContext", job: Job) -> "Step":
     """
     if context.plan_has_changed(job):
         orphan = _ORPHAN.format(attempt=job.requests[0].attempt)
-        return context.end(job, State.ABANDONED, reason=asdict(_NOT_STARTED), orphan=orphan), False
+        return context.end(
+            job, State.ABANDONED, reason=_NOT_STARTED.languages, orphan=orphan
+        ), False
     job = context.journal.job(job.id)
     context.report_progress(
         job, Text(pt="aguardando o início do processamento", en="awaiting the start")
@@ -210,6 +211,12 @@ def _never_started(job: Job, log: ImportLog) -> InDoubt:
             en="If it does in this system, declare queue: {{{resource}: waits}} in the profile's "
             "quirks file (profiles.d/{profile}.quirks.yaml), then xlbridge resume {job}; if the "
             "queue is only slow: xlbridge resume {job}",
+            page=Text(
+                pt="Se a fila só demora, continue {job} em Envios; se neste sistema ela sempre "
+                "espera, avise quem cuida do ambiente {profile}.",
+                en="If the queue is only slow, continue {job} under Uploads; if it always waits "
+                "in this system, tell the person who looks after the environment {profile}.",
+            ),
         ).format(resource=job.spec.resource, profile=job.spec.profile, job=job.arguments()),
     )
 
@@ -226,6 +233,12 @@ def _unknown_status(job: Job, log: ImportLog) -> InDoubt:
             "arquivo de particularidades do perfil), e depois xlbridge resume {job}",
             en="If the system has finished: XLBRIDGE_LOG_WORDS='{word}=finished' (or log_words in "
             "the profile's quirks file), then xlbridge resume {job}",
+            page=Text(
+                pt="Se o sistema terminou, peça a quem cuida do ambiente que informe o "
+                "significado de “{word}”, e continue {job} em Envios.",
+                en="If the system has finished, ask the person who looks after the environment to "
+                "set the meaning of “{word}”, and continue {job} under Uploads.",
+            ),
         ).format(word=word, job=job.arguments()),
     )
 
@@ -305,6 +318,10 @@ def _read_log(context: "RunContext", job: Job) -> ImportLog | Text:
             Text(
                 pt="O envio está na fila. Continue com: xlbridge resume {job}",
                 en="The upload is queued. Continue with: xlbridge resume {job}",
+                page=Text(
+                    pt="O envio está na fila. Continue {job} em Envios.",
+                    en="The upload is queued. Continue {job} under Uploads.",
+                ),
             ).format(job=job.arguments()),
         ) from error
     as_sent = context.quirks.file_names == "sent"
@@ -433,7 +450,7 @@ def _stage_inert(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
 
 def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:
     orphan = _ORPHAN.format(attempt=job.requests[0].attempt)
-    return context.journal.record(job, State.PREPARED, orphan=orphan, reason=asdict(reason))
+    return context.journal.record(job, State.PREPARED, orphan=orphan, reason=reason.languages)
 
 
 def preview_is_done(context: "RunContext", job: Job) -> bool:
@@ -464,7 +481,7 @@ def preview(context: "RunContext", job: Job) -> "Step":
             verdict = Verdict.of_rejections(job.spec.rows, found.rejections, RowOutcome.NOT_WRITTEN)
             return context.end(job, State.REJECTED, verdict), False
         case Executed(data) if data.count not in (None, len(job.spec.rows)):
-            reason = asdict(ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.spec.rows)))
+            reason = ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.spec.rows)).languages
             return context.end(job, State.ABANDONED, reason=reason, previewed=data.count), False
         case Executed(data) if not job.spec.mode.channel.writes:
             return context.end(job, State.PREVIEWED, previewed=data.count), False

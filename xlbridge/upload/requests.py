@@ -218,7 +218,7 @@ class StoredRequests:
 
 def _read_text(stored: str) -> Text:
     """Return a stored reason, without its full stop."""
-    return Text(**{language: text.rstrip(".") for language, text in json.loads(stored).items()})
+    return Text.of_json(json.loads(stored)).changed(lambda text: text.rstrip("."))
 
 
 _KNOWN: Mapping[str, Callable[[Any], Any]] = {

@@ -3,7 +3,7 @@
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
@@ -35,15 +35,27 @@ _LOGGER = logging.getLogger(__name__)
 _ONCE_IT_ANSWERS = Text(
     pt="Nada foi gravado. Quando o sistema responder: xlbridge resume {job}",
     en="Nothing was written. Once the system answers: xlbridge resume {job}",
+    page=Text(
+        pt="Nada foi gravado. Quando o sistema responder, continue {job} em Envios.",
+        en="Nothing was written. Once the system answers, continue {job} under Uploads.",
+    ),
 )
 _TRY_AGAIN = Text(
     pt="Nada foi gravado. Para tentar de novo: xlbridge resume {job}",
     en="Nothing was written. To try again: xlbridge resume {job}",
+    page=Text(
+        pt="Nada foi gravado. Para tentar de novo, continue {job} em Envios.",
+        en="Nothing was written. To try again, continue {job} under Uploads.",
+    ),
 )
 _NO_CONSENT = Text(pt="sem confirmação", en="not confirmed")
 _SEE_NEW_PLAN = Text(
     pt="Veja o novo plano e confirme de novo: xlbridge resume {job}",
     en="Check the new plan and confirm again: xlbridge resume {job}",
+    page=Text(
+        pt="Veja o novo plano e confirme de novo.",
+        en="See the new plan and confirm again.",
+    ),
 )
 
 
@@ -197,7 +209,7 @@ class RunContext(UploadContext):
         return self.journal.record(
             job,
             State.IN_DOUBT,
-            reason=asdict(reason),
+            reason=reason.languages,
             verdict=verdict,
             target=self.client.target.to_json(),
             settle_seconds=self.patience.seconds,
@@ -208,7 +220,7 @@ class RunContext(UploadContext):
         self, job: Job, outcome: NotExecuted | Doubtful, back_to: State = State.PREPARED
     ) -> TransportError:
         """Record that nothing was applied, and return the error to raise."""
-        self.journal.record(job, back_to, reason=asdict(outcome.reason))
+        self.journal.record(job, back_to, reason=outcome.reason.languages)
         hint = _TRY_AGAIN if outcome.answered else _ONCE_IT_ANSWERS
         return TransportError(outcome.reason, hint.format(job=job.arguments()))
 

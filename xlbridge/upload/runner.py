@@ -6,7 +6,7 @@ A large sheet is sent in parts, one after the other. See the upload protocol
 
 import logging
 import math
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError
@@ -76,7 +76,7 @@ def _preview_and_ask(context: "RunContext", job: Job) -> None:
         for request in requests:
             # After lost entries a part may be in doubt before anybody has confirmed it.
             if request.state.is_unsent:
-                context.end(request, State.ABANDONED, reason=asdict(refusal))
+                context.end(request, State.ABANDONED, reason=refusal.languages)
     elif job.parts:
         journal.record(journal.job(job.id), State.SENDING_PARTS)
 
@@ -104,7 +104,7 @@ def _run_steps(context: "RunContext", job: Job) -> None:
         if is_prepared and not remote_import.preview_is_done(context, job):
             job, proceed = remote_import.preview(context, job)
         elif is_prepared and job.parent is not None and creates and context.plan_has_changed(job):
-            job = context.end(job, State.ABANDONED, reason=asdict(PLAN_CHANGED))
+            job = context.end(job, State.ABANDONED, reason=PLAN_CHANGED.languages)
         else:
             job, proceed = steps[job.state](context, job)
         if job.state is State.COMPARING:
@@ -122,6 +122,10 @@ def _require_confirmed(parent: Job, job: Job) -> None:
             Text(
                 pt="Continue o envio completo: xlbridge resume {p}",
                 en="Continue the whole upload: xlbridge resume {p}",
+                page=Text(
+                    pt="Continue o envio completo, {p}, em Envios.",
+                    en="Continue the whole upload, {p}, under Uploads.",
+                ),
             ).format(p=parent.arguments()),
         )
 

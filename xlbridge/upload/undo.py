@@ -165,6 +165,10 @@ def _require_reversible(job: Job, attempts: Sequence[Job], ledger: RowLedger) ->
                 Text(
                     pt="Termine-o primeiro: xlbridge resume {job}",
                     en="Finish it first: xlbridge resume {job}",
+                    page=Text(
+                        pt="Termine-o primeiro: continue {job} em Envios.",
+                        en="Finish it first: continue {job} under Uploads.",
+                    ),
                 ).format(job=related.arguments()),
             )
 
@@ -240,6 +244,12 @@ _DELETED = Text(
     "com outro número: xlbridge upload {file}",
     en="the record was deleted, and the interface cannot bring it back; to create it as a new one, "
     "with another number: xlbridge upload {file}",
+    page=Text(
+        pt="o registro foi excluído, e o sistema não o traz de volta; para incluí-lo como um "
+        "novo, com outro número, abra a planilha em Abrir e envie de novo",
+        en="the record was deleted, and the interface cannot bring it back; to create it as a new "
+        "one, with another number, open the workbook under Open and send it again",
+    ),
 )
 
 

@@ -63,6 +63,10 @@ _PLANNING = Text(
 _PARTLY_APPLIED = Text(
     pt="Só uma parte foi gravada; para continuar: xlbridge resume {job}",
     en="Only a part was written; to continue: xlbridge resume {job}",
+    page=Text(
+        pt="Só uma parte foi gravada; continue {job} em Envios.",
+        en="Only a part was written; continue {job} under Uploads.",
+    ),
 )
 _REJECTED = frozenset({State.PARTIAL, State.REJECTED})
 _KEPT_OPTIONS = ("update", "update_only", "delete", "clear", "foreign_numbers")
@@ -73,6 +77,12 @@ _FOREIGN_NUMBERS = Text(
     "plano, foreign_numbers: true.",
     en="Nothing was sent. For only the keys to count, not these numbers: --foreign-numbers; in a "
     "plan, foreign_numbers: true.",
+    page=Text(
+        pt="Nada foi enviado. Para que só as chaves contem, marque “Os números dos registros vêm "
+        "de outro sistema” e veja o plano; ou escolha o outro sistema em Ambientes.",
+        en="Nothing was sent. For only the keys to count, tick “Record numbers are another "
+        "system's” and see the plan; or choose the other system under Environments.",
+    ),
 )
 _HAS_ERRORS = Text(pt="{file} tem {n} {n:erro|erros}.", en="{file} has {n} {n:error|errors}.")
 
@@ -354,7 +364,14 @@ class Uploads:
         """
         if options.again is not None and not options.again.strip():
             raise UsageError(
-                Text(pt="Informe o motivo em --again.", en="--again needs a reason."),
+                Text(
+                    pt="Informe o motivo em --again.",
+                    en="--again needs a reason.",
+                    page=Text(
+                        pt="Escreva o motivo.",
+                        en="Enter the reason.",
+                    ),
+                ),
                 Text(pt="Nada foi enviado.", en="Nothing was sent."),
             )
         sheet, resource = self._linked(
@@ -529,6 +546,12 @@ def _not_changeable(resource: Resource) -> UsageError:
     hint = Text(
         pt="Sem --update, cada linha inclui um registro novo.",
         en="Without --update, each row creates a new record.",
+        page=Text(
+            pt="Sem “Alterar registros que já existem com outros valores”, cada linha inclui um "
+            "registro novo.",
+            en="Without “Change records that exist with other values”, each row creates a new "
+            "record.",
+        ),
     )
     if kind is not None:
         hint = Text(
@@ -538,6 +561,14 @@ def _not_changeable(resource: Resource) -> UsageError:
             en="Export the history (xlbridge export {listing} --product N), leave only the wrong "
             "ones in the file and reverse them as a whole: xlbridge process {name} FILE. Then "
             "send the right rows without --update: xlbridge upload FILE",
+            page=Text(
+                pt="Exporte o histórico em Exportar e estorne em Processar os que estão errados, "
+                "inteiros. Depois envie as linhas certas sem “Alterar registros que já existem "
+                "com outros valores”.",
+                en="Export the history under Export, and reverse the wrong ones under Process, as "
+                "a whole. Then send the right rows without “Change records that exist with other "
+                "values”.",
+            ),
         ).format(name=kind.name, listing=kind.listing)
     return UsageError(
         Text(

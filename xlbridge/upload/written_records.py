@@ -5,7 +5,7 @@ the upload protocol, Fields sent and not taken.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +51,7 @@ def end_compared(context: "RunContext", job: Job, *, at_once: bool) -> Job:
     except Exception as error:  # A defect would stop every later run, too.
         defect = untranslated(f"{type(error).__name__}: {error}")
         reason = error.message if isinstance(error, XlbridgeError) else defect
-        detail = {"uncompared": asdict(reason)}
+        detail = {"uncompared": reason.languages}
     return context.journal.record(job, job.requests[0].ends_as or job.state, **detail)
 
 
@@ -62,7 +62,7 @@ def _comparison(context: "RunContext", job: Job, *, at_once: bool) -> dict[str, 
     try:
         records = _read_back(context, job, written, at_once=at_once)
     except ApiError as error:
-        records, detail["uncompared"] = {}, asdict(error.message)
+        records, detail["uncompared"] = {}, error.message.languages
     lost = _lost_fields(job, written, records)
     if lost:
         detail["lost_fields"] = [field.to_json() for field in lost]

@@ -197,6 +197,10 @@ def with_month(values: Mapping[str, str], month: str) -> dict[str, str]:
             Text(
                 pt="--month {month}: escreva AAAA-MM, current ou previous.",
                 en="--month {month}: write YYYY-MM, current or previous.",
+                page=Text(
+                    pt="“{month}” não é um mês. Escolha o mês e o ano.",
+                    en="“{month}” is not a month. Choose the month and the year.",
+                ),
             ).format(month=month)
         )
     return {**values, _MONTH_PARAMETER: month}

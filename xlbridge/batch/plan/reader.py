@@ -415,6 +415,10 @@ _COMPARED = Text(
 _UNKNOWN_RESOURCE = Text(
     pt="{mistake} Recursos próprios de outra pasta: --schemas PASTA.",
     en="{mistake} Your own resources in another folder: --schemas DIR.",
+    page=Text(
+        pt="{mistake}",
+        en="{mistake}",
+    ),
 )
 _INVALID_PATTERN = Text(
     pt="{pattern!r} não é válido: termine com o nome dos arquivos, e deixe ** sozinho entre "
@@ -440,6 +444,12 @@ def read_plan(
                 "agora: xlbridge batch run PLANO",
                 en="Check its name and folder; if the plan was moved, give its new path: "
                 "xlbridge batch run PLAN",
+                page=Text(
+                    pt="Confira o nome e a pasta; se o plano mudou de pasta, abra em Lotes a "
+                    "pasta onde ele está agora.",
+                    en="Check its name and folder; if the plan was moved, open the folder where "
+                    "it is now under Batches.",
+                ),
             ),
         )
     document = read_document(path, dates=False)
@@ -466,5 +476,11 @@ def _plan_error(path: Path, mistakes: list[Mistake]) -> PlanFileError:
     hint = Text(
         pt="O que um plano pode conter: xlbridge batch plan --json-schema",
         en="Format of a plan: xlbridge batch plan --json-schema",
+        page=Text(
+            pt="Comece o mês de novo em Lotes, pela pasta das planilhas, que faz um plano novo; "
+            "para corrigir este, peça a quem o escreveu.",
+            en="Begin the month again under Batches, by the folder of the workbooks, which makes "
+            "a new plan; to correct this one, ask the person who wrote it.",
+        ),
     )
     return PlanFileError(format_mistakes(path, mistakes), hint)

@@ -260,7 +260,7 @@ def refused_rows(file: FileProof, catalogue: Catalogue) -> Iterator[RefusedRow]:
     for row in file.rows:
         resource = catalogue.named(row.job.spec.resource)
         if row.outcome is RowOutcome.HELD and row.planned is not None and row.is_record:
-            message = resource.with_titles(row.planned.full_text(resource.by_path, None))
+            message = resource.with_titles(row.planned.why_text(resource.by_path))
             yield RefusedRow(file.location(row.job, row), None, None, message)
         elif row.outcome is RowOutcome.REJECTED:
             for found in file.ledger.rejections(row):

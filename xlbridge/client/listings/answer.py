@@ -67,6 +67,11 @@ _ANY_FIELD = Text(pt="nenhum dos campos documentados", en="any of the documented
 _HOW_TO_MAP = Text(
     pt="Em profiles.d/{profile}.quirks.yaml, na seção names, ligue cada nome ao da interface.",
     en="In profiles.d/{profile}.quirks.yaml, section names, map each name to the interface's.",
+    page=Text(
+        pt="Peça a quem cuida do ambiente {profile} que ligue cada nome ao da interface.",
+        en="Ask the person who looks after the environment {profile} to map each name to the "
+        "interface's.",
+    ),
 )
 
 ENVELOPE_NAMES: Mapping[str, str] = spellings(Envelope)

@@ -120,7 +120,7 @@ class Finding:
         """Return the finding with another name of its ``column`` and of those in its texts, which
         ``title`` changes; options keep the interface's name."""
         details = {
-            key: Text(pt=title(value.pt), en=title(value.en))
+            key: value.changed(title)
             if isinstance(value, Text)
             else title(value)
             if isinstance(value, str)

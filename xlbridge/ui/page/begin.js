@@ -1,7 +1,7 @@
 // Begin: open a workbook, continue a draft, choose resource, sheet and conventions.
 
-import { button, byId, call, countsText, element, errorText, fill, followLine, isFocusLost, link, option, post, PROGRESS_INTERVAL, replaceChoices, show, showProblem, showShare, startBy, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
-import { showMapping } from "./mapping.js";
+import { button, byId, call, element, errorText, fill, followLine, isFocusLost, link, option, post, replaceChoices, show, showProblem, showShare, showUntil, startBy, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { checkNames, showMapping } from "./mapping.js";
 import { goToSend, showSheet } from "./correct.js";
 import { forgetOptions } from "./send.js";
 
@@ -25,25 +25,23 @@ async function openFile(file) {
   byId("reading-status").textContent = about;
   showShare(byId("reading-share"));
   byId("reading").hidden = false;
-  const timer = setInterval(() => showProgress(about, signal), PROGRESS_INTERVAL);
   const headers = { "X-File-Name": encodeURIComponent(file.name) };
   const [delimiter, encoding] = CSV_CHOICES.map((name) => byId(name).value);
-  const isNewest = await replaceChoices(
+  const opened = replaceChoices(
     () => call("/api/open", { body: file, headers, query: { delimiter, encoding }, signal, prefix: `${file.name}: ` }),
     (answer) => {
       for (const name of ["resource", "sheet", "dates", "numbers"]) byId(name).value = "";
       showKnown(answer);
     },
   );
-  clearInterval(timer);
+  const isNewest = await showUntil(opened, "/api/progress", (progress) => showProgress(about, progress));
   if (!isNewest) return;
   byId("reading").hidden = true;
   if (isFocusLost() || document.activeElement.type === "file") byId("known-title").focus({ preventScroll: true });
 }
 
-async function showProgress(about, signal) {
-  const progress = await call("/api/progress", { signal, silent: true });
-  if (progress === null || !progress.reading || signal.aborted) return;
+function showProgress(about, progress) {
+  if (!progress.reading) return;
   const step = "rows" in progress ? texts.rows_so_far : "column" in progress ? texts.checking_column : "";
   byId("reading-status").textContent = `${about} ${fill(step, progress)}`;
   showShare(byId("reading-share"), { done: progress.number, total: progress.count });
@@ -84,19 +82,15 @@ export function showKnown(answer) {
     const messages = answer.error ? [errorText(answer.error)] : [];
     if (!answer.empty) messages.push(form ? texts.confirm_first : texts.say_resource);
     byId("known-counts").textContent = messages.join(" ");
-    if (form) byId("resource").value = form.resource;
-    if (form) byId("sheet").value = form.sheet;
+    for (const name of form ? ["resource", "sheet"] : []) byId(name).value = form[name];
     state.sheet = null;
     byId("known-send").hidden = true;
     return;
   }
-  byId("sheet").value = answer.sheet;
-  byId("resource").value = answer.resource || "";
-  byId("dates").value = answer.dates || "";
-  byId("numbers").value = answer.numbers || "";
+  for (const name of ["sheet", "resource", "dates", "numbers"]) byId(name).value = answer[name] ?? "";
   byId("known-title").textContent = [...new Set([answer.title || answer.resource, answer.sheet])].join(" · ");
   const header = fill(texts.header_row, { n: answer.header_row ?? "–" });
-  const facts = [header, countsText(answer), answer.read_as];
+  const facts = [header, answer.counts, answer.read_as];
   byId("known-counts").textContent = isProposed ? texts.confirm_first : facts.filter(Boolean).join(" · ");
   // A sheet without errors can be sent at once.
   const isGood = answer.sendable && answer.errors === 0 && !isProposed;
@@ -109,10 +103,6 @@ export function showKnown(answer) {
 async function openSample() {
   await replaceChoices(() => post("/api/sample", {}), showKnown);
   if (!byId("to-mend").disabled) byId("to-mend").focus();
-}
-
-function showDrafts() {
-  listDrafts(call("/api/drafts", { silent: true }));
 }
 
 async function listDrafts(request) {
@@ -180,7 +170,10 @@ export function setUpBegin() {
   for (const id of ["template", "template-lists"]) byId(id).addEventListener("change", showTemplate);
   byId("template-make").addEventListener("click", makeTemplate);
   showTemplate();
-  whenShown("begin", showDrafts);
+  whenShown("begin", () => {
+    listDrafts(call("/api/drafts", { silent: true }));
+    checkNames();
+  });
 }
 
 function showTemplate() {

@@ -1,4 +1,4 @@
-// Elements of the grid: its cells, with classes and roles, and its text area.
+// Cells of the grid, with their classes and roles.
 
 import { element } from "./core.js";
 
@@ -19,15 +19,4 @@ export function cell(classes, text, role) {
 export function worst(marks) {
   const order = ["error", "refused", "warning", "planned"];
   return order.find((name) => marks.some((mark) => mark.severity === name));
-}
-
-// The area in which the current cell is typed.
-export function textArea(label) {
-  const one = document.createElement("textarea");
-  one.setAttribute("aria-label", label);
-  one.setAttribute("aria-controls", "cells");
-  one.setAttribute("aria-activedescendant", "cell-here");
-  one.rows = 1;
-  one.spellcheck = false;
-  return one;
 }

@@ -3,21 +3,17 @@
 import { element } from "./core.js";
 
 export class Choices {
-  constructor(input, take) {
+  constructor(list, input, take) {
+    this.list = list;
     this.input = input;
     this.take = take; // called with the chosen value
     this.at = -1; // the highlighted one, which Enter takes
-    this.list = element("ul", undefined, "choices-of-cell");
-    this.list.id = "choices-of-cell";
-    this.list.setAttribute("role", "listbox");
-    this.list.setAttribute("aria-label", input.getAttribute("aria-label"));
     this.list.addEventListener("mousedown", (event) => {
       event.preventDefault(); // the text area keeps the focus
       event.stopPropagation();
       const one = event.target.closest("li");
       if (one) this.take(one.dataset.value);
     });
-    this.hide();
   }
 
   get isShown() {

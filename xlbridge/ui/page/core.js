@@ -1,24 +1,10 @@
 // Shared by all screens: texts, requests, elements. Values are always set as text, never as markup.
 
 const data = JSON.parse(document.getElementById("page-data").textContent);
-export const { texts, language, listings, isOpen, leftOpen, leftEnvironment, running } = data;
+export const { texts, language, isOpen, leftOpen, leftEnvironment, running } = data;
 export const byId = (id) => document.getElementById(id);
 export const figure = (value) => (typeof value === "number" ? value.toLocaleString(language) : value);
 export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => figure(values[name]) ?? "");
-
-// One count of errors, whoever found them: the validation, the plan, the system or the batch.
-export function countsText(sheet) {
-  const errors = sheet.errors + sheet.refused;
-  const refused = sheet.refused ? ` (${fill(texts.count_refused, { n: sheet.refused })})` : "";
-  const parts = [fill(texts.counts, { ...sheet, errors, refused })];
-  const n = sheet.parts.reduce((sum, one) => sum + one.errors + one.refused, -errors);
-  if (n) parts.push(fill(texts.count_elsewhere, { n }));
-  for (const name of ["aside", "edited"]) {
-    if (sheet[name]) parts.push(fill(texts[`count_${name}`], { n: sheet[name] }));
-  }
-  if (sheet.sendable && !errors) parts.push(texts.all_good);
-  return parts.join(" · ");
-}
 
 const FORBIDDEN = 403;
 
@@ -37,7 +23,8 @@ export const state = { sheet: null, view: "wrong" };
 // Sends a request, and returns the answer converted by ``read``, null if there is none or an error.
 // An error is shown above the screen with ``prefix``, unless ``showBeside`` shows it beside what it is about and
 // returns true. Success clears a message that was shown before the request, unless the request is ``silent``.
-async function request(address, options, read, { prefix = "", silent = false, showBeside = () => false } = {}) {
+// ``lost`` says that the server does not answer.
+async function request(address, options, read, { prefix = "", silent = false, showBeside = () => false, lost = texts.lost } = {}) {
   const before = problems;
   try {
     const answer = await fetch(address, { ...options, headers: withKey(options.headers) });
@@ -46,7 +33,7 @@ async function request(address, options, read, { prefix = "", silent = false, sh
     else if (!silent && problems === before) showProblem("");
     return content;
   } catch (error) {
-    if (error.name !== "AbortError") showProblem(texts.lost);
+    if (error.name !== "AbortError") showProblem(lost);
     return null;
   }
 }
@@ -240,9 +227,13 @@ export function link(text, path, query, testid) {
   return one;
 }
 
-export function option(value, text) {
-  const one = element("option", text);
-  one.value = value;
+export const option = (value, text, title = "") => Object.assign(element("option", text), { value, title });
+
+// A list of values with their texts.
+export function select(options, { value, ...properties } = {}) {
+  const one = Object.assign(element("select"), properties);
+  one.append(...options.map((pair) => option(...pair)));
+  one.value = value ?? "";
   return one;
 }
 
@@ -298,7 +289,7 @@ export function reportTable(shown, options, classes) {
   return listed;
 }
 
-export const PROGRESS_INTERVAL = 500; // milliseconds
+const PROGRESS_INTERVAL = 300; // milliseconds
 
 // Work stops before its next step, which may take a while: the button shows at once that it was pressed.
 for (const one of document.querySelectorAll(".stop")) {
@@ -345,35 +336,40 @@ export function resetStops() {
   }
 }
 
+// Calls ``show`` with the state of work again and again, until it returns true.
+async function poll(path, reporting, show) {
+  const { signal } = reporting;
+  while (!signal.aborted) {
+    const work = await call(path, reporting);
+    if (work !== null && !signal.aborted && show(work)) return;
+    await new Promise((resume) => setTimeout(resume, PROGRESS_INTERVAL));
+  }
+}
+
+// Shows the state of work until its request is answered; returns the answer.
+export function showUntil(answered, path, show) {
+  const waiting = new AbortController();
+  poll(path, { signal: waiting.signal, silent: true }, show);
+  return answered.finally(() => waiting.abort());
+}
+
 // Follows the running work until it ends, with its share and its stop button; calls ``showState`` with
 // each state.
 let following = null;
 
-export async function follow(name, showState) {
+export function follow(name, showState) {
   resetStops();
   following?.abort();
-  const own = new AbortController();
-  following = own;
-  while (!own.signal.aborted) {
-    try {
-      for await (const work of states(own.signal)) {
-        showProblem("");
-        if (!work.running) own.abort();
-        showShare(byId(`${name}-share`), work.running ? work : {});
-        byId(`${name}-cancel`).hidden = !work.running;
-        showState(work);
-        if (!work.running && work.error) showProblem(errorText(work.error));
-        if (own.signal.aborted) return;
-      }
-    } catch (error) {
-      if (own.signal.aborted) return;
-    }
-    showProblem(texts.lost_work);
-    await new Promise((resume) => setTimeout(resume, RECONNECT_MS));
-  }
+  following = new AbortController();
+  return poll("/api/work", { signal: following.signal, silent: true, lost: texts.lost_work }, (work) => {
+    if (byId("problem").textContent === texts.lost_work) showProblem("");
+    showShare(byId(`${name}-share`), work.running ? work : {});
+    byId(`${name}-cancel`).hidden = !work.running;
+    showState(work);
+    if (!work.running && work.error) showProblem(errorText(work.error));
+    return !work.running;
+  });
 }
-
-const RECONNECT_MS = 1000;
 
 // Shows a dialog, and runs what its main button does; other buttons and keys close it.
 export function ask(dialog, run) {
@@ -414,18 +410,4 @@ export function followLine(name, showOutcome) {
     line.textContent = last ?? texts.reading_records;
     if (work.outcome) showOutcome(work.outcome);
   });
-}
-
-// Yields the states of the running work. An EventSource sends no headers, and thus no key.
-async function* states(signal) {
-  const answer = await fetch("/api/events", { headers: withKey(), signal });
-  if (!answer.ok) throw new Error(answer.statusText);
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  for (let text = ""; ; ) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    const events = (text + value).split("\n\n");
-    text = events.pop();
-    for (const event of events) yield JSON.parse(event.slice("data: ".length));
-  }
 }

@@ -1,6 +1,6 @@
 // Correct: the grid of the sheet, the list of rules, corrections of all cells of a rule.
 
-import { ask, button, byId, call, callSheet, countsText, element, enqueue, figure, fill, input, isFocusLost, isIdle, language, leftEnvironment, option, settled, show, showProblem, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { ask, button, byId, call, callSheet, element, enqueue, figure, fill, input, isFocusLost, isIdle, language, leftEnvironment, option, settled, show, showProblem, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { worst } from "./cells.js";
 import { openFind, setUpFind } from "./find.js";
 import { Grid } from "./grid.js";
@@ -8,6 +8,10 @@ import { fillDown, openCellMenu, openColumnMenu, setUpMenus } from "./menus.js";
 
 const LONGEST_VALUE = 200; // characters of a value shown next to its messages
 const NO_RECORDS = ["row-total", "row-note", "row-struck", "row-header-again"];
+const READINGS = {
+  "date-ambiguous": ["dates", [["dmy", texts.dates_dmy], ["mdy", texts.dates_mdy]]],
+  "number-ambiguous": ["numbers", [["pt", "1.234,56"], ["en", "1,234.56"]]],
+};
 let dropPlan = null; // called when the sheet has changed since it was planned
 let planSheet = null; // plans the sheet that the user wants to send
 let saving = 0; // changes that are not stored yet
@@ -70,7 +74,7 @@ export async function showPart(name) {
 function update(answer) {
   const before = state.sheet;
   state.sheet = answer;
-  byId("counts").textContent = countsText(answer);
+  byId("counts").textContent = answer.counts;
   showSteps();
   byId("unit").hidden = answer.unit === null;
   if (answer.unit) byId("unit").textContent = fill(texts.unit_how, answer.unit);
@@ -291,14 +295,8 @@ function ruleItem(rule) {
     const accepted = { code: rule.code, column: rule.column };
     offer(texts.accept, () => change("/api/accept", () => accepted, { renew: true }), "accept");
   }
-  if (rule.code === "date-ambiguous") {
-    offer(texts.dates_dmy, () => setConventions({ dates: "dmy" }));
-    offer(texts.dates_mdy, () => setConventions({ dates: "mdy" }));
-  }
-  if (rule.code === "number-ambiguous") {
-    offer("1.234,56", () => setConventions({ numbers: "pt" }));
-    offer("1,234.56", () => setConventions({ numbers: "en" }));
-  }
+  const [name, readings] = READINGS[rule.code] ?? ["", []];
+  for (const [value, text] of readings) offer(text, () => setConvention(name, value));
   return item;
 }
 
@@ -310,10 +308,9 @@ function showHeader(rule) {
   byId("remark").textContent = [rule.cell, rule.message, rule.hint].filter(Boolean).join(" · ");
 }
 
-async function setConventions(chosen) {
-  const conventions = () => ({ dates: state.sheet.dates, numbers: state.sheet.numbers, ...chosen });
-  if (!(await change("/api/reading", conventions))) return;
-  for (const [name, value] of Object.entries(chosen)) byId(name).value = value;
+async function setConvention(name, value) {
+  const conventions = () => ({ dates: state.sheet.dates, numbers: state.sheet.numbers, [name]: value });
+  if (await change("/api/reading", conventions)) byId(name).value = value;
 }
 
 // Returns what a dialog shows of a rule's cells, null if it is no longer wanted.
@@ -368,7 +365,6 @@ async function showValues(rule) {
 
 export function setUpCorrect(whenSent, whenChanged) {
   dropPlan = whenChanged;
-  byId("grid").dataset.nothing = texts.empty_view;
   byId("view").addEventListener("change", () => changeView(byId("view").value));
   byId("part").addEventListener("change", () => showPart(byId("part").value));
   byId("next-error").addEventListener("click", () => {

@@ -1,7 +1,7 @@
 // Grid of a sheet: only visible rows are in the document, fetched in windows.
 // Typing goes into a transparent text area over the current cell, so that dead keys work.
 
-import { HEAD_HEIGHT, ROW_HEIGHT, cell, textArea, worst } from "./cells.js";
+import { HEAD_HEIGHT, ROW_HEIGHT, cell, worst } from "./cells.js";
 import { Choices } from "./choices.js";
 import { clipboardText, parseClipboard } from "./clipboard.js";
 import { Columns } from "./columns.js";
@@ -39,30 +39,16 @@ export class Grid {
     this.pulling = null; // timer that extends the selection past an edge
     this.isQuick = false; // whether arrows end the typing
     this.keys = new Keys(this);
-    this.input = textArea(root.dataset.label);
-    this.head = element("div", undefined, "head");
-    this.head.setAttribute("role", "row");
-    this.space = element("div", undefined, "space");
-    this.lines = element("div", undefined, "lines");
-    this.cells = element("div"); // for screen readers; does not contain the text area
-    this.cells.id = "cells";
-    this.cells.setAttribute("role", "grid");
-    this.cells.setAttribute("aria-label", root.dataset.label);
-    this.cells.append(this.head, this.lines, this.space);
-    this.choices = new Choices(this.input, (value) => {
+    const [cells, input, list, opener, day] = root.children; // screen readers see the cells without the text area
+    [this.head, this.lines, this.space] = cells.children;
+    Object.assign(this, { cells, input, opener, day });
+    this.choices = new Choices(list, input, (value) => {
       this.input.value = value;
       this.commit();
     });
-    this.opener = element("button", "▾", "opener");
-    this.opener.setAttribute("aria-label", root.dataset.open);
-    this.day = element("input", undefined, "day");
-    this.day.type = "date";
-    this.day.setAttribute("aria-label", root.dataset.open);
-    for (const one of [this.opener, this.day]) one.tabIndex = -1;
     this.opener.addEventListener("mousedown", (event) => event.preventDefault()); // the text area keeps the focus
     this.opener.addEventListener("click", () => this.open());
     this.day.addEventListener("change", () => this.takeDay());
-    root.append(this.cells, this.input, this.choices.list, this.opener, this.day);
     root.addEventListener("scroll", () => this.draw());
     root.addEventListener("mousedown", (event) => this.press(event));
     root.addEventListener("contextmenu", (event) => {
@@ -225,10 +211,10 @@ export class Grid {
       lines.push(this.line(row, at));
     }
     if (this.windows && this.total === 0) {
-      lines.push(element("p", this.root.dataset.nothing || "", "nothing"));
+      lines.push(element("p", this.root.dataset.nothing, "nothing"));
     }
+    this.placeInput(); // first: it asks for sizes, which are known until the lines change
     this.lines.replaceChildren(...lines);
-    this.placeInput();
     if (missing.length) this.fetch(missing[0], missing.at(-1));
   }
 
@@ -287,18 +273,16 @@ export class Grid {
   placeInput() {
     const { column, columns, root } = this;
     if (!columns.all[column]) return;
-    const left = columns.left(column) + (columns.isFrozen(column) ? root.scrollLeft : 0);
-    for (const one of [this.input, this.choices.list]) {
-      one.style.top = this.topOf(this.at);
-      one.style.left = `${left}px`;
-      one.style[one === this.input ? "width" : "minWidth"] = `${columns.width(column)}px`;
-    }
+    const [top, width, isFrozen] = [this.topOf(this.at), columns.width(column), columns.isFrozen(column)];
+    const left = columns.left(column) + (isFrozen ? root.scrollLeft : 0);
+    const isInView = isFrozen || left + width - root.scrollLeft > columns.edge + OPENER;
     const { allowed, has_names: hasNames, is_date: isDate } = columns.all[column];
-    const isInView = columns.isFrozen(column) || left + columns.width(column) - root.scrollLeft > columns.edge + OPENER;
     this.opener.hidden = !this.total || !isInView || !(allowed.length || hasNames || isDate);
-    for (const one of [this.opener, this.day]) {
-      one.style.top = this.topOf(this.at);
-      one.style.left = `${left + columns.width(column) - OPENER}px`;
+    for (const one of [this.input, this.choices.list, this.opener, this.day]) {
+      const isButton = one === this.opener || one === this.day;
+      one.style.top = top;
+      one.style.left = `${isButton ? left + width - OPENER : left}px`;
+      if (!isButton) one.style[one === this.input ? "width" : "minWidth"] = `${width}px`;
     }
   }
 

@@ -1,6 +1,6 @@
 // Uploads: the list of jobs, details of one, its undo, and the decision about a doubt.
 
-import { button, byId, call, element, fill, input, labelled, planBy, post, reportLines, showFieldProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, element, fill, planBy, post, reportLines, showFieldProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
 import { openInGrid } from "./begin.js";
 import { showWrongRows } from "./correct.js";
 import { confirmParts, environmentLine, figureItem, outcomeLinks, startConfirmed } from "./send.js";
@@ -21,42 +21,41 @@ function jobButtons(job) {
   return parts;
 }
 
+let shown = null; // job whose details are shown
+
 async function showJob(id) {
   const isNewest = startRequest("job");
-  const shown = byId("job-shown");
-  shown.hidden = true;
+  const card = byId("job-shown");
+  card.hidden = true;
   const job = await call("/api/job", { query: { job: id } });
   if (job === null || !isNewest()) return;
-  const history = element("table");
+  shown = job.job;
   const changes = job.history.filter(([, state], place) => state !== job.history[place - 1]?.[1]);
-  history.append(...changes.map((one) => tableLine(one)));
   const lines = job.lines.map((line) => element("p", line));
   const links = job.is_upload ? outcomeLinks(job) : [];
   const { rejected, held } = job.rows;
   const open = rejected ? texts.to_refused : texts.to_held;
   if (job.is_upload && (rejected || held)) links.push(" ", button(open, () => openWorkbook(job.job)));
-  const undo = job.can_undo ? undoParts(job.job) : [];
-  const parts = [element("h2", `${texts.upload} ${job.job}`), ...lines, ...links, ...undo, element("h3", texts.history), history];
-  if (job.doubtful) parts.push(...doubtParts(job));
-  shown.hidden = false;
-  shown.replaceChildren(...parts);
-  shown.focus();
+  card.querySelector("h2").textContent = `${texts.upload} ${job.job}`;
+  byId("job-facts").replaceChildren(...lines, ...links);
+  byId("undo-job").hidden = !job.can_undo;
+  byId("undo-job").disabled = false;
+  byId("undo-plan").hidden = true;
+  byId("job-history").replaceChildren(...changes.map((one) => tableLine(one)));
+  byId("doubt").hidden = !job.doubtful;
+  byId("doubt-reason").value = "";
+  byId("job-totals").replaceChildren();
+  card.hidden = false;
+  card.focus();
   const answer = job.is_upload && job.plan ? await call("/api/job-totals", { query: { job: id } }) : null;
-  if (answer !== null && isNewest()) shown.append(...totalsParts(answer.totals));
+  if (answer !== null && isNewest()) byId("job-totals").append(...totalsParts(answer.totals));
 }
 
-// The button that plans the undo of a job, and the place of the plan.
-function undoParts(job) {
-  const planned = element("div");
-  planned.id = "undo-plan";
-  planned.setAttribute("aria-live", "polite");
-  planned.hidden = true;
-  const undo = button(texts.undo_upload, () => planUndo(job, undo, planned));
-  return [" ", undo, planned];
-}
-
-async function planUndo(job, undo, shown) {
-  const plan = await planBy(undo, shown, "undo", () => post("/api/undo-plan", { job }));
+// Plans the undo of the shown job.
+async function planUndo() {
+  const job = shown;
+  const planned = byId("undo-plan");
+  const plan = await planBy(byId("undo-job"), planned, "undo", () => post("/api/undo-plan", { job }));
   if (plan === null) return;
   const figures = element("ul", undefined, "figures");
   figures.append(figureItem("undo", plan.undo, texts.to_undo), figureItem("left", plan.left, texts.not_undone));
@@ -66,9 +65,9 @@ async function planUndo(job, undo, shown) {
     : [element("p", texts.nothing_to_undo)];
   const more = plan.more ? [fill(texts.more_undone, { n: plan.more })] : [];
   const reasons = [...plan.restored, ...more, ...plan.reasons].map((text) => element("p", text));
-  shown.replaceChildren(environmentLine(plan), figures, ...reasons, ...confirm);
-  const send = shown.querySelector("[data-testid=send]");
-  if (send && shown.isConnected) send.focus();
+  if (job !== shown) return;
+  planned.replaceChildren(environmentLine(plan), figures, ...reasons, ...confirm);
+  planned.querySelector("[data-testid=send]")?.focus();
 }
 
 // Opens the job's workbook with the refused rows marked, even if it was sent from the command line.
@@ -76,29 +75,20 @@ export async function openWorkbook(job) {
   if (await openInGrid("/api/job-workbook", { job })) showWrongRows();
 }
 
-// Fields to resolve a job in doubt by what the user saw in the system; the reason is recorded.
-function doubtParts(job) {
-  const reason = input("text", { size: 60 });
-  const settle = (seen) => async () => {
-    if (!reason.value.trim()) {
-      showFieldProblem(reason, texts.fill_in);
-      reason.focus();
-      return;
-    }
-    const answer = await post("/api/resolve", { job: job.job, as: seen, reason: reason.value });
-    if (answer === null) return;
+// Resolves the shown job, in doubt, by what the user saw in the system; the reason is recorded.
+async function resolve(event) {
+  const [job, reason] = [shown, byId("doubt-reason")];
+  if (!reason.value.trim()) {
+    showFieldProblem(reason, texts.fill_in);
+    reason.focus();
+  } else if (await post("/api/resolve", { job, as: event.target.value, reason: reason.value })) {
     await showJobs();
-    await showJob(job.job);
-  };
-  return [
-    element("p", texts.doubt),
-    labelled(texts.doubt_reason, reason),
-    button(texts.doubt_applied, settle("applied")),
-    " ",
-    button(texts.doubt_not_applied, settle("not-applied")),
-  ];
+    await showJob(job);
+  }
 }
 
 export function setUpJobs() {
+  byId("undo-job").addEventListener("click", planUndo);
+  for (const one of byId("doubt").querySelectorAll("button")) one.addEventListener("click", resolve);
   whenShown("jobs", showJobs);
 }

@@ -1,7 +1,7 @@
 // Mapping: each header of the sheet with sample values, and the column that it is mapped to.
 // Columns have the form of the mapping file: from, join or constant.
 
-import { byId, dropFieldProblem, element, fill, input, labelled, option, post, replaceChoices, showFieldProblem, showProblem, tableLine, texts } from "./core.js";
+import { byId, dropFieldProblem, element, fill, input, labelled, post, replaceChoices, select, showFieldProblem, showProblem, startRequest, tableLine, texts } from "./core.js";
 
 const SEVERAL = "*";
 let form = null;
@@ -21,6 +21,7 @@ export function showMapping(mapping, whenConfirmed) {
   byId("mapping-advice").textContent = texts[`mapping_${mapping.kind}`];
   draw();
   if (["proposed", "remembered"].includes(mapping.kind)) askUnknownNames();
+  checkNames();
 }
 
 // Asks for the names that the system does not have, below the headers of their columns.
@@ -63,20 +64,13 @@ const asText = (value) => (value === null || value === undefined || value === "?
 
 function headerLine(one) {
   const names = usesOf(one.header);
-  const chosen = element("select");
-  chosen.setAttribute("aria-label", `${one.header}: ${texts.meaning}`);
-  chosen.dataset.header = one.header;
-  chosen.disabled = !one.usable;
   const several = names.length > 1 || (names.length === 1 && (["join", "when", "month"].some((key) => columns[names[0]][key])));
-  chosen.append(option("", texts.not_used));
-  if (several) chosen.append(option(SEVERAL, names.map(titleOf).join(" + ")));
-  for (const target of form.targets) {
-    const mark = target.required ? " *" : "";
-    const offered = option(target.name, `${target.title}${mark}`);
-    offered.title = target.name;
-    chosen.append(offered);
-  }
-  chosen.value = several ? SEVERAL : names[0] || "";
+  const joined = several ? [[SEVERAL, names.map(titleOf).join(" + ")]] : [];
+  const targets = form.targets.map(({ name, title, required }) => [name, `${title}${required ? " *" : ""}`, name]);
+  const value = several ? SEVERAL : (names[0] ?? "");
+  const ariaLabel = `${one.header}: ${texts.meaning}`;
+  const chosen = select([["", texts.not_used], ...joined, ...targets], { ariaLabel, disabled: !one.usable, value });
+  chosen.dataset.header = one.header;
   chosen.addEventListener("change", () => choose(one.header, chosen.value));
   const why = element("div");
   const reasons = new Set();
@@ -112,87 +106,78 @@ async function choose(header, name) {
   [...byId("columns").querySelectorAll("select")].find((one) => one.dataset.header === header).focus();
 }
 
+// A field of the form; ``set`` takes what is entered.
+function field(text, control, set) {
+  control.addEventListener("input", () => {
+    dropFieldProblem(control);
+    set(control.value);
+    noteChange();
+  });
+  return labelled(text, control);
+}
+
+const nameField = (column, word, value, properties) => {
+  const control = input("text", { value: asText(value), ...properties });
+  Object.assign(control.dataset, { column, ...(word === undefined ? {} : { word }) });
+  control.addEventListener("change", checkNames);
+  return control;
+};
+
 function valueParts(name) {
-  return Object.keys(columns[name].values).map((text) => {
-    const typed = input("text", { size: 10, required: true, value: asText(columns[name].values[text]) });
-    typed.dataset.column = name;
-    typed.dataset.word = text;
-    typed.addEventListener("input", () => {
-      columns[name].values[text] = typed.value;
-      noteChange(typed);
-    });
-    return labelled(`${text} → ${titleOf(name)}`, typed);
+  const { values } = columns[name];
+  return Object.keys(values).map((word) => {
+    const control = nameField(name, word, values[word], { size: 10, required: true });
+    return field(`${word} → ${titleOf(name)}`, control, (value) => (values[word] = value));
   });
 }
 
 function rowParts(header) {
   const words = form.rows[header];
-  return Object.keys(words).map((text) => {
-    const chosen = element("select");
-    chosen.required = true;
-    chosen.append(option("", ""), option("true", texts.rows_read), option("false", texts.rows_left_out));
-    chosen.value = asText(words[text]);
-    chosen.addEventListener("change", () => {
-      words[text] = chosen.value === "" ? "?" : chosen.value === "true";
-      noteChange(chosen);
-    });
-    return labelled(text, chosen);
+  const meanings = [["", ""], ["true", texts.rows_read], ["false", texts.rows_left_out]];
+  return Object.keys(words).map((word) => {
+    const control = select(meanings, { required: true, value: asText(words[word]) });
+    return field(word, control, (value) => (words[word] = value === "" ? "?" : value === "true"));
   });
 }
 
 function monthParts(name) {
   const body = columns[name];
-  const months = element("select");
-  months.required = true;
-  months.append(option("", ""), ...form.headers.map((one) => option(one.header, one.header)));
-  months.value = asText(body.month);
-  months.addEventListener("change", () => {
-    body.month = months.value || "?";
-    noteChange(months);
-    draw();
-  });
-  const value = body.later === undefined ? "0" : asText(body.later);
-  const later = input("number", { min: "0", required: true, value });
-  later.addEventListener("input", () => {
-    body.later = later.value;
-    noteChange(later);
-  });
-  return [labelled(texts.month_of_days, months), labelled(texts.months_later, later)];
+  const headers = form.headers.map((one) => [one.header, one.header]);
+  const month = select([["", ""], ...headers], { required: true, value: asText(body.month) });
+  const later = input("number", { min: "0", required: true, value: asText(body.later ?? 0) });
+  return [
+    field(texts.month_of_days, month, (value) => {
+      body.month = value || "?";
+      draw();
+    }),
+    field(texts.months_later, later, (value) => (body.later = value)),
+  ];
 }
 
 function constantParts() {
-  const lacking = form.targets.filter(
-    (target) =>
-      (target.required && !target.differs && !columns[target.name]) || "constant" in (columns[target.name] || {}),
-  );
-  const missing = form.targets.filter((one) => one.required && one.differs && !columns[one.name]);
-  const parts = lacking.map((target) => {
-    const value = asText((columns[target.name] || {}).constant);
-    const typed = input("text", { required: target.required, value });
-    typed.dataset.column = target.name;
-    typed.addEventListener("input", () => {
-      if (typed.value) columns[target.name] = { constant: typed.value };
-      else delete columns[target.name];
-      noteChange(typed);
+  const open = form.targets.filter((one) => one.required && !columns[one.name]);
+  const isAsked = (one) => (open.includes(one) && !one.differs) || "constant" in (columns[one.name] ?? {});
+  const parts = form.targets.filter(isAsked).map(({ name, title, required }) => {
+    const control = nameField(name, undefined, columns[name]?.constant, { required });
+    const labelled = field(`${title}${required ? " *" : ""}`, control, (value) => {
+      if (value) columns[name] = { constant: value };
+      else delete columns[name];
     });
-    const field = labelled(`${target.title}${target.required ? " *" : ""}`, typed);
-    field.title = target.name;
-    return field;
+    labelled.title = name;
+    return labelled;
   });
   const asked = parts.length ? [element("p", texts.constants), ...parts] : [];
-  const names = missing.map((one) => one.title).join(", ");
-  return missing.length ? [element("p", fill(texts.differs, { names })), ...asked] : asked;
+  const missing = open.filter((one) => one.differs).map((one) => one.title);
+  return missing.length ? [element("p", fill(texts.differs, { names: missing.join(", ") })), ...asked] : asked;
 }
 
-function noteChange(typed) {
-  dropFieldProblem(typed);
+function noteChange() {
   changed = true;
   byId("map").disabled = false;
   byId("map").className = "main";
 }
 
-// Shows messages beside fields, which are given or those of columns and words of the sheet; the first is
-// brought into view.
+// Shows messages beside fields, which are given or those of columns and words of the sheet.
 function showProblems(problems) {
   const controls = [...byId("mapping").querySelectorAll("input, #columns select")];
   for (const { field, column, word, message } of problems) {
@@ -201,7 +186,21 @@ function showProblems(problems) {
     const control = found ?? controls.find((one) => usesOf(one.dataset.header).includes(column));
     if (control) showFieldProblem(control, message);
   }
-  byId("mapping").querySelector("[aria-invalid]")?.focus();
+}
+
+const goToProblem = () => byId("mapping").querySelector("[aria-invalid]")?.focus();
+
+function content() {
+  const { resource, sheet, header_row, rows, once, accept } = form;
+  return { resource, sheet, header_row, columns, rows, once, accept };
+}
+
+// Shows which names have no record, as soon as the system can be asked for them.
+export async function checkNames() {
+  if (form === null) return;
+  const isNewest = startRequest("mapped-names");
+  const answer = await post("/api/mapped-names", content(), { silent: true, showBeside: () => true });
+  if (answer !== null && isNewest()) showProblems(answer.fields);
 }
 
 async function confirm() {
@@ -209,23 +208,24 @@ async function confirm() {
   if (empty.length) {
     showProblem(texts.not_confirmed);
     showProblems(empty.map((field) => ({ field, message: texts.fill_in })));
+    goToProblem();
     return;
   }
-  const { resource, sheet, header_row, rows, once, accept } = form;
-  const content = { resource, sheet, header_row, columns, rows, once, accept };
   let problems = [];
   const showBeside = (error) => {
     problems = error.fields ?? [];
     return false; // the message above says that nothing is confirmed yet
   };
+  startRequest("mapped-names");
   await replaceChoices(
-    () => post("/api/map", content, { showBeside }),
+    () => post("/api/map", content(), { showBeside }),
     (answer) => {
       confirmed(answer);
       byId(byId("known-send").hidden ? "to-mend" : "known-send").focus();
     },
   );
   showProblems(problems);
+  goToProblem();
 }
 
 export function setUpMapping() {

@@ -3,15 +3,16 @@
 import { button, byId, call, element, fill, input, labelled, post, startRequest, tableLine, tableRows, texts } from "./core.js";
 
 let start = null; // starts work on a batch
+let folder = ""; // that of the workbooks listed for a new plan
 
-async function openFolder(folder = byId("folder-path").value) {
+async function openFolder(path = byId("folder-path").value) {
   const isNewest = startRequest("folder");
-  byId("folder-path").value = folder;
-  byId("new-plan").replaceChildren();
-  const answer = await call("/api/folder", { query: { folder } });
+  byId("folder-path").value = path;
+  byId("new-plan").hidden = true;
+  const answer = await call("/api/folder", { query: { folder: path } });
   if (answer === null || !isNewest()) return;
   // What was typed meanwhile stays.
-  if (byId("folder-path").value === folder) byId("folder-path").value = answer.path;
+  if (byId("folder-path").value === path) byId("folder-path").value = answer.path;
   const inside = element("div", undefined, "folders");
   const up = answer.parent === null ? [] : [{ name: texts.folder_above, path: answer.parent }];
   inside.append(...[...up, ...answer.folders].map((one) => button(one.name, () => openFolder(one.path))));
@@ -22,11 +23,9 @@ async function openFolder(folder = byId("folder-path").value) {
   byId("folder-shown").replaceChildren(inside, ...plans, ...make, ...none);
 }
 
-const monthField = (month) => input("month", { value: month });
-
 function planPart(plan, current) {
   const part = element("p", undefined, "plan-line");
-  const month = monthField(current);
+  const month = input("month", { value: current });
   const parts = [element("strong", plan.name), `${plan.file} · ${texts.plan_steps}: ${plan.steps}`];
   if (plan.month) parts.push(labelled(texts.month, month));
   const begin = button(texts.begin_batch, () => start("/api/begin-batch", { plan: plan.path, month: plan.month ? month.value : null }), "main");
@@ -36,36 +35,38 @@ function planPart(plan, current) {
 
 async function findWorkbooks({ path, month }) {
   const isNewest = startRequest("workbooks");
-  const shown = byId("new-plan");
-  shown.replaceChildren(element("p", texts.reading));
+  const form = byId("new-plan");
+  form.hidden = true;
+  byId("reading-folder").textContent = texts.reading;
   const answer = await post("/api/workbooks", { folder: path });
   if (!isNewest()) return;
-  shown.replaceChildren();
+  byId("reading-folder").textContent = "";
   if (answer === null) return;
-  const boxes = new Map();
-  const lines = answer.workbooks.map((book) => tableLine(workbookCells(book, boxes)));
-  const table = element("table", undefined, "stacked");
-  table.append(...tableRows(["", texts.file, texts.resource, ""], lines));
-  const [name, when] = [input("text", { value: answer.name }), monthField(month)];
-  const make = async () => {
-    const workbooks = [...boxes].filter(([, box]) => box.checked).map(([key]) => key);
-    const made = await post("/api/new-plan", { folder: path, name: name.value, month: when.value, workbooks });
-    if (made === null) return;
-    await openFolder(path);
-    await start("/api/begin-batch", { plan: made.plan, month: when.value });
-  };
-  const fields = element("div", undefined, "choices");
-  fields.append(labelled(texts.plan_name, name), labelled(texts.month, when));
-  const listed = element("div", undefined, "scroll");
-  listed.append(table);
-  shown.append(element("h2", texts.plan_which), listed, fields, button(texts.plan_make, make, "main"));
+  folder = path;
+  const lines = answer.workbooks.map((book) => tableLine(workbookCells(book)));
+  byId("new-workbooks").replaceChildren(...tableRows(["", texts.file, texts.resource, ""], lines));
+  form.elements.plan.value = answer.name;
+  form.elements.month.value = month;
+  form.hidden = false;
 }
 
-function workbookCells(book, boxes) {
+function workbookCells(book) {
   const name = book.sheet ? `${book.file} · ${book.sheet}` : book.file;
-  const box = input("checkbox", { checked: !book.problem, disabled: Boolean(book.problem), ariaLabel: name });
-  boxes.set(book.key, box);
-  return [[box], name, book.title ?? book.problem, book.problem ? "" : fill(texts.workbook_counts, book)];
+  const isFit = !book.problem;
+  const box = input("checkbox", { name: "workbook", value: book.key, checked: isFit, disabled: !isFit, ariaLabel: name });
+  return [[box], name, book.title ?? book.problem, isFit ? fill(texts.workbook_counts, book) : ""];
+}
+
+// Writes the plan of the chosen workbooks, and begins its batch.
+async function makePlan(event) {
+  event.preventDefault();
+  const chosen = new FormData(byId("new-plan"));
+  const month = chosen.get("month");
+  const content = { folder, name: chosen.get("plan"), month, workbooks: chosen.getAll("workbook") };
+  const made = await post("/api/new-plan", content);
+  if (made === null) return;
+  await openFolder(folder);
+  await start("/api/begin-batch", { plan: made.plan, month });
 }
 
 export function setUpMonth(startBatch) {
@@ -73,6 +74,7 @@ export function setUpMonth(startBatch) {
   byId("begin-batch").addEventListener("toggle", () => {
     if (byId("begin-batch").open && !byId("folder-shown").childElementCount) openFolder();
   });
+  byId("new-plan").addEventListener("submit", makePlan);
   byId("folder-open").addEventListener("click", () => openFolder());
   byId("folder-path").addEventListener("keydown", (event) => {
     if (event.key === "Enter") openFolder();

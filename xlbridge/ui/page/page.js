@@ -9,6 +9,9 @@ import { setUpCorrect, showReopened } from "./correct.js";
 import { setUpMapping } from "./mapping.js";
 import { dropPlan, followSending, plan, setUpSend } from "./send.js";
 
+// The screen of each work, and what follows it there.
+const WORK = { export: ["exports", followExport], template: ["begin", followTemplate], batch: ["batches", followBatch] };
+
 async function restore() {
   const isNewest = startRequest("screen");
   if (isOpen) {
@@ -17,18 +20,10 @@ async function restore() {
     showReopened();
     return;
   }
-  if (running === "export") {
-    show("exports");
-    followExport();
-  } else if (running === "template") {
-    show("begin");
-    followTemplate();
-  } else if (running === "batch") {
-    show("batches");
-    followBatch();
-  } else if (running) {
-    show("send");
-    followSending();
+  if (running) {
+    const [screen, follow] = WORK[running] ?? ["send", followSending];
+    show(screen);
+    follow();
   } else if (isNewest()) {
     showAddressed();
   }

@@ -1,25 +1,18 @@
 // Other screens: exports, processing, profiles.
 
-import { ask, besideFields, button, byId, call, element, fill, followLine, input, labelled, link, listings, option, planBy, post, reportTable, showFieldProblem, showProblem, startBy, startRequest, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { ask, besideFields, button, byId, call, element, fill, followLine, link, planBy, post, reportTable, showFieldProblem, showProblem, startBy, startRequest, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { confirmParts, environmentLine, startConfirmed } from "./send.js";
 import { totalsParts } from "./totals.js";
 
 // Exports
 
 function showFilters() {
-  const listing = listings.find((one) => one.name === byId("listing").value);
-  byId("filters").replaceChildren(...listing.filters.map(filterField));
+  const [listing] = byId("listing").selectedOptions;
+  const filters = document.querySelector(`template[data-listing="${listing.value}"]`);
+  byId("filters").replaceChildren(filters.content.cloneNode(true));
   const sheet = byId("format").querySelector("[value=import]");
-  sheet.disabled = !listing.importable;
+  sheet.disabled = !("importable" in listing.dataset);
   if (sheet.disabled && sheet.selected) byId("format").value = "xlsx";
-}
-
-function filterField(one) {
-  const control = one.kind === "flag" ? element("select") : input(one.kind === "moment" ? "date" : "text");
-  if (one.kind === "flag") control.append(option("", texts.no), option("1", texts.yes));
-  control.dataset.filter = one.name;
-  control.title = one.meaning;
-  return labelled(one.meaning, control);
 }
 
 async function exportListing() {

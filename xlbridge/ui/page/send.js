@@ -1,16 +1,14 @@
 // Send: the plan, the running upload, its outcome.
 
-import { button, byId, call, callSheet, element, figure, fill, follow, input, isFocusLost, link, post, PROGRESS_INTERVAL, reportTable, resetStops, settled, show, showLines, showShare, startBy, startRequest, state, texts, whenShown } from "./core.js";
+import { button, byId, callSheet, element, figure, fill, follow, input, isFocusLost, link, post, reportTable, resetStops, settled, show, showLines, showShare, showUntil, startBy, startRequest, state, texts, whenShown } from "./core.js";
 import { changeView, refresh, showPart, showWrongRows } from "./correct.js";
 import { totalsParts } from "./totals.js";
 
 const ACTIONS = ["create", "update", "delete", "unchanged", "held", "unread"];
 const actionName = (name) => texts[name === "update" ? "update_action" : name];
-const OPTIONS = { good_rows: "good-rows", update: "update", foreign_numbers: "foreign-numbers", clear: "clear", create_unread: "create-unread" };
-const sendOptions = () => ({
-  ...Object.fromEntries(Object.entries(OPTIONS).map(([name, id]) => [name, byId(id).checked])),
-  again: byId("again").value.trim() || null,
-});
+const options = () => [...byId("plan-form").querySelectorAll("input")];
+const chosen = (one) => (one.type === "checkbox" ? one.checked : one.value.trim() || null);
+const sendOptions = () => Object.fromEntries(options().map((one) => [one.name, chosen(one)]));
 
 function showChoices() {
   const isChangeable = state.sheet?.changeable ?? false; // the interface changes records of this kind
@@ -29,7 +27,7 @@ function showChoices() {
 // Plans the sheet once all edits are done; the next edit drops the plan.
 export async function plan() {
   const isNewest = startRequest("plan");
-  const options = sendOptions();
+  const wanted = sendOptions();
   byId("plan").disabled = true;
   byId("outcome").hidden = true;
   byId("sending").hidden = true;
@@ -40,9 +38,9 @@ export async function plan() {
   await settled();
   if (!isNewest()) return;
   const showBeside = (error) => error.in_grid; // the form says how many errors there are, with a way to them
-  const timer = setInterval(showPlanShare, PROGRESS_INTERVAL);
-  const planned = await callSheet("/api/plan", { content: options, showBeside });
-  clearInterval(timer);
+  const planned = await showUntil(callSheet("/api/plan", { content: wanted, showBeside }), "/api/work", (work) => {
+    if (work.running && work.work === "plan") showShare(byId("plan-share"), work);
+  });
   showShare(byId("plan-share"));
   if (!isNewest()) return;
   byId("planning").hidden = true;
@@ -53,14 +51,9 @@ export async function plan() {
     showChoices();
     return;
   }
-  shown.replaceChildren(...planParts(planned, options));
+  shown.replaceChildren(...planParts(planned, wanted));
   const send = shown.querySelector("[data-testid=send]");
   if (send && !byId("send").hidden) send.focus();
-}
-
-async function showPlanShare() {
-  const work = await call("/api/work", { silent: true });
-  if (work?.running && work.work === "plan") showShare(byId("plan-share"), work);
 }
 
 export function dropPlan() {
@@ -73,11 +66,10 @@ export function dropPlan() {
 
 // Resets options that were chosen for another sheet.
 export function forgetOptions() {
-  for (const id of Object.values(OPTIONS)) byId(id).checked = false;
-  byId("again").value = "";
+  for (const one of options()) one[one.type === "checkbox" ? "checked" : "value"] = "";
 }
 
-function planParts(planned, options) {
+function planParts(planned, wanted) {
   const figures = element("ul", undefined, "figures");
   for (const name of ACTIONS.filter((one) => planned.counts[one])) {
     const item = figureItem(name, planned.counts[name], actionName(name));
@@ -88,25 +80,26 @@ function planParts(planned, options) {
   }
   const again = planned.retry_of ? [element("p", fill(texts.retry_of, { job: planned.retry_of }))] : [];
   const unread = planned.unread ? [element("p", planned.unread, "cut")] : [];
-  const addition = (at) => groupButtons(planned.groups[at], options);
+  const addition = (at) => groupButtons(planned.groups[at], wanted);
   const reasons = planned.table.lines.length ? [reportTable(planned.table, { addition }, "stacked")] : [];
   const parts = [environmentLine(planned), ...again, figures, ...unread];
   reasons.push(...totalsParts(planned.totals));
   const nothing = planned.counts.held ? texts.nothing_but_held : texts.nothing_to_send;
   if (planned.writes === 0) return [...parts, element("p", nothing), ...reasons];
   const text = fill(texts.send_rows, { n: planned.writes });
-  const begin = (token, send) => startSending(token, send, options);
+  const begin = (token, send) => startSending(token, send, wanted);
   return [...parts, ...confirmParts(planned, text, begin), ...reasons];
 }
 
 // Rows with one reason: shows them in the grid, and takes the option that decides about all of them.
-function groupButtons({ view, count, option }, options) {
+function groupButtons({ view, count, option }, planned) {
   const parts = [button(texts.in_grid, () => showInGrid(view))];
-  if (option && !options[option]) {
+  if (option && !planned[option]) {
     const decide = button(fill(texts[`all_${option}`], { n: count }), () => {
-      if (byId("more-choices").contains(byId(OPTIONS[option] ?? option))) byId("more-choices").open = true;
-      if (option === "again") return byId("again").focus();
-      byId(OPTIONS[option]).checked = true;
+      const control = options().find((one) => one.name === option);
+      if (byId("more-choices").contains(control)) byId("more-choices").open = true;
+      if (control.type === "text") return control.focus();
+      control.checked = true;
       plan();
     });
     parts.push(" ", decide);
@@ -162,9 +155,9 @@ async function showInGrid(view) {
   await changeView(view);
 }
 
-async function startSending(token, send, options) {
+async function startSending(token, send, wanted) {
   byId("outcome").hidden = true;
-  if (await startBy(send, () => callSheet("/api/send", { content: { token, options } }))) followSending();
+  if (await startBy(send, () => callSheet("/api/send", { content: { token, options: wanted } }))) followSending();
 }
 
 // Starts confirmed work on records, and shows its progress.
@@ -226,6 +219,6 @@ export function outcomeLinks(job) {
 
 export function setUpSend() {
   byId("plan").addEventListener("click", plan);
-  for (const id of [...Object.values(OPTIONS), "again"]) byId(id).addEventListener("change", dropPlan);
+  for (const one of options()) one.addEventListener("change", dropPlan);
   whenShown("send", showChoices);
 }

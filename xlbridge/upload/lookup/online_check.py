@@ -31,6 +31,12 @@ _UNCHANGED = Text(pt="um envio não o altera", en="an upload does not change it"
 _HELD = Text(
     pt="com outros valores; no envio, a linha aguarda você, ou altera o registro com --update",
     en="with other values; an upload holds the row, or changes the record with --update",
+    page=Text(
+        pt="com outros valores; no envio, a linha aguarda você, ou altera o registro com “Alterar "
+        "registros que já existem com outros valores”",
+        en="with other values; an upload holds the row, or changes the record with “Change "
+        "records that exist with other values”",
+    ),
 )
 
 
@@ -94,20 +100,26 @@ class OnlineCheck:
                 proposal = proposal.asking(path, unknown) if unknown else proposal
         return proposal
 
-    def problems_for_all_rows(
+    def problems_of_names(
         self, mapping: SheetMapping, catalogue: Catalogue
-    ) -> Iterator[tuple[str, Text]]:
-        """Yield the columns to which a mapping gives a name for all rows that does not name one
-        record, each with its message. Raises what ``Client.records`` raises."""
+    ) -> Iterator[tuple[str, str | None, Text]]:
+        """Yield the names in a mapping that do not name one record: the column, the word of the
+        sheet that the name stands for, None if it is for all rows, and the message.
+
+        Raises what ``Client.records`` raises.
+        """
         resource = linked_catalogue(mapping.links, catalogue)[mapping.resource]
         for name, mapped in mapping.by_path.items():
-            column, text = resource.column_at(name), mapped.constant
-            if column is None or column.link is None or not isinstance(text, str):
+            column = resource.column_at(name)
+            if column is None or column.link is None:
                 continue
-            records = self._links.records(column.link, column.kind, [text])
-            if problem := records.problem(text, similar=True):
-                kind = CATALOGUE[problem.code]
-                yield name, Finding(kind, value=text, details=problem.details).message
+            given = [(None, mapped.constant), *(mapped.values or {}).items()]
+            names = [(word, text) for word, text in given if isinstance(text, str)]
+            records = self._links.records(column.link, column.kind, [text for _, text in names])
+            for word, text in names:
+                if problem := records.problem(text, similar=True):
+                    kind = CATALOGUE[problem.code]
+                    yield name, word, Finding(kind, value=text, details=problem.details).message
 
     def _references(
         self, sheet: ValidatedSheet, resource: Resource, provided: Mapping[str, Collection[str]]

@@ -21,7 +21,7 @@ from xlbridge.report_forms import (
 from xlbridge.resources import Column
 from xlbridge.upload.job import Job
 from xlbridge.upload.planning.planned_row import PlannedRow, token_line
-from xlbridge.upload.planning.row_reasons import Place, RowAction, RowReason, action_counts
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason, action_counts
 from xlbridge.upload.results.undo_report import undo_plan_report
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class ConsentRequest:
         if (plan := job.notes.plan) is not None:
             facts.append((_ACTIONS, joined(action_counts(plan), " · ")))
             if plan[RowAction.UNREAD] and (unread := job.notes.unread):
-                facts.append((_UNREAD, Text(**unread)))
+                facts.append((_UNREAD, Text.of_json(unread)))
         return Report(
             title=_PLAN.format(
                 rows=len(self.planned),
@@ -127,13 +127,12 @@ def reason_table(
     columns: Mapping[str, Column],
     *,
     all_rows: bool = False,
-    place: Place = "terminal",
     titled: bool = False,
 ) -> Table:
     """Return the rows of a plan, grouped by reason, with the columns that differ.
 
-    The first rows of each group are named, with ``all_rows`` all of them. Remedies are those
-    of a ``place``; columns have their names or, ``titled``, their titles.
+    The first rows of each group are named, with ``all_rows`` all of them. Columns
+    have their names or, ``titled``, their titles.
     """
     groups = group_by_reason(((row.action, row.reason), row) for row in planned).values()
     return Table(
@@ -144,7 +143,7 @@ def reason_table(
             Heading(titles.REASON, words=True),
         ),
         lines=[
-            _reason_line(rows, columns, len(rows) if all_rows else _SHOWN_ROWS, place, titled)
+            _reason_line(rows, columns, len(rows) if all_rows else _SHOWN_ROWS, titled)
             for rows in groups
         ],
     )
@@ -154,15 +153,14 @@ def _reason_line(
     rows: Sequence[PlannedRow],
     columns: Mapping[str, Column],
     most: int,
-    place: Place,
     titled: bool,
 ) -> Line:
     """Return a reason with the numbers of its rows, and details of the first ones."""
     first = rows[0]
-    reasons = {row.text_at(place) for row in rows}
+    reasons = {row.text for row in rows}
     reason = reasons.pop() if len(reasons) == 1 else None
     if first.reason is not None and reasons:
-        reason = first.reason.summary(place)
+        reason = first.reason.text.format(job="…", why="…")
     if first.action.is_of_record:
         reason = _OF_RECORD[first.action]
     details = []
@@ -178,8 +176,6 @@ def _reason_line(
             for text in row.difference_texts(columns, titled=titled)
         ]
     name = _ACTION_NAMES[first.action]
-    if place == "page" and first.action is RowAction.HELD:
-        name = Text(pt=name.pt, en="not sent, waiting for you")
     action = name.format(n=len(rows))
     numbers = list_first([row_text(row.row) for row in rows[:most]], most, len(rows))
     sentence = _REASON.format(action=action, n=len(rows), rows=numbers, reason=reason or "–")
@@ -207,7 +203,14 @@ _ACTION_NAMES: dict[RowAction, Text] = {
     RowAction.DELETE: Text(pt="a excluir", en="to delete"),
     RowAction.UPDATE: Text(pt="a alterar", en="to update"),
     RowAction.UNCHANGED: Text(pt="sem alteração", en="unchanged"),
-    RowAction.HELD: Text(pt="não {n:enviada|enviadas}, aguardando você", en="{n:held|held}"),
+    RowAction.HELD: Text(
+        pt="não {n:enviada|enviadas}, aguardando você",
+        en="{n:held|held}",
+        page=Text(
+            pt="não {n:enviada|enviadas}, aguardando você",
+            en="not {n:sent|sent}, waiting for you",
+        ),
+    ),
 }
 
 

@@ -40,6 +40,13 @@ _BY_NUMBER = Text(
     "ali e envie com --update",
     en="{sent}; to change the record, export it with --as-template {resource}, correct the key "
     "there and send it with --update",
+    page=Text(
+        pt="{sent}; para alterar o registro, exporte-o em Exportar, no formato “Planilha de "
+        "importação”, corrija a chave ali e envie com “Alterar registros que já existem com "
+        "outros valores”",
+        en="{sent}; to change the record, export it under Export, in the format “Import sheet”, "
+        "correct the key there and send it with “Change records that exist with other values”",
+    ),
 )
 _BY_HAND = Text(
     pt="{sent}; altere o registro manualmente no sistema",

@@ -170,6 +170,10 @@ _OF_OTHER_JOB = Text(
 _RETRY_FILE = Text(
     pt="Para enviar as linhas dele: xlbridge retry {file}",
     en="To send its rows: xlbridge retry {file}",
+    page=Text(
+        pt="Para enviar as linhas dele, abra {file} em Abrir.",
+        en="To send its rows, open {file} under Open.",
+    ),
 )
 _NO_ROW_OF_JOB = Text(
     pt="{file} não tem nenhuma linha do envio {job}.", en="{file} has no row of the upload {job}."
@@ -179,6 +183,11 @@ _CORRECT_WHICH = Text(
     "planilhas com xlbridge upload.",
     en="Fix the rejects workbook, or the workbook that was sent. Send other sheets with xlbridge "
     "upload.",
+    page=Text(
+        pt="Corrija o arquivo das linhas rejeitadas, ou o próprio arquivo enviado. Envie outras "
+        "planilhas por Abrir.",
+        en="Fix the rejects workbook, or the workbook that was sent. Send other sheets by Open.",
+    ),
 )
 _MAY_BE_IN_SYSTEM = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNCHANGED, RowOutcome.UNKNOWN})
 

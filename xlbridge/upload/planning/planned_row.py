@@ -7,7 +7,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property, lru_cache
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from xlbridge.i18n import Text, localized_number, untranslated
 from xlbridge.record_rows import sheet_row
 from xlbridge.resources import Column, Kind
 from xlbridge.upload.lookup.row_table import json_text
-from xlbridge.upload.planning.row_reasons import Place, RowAction, RowReason
+from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 
 if TYPE_CHECKING:
     from xlbridge.upload.lookup.snapshot import ItemDifference
@@ -200,12 +200,6 @@ class PlannedRow(NamedTuple):
         """Text of the reason, None if there is none."""
         return None if self.reason is None else _reason_text(self.reason, self.job, self.why)
 
-    def text_at(self, place: Place | None) -> Text | None:
-        """Return the text of the reason with the remedy in a place, None if there is no reason."""
-        if place == "terminal" or self.reason is None:
-            return self.text
-        return self.reason.text(place).format(job=self.job or "–", why=self.why or "–")
-
     def shown_differences(self, columns: Mapping[str, Column]) -> Iterator[ShownDifference]:
         """Yield the differences formatted for display; ``columns`` are those of the resource, by
         path."""
@@ -220,12 +214,12 @@ class PlannedRow(NamedTuple):
             for shown in difference.shown(name, columns, titled=titled):
                 yield shown.text
 
-    def full_text(self, columns: Mapping[str, Column], place: Place | None = "terminal") -> str:
-        """Return the reason and the differences as one line, titled but in the terminal."""
-        titled = place != "terminal"
-        differing = "; ".join(map(str, self.difference_texts(columns, titled=titled)))
-        text = self.text_at(place)
-        return f"{text} ({differing})" if differing else str(text or "")
+    def why_text(self, columns: Mapping[str, Column]) -> str:
+        """Return the reason without its remedy and the differences, by titles, as one line."""
+        differing = "; ".join(map(str, self.difference_texts(columns, titled=True)))
+        reason = None if self.reason is None else self.reason.why
+        text = "" if reason is None else reason.format(job=self.job or "–", why=self.why or "–")
+        return f"{text} ({differing})" if differing else str(text)
 
     def to_journal(self) -> StoredRow:
         """Return the row as stored in the journal."""
@@ -299,7 +293,7 @@ class RowPlan(JobPlan):
         """Details of the event that records the plan."""
         note = {**super().note, "plan": self.counts, "not_records": self.not_records}
         why = self.unread_reason
-        return note if why is None else {**note, "unread": asdict(why)}
+        return note if why is None else {**note, "unread": why.languages}
 
     @cached_property
     def positions(self) -> list[int]:
@@ -331,4 +325,4 @@ class RowPlan(JobPlan):
 
 @lru_cache(maxsize=1_000)
 def _reason_text(reason: RowReason, job: str | None, why: Text | None) -> Text:
-    return reason.text().format(job=job or "–", why=why or "–")
+    return reason.text.format(job=job or "–", why=why or "–")

@@ -4,11 +4,10 @@ See the product brief, Row actions.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, Self
+from typing import Self
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined
 
 
 class RowAction(StrEnum):
@@ -46,22 +45,6 @@ def action_counts(counts: Mapping[str, int]) -> Iterator[Text]:
     )
 
 
-Place = Literal["terminal", "page"]
-"""Program in which a person decides about rows: a terminal, or the page in the browser."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Remedy:
-    """Remedy for a row: by an option of the terminal, and by what the page shows."""
-
-    terminal: Text
-    page: Text
-
-    def at(self, place: Place) -> Text:
-        """Return the text for a place."""
-        return self.page if place == "page" else self.terminal
-
-
 class RowReason(StrEnum):
     """Reason why a row is not created, processed or reversed, with a stable code."""
 
@@ -95,24 +78,21 @@ class RowReason(StrEnum):
     NO_OPERATION = "no-operation"
     NOT_IDENTIFIED = "not-identified"
 
-    def text(self, place: Place | None = "terminal") -> Text:
-        """Return the explanation, with its remedy in a place."""
-        remedy, reason = _REMEDIES.get(self), _REASONS.get(self, _ONLY_WHY)
-        if remedy is None or place is None:
-            return reason
-        return Text(reason.pt + remedy.at(place).pt, reason.en + remedy.at(place).en)
+    @property
+    def why(self) -> Text:
+        """The explanation without its remedy."""
+        return _REASONS.get(self, _ONLY_WHY)
 
-    def summary(self, place: Place | None = "terminal") -> Text:
-        """Return the explanation of several rows that differ in their details."""
-        return self.text(place).format(job="…", why="…")
+    @property
+    def text(self) -> Text:
+        """The explanation with its remedy."""
+        remedy = _REMEDIES.get(self)
+        return self.why if remedy is None else joined((self.why, remedy), "; ")
 
     @property
     def remedy(self) -> Text | None:
-        """Remedy for the row on the command line, None if nothing is offered."""
-        found = _REMEDIES.get(self)
-        if found is None:
-            return None
-        return Text(pt=found.terminal.pt.lstrip("; :"), en=found.terminal.en.lstrip("; :"))
+        """Remedy for the row, None if nothing is offered."""
+        return _REMEDIES.get(self)
 
     @property
     def is_of_sheet(self) -> bool:
@@ -219,101 +199,88 @@ _REASONS: Mapping[RowReason, Text] = {
     ),
 }
 
-_ADD_ONE_MORE = _Remedy(
-    Text(pt='; para incluir mais um: --again "motivo"', en='; to add one more: --again "reason"'),
-    Text(
-        pt="; para incluir mais um, escreva o motivo acima, em “Incluir de novo, de propósito”",
-        en="; to add one more, enter the reason above, under “Create again on purpose”",
+_ADD_ONE_MORE = Text(
+    pt='para incluir mais um: --again "motivo"',
+    en='to add one more: --again "reason"',
+    page=Text(
+        pt="para incluir mais um, escreva o motivo em “Incluir de novo, de propósito”",
+        en="to add one more, enter the reason under “Create again on purpose”",
     ),
 )
-_CHANGE_BY_HAND = Text(pt="; altere manualmente no sistema", en="; change it by hand in the system")
-_REMEDIES: Mapping[RowReason, _Remedy] = {
-    RowReason.CANNOT_CHANGE: _Remedy(_CHANGE_BY_HAND, _CHANGE_BY_HAND),
-    RowReason.DIFFERS: _Remedy(
-        Text(
-            pt='; para alterar o registro: --update; para incluir mais um: --again "motivo"',
-            en='; to change the record: --update; to add one more: --again "reason"',
-        ),
-        Text(
-            pt="; para alterar o registro, marque acima “Alterar registros que já existem com "
-            "outros valores”; para incluir mais um, escreva o motivo em “Incluir de novo, de "
-            "propósito”",
-            en="; to change the record, tick “Change records that exist with other values” above; "
-            "to add one more, enter the reason under “Create again on purpose”",
+_REMEDIES: Mapping[RowReason, Text] = {
+    RowReason.CANNOT_CHANGE: Text(
+        pt="altere manualmente no sistema", en="change it by hand in the system"
+    ),
+    RowReason.DIFFERS: Text(
+        pt='para alterar o registro: --update; para incluir mais um: --again "motivo"',
+        en='to change the record: --update; to add one more: --again "reason"',
+        page=Text(
+            pt="para alterar o registro, marque “Alterar registros que já existem com outros "
+            "valores”; para incluir mais um, escreva o motivo em “Incluir de novo, de propósito”",
+            en="to change the record, tick “Change records that exist with other values”; to add "
+            "one more, enter the reason under “Create again on purpose”",
         ),
     ),
-    RowReason.EMPTY_CELL: _Remedy(
-        Text(pt="; para apagar o valor: --clear", en="; to clear the value: --clear"),
-        Text(
-            pt="; preencha-a ou, para apagar o valor, marque acima “Apagar no sistema o que está "
-            "vazio na planilha”",
-            en="; fill it in or, to clear the value, tick “Clear in the system what is empty in "
-            "the sheet” above",
+    RowReason.EMPTY_CELL: Text(
+        pt="para apagar o valor: --clear",
+        en="to clear the value: --clear",
+        page=Text(
+            pt="preencha-a ou, para apagar o valor, marque “Apagar no sistema o que está vazio na "
+            "planilha”",
+            en="fill it in or, to clear the value, tick “Clear in the system what is empty in the "
+            "sheet”",
         ),
     ),
-    RowReason.CLAIMED: _Remedy(
-        Text(pt=": xlbridge resume {job}", en=": xlbridge resume {job}"),
-        Text(pt="; continue-o em “Envios”", en="; continue it under “Uploads”"),
+    RowReason.CLAIMED: Text(
+        pt="para continuar: xlbridge resume {job}",
+        en="to continue: xlbridge resume {job}",
+        page=Text(pt="continue-o em “Envios”", en="continue it under “Uploads”"),
     ),
-    RowReason.GONE: _Remedy(
-        Text(
-            pt='; para incluí-la de novo: --again "motivo"',
-            en='; to create it again: --again "reason"',
-        ),
-        Text(
-            pt="; para incluí-la de novo, escreva o motivo acima, em “Incluir de novo, de "
-            "propósito”",
-            en="; to create it again, enter the reason above, under “Create again on purpose”",
+    RowReason.GONE: Text(
+        pt='para incluí-la de novo: --again "motivo"',
+        en='to create it again: --again "reason"',
+        page=Text(
+            pt="para incluí-la de novo, escreva o motivo em “Incluir de novo, de propósito”",
+            en="to create it again, enter the reason under “Create again on purpose”",
         ),
     ),
-    RowReason.UNKNOWN_NUMBER: _Remedy(
-        Text(
-            pt="; para incluí-la, apague o número; se os números são de outro sistema: "
-            "--foreign-numbers",
-            en="; to create it, clear the number; if the numbers are another system's: "
-            "--foreign-numbers",
-        ),
-        Text(
-            pt="; para incluí-la, apague o número; se os números são de outro sistema, marque "
-            "acima “Os números dos registros vêm de outro sistema: procurar só pelas chaves”",
-            en="; to create it, clear the number; if the numbers are another system's, tick "
-            "“Record numbers are another system's: look up by keys only” above",
-        ),
-    ),
-    RowReason.TWO_RECORDS: _Remedy(
-        Text(
-            pt="; corrija um dos dois; se os números são de outro sistema: --foreign-numbers",
-            en="; correct one of them; if the numbers are another system's: --foreign-numbers",
-        ),
-        Text(
-            pt="; corrija um dos dois; se os números são de outro sistema, marque acima “Os "
+    RowReason.UNKNOWN_NUMBER: Text(
+        pt="para incluí-la, apague o número; se os números são de outro sistema: --foreign-numbers",
+        en="to create it, clear the number; if the numbers are another system's: --foreign-numbers",
+        page=Text(
+            pt="para incluí-la, apague o número; se os números são de outro sistema, marque “Os "
             "números dos registros vêm de outro sistema: procurar só pelas chaves”",
-            en="; correct one of them; if the numbers are another system's, tick “Record numbers "
-            "are another system's: look up by keys only” above",
+            en="to create it, clear the number; if the numbers are another system's, tick “Record "
+            "numbers are another system's: look up by keys only”",
+        ),
+    ),
+    RowReason.TWO_RECORDS: Text(
+        pt="corrija um dos dois; se os números são de outro sistema: --foreign-numbers",
+        en="correct one of them; if the numbers are another system's: --foreign-numbers",
+        page=Text(
+            pt="corrija um dos dois; se os números são de outro sistema, marque “Os números dos "
+            "registros vêm de outro sistema: procurar só pelas chaves”",
+            en="correct one of them; if the numbers are another system's, tick “Record numbers are "
+            "another system's: look up by keys only”",
         ),
     ),
     RowReason.NEAR_KEY: _ADD_ONE_MORE,
-    RowReason.NOT_LOOKED_UP: _Remedy(
-        Text(
-            pt="; para incluí-la assim mesmo: --create-unread",
-            en="; to create it anyway: --create-unread",
-        ),
-        Text(
-            pt="; para incluí-la assim mesmo, marque acima “Incluir também o que não dá para "
-            "conferir no sistema”",
-            en="; to create it anyway, tick “Also create what cannot be looked up in the system” "
-            "above",
+    RowReason.NOT_LOOKED_UP: Text(
+        pt="para incluí-la assim mesmo: --create-unread",
+        en="to create it anyway: --create-unread",
+        page=Text(
+            pt="para incluí-la assim mesmo, marque “Incluir também o que não dá para conferir no "
+            "sistema”",
+            en="to create it anyway, tick “Also create what cannot be looked up in the system”",
         ),
     ),
-    RowReason.SET_LATER: _Remedy(
-        Text(
-            pt="; inclua a linha sem esse valor e depois envie-o com --update",
-            en="; create the row without that value, then send it with --update",
-        ),
-        Text(
-            pt="; inclua a linha sem esse valor e depois envie-o com “Alterar registros que já "
+    RowReason.SET_LATER: Text(
+        pt="inclua a linha sem esse valor e depois envie-o com --update",
+        en="create the row without that value, then send it with --update",
+        page=Text(
+            pt="inclua a linha sem esse valor e depois envie-o com “Alterar registros que já "
             "existem com outros valores”",
-            en="; create the row without that value, then send it with “Change records that exist "
+            en="create the row without that value, then send it with “Change records that exist "
             "with other values”",
         ),
     ),

@@ -174,6 +174,10 @@ _MISSING = Text(pt="não está no sistema", en="is not in the system")
 _CLAIMED = Text(
     pt="está no processamento {job}, que não terminou: xlbridge resume {job}",
     en="is in the job {job}, which is not finished: xlbridge resume {job}",
+    page=Text(
+        pt="está no processamento {job}, que não terminou; continue-o em Envios",
+        en="is in the job {job}, which is not finished; continue it under Uploads",
+    ),
 )
 _BY_JOB = Text(pt="foi processado em {job}", en="was processed by {job}")
 _PROCESSED_BEFORE = Text(
@@ -181,6 +185,10 @@ _PROCESSED_BEFORE = Text(
     "assim: --again",
     en="was processed by {job}, but the system shows it as pending: check it; to process it "
     "anyway: --again",
+    page=Text(
+        pt="foi processado em {job}, mas o sistema o mostra pendente: confira no sistema",
+        en="was processed by {job}, but the system shows it as pending: check it in the system",
+    ),
 )
 
 
@@ -200,7 +208,16 @@ def plan_processing(
     ``RemoteRejected``, ``TransportError`` or ``AuthenticationFailed`` if the system cannot be read.
     """
     if again is not None and not again.strip():
-        raise UsageError(Text(pt="Informe o motivo em --again.", en="--again needs a reason."))
+        raise UsageError(
+            Text(
+                pt="Informe o motivo em --again.",
+                en="--again needs a reason.",
+                page=Text(
+                    pt="Escreva o motivo.",
+                    en="Enter the reason.",
+                ),
+            )
+        )
     if numbers.file:
         profile = client.target.profile
         WorkbookOrigin.require_system(Path(numbers.file), client.identity, profile, _NOT_PROCESSED)

@@ -81,6 +81,12 @@ _CLOSED_UNPROCESSED = Text(
 _UNKNOWN_WORD = Text(
     pt="a situação do log é “{word}”, de significado desconhecido: informe em XLBRIDGE_LOG_WORDS",
     en="the log's status is “{word}”, whose meaning is unknown: set it in XLBRIDGE_LOG_WORDS",
+    page=Text(
+        pt="a situação do log é “{word}”, de significado desconhecido: avise quem cuida do "
+        "ambiente",
+        en="the log's status is “{word}”, whose meaning is unknown: tell the person who looks "
+        "after the environment",
+    ),
 )
 
 

@@ -250,4 +250,11 @@ _UNFINISHED = Text(
     "enviados: {waiting}; em dúvida: {doubtful}{why}. Para continuar: xlbridge resume {job}",
     en="Processed: {processed} of {read}; were already: {already}; rejected: {rejected}; not sent: "
     "{waiting}; in doubt: {doubtful}{why}. To continue: xlbridge resume {job}",
+    page=Text(
+        pt="Processados: {processed} de {read}; já estavam: {already}; rejeitados: {rejected}; "
+        "não enviados: {waiting}; em dúvida: {doubtful}{why}. Para continuar, use “Continuar” em "
+        "Envios.",
+        en="Processed: {processed} of {read}; were already: {already}; rejected: {rejected}; not "
+        "sent: {waiting}; in doubt: {doubtful}{why}. To continue, use “Continue” under Uploads.",
+    ),
 )

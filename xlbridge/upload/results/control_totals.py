@@ -306,7 +306,7 @@ class UploadRows:
             text = _CORRECT_CELLS if columns else _CORRECT_ROW
             if row is not None and row.action is RowAction.HELD and change.is_record:
                 text = (row.reason and row.reason.remedy) or text
-                reason = resource.with_titles(row.full_text(resource.by_path, None))
+                reason = resource.with_titles(row.why_text(resource.by_path))
                 what_to_do = str(text.format(job=row.job or "–"))
                 reasons[change.row] = _sentence(reason), _sentence(what_to_do)
             elif change.is_given_up and of_row:
@@ -367,4 +367,10 @@ _OPEN_ROWS = Text(
 _SEND_AGAIN = Text(
     pt="Corrija as linhas na planilha ao lado, salve, e envie só elas: xlbridge retry {file}",
     en="Correct the rows in the next sheet, save, and send only these: xlbridge retry {file}",
+    page=Text(
+        pt="Corrija as linhas na planilha ao lado, salve, e abra este arquivo em Abrir para "
+        "enviar só elas.",
+        en="Correct the rows in the next sheet, save, and open this file under Open to send only "
+        "these.",
+    ),
 )

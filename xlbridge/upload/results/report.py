@@ -112,7 +112,11 @@ _DELETED = {
 _QUEUED = Text(pt="Na fila (log {log_id}).", en="Queued (log {log_id}).")
 _NOT_SENT = Text(pt="Ainda não enviado.", en="Not sent yet.")
 
-_RESUME = Text(pt="A seguir: xlbridge resume {job}", en="Next: xlbridge resume {job}")
+_RESUME = Text(
+    pt="A seguir: xlbridge resume {job}",
+    en="Next: xlbridge resume {job}",
+    page=Text(pt="A seguir: continue {job} em Envios", en="Next: continue {job} under Uploads"),
+)
 _NEXT_STEPS = {
     State.PREVIEWED: Text(
         pt="A seguir: o mesmo comando sem --mode preview envia as linhas.",
@@ -126,12 +130,17 @@ _NEXT_STEPS = {
     State.IN_DOUBT: Text(
         pt="A seguir: a partir de {settled}, xlbridge resume {job} confere no sistema.",
         en="Next: from {settled} on, xlbridge resume {job} looks in the system.",
+        page=Text(
+            pt="A seguir: a partir de {settled}, continue {job} em Envios, que confere no sistema.",
+            en="Next: from {settled} on, continue {job} under Uploads, which looks in the system.",
+        ),
     ),
     State.NEEDS_PERSON: Text(
         pt="A seguir: confira no sistema. Se foi aplicado: "
         'xlbridge resolve {job} --as applied --reason "…"; se não: --as not-applied',
         en="Next: look in the system. If it was applied: "
         'xlbridge resolve {job} --as applied --reason "…"; if not: --as not-applied',
+        page=Text(pt="A seguir: decida {job} em Envios.", en="Next: decide {job} under Uploads."),
     ),
     State.ABANDONED: Text(
         pt="A seguir: para enviar, repita o comando xlbridge upload {file} com as mesmas opções.",

@@ -279,6 +279,14 @@ _SOME_THERE = Text(
     pt="Se só uma parte está lá, complete ou desfaça manualmente no sistema e depois responda.",
     en="If only some are there, complete or undo it by hand in the system, and then answer.",
 )
+_ANSWER_ALL = Text(
+    pt="em Envios, em {job}, “Estão todas no sistema”",
+    en="under Uploads, at {job}, “All of them are in the system”",
+)
+_ANSWER_NONE = Text(
+    pt="em Envios, em {job}, “Nenhuma está no sistema”",
+    en="under Uploads, at {job}, “None of them is in the system”",
+)
 _PROCESSING_IN_DOUBT = Text(pt="Processamento em dúvida: {job}", en="Processing in doubt: {job}")
 _PROCESSED_OR_NOT = Text(
     pt="{rows:O registro deste processamento foi processado|Os {rows} registros deste "
@@ -345,9 +353,12 @@ def doubt_report(
 
 
 def _steps(job: Job) -> Iterator[Text]:
-    """Yield the steps for a person; an answer is a command."""
+    """Yield the steps for a person; an answer is a command, or a button of the page."""
     resolve = f"xlbridge resolve {job.arguments()} --as"
-    applied, not_applied = (f'{resolve} {seen} --reason "…"' for seen in ("applied", "not-applied"))
+    applied, not_applied = (
+        replace(untranslated(f'{resolve} {seen} --reason "…"'), page=button.format(job=job.id))
+        for seen, button in (("applied", _ANSWER_ALL), ("not-applied", _ANSWER_NONE))
+    )
     if job.spec.mode.channel.of_listing:
         yield _LOOK_AT_RECORDS.format(profile=job.spec.profile, listing=job.spec.resource)
         yield _ALL_PROCESSED.format(command=applied)

@@ -257,7 +257,7 @@ def row_statuses(context: UploadContext, job: Job) -> dict[int, RowStatus]:
 
     def reason(change: RowChange) -> str:
         if change.planned is not None:
-            return change.planned.full_text(columns, None)
+            return change.planned.why_text(columns)
         return str(ledger.reason(change) or "")
 
     return {

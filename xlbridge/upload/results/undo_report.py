@@ -223,4 +223,10 @@ _UNFINISHED = Text(
     "({reason}). Para continuar: xlbridge resume {job}",
     en="Rows reversed: {undone} of {read}; left: {left}; in doubt: {unknown} ({reason}). To "
     "continue: xlbridge resume {job}",
+    page=Text(
+        pt="Linhas desfeitas: {undone} de {read}; não desfeitas: {left}; em dúvida: {unknown} "
+        "({reason}). Para continuar, use “Continuar” em Envios.",
+        en="Rows reversed: {undone} of {read}; left: {left}; in doubt: {unknown} ({reason}). To "
+        "continue, use “Continue” under Uploads.",
+    ),
 )

@@ -247,7 +247,7 @@ class RecordChanger(RecordChannel):
         )
         late = self._job_not_shown(write, present)
         if late:
-            return with_reason(WriteState.CHANGED, RowReason.SHOWN_LATE.text().format(job=late))
+            return with_reason(WriteState.CHANGED, RowReason.SHOWN_LATE.text.format(job=late))
         if _is_as_wanted(write.task, present):
             return WriteResult(WriteState.APPLIED, {"already": True})
         if present is None:

@@ -6,7 +6,6 @@ Updates, Record by record and Processing.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from xlbridge.client import NotExecuted
@@ -246,7 +245,7 @@ def _stopped(
     if any(write.state in {WriteState.DOUBTFUL, WriteState.SENDING} for write in writes):
         context.doubt(job, error.message, verdict)
         return InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments()))
-    context.journal.record(job, State.SENDING, verdict=verdict, reason=asdict(error.message))
+    context.journal.record(job, State.SENDING, verdict=verdict, reason=error.message.languages)
     return error
 
 

@@ -452,6 +452,10 @@ TOO_LATE = Text(
 _OTHER_ORDER = Text(
     pt=" na ordem declarada com --dates {order}; na outra seria {other}",
     en=" in the order declared with --dates {order}; in the other one it would be {other}",
+    page=Text(
+        pt=" na ordem escolhida em “Datas em texto”; na outra seria {other}",
+        en=" in the order chosen under “Dates as text”; in the other one it would be {other}",
+    ),
 )
 _PERHAPS_CENTS = Text(
     pt=" certo: com zeros à esquerda e sem vírgula, os dois últimos dígitos podem ser centavos",
@@ -460,6 +464,10 @@ _PERHAPS_CENTS = Text(
 _OTHER_STYLE = Text(
     pt=" na escrita declarada com --numbers {style}; na outra seria {other}",
     en=" in the style declared with --numbers {style}; in the other one it would be {other}",
+    page=Text(
+        pt=" na escrita escolhida em “Números em texto”; na outra seria {other}",
+        en=" in the style chosen under “Numbers as text”; in the other one it would be {other}",
+    ),
 )
 
 

@@ -211,6 +211,12 @@ def _choose_by_headers(
                 en="If the headers are the system's own, choose the resource with --resource; "
                 "there are: {names}. To send back exported records, use the template: xlbridge "
                 "export LISTING --as-template RESOURCE.{others}",
+                page=Text(
+                    pt="Escolha o tipo de registro em Abrir. Para reenviar o que exportou, "
+                    "exporte no formato “Planilha de importação”.",
+                    en="Choose the kind of record under Open. To send back exported records, "
+                    "export them in the format “Import sheet”.",
+                ),
             ).format(names=", ".join(catalogue), others=others),
         )
     return sheets[0], None
@@ -287,6 +293,10 @@ def no_visible_sheet(hidden: Sequence[str]) -> UsageError:
         Text(
             pt="Reexiba a planilha no Excel, ou informe qual com --sheet{listed}.",
             en="Unhide the sheet in Excel, or choose one with --sheet{listed}.",
+            page=Text(
+                pt="Reexiba a planilha no Excel, salve e abra o arquivo de novo.",
+                en="Unhide the sheet in Excel, save, and open the file again.",
+            ),
         ).format(listed=f": {list_sheet_names(hidden)}" if hidden else ""),
     )
 
@@ -304,6 +314,12 @@ def export_only_error() -> UsageError:
             "com --resource.",
             en="It is for reading only. To list what can be imported, and its columns: xlbridge "
             "resources; if you do want to upload this sheet, choose the resource with --resource.",
+            page=Text(
+                pt="Ela serve só para consulta; se quer mesmo enviá-la, escolha o tipo de "
+                "registro em Abrir.",
+                en="It is for reading only; if you do want to upload it, choose the kind of "
+                "record under Open.",
+            ),
         ),
     )
 
@@ -313,12 +329,22 @@ _HIDDEN_SHEETS = Text(
     "--sheet.",
     en=" There are hidden sheets, which are not read: {listed}; unhide them, or choose one with "
     "--sheet.",
+    page=Text(
+        pt=" Há planilhas ocultas, que não são lidas: {listed}; reexiba-as no Excel, salve e abra "
+        "o arquivo de novo.",
+        en=" There are hidden sheets, which are not read: {listed}; unhide them in Excel, save, "
+        "and open the file again.",
+    ),
 )
 
 
 _WHICH_SHEET = Text(
     pt="Informe qual com --sheet; para todas: xlbridge validate --all-sheets.",
     en="Choose one with --sheet; for all of them: xlbridge validate --all-sheets.",
+    page=Text(
+        pt="Escolha a planilha em Abrir.",
+        en="Choose the sheet under Open.",
+    ),
 )
 
 
@@ -337,7 +363,14 @@ def _several_fit(fits: list[_Fit]) -> UsageError:
             pt="A planilha {sheet} serve para mais de um recurso: {names}.",
             en="The sheet {sheet} fits more than one resource: {names}.",
         ).format(sheet=fits[0][0].name, names=", ".join(names)),
-        Text(pt="Informe qual com --resource.", en="Choose one with --resource."),
+        Text(
+            pt="Informe qual com --resource.",
+            en="Choose one with --resource.",
+            page=Text(
+                pt="Escolha o tipo de registro em Abrir.",
+                en="Choose the kind of record under Open.",
+            ),
+        ),
     )
 
 

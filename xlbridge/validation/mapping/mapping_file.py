@@ -236,6 +236,10 @@ def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
             pt="O que um mapeamento pode conter: xlbridge map --json-schema; um novo: xlbridge "
             "map ARQUIVO",
             en="What a mapping may hold: xlbridge map --json-schema; a new one: xlbridge map FILE",
+            page=Text(
+                pt="Abra a planilha em Abrir e confirme as colunas.",
+                en="Open the sheet under Open, and confirm the columns.",
+            ),
         ),
     )
 
@@ -273,6 +277,10 @@ def read_mapping(path: Path) -> SheetMapping:
             Text(
                 pt="Proponha um com: xlbridge map ARQUIVO -o {path}",
                 en="Propose one with: xlbridge map FILE -o {path}",
+                page=Text(
+                    pt="Abra a planilha em Abrir e confirme as colunas.",
+                    en="Open the sheet under Open, and confirm the columns.",
+                ),
             ).format(path=as_arguments(path)),
         )
     document = read_document(path, dates=False)
@@ -487,7 +495,14 @@ def find_header(
                 pt="Mais de uma planilha tem o cabeçalho do mapeamento: {sheets}.",
                 en="More than one sheet has the header of the mapping: {sheets}.",
             ).format(sheets=list_sheet_names([row.cells.name for row in filled])),
-            Text(pt="Informe qual com --sheet.", en="Choose one with --sheet."),
+            Text(
+                pt="Informe qual com --sheet.",
+                en="Choose one with --sheet.",
+                page=Text(
+                    pt="Escolha a planilha em Abrir.",
+                    en="Choose the sheet under Open.",
+                ),
+            ),
         )
     if same:
         return (filled or same)[0]
@@ -502,6 +517,10 @@ def find_header(
                 "xlbridge map {file}",
                 en="Check that the mapping is for this sheet, or propose another: "
                 "xlbridge map {file}",
+                page=Text(
+                    pt="Abra a planilha em Abrir e confirme as colunas.",
+                    en="Open the sheet under Open, and confirm the columns.",
+                ),
             ).format(file=as_arguments(path)),
         )
     raise _changed(path, mapping, min(best, key=lambda row: len(row.changes(mapping.header)[0])))
@@ -539,5 +558,9 @@ def _changed(path: Path, mapping: SheetMapping, row: HeaderCandidate) -> UsageEr
             "xlbridge map {file}",
             en="Correct header and columns of {mapping}, or propose another mapping: "
             "xlbridge map {file}",
+            page=Text(
+                pt="Abra a planilha em Abrir e confirme as colunas.",
+                en="Open the sheet under Open, and confirm the columns.",
+            ),
         ).format(mapping=mapping.path, file=as_arguments(path)),
     )

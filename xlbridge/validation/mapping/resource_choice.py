@@ -380,6 +380,12 @@ _HOW_TO_COUNT = Text(
     "(entrada, saida); se as linhas são produtos a cadastrar, use --resource {name}.",
     en="A balance changes by a count (xlbridge template inventario) or by inputs and outputs "
     "(entrada, saida); if the rows are products to register, use --resource {name}.",
+    page=Text(
+        pt="O saldo muda por contagem (baixe o modelo de inventário) ou por entradas e saídas; se "
+        "as linhas são produtos a cadastrar, escolha o tipo de registro em Abrir.",
+        en="A balance changes by a count (download the template of counts) or by inputs and "
+        "outputs; if the rows are products to register, choose the kind of record under Open.",
+    ),
 )
 
 
@@ -440,6 +446,12 @@ _HOW_TO_ADD_LISTS = Text(
     "informe o recurso com --resource.",
     en="Use the sheets of the template: xlbridge template {name}; if the rows are something else, "
     "choose the resource with --resource.",
+    page=Text(
+        pt="Use as planilhas do modelo, que se baixa em Abrir; se as linhas são outra coisa, "
+        "escolha o tipo de registro em Abrir.",
+        en="Use the sheets of the template, which you download under Open; if the rows are "
+        "something else, choose the kind of record under Open.",
+    ),
 )
 _ANY_RESOURCE = Text(pt="RECURSO", en="RESOURCE")
 MIN_MONTHS = 3
@@ -453,6 +465,12 @@ _HOW_TO_UNPIVOT = Text(
     "Linhas), ou informe o recurso com --resource.",
     en="Turn the months into rows (in Excel: Data > From Table/Range > Unpivot Columns), or choose "
     "the resource with --resource.",
+    page=Text(
+        pt="Passe os meses para linhas (no Excel: Dados > Da Tabela/Intervalo > Transformar "
+        "Colunas em Linhas), ou escolha o tipo de registro em Abrir.",
+        en="Turn the months into rows (in Excel: Data > From Table/Range > Unpivot Columns), or "
+        "choose the kind of record under Open.",
+    ),
 )
 _ROWS_OF_LISTS = Text(
     pt="A planilha parece ter em cada linha um item, com os dados do registro repetidos, como em "
@@ -465,6 +483,13 @@ _HOW_TO_SPLIT = Text(
     "xlbridge template {name}; se as linhas são outra coisa, informe o recurso com --resource.",
     en="Distribute the columns among the sheets of the template, joined by chave: xlbridge "
     "template {name}; if the rows are something else, choose the resource with --resource.",
+    page=Text(
+        pt="Distribua as colunas pelas planilhas do modelo, que se baixa em Abrir, unidas por "
+        "chave; se as linhas são outra coisa, escolha o tipo de registro em Abrir.",
+        en="Distribute the columns among the sheets of the template, which you download under "
+        "Open, joined by chave; if the rows are something else, choose the kind of record under "
+        "Open.",
+    ),
 )
 
 
@@ -553,6 +578,10 @@ _SEVERAL_LIKELY = Text(
 _FOR_EXAMPLE = Text(
     pt="Informe qual com --resource, por exemplo: xlbridge map {file} --resource {name}",
     en="Choose one with --resource, for example: xlbridge map {file} --resource {name}",
+    page=Text(
+        pt="Escolha o tipo de registro em Abrir.",
+        en="Choose the kind of record under Open.",
+    ),
 )
 _NO_KNOWN_HEADER = Text(
     pt="{file}: nenhum cabeçalho lembra uma coluna de um recurso.",
@@ -562,4 +591,8 @@ _HOW_TO_CHOOSE = Text(
     pt="Veja os recursos e as suas colunas com xlbridge resources, e informe qual com --resource.",
     en="See the resources and their columns with xlbridge resources, and choose one with "
     "--resource.",
+    page=Text(
+        pt="Escolha o tipo de registro em Abrir.",
+        en="Choose the kind of record under Open.",
+    ),
 )

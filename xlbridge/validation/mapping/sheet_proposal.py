@@ -148,6 +148,10 @@ _NO_HEADER = Text(
 _HOW_TO_NAME = Text(
     pt="Confira se a planilha tem nomes de colunas; para outra planilha, use --sheet.",
     en="Check that the sheet has names of columns; for another sheet, use --sheet.",
+    page=Text(
+        pt="Confira se a planilha tem nomes de colunas, ou escolha outra em Abrir.",
+        en="Check that the sheet has names of columns, or choose another under Open.",
+    ),
 )
 
 

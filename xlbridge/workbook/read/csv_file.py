@@ -85,6 +85,11 @@ def decode_text(content: bytes, declared: str | None) -> tuple[str, str]:
                 Text(
                     pt="Declare-a com --encoding ({names}), ou salve de novo como CSV UTF-8.",
                     en="Declare it with --encoding ({names}), or save again as CSV UTF-8.",
+                    page=Text(
+                        pt="Escolha a codificação em Abrir, ou salve o arquivo de novo como CSV "
+                        "UTF-8.",
+                        en="Choose the encoding under Open, or save the file again as CSV UTF-8.",
+                    ),
                 ).format(names=", ".join(CSV_ENCODINGS)),
             ) from error
         return text, "cp1252"
@@ -113,6 +118,10 @@ def _not_encoded(content: bytes, error: UnicodeDecodeError, encoding: str) -> Wo
         Text(
             pt="Salve o arquivo de novo como CSV UTF-8, ou declare a codificação com --encoding.",
             en="Save the file again as CSV UTF-8, or declare the encoding with --encoding.",
+            page=Text(
+                pt="Escolha a codificação em Abrir, ou salve o arquivo de novo como CSV UTF-8.",
+                en="Choose the encoding under Open, or save the file again as CSV UTF-8.",
+            ),
         ),
     )
 
@@ -207,6 +216,10 @@ def parse_csv(
             Text(
                 pt="O arquivo não é texto, ou a codificação é outra: declare-a com --encoding.",
                 en="The file is not text, or has another encoding: declare it with --encoding.",
+                page=Text(
+                    pt="O arquivo não é texto, ou a codificação é outra: escolha-a em Abrir.",
+                    en="The file is not text, or has another encoding: choose it under Open.",
+                ),
             ),
         )
     declaration, declared, records, ending = split_text(text)
@@ -332,6 +345,10 @@ def _detect_delimiter(text: str, headers: Sequence[str]) -> str | None:
         Text(
             pt='Declare-o com --delimiter ";" (ou ",", "tab", "|"), ou salve o CSV de novo.',
             en='Declare it with --delimiter ";" (or ",", "tab", "|"), or save the CSV again.',
+            page=Text(
+                pt="Escolha o separador em Abrir, ou salve o CSV de novo.",
+                en="Choose the delimiter under Open, or save the CSV again.",
+            ),
         ),
     )
 

@@ -262,8 +262,19 @@ _STEPS = (
     Text(
         pt="Confira no próprio computador: xlbridge validate {file} --annotate conferido.xlsx",
         en="Check it on your own computer: xlbridge validate {file} --annotate checked.xlsx",
+        page=Text(
+            pt="Confira no próprio computador: abra este arquivo em Abrir, na página do xlbridge.",
+            en="Check it on your own computer: open this file under Open, in the page of xlbridge.",
+        ),
     ),
-    Text(pt="Envie: xlbridge upload {file}", en="Send it: xlbridge upload {file}"),
+    Text(
+        pt="Envie: xlbridge upload {file}",
+        en="Send it: xlbridge upload {file}",
+        page=Text(
+            pt="Envie por ali também: a página mostra o plano antes de enviar.",
+            en="Send it there, too: the page shows the plan before it sends.",
+        ),
+    ),
 )
 
 _REMARKS = (
