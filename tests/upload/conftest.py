@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 import xlsxwriter
+from channel_parts import Setting
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 from forked import Zygote
@@ -192,6 +193,30 @@ def payables(client: Client, tmp_path: Path, run: Run) -> Path:
     code, report = run("upload", path, "--yes")
     assert (code, report["rows"]["created"]) == (0, 3), report
     return path
+
+
+@pytest.fixture
+def setting(
+    request: pytest.FixtureRequest,
+    client: Client,
+    run: Run,
+    customer: int,
+    home: Path,
+    sandbox_home: Path,
+    tmp_path: Path,
+    make_receivables: Callable[..., Path],
+) -> Setting:
+    """What the channels write with; the uploaded payables are made once a channel asks for them."""
+    return Setting(
+        client,
+        run,
+        customer,
+        home,
+        sandbox_home,
+        tmp_path,
+        make_receivables,
+        lambda: request.getfixturevalue("payables"),
+    )
 
 
 KillWhileWriting = Callable[..., None]

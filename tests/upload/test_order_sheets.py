@@ -2,22 +2,18 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from environment import Xlbridge, credentials
-from lossy_proxy import LossyProxy, ProxyFault
+from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
 from sheets import write_workbook
 from update_parts import Run, cell
-from upload_parts import AT_ONCE, accepted_rows, send_sheet
 
 from xlbridge.client import Client
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import State, UploadContext
-from xlbridge.validation import validate_workbook
 from xlbridge.wire.sales import SALES_ORDER_LIST
 from xlbridge.workbook import STATUS_COLUMNS
 
@@ -264,31 +260,6 @@ def test_an_item_without_an_order_stops_the_upload(
     refused = xlbridge("upload", path, "--good-rows", "--yes", **credentials(sandbox))
     assert refused.returncode == 1
     assert "rows with errors belong to no record" in refused.stderr
-
-
-@pytest.mark.parametrize("fault", ["lose answer", "lose request"])
-def test_a_lost_answer_about_an_order_is_resolved_by_counting_equal_orders(
-    client: Client,
-    proxy: LossyProxy,
-    context: UploadContext,
-    make_orders: MakeOrders,
-    fault: ProxyFault,
-) -> None:
-    known = remarks(3)
-    posted: list[str] = []
-
-    def decide(method: str, request_path: str) -> ProxyFault:
-        if method == "POST" and request_path == ORDERS:
-            posted.append(request_path)
-            return fault if len(posted) == 2 else "pass"
-        return "pass"
-
-    proxy.decide = decide
-    sheet = validate_workbook(make_orders(known), context.catalogue)
-    with Client(replace(client.target, exclusive=True)) as alone:
-        job = send_sheet(context, alone, sheet, replace(AT_ONCE, mode="records"))
-    assert (job.state, accepted_rows(context, job)) == (State.DONE, 3)
-    assert sorted(order["observacao"] for order in orders_of(client, known)) == known
 
 
 def test_the_status_copy_has_the_numbers_of_the_orders(

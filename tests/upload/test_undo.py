@@ -1,6 +1,5 @@
 """Records that an upload wrote are reversed once, unless they changed; the others are named."""
 
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -262,30 +261,6 @@ def test_a_person_decides_about_an_undo_before_its_settle_time_is_over(
     run("resolve", report["job"], "--as", "applied", "--reason", "Conferido")
     rows = run("jobs", job)[1]["rows"]
     assert (rows["undone"], rows["unknown"]) == (3, 0)
-
-
-@pytest.mark.parametrize("committed", [False, True])
-@pytest.mark.usefixtures("payables")
-def test_a_killed_undo_is_resumed(
-    client: Client,
-    proxy: LossyProxy,
-    run: Run,
-    kill_while_writing: Callable[..., None],
-    committed: bool,
-) -> None:
-    job, before = newest_job(run, "queue"), titles(client)
-    proxy.seen.clear()
-    kill_while_writing(
-        "DELETE",
-        ["undo", job, "--yes"],
-        committed=committed,
-        is_committed=lambda: len(titles(client)) < len(before),
-    )
-    undo = newest_job(run, "undo")
-    code, report = run("resume", undo, "--yes")
-    assert (code, report["rows"]) == (0, {"read": 3, "undone": 3, "left": 0, "unknown": 0})
-    assert len(writes(proxy)) == (3 if committed else 4)
-    assert len(titles(client)) == len(before) - 3
 
 
 def test_an_undo_needs_consent_and_a_finished_upload(

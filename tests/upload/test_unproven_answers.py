@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from lossy_proxy import LossyProxy, ProxyFault
-from sampling import across
 from sheets import write_rows
 from update_parts import Run
 from upload_parts import (
@@ -47,60 +46,6 @@ def count_named(client: Client, name: str) -> int:
 
 def send(context: UploadContext, client: Client, path: Path, mode: RequestedMode = "direct") -> Job:
     return Uploads(context, client).run(write_job(context, client, path, mode), NO_PREVIEW)
-
-
-@pytest.mark.parametrize(("fault", "mode"), across(FAULTS, ["direct", "queue"]))
-def test_rows_found_after_an_unproven_answer_are_not_sent_again(
-    context: UploadContext,
-    client: Client,
-    proxy: LossyProxy,
-    sandbox: RunningSandbox,
-    make_clients: MakeClients,
-    fault: ProxyFault,
-    mode: RequestedMode,
-) -> None:
-    document = new_cnpj()
-    proxy.fail_once(fault, "importacao/cliente")
-    lose = proxy.decide
-
-    def wait_before_reading_back(method: str, path: str) -> ProxyFault:
-        # The queue works by itself: what it writes is awaited, as the settle time does.
-        if method == "GET" and count_imports(proxy):
-            wait_for_client(sandbox, document)
-        return lose(method, path)
-
-    proxy.decide = wait_before_reading_back
-    job = send(context, client, make_clients(document), mode)
-    assert (job.state, accepted_rows(context, job)) == (State.DONE, 1)
-    assert count_imports(proxy) == 1
-
-
-def test_a_rejected_import_whose_rows_are_there_is_not_told_as_rejected(
-    context: UploadContext,
-    client: Client,
-    proxy: LossyProxy,
-    make_clients: MakeClients,
-) -> None:
-    """As from a balancer that repeats a request, and returns the second answer."""
-    proxy.fail_once("refuse after", "importacao/cliente")
-    job = send(context, client, make_clients(new_cnpj()))
-    assert (job.state, accepted_rows(context, job)) == (State.DONE, 1)
-    assert count_imports(proxy) == 1
-
-
-def test_an_import_refused_as_plain_text_is_rejected_for_that_reason(
-    context: UploadContext,
-    client: Client,
-    proxy: LossyProxy,
-    make_clients: MakeClients,
-) -> None:
-    proxy.fail_once("refuse as text", "importacao/cliente")
-    job = send(context, client, make_clients(new_cnpj()))
-    assert job.state is State.REJECTED
-    assert [row.message.en for row in context.journal.changes.rejections(job.id)] == [
-        "Recusado em texto"
-    ]
-    assert count_imports(proxy) == 1
 
 
 def test_a_declined_import_that_arrives_later_is_not_sent_twice(
