@@ -5,10 +5,11 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from channel_parts import CHANNELS, PROCESSING, Setting
+from channel_parts import CHANNELS, PROCESSING, Setting, import_receivable
+from environment import Xlbridge
 from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
-from sampling import sampled
+from sampling import across, sampled
 from sheets import rows_of, write_records
 from update_parts import Run, edit, titles, writes
 from upload_parts import MakeClients, new_cnpj, registered, row_counts
@@ -43,7 +44,10 @@ WRITES_IN_DOUBT = [
 
 @pytest.mark.parametrize(
     ("channel", "disturbance"),
-    sampled(WRITES_IN_DOUBT, lambda index, _: True),
+    sampled(
+        WRITES_IN_DOUBT,
+        lambda _, case: ([*CHANNELS].index(case[0]) + DISTURBANCES.index(case[1])) % 8 == 0,
+    ),
     ids=lambda value: value if isinstance(value, str) else value[0],
 )
 def test_a_write_in_doubt_is_proven_and_made_once(
@@ -76,6 +80,63 @@ def test_a_write_in_doubt_is_proven_and_made_once(
     assert ended == (write.again, [], write.wanted)
 
 
+@pytest.mark.parametrize("channel", ["import_directly", "create_records"])
+def test_a_declined_request_that_arrives_later_is_not_sent_twice(
+    proxy: LossyProxy,
+    xlbridge: Xlbridge,
+    proxy_environment: dict[str, str],
+    setting: Setting,
+    channel: str,
+) -> None:
+    write = CHANNELS[channel](setting)
+    write.disturb(proxy, "429 before")
+    done = xlbridge(*write.command, **proxy_environment | {"XLBRIDGE_SETTLE": "2"})
+    assert (done.returncode, write.written()) == (0, write.wanted), done.stderr
+
+
+UNWRITTEN = [("direct", "importacao/contasreceber?preview=true$"), ("queue", "/fila$")]
+"""Requests of an import that write nothing by themselves."""
+
+
+@pytest.mark.parametrize(
+    ("request_", "fault"), across(UNWRITTEN, ["lose answer", "lose request", "html", "500 after"])
+)
+def test_a_request_that_writes_nothing_is_repeated(
+    proxy: LossyProxy, run: Run, setting: Setting, request_: tuple[str, str], fault: ProxyFault
+) -> None:
+    mode, path = request_
+    write = import_receivable(setting, mode, path)
+    proxy.seen.clear()
+    proxy.fail_once(fault, path.removesuffix("$"))
+    code, report = run(*write.command)
+    assert (code, report["state"], write.written()) == (0, "done", write.wanted), report
+    assert sum(f"{asked}$".endswith(path) for _, asked in proxy.seen) == 2
+
+
+@pytest.mark.parametrize(
+    ("request_", "fault"), across(UNWRITTEN, ["lose request", "html", "unavailable"])
+)
+def test_an_upload_goes_on_once_the_system_can_be_reached(
+    proxy: LossyProxy,
+    run: Run,
+    xlbridge: Xlbridge,
+    proxy_environment: dict[str, str],
+    setting: Setting,
+    request_: tuple[str, str],
+    fault: ProxyFault,
+) -> None:
+    mode, path = request_
+    write = import_receivable(setting, mode, path)
+    proxy.decide = lambda _method, asked: fault if f"{asked}$".endswith(path) else "pass"
+    failed = xlbridge(*write.command, **proxy_environment)
+    (job,) = run("jobs")[1]["jobs"]
+    assert (failed.returncode, f"xlbridge resume {job['job']}" in failed.stderr) == (4, True)
+    assert (job["rows"]["unknown"], write.written()) == (1, 0)
+    proxy.decide = lambda _method, _path: "pass"
+    code, report = run("resume", job["job"], "--yes")
+    assert (code, report["state"], write.written()) == (0, "done", write.wanted), report
+
+
 KILLED = ["create_records", "change_records", "delete_records", "undo_upload", *PROCESSING]
 
 
@@ -83,7 +144,7 @@ KILLED = ["create_records", "change_records", "delete_records", "undo_upload", *
     ("channel", "committed"),
     sampled(
         product(KILLED, [False, True]),
-        lambda _, case: True,
+        lambda index, _: (index // 2 + index) % 2 == 0,
     ),
 )
 def test_a_killed_command_is_resumed_and_writes_once(
@@ -155,9 +216,8 @@ def test_a_refused_row_stays_open_until_it_is_corrected(
     assert there() == ([] if returned == 3 else [f"{document}-0", f"{document}-2"])
     rejects = Path(report["rejects_file"])
     header, *found = rows_of(load_workbook(rejects)["contaspagar"])
-    listed = {
-        row["Original row"]: row for row in (dict(zip(header, one, strict=True)) for one in found)
-    }
+    named = [dict(zip(header, one, strict=True)) for one in found]
+    listed = {row["Original row"]: row for row in named}
     assert [*listed] == ([2, 3, 4] if returned == 3 else [3])
     assert listed[3]["numeroDoDocumento"] == f"{document}-1"
     assert refused["message"] in listed[3]["Reason"]

@@ -62,17 +62,6 @@ def test_codes_assigned_by_the_system_are_in_the_status_copy(
     assert sorted(map(str, codes)) == sorted(codes_of(client, names))
 
 
-def test_a_declined_record_that_arrives_later_is_not_sent_twice(
-    client: Client, proxy: LossyProxy, xlbridge: Xlbridge, proxy_environment, tmp_path: Path
-) -> None:
-    names = new_descriptions(3)
-    path = make_types(tmp_path / "tipos.xlsx", names)
-    proxy.fail_once("429 before", TYPES, "POST")
-    done = xlbridge("upload", path, "--yes", **{**proxy_environment, "XLBRIDGE_SETTLE": "2"})
-    assert done.returncode == 0, done.stderr
-    assert len(codes_of(client, names)) == 3
-
-
 def test_a_pause_of_an_hour_ends_the_run(
     proxy: LossyProxy, client: Client, xlbridge: Xlbridge, proxy_environment, tmp_path: Path
 ) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from lossy_proxy import LossyProxy, ProxyFault
+from sampling import every
 from sheets import write_rows
-from update_parts import Run
 from upload_parts import (
     AT_ONCE,
     MakeClients,
@@ -48,15 +48,28 @@ def send(context: UploadContext, client: Client, path: Path, mode: RequestedMode
     return Uploads(context, client).run(write_job(context, client, path, mode), NO_PREVIEW)
 
 
-def test_a_declined_import_that_arrives_later_is_not_sent_twice(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+@pytest.mark.parametrize("fault", every(2, FAULTS))
+def test_rows_of_a_queue_that_runs_by_itself_are_awaited_and_not_sent_again(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    sandbox: RunningSandbox,
+    make_clients: MakeClients,
+    fault: ProxyFault,
 ) -> None:
-    document, name = new_cnpj(), f"Padaria {new_cnpj()}"
-    proxy.fail_once("429 before", "importacao/cliente?preview=false")
-    job = write_job(context, client, make_clients(document, label=name), "direct")
-    job = Uploads(context, client).run(job, replace(NO_PREVIEW, settle_seconds=2, sleep=time.sleep))
+    document = new_cnpj()
+    proxy.fail_once(fault, "importacao/cliente")
+    lose = proxy.decide
+
+    def wait_before_reading_back(method: str, path: str) -> ProxyFault:
+        if method == "GET" and count_imports(proxy):
+            wait_for_client(sandbox, document)
+        return lose(method, path)
+
+    proxy.decide = wait_before_reading_back
+    job = send(context, client, make_clients(document), "queue")
     assert (job.state, accepted_rows(context, job)) == (State.DONE, 1)
-    assert count_named(client, f"{name} {document}") == 1
+    assert count_imports(proxy) == 1
 
 
 def wait_for_client(sandbox: RunningSandbox, document: str) -> None:
@@ -185,14 +198,3 @@ def test_a_new_row_is_sent_again_though_another_row_has_its_key(
     job = Uploads(context, client).run(job, NO_PREVIEW)
     assert job.state is State.DONE
     assert sum("importacao" in path for _, path in proxy.seen) == 2
-
-
-def test_the_command_reports_rows_without_a_key_in_doubt(
-    run: Run, proxy: LossyProxy, client: Client, make_clients: MakeClients
-) -> None:
-    name = f"Sem documento {new_cnpj()}"
-    proxy.fail_once("429 after", "preview=false")
-    path = make_clients("", label=name)
-    code, report = run("upload", path, "--mode", "direct", "--yes")
-    assert (code, report["state"], report["rows"]["unknown"]) == (5, "in_doubt", 1)
-    assert count_named(client, name) == 1
