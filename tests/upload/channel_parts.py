@@ -19,8 +19,8 @@ from record_parts import (
     make_types,
     new_descriptions,
 )
-from sheets import write_records, write_workbook
-from update_parts import Run, edit, titles
+from sheets import edit, write_records, write_workbook
+from update_parts import Run, titles
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client

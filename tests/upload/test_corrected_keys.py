@@ -13,8 +13,8 @@ from lookup_parts import keyed_row, write_row
 from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
 from sandboxes import sandbox_process
-from sheets import data_sheet, header_of, write_records
-from update_parts import Run, edit, writes
+from sheets import data_sheet, edit, header_of, write_records
+from update_parts import Run, writes
 from upload_parts import new_cnpj
 
 from xlbridge.sandbox import RunningSandbox

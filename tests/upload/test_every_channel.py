@@ -10,8 +10,8 @@ from environment import Xlbridge
 from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
 from sampling import across, sampled
-from sheets import rows_of, write_records
-from update_parts import Run, edit, titles, writes
+from sheets import edit, rows_of, write_records
+from update_parts import Run, titles, writes
 from upload_parts import MakeClients, new_cnpj, registered, row_counts
 
 from xlbridge.client import Client

@@ -9,8 +9,8 @@ import pytest
 from environment import Xlbridge, credentials
 from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
-from sheets import write_workbook
-from update_parts import Run, cell
+from sheets import column_of, write_workbook
+from update_parts import Run
 
 from xlbridge.client import Client
 from xlbridge.sandbox import RunningSandbox
@@ -217,7 +217,7 @@ def test_a_rejected_order_is_returned_with_its_items_and_retried(
     (rejected,) = report["rejected"]
     assert (rejected["row"], rejected["column"]) == (3, "produtos.1.idProduto")
     assert rejected["cell"] == "produtos!B5"
-    assert "produtos!B5 (Product id)" in str(cell(copy, "Reason", 3))
+    assert "produtos!B5 (Product id)" in str(column_of(copy, "Reason")[1])
     assert [rule["column"] for rule in report["drift"]] == ["produtos.idProduto"]
     book = load_workbook(report["rejects_file"])
     items = [[cell.value for cell in row[:3]] for row in book["produtos"].iter_rows(min_row=2)]
@@ -271,7 +271,10 @@ def test_the_status_copy_has_the_numbers_of_the_orders(
     numbers = {
         str(order["observacao"]): str(order["numeroDoPedido"]) for order in orders_of(client, known)
     }
-    codes = [(cell(copy, "chave", n), cell(copy, "Code in the system", n)) for n in (2, 3)]
+    codes = [
+        (column_of(copy, "chave")[n - 2], column_of(copy, "Code in the system")[n - 2])
+        for n in (2, 3)
+    ]
     assert dict(codes) == numbers
     items = load_workbook(copy)["produtos"]
     assert items.max_row == 5

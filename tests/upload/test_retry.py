@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from openpyxl import load_workbook
-from sheets import header_of
+from sheets import edit
 from upload_parts import (
     YES,
     MakeClients,
@@ -49,11 +49,7 @@ def read_rejects(context: UploadContext, job: Job) -> ValidatedSheet:
 
 
 def correct(job: Job, row: int, document: str) -> None:
-    book = load_workbook(job.last("rejects_file"))
-    sheet = book["cliente"]
-    column = header_of(sheet).index("cnpj") + 1
-    sheet.cell(row, column).value = document
-    book.save(job.last("rejects_file"))
+    edit(Path(job.last("rejects_file")), "cnpj", row, document)
 
 
 def send_again(context: UploadContext, client: Client, job: Job, sheet: ValidatedSheet) -> Job:

@@ -26,8 +26,8 @@ from record_parts import (
     make_types,
     new_descriptions,
 )
-from sheets import GOOD, write_records
-from update_parts import Run, cell, titles
+from sheets import GOOD, column_of, write_records
+from update_parts import Run, titles
 from upload_parts import AT_ONCE, accepted_rows, new_cnpj, send_sheet
 
 from xlbridge.client import Client
@@ -58,7 +58,7 @@ def test_codes_assigned_by_the_system_are_in_the_status_copy(
     path = make_types(tmp_path / "tipos.xlsx", names)
     copy = tmp_path / "situacao.xlsx"
     assert run("upload", path, "--yes", "--annotate", copy)[0] == 0
-    codes = [cell(copy, "Code in the system", row) for row in (2, 3, 4)]
+    codes = [column_of(copy, "Code in the system")[row - 2] for row in (2, 3, 4)]
     assert sorted(map(str, codes)) == sorted(codes_of(client, names))
 
 

@@ -7,9 +7,9 @@ import pytest
 from databases import TABLES, connected
 from environment import Xlbridge
 from lossy_proxy import LossyProxy, ProxyFault
-from sheets import write_records
+from sheets import column_of, edit, write_records
 from sqlalchemy import Update, update
-from update_parts import Run, cell, differing, edit, make_new, titles, writes
+from update_parts import Run, differing, make_new, titles, writes
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client
@@ -296,7 +296,7 @@ def test_an_undo_includes_rows_written_by_retries(
     code, first = run("upload", payables, "--yes")
     assert (code, first["rows"]["created"], first["rows"]["rejected"]) == (1, 1, 1), first
     rejects = Path(first["rejects_file"])
-    supplier = cell(payables, "codigoDoFornecedor", 2)
+    supplier = column_of(payables, "codigoDoFornecedor")[0]
     edit(rejects, "codigoDoFornecedor", 2, supplier)
     code, retry = run("retry", first["job"], "--yes")
     assert (code, retry["rows"]["created"]) == (0, 1), retry

@@ -12,18 +12,8 @@ from openpyxl import load_workbook
 from record_parts import amounts_of, make_invoices
 from sampling import every
 from sandboxes import sandbox_process
-from sheets import data_sheet, write_records, write_workbook
-from update_parts import (
-    ExportEdit,
-    Run,
-    cell,
-    differing,
-    edit,
-    edits_of_exports,
-    make_new,
-    titles,
-    writes,
-)
+from sheets import column_of, data_sheet, edit, write_records, write_workbook
+from update_parts import ExportEdit, Run, differing, edits_of_exports, make_new, titles, writes
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client
@@ -218,7 +208,7 @@ def test_one_edited_cell_of_an_export_changes_one_record(
         environment = credentials(demo) | {"XLBRIDGE_BASE_URL": proxy.base_url}
         exported = xlbridge(*edit_.export(path), **environment)
         assert exported.returncode == 0, exported.stderr
-        was = cell(path, column, 2)
+        was = column_of(path, column)[0]
         edit(path, column, 2, edit_.value(was))
         proxy.seen.clear()
         ended = xlbridge("upload", path, "--update", "--yes", "--format", "json", **environment)
@@ -254,7 +244,7 @@ def test_one_edited_cell_that_cannot_be_changed_holds_one_row(
         environment = credentials(demo) | {"XLBRIDGE_BASE_URL": proxy.base_url}
         exported = xlbridge(*edit_.export(path), **environment)
         assert exported.returncode == 0, exported.stderr
-        edit(path, column, 2, edit_.value(cell(path, column, 2)))
+        edit(path, column, 2, edit_.value(column_of(path, column)[0]))
         proxy.seen.clear()
         ended = xlbridge("upload", path, "--update", "--yes", "--format", "json", **environment)
         report = json.loads(ended.stdout)

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lossy_proxy import LossyProxy
-from openpyxl import load_workbook
-from sheets import data_sheet, header_of
+from sheets import edit
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client
@@ -19,16 +18,6 @@ from xlbridge.wire.financial import PAYABLE_LIST_OPEN
 
 Run = Callable[..., tuple[int, dict[str, Any]]]
 """Runs a command that reports in JSON; returns its exit code and its report."""
-
-
-def edit(path: Path, column: str, row: int, value: object) -> Path:
-    """Change one cell of the first sheet, and save."""
-    book = load_workbook(path)
-    sheet = data_sheet(book)
-    header = header_of(sheet)
-    sheet.cell(row, header.index(column) + 1).value = value
-    book.save(path)
-    return path
 
 
 def make_new(path: Path, *rows: int) -> None:
@@ -55,12 +44,6 @@ def differing(was: dict[Any, Any], now: dict[Any, Any]) -> list[tuple[Any, str]]
     """Return the records and fields in which two listings differ."""
     assert was.keys() == now.keys()
     return [(key, name) for key in was for name in was[key] if was[key][name] != now[key][name]]
-
-
-def cell(path: Path, column: str, row: int) -> Any:
-    """Return the value of a cell of the first sheet."""
-    sheet = data_sheet(load_workbook(path))
-    return sheet.cell(row, header_of(sheet).index(column) + 1).value
 
 
 _LIMITING_FILTERS = {
