@@ -232,8 +232,8 @@ def test_a_refused_row_stays_open_until_it_is_corrected(
 @pytest.mark.parametrize(
     ("mode", "next_mode"),
     [
-        pytest.param("direct", "queue", marks=pytest.mark.exercises("imports.direct")),
-        pytest.param("queue", "records", marks=pytest.mark.exercises("imports.queue")),
+        pytest.param("direct", "queue", id="direct", marks=pytest.mark.exercises("imports.direct")),
+        pytest.param("queue", "records", id="queue", marks=pytest.mark.exercises("imports.queue")),
         ("records", "direct"),
         ("auto", "preview"),
     ],
