@@ -148,7 +148,7 @@ def shared_keys() -> Iterator[tuple[str, int, str]]:
                 yield from ((resource, number, field) for field in lookup.key.values())
 
 
-@pytest.mark.parametrize(("resource", "number", "field"), every(3, shared_keys()))
+@pytest.mark.parametrize(("resource", "number", "field"), every(5, shared_keys()))
 def test_a_key_that_records_do_not_show_proves_no_absence(
     proxy: LossyProxy,
     run: Run,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from openpyxl import load_workbook
-from sheets import edit
+from sheets import column_of, edit
 from upload_parts import (
     YES,
     MakeClients,
@@ -95,9 +95,10 @@ def test_rows_corrected_one_after_another_are_sent_once_each(
     context: UploadContext, client: Client, make_clients: MakeClients, mode: RequestedMode
 ) -> None:
     job, fresh = rejected_job(context, client, make_clients, mode)
-    names = [str(name) for name in read_rejects(context, job).frame["nomeComercial"]]
+    rejects = Path(job.last("rejects_file"))
+    names, originals = (column_of(rejects, name) for name in ("nomeComercial", "Original row"))
     rejected = [row.row for row in context.journal.changes.rejections(job.id)]
-    first, second = (rejects_row_of(context, job, row) for row in rejected)
+    first, second = (originals.index(row) + 2 for row in rejected)
     correct(job, first, new_cnpj())
     assert send_again(context, client, job, read_rejects(context, job)).state is State.DONE
     correct(job, second, new_cnpj())
@@ -107,19 +108,6 @@ def test_rows_corrected_one_after_another_are_sent_once_each(
         corrected_rows(context, job, read_rejects(context, job))
     assert [count_named(client, name) for name in names] == [1] * len(names)
     assert registered(client, fresh)
-
-
-def rejects_row_of(context: UploadContext, job: Job, row: int | None) -> int:
-    """Return the row number in the rejects workbook for a row of the job."""
-    rows = read_rejects(context, job).rows
-    sent = [
-        r for r in job.spec.rows if job.state is State.REJECTED or r in rejected_rows(context, job)
-    ]
-    return rows[sent.index(row or 0)]
-
-
-def rejected_rows(context: UploadContext, job: Job) -> set[int | None]:
-    return {row.row for row in context.journal.changes.rejections(job.id)}
 
 
 def test_the_original_file_can_be_corrected_instead_of_the_rejects(
