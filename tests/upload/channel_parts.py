@@ -20,7 +20,7 @@ from record_parts import (
     new_descriptions,
 )
 from sheets import edit, write_records, write_workbook
-from update_parts import Run, titles
+from update_parts import Run, newest_job, titles
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client
@@ -299,7 +299,7 @@ def delete_records(setting: Setting) -> Write:
 
 def undo_upload(setting: Setting) -> Write:
     setting.payables()
-    job = setting.run("jobs")[1]["jobs"][0]["job"]
+    job = newest_job(setting.run)
     before = len(titles(setting.client))
 
     def removed() -> int:

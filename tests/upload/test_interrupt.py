@@ -13,7 +13,7 @@ from environment import clean_environment, without_coverage
 from forked import Running, Zygote
 from lossy_proxy import LossyProxy, ProxyFault
 from sampling import sampled
-from update_parts import Run, writes
+from update_parts import Run, newest_job, writes
 
 Interrupt = Callable[..., str]
 
@@ -81,7 +81,7 @@ def test_an_interrupted_command_is_resumed_and_writes_once(
     is_late = channel == "import_directly"
     reported = interrupt(write, at_once, late=is_late)
     assert sum(write.sends(*request) for request in proxy.seen) == at_once
-    job = run("jobs")[1]["jobs"][0]["job"]
+    job = newest_job(run)
     assert f"xlbridge resume {job}" in reported
     wait_until(lambda: write.written() == (write.wanted if is_late else at_once))
     code, report = run("resume", job, "--yes")

@@ -8,6 +8,7 @@ from sheets import column_of, edit
 from upload_parts import (
     YES,
     MakeClients,
+    count_named,
     existing_cnpj,
     new_cnpj,
     plan_counts,
@@ -57,13 +58,6 @@ def send_again(context: UploadContext, client: Client, job: Job, sheet: Validate
     uploads = Uploads(context, client)
     again = uploads.create(corrected_rows(context, job, sheet), YES)
     return uploads.run(again, YES)
-
-
-def count_named(client: Client, name: str) -> int:
-    """Return the number of clients with a name."""
-    found = client.registry.clients.list()
-    assert isinstance(found, list)
-    return sum(one.nomeComercial == name for one in found)
 
 
 def test_uncorrected_rows_are_not_sent_again(

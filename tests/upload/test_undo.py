@@ -9,7 +9,7 @@ from environment import Xlbridge
 from lossy_proxy import LossyProxy, ProxyFault
 from sheets import column_of, edit, write_records
 from sqlalchemy import Update, update
-from update_parts import Run, differing, make_new, titles, writes
+from update_parts import Run, differing, make_new, newest_job, titles, writes
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client
@@ -20,11 +20,6 @@ BY_HAND = (
     "{n} not reversed: the interface cannot reverse this; check it in the system and reverse it "
     "by hand"
 )
-
-
-def newest_job(run: Run, mode: str) -> str:
-    """Return the id of the newest job of a mode."""
-    return str(next(j["job"] for j in run("jobs")[1]["jobs"] if j["mode"] == mode))
 
 
 def update_title(key: tuple[object, ...]) -> Update:

@@ -12,6 +12,7 @@ from upload_parts import (
     AT_ONCE,
     MakeClients,
     accepted_rows,
+    count_named,
     new_cnpj,
     plan_counts,
     registered,
@@ -22,7 +23,6 @@ from xlbridge.client import Client, Target
 from xlbridge.errors import TransportError
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import Job, RequestedMode, State, UploadContext, Uploads
-from xlbridge.wire.registry import CLIENT_LIST
 
 NO_PREVIEW = replace(AT_ONCE, preview=False)
 FAULTS: list[ProxyFault] = [
@@ -37,11 +37,6 @@ FAULTS: list[ProxyFault] = [
 
 def count_imports(proxy: LossyProxy) -> int:
     return sum("importacao/cliente" in path for _, path in proxy.seen)
-
-
-def count_named(client: Client, name: str) -> int:
-    """Return the number of clients with a name in the remote system."""
-    return sum(one["nomeComercial"] == name for one in client.records(CLIENT_LIST))
 
 
 def send(context: UploadContext, client: Client, path: Path, mode: RequestedMode = "direct") -> Job:

@@ -27,6 +27,12 @@ def make_new(path: Path, *rows: int) -> None:
         edit(path, "valorDoLancamento", row, 80.0 + row)
 
 
+def newest_job(run: Run, mode: str | None = None) -> str:
+    """Return the id of the newest job, or of the newest one of a mode."""
+    jobs = run("jobs")[1]["jobs"]
+    return str(next(one["job"] for one in jobs if mode in {None, one["mode"]}))
+
+
 def titles(client: Client) -> dict[tuple[object, ...], dict[str, Any]]:
     """Return the open payables by their numbers."""
     numbers = ("codigoDoExercicio", "codigoDaFilial", "numeroDaTransacao", "sequenciaDaTransacao")
