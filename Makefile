@@ -27,9 +27,9 @@ POSTGRES_SAMPLE := tests/sandbox tests/upload/test_modes.py tests/upload/test_up
 	tests/upload/test_reconcile.py tests/export/test_completeness.py tests/client/test_login_command.py \
 	tests/client/test_remote_commands.py
 STRICT_SAMPLE := tests/upload/test_every_channel.py tests/upload/test_modes.py tests/upload/test_updates.py \
-	tests/upload/test_undo.py tests/upload/test_split.py tests/upload/test_reconcile.py tests/library/test_connection.py \
-	tests/client/test_remote_commands.py tests/client/test_purchase_orders.py \
-	tests/export/test_round_trip.py tests/batch/test_linked_batch.py
+	tests/upload/test_undo.py tests/upload/test_split.py tests/upload/test_reconcile.py \
+	tests/library/test_connection.py tests/client/test_remote_commands.py \
+	tests/client/test_purchase_orders.py tests/export/test_round_trip.py tests/batch/test_linked_batch.py
 # What reads the sandbox's own answers beside the client, by the names that they have there, or needs
 # moments and dates that only it tells.
 READING_ANSWERS := tests/export/test_sandbox_exports.py tests/export/test_round_trip.py \
