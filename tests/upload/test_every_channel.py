@@ -1,6 +1,7 @@
 """Rules over all channels: what is written once, whatever becomes of requests and answers."""
 
 from collections.abc import Callable
+from datetime import date
 from itertools import product
 from pathlib import Path
 
@@ -204,8 +205,9 @@ def test_a_refused_row_stays_open_until_it_is_corrected(
 ) -> None:
     """A direct import is all or nothing: it returns the good row, too, but reports only the bad."""
     document = new_cnpj()
-    rows = [{"numeroDoDocumento": f"{document}-{number}"} for number in range(3)]
-    rows[1] |= {"codigoDoFornecedor": 999_999}  # type: ignore[dict-item]
+    due = {"dataDeVencimento": date(2026, 10, 30)}
+    rows = [{"numeroDoDocumento": f"{document}-{number}", **due} for number in range(3)]
+    rows[1] |= {"codigoDoFornecedor": 999_999}
     path = write_records(tmp_path / "contas.xlsx", "contaspagar", rows)
 
     def there() -> list[str]:
