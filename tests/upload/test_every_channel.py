@@ -97,6 +97,8 @@ def test_a_declined_request_that_arrives_later_is_not_sent_twice(
     write = CHANNELS[channel](setting)
     write.disturb(proxy, "429 before")
     done = xlbridge(*write.command, **proxy_environment | {"XLBRIDGE_SETTLE": "2"})
+    (late,) = proxy.late
+    late.join()
     assert (done.returncode, write.written()) == (0, write.wanted), done.stderr
 
 
