@@ -26,10 +26,10 @@ SENDING := tests/client tests/upload tests/batch tests/library tests/export
 POSTGRES_SAMPLE := tests/sandbox tests/upload/test_modes.py tests/upload/test_updates.py \
 	tests/upload/test_reconcile.py tests/export/test_completeness.py tests/client/test_login_command.py \
 	tests/client/test_remote_commands.py
-STRICT_SAMPLE := tests/upload/test_modes.py tests/upload/test_updates.py tests/upload/test_undo.py \
-	tests/upload/test_split.py tests/upload/test_reconcile.py tests/library/test_connection.py \
-	tests/client/test_remote_commands.py tests/client/test_purchase_orders.py \
-	tests/export/test_round_trip.py tests/batch/test_linked_batch.py
+STRICT_SAMPLE := tests/upload/test_every_channel.py tests/upload/test_modes.py tests/upload/test_updates.py \
+	tests/upload/test_undo.py tests/upload/test_split.py tests/upload/test_reconcile.py \
+	tests/library/test_connection.py tests/client/test_remote_commands.py \
+	tests/client/test_purchase_orders.py tests/export/test_round_trip.py tests/batch/test_linked_batch.py
 # What reads the sandbox's own answers beside the client, by the names that they have there, or needs
 # moments and dates that only it tells.
 READING_ANSWERS := tests/export/test_sandbox_exports.py tests/export/test_round_trip.py \
@@ -37,8 +37,9 @@ READING_ANSWERS := tests/export/test_sandbox_exports.py tests/export/test_round_
 	tests/batch/test_links.py::test_two_records_and_an_inactive_one_are_not_chosen \
 	tests/export/test_completeness.py::test_all_clients_are_exported_with_few_calls \
 	tests/export/test_import_sheets.py::test_settled_titles_are_exported_as_import_sheet_only_on_request
-OTHER_SHAPES_SAMPLE := tests/upload/test_modes.py tests/upload/test_good_rows.py \
-	tests/client/test_purchase_orders.py
+OTHER_SHAPES_SAMPLE := tests/upload/test_every_channel.py::test_an_accepted_row_is_not_sent_again \
+	tests/upload/test_every_channel.py::test_a_refused_row_stays_open_until_it_is_corrected \
+	tests/upload/test_modes.py tests/upload/test_good_rows.py tests/client/test_purchase_orders.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Relative, as pip splits the variable at spaces, which folders may have.
 export PIP_CONSTRAINT := constraints.txt

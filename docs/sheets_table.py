@@ -20,7 +20,7 @@ from xlbridge.wire import OPERATIONS, Operation, WireModel, record_model
 from xlbridge.wire.authentication import AUTHENTICATE
 
 CREATION_TEST = "tests/sandbox/test_creations.py::test_good_rows_are_accepted_and_returned"
-IMPORT_TEST = "tests/upload/test_modes.py::test_a_good_sheet_is_applied"
+IMPORT_TEST = "tests/upload/test_every_channel.py::test_an_accepted_row_is_not_sent_again"
 CHANGE_TEST = "tests/upload/test_updates.py::test_one_edited_cell_of_an_export_changes_one_record"
 LISTS_TEST = (
     "tests/upload/test_inventory_counts.py::test_counts_are_registered_after_opening_the_inventory"

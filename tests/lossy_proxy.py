@@ -80,8 +80,9 @@ class LossyProxy:
     added to a single record of an answer, by method and part of the path. ``reshape`` returns the
     data of each successful answer in another shape, by its path; ``rewrite`` another answer
     altogether, status and document, or None: bytes are sent as they are. ``seen`` are the
-    requests (method and path), ``bodies`` their contents. ``lag`` is the number of readings after
-    each write that show the state before it, as a replica does; logs are polled, and not of it.
+    requests (method and path), ``bodies`` their contents, ``late`` those that are delivered later.
+    ``lag`` is the number of readings after each write that show the state before it, as a replica
+    does; logs are polled, and not of it.
     """
 
     target: str
@@ -93,6 +94,7 @@ class LossyProxy:
     rewrite: Callable[[str, str, int, Any], tuple[int, Any] | None] | None = None
     seen: list[tuple[str, str]] = field(default_factory=list)
     bodies: list[tuple[str, bytes]] = field(default_factory=list)
+    late: list[threading.Timer] = field(default_factory=list)
     lag: int = 0
     _late: int = 0
     _shown: dict[str, tuple[int, bytes]] = field(default_factory=dict)
@@ -179,7 +181,8 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
                 self.answer(429, b"")
                 headers = {n: v for n, v in self.headers.items() if n.lower() in PASSED_ON}
                 late = (self.command, self.path, body, headers)
-                threading.Timer(LATE_SECONDS, forward, late).start()
+                proxy.late.append(threading.Timer(LATE_SECONDS, forward, late))
+                proxy.late[-1].start()
                 return
             headers = {
                 name: value

@@ -16,6 +16,7 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 
+import httpx
 import in_process
 from child_processes import is_alive, wait_until
 from environment import ROOT
@@ -128,6 +129,16 @@ def _forked_sandbox(
             found = wait_until(lambda: read_ready_file(ready) or not is_alive(pid))
             assert isinstance(found, RunningSandbox), log.read_text("utf-8")
             yield found
+
+
+@contextmanager
+def logged_in(running: RunningSandbox) -> Iterator[httpx.Client]:
+    """Open a plain HTTP client of a sandbox, logged in."""
+    with httpx.Client(base_url=running.base_url, timeout=120, verify=False) as http:
+        login = {"email": running.email, "password": running.password}
+        token = http.post("/v2/autenticar", json=login).json()["accessToken"]
+        http.headers["Authorization"] = f"Bearer {token}"
+        yield http
 
 
 def end() -> None:

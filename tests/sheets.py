@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import xlsxwriter
+from openpyxl import load_workbook
 
 GOOD: Mapping[str, Mapping[str, Any]] = {
     "cliente": {"nomeComercial": "Padaria Estrela", "natureza": "J", "cnpj": "11.222.333/0001-81"},
@@ -229,3 +230,18 @@ def data_sheet(book: Any) -> Any:
     """Return the first sheet with data: neither a summary nor instructions."""
     summaries = {"Resumo do envio", "Upload summary", INSTRUCTIONS_SHEET, INSTRUCTIONS_SHEET_PT}
     return next(sheet for sheet in book.worksheets if sheet.title not in summaries)
+
+
+def edit(path: Path, column: str, row: int, value: object) -> Path:
+    """Change one cell of the first sheet with data, and save."""
+    book = load_workbook(path)
+    sheet = data_sheet(book)
+    sheet.cell(row, header_of(sheet).index(column) + 1).value = value
+    book.save(path)
+    return path
+
+
+def column_of(path: Path, name: str) -> list[Any]:
+    """Return the values of a column of the first sheet with data."""
+    header, *rows = rows_of(data_sheet(load_workbook(path)))
+    return [row[header.index(name)] for row in rows]

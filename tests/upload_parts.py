@@ -43,6 +43,11 @@ def registered(client: Client, document: str) -> bool:
     return client.call(CLIENT_LIST, query=ClientQuery(cnpjcpf=document)) is not None
 
 
+def count_named(client: Client, name: str) -> int:
+    """Return the number of clients with a name in the remote system."""
+    return sum(one["nomeComercial"] == name for one in client.records(CLIENT_LIST))
+
+
 def existing_cnpj(client: Client) -> str:
     """Create a client in the remote system, and return its CNPJ."""
     document = new_cnpj()

@@ -1,6 +1,7 @@
 """Test data for batches."""
 
 import json
+import re
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -63,6 +64,19 @@ def report(done: "subprocess.CompletedProcess[str]", code: int) -> dict[str, Any
 
 def states(found: dict[str, Any]) -> dict[str, str]:
     return {step["step"]: step["state"] for step in found["steps"]}
+
+
+def token_of_both(run_batch: RunBatch, plan: Path) -> str:
+    """Return the token that a plan shows, after a run has asked for the same."""
+    planned = json.loads(run_batch("plan", plan, "--format", "json").stdout)["confirm"]
+    asked = run_batch("run", plan)
+    assert asked.returncode == 2, asked.stderr
+    found = re.search(r"--confirm (\d+:[0-9a-f]{8})", asked.stderr)
+    assert found is not None, asked.stderr
+    assert planned == found[1]
+    # The run has recorded its checks, and the plan is still the same.
+    assert json.loads(run_batch("plan", plan, "--format", "json").stdout)["confirm"] == planned
+    return str(planned)
 
 
 def row_counts(**counts: int) -> dict[str, int]:

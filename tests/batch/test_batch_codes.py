@@ -28,25 +28,6 @@ MOST_IN_A_MINUTE = 500
 """Maximum number of clients with the same update time that the listing can return."""
 
 
-def test_codes_are_filled_in_once_the_clients_are_there(
-    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
-) -> None:
-    plan = write_plan(LINKED)
-    documents = [new_cnpj(), new_cnpj()]
-    write_clients(tmp_path, "clients.xlsx", documents)
-    row = GOOD["contasreceber"]
-    rows = [
-        [*{**row, "codigoDoCliente": document, "numeroDoDocumento": f"L-{document}"}.values()]
-        for document in documents
-    ]
-    write_rows(tmp_path / "titles.xlsx", [*row, "numeroDoDocumento"], rows)
-    found = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
-    assert [step["step"] for step in found["steps"]] == ["clients", "titles"]
-    assert found["rows"]["accepted"] == 4
-    again = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
-    assert again["steps"] == found["steps"]
-
-
 @pytest.mark.slow
 def test_codes_are_found_if_the_listing_cannot_be_complete(
     xlbridge: Xlbridge, write_plan: WritePlan, tmp_path: Path

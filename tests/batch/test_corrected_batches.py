@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from batch_parts import (
     PLAN,
     RunBatch,
@@ -14,7 +13,7 @@ from batch_parts import (
     write_payables,
 )
 from openpyxl import load_workbook
-from sheets import data_sheet, header_of
+from sheets import data_sheet, edit
 from upload_parts import new_cnpj
 
 PAYABLES = """\
@@ -27,10 +26,10 @@ steps:
 """
 
 
-@pytest.mark.parametrize("where", ["workbook", "rejects"])
 def test_rejected_rows_are_sent_again_once_they_are_corrected(
-    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, where: str
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
+    """``test_same_plan.py`` corrects them in the rejects workbook."""
     plan = write_plan(PLAN.replace("after: clients", "mode: direct", 1))
     write_clients(tmp_path, "clients.xlsx", [new_cnpj()])
     book = write_payables(tmp_path, "payables.xlsx", 501, 501, 501, account=99999)
@@ -38,18 +37,7 @@ def test_rejected_rows_are_sent_again_once_they_are_corrected(
     assert states(found)["payables"] == "partial"
     rows = found["steps"][1]["rows"]
     assert (rows["accepted"] + rows["rejected"], rows["rejected"] > 0) == (3, True)
-    if where == "workbook":
-        write_payables(tmp_path, book.name, 501, 501, 501)
-    else:
-        rejects = next(tmp_path.glob("payables-rej*.xlsx"))
-        mended = load_workbook(rejects)
-        sheet = data_sheet(mended)
-        header = header_of(sheet)
-        column = header.index("codigoDaContaCorrente") + 1
-        for row in range(2, sheet.max_row + 1):
-            if sheet.cell(row, column).value == 99999:
-                sheet.cell(row, column).value = 1
-        mended.save(rejects)
+    write_payables(tmp_path, book.name, 501, 501, 501)
     found = report(run_batch("resume", "--yes", "--format", "json"), 0)
     assert found["steps"][1]["rows"] == row_counts(read=3, accepted=3)
 
@@ -106,11 +94,7 @@ def test_a_workbook_that_vanished_after_it_was_sent_still_counts(
     assert [unit["state"] for unit in found["steps"][0]["units"]] == ["done", "partial"]
     assert "is gone" in found["steps"][0]["units"][1]["problem"]
     (rejects,) = tmp_path.glob("p-*rej*.xlsx")
-    mended = load_workbook(rejects)
-    sheet = data_sheet(mended)
-    column = header_of(sheet).index("codigoDaContaCorrente") + 1
-    sheet.cell(2, column).value = 1
-    mended.save(rejects)
+    edit(rejects, "codigoDaContaCorrente", 2, 1)
     found = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     assert found["rows"]["accepted"] == 4
     assert found["proofs"][0]["settled"]

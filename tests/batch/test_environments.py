@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from batch_parts import (
     WritePlan,
@@ -19,7 +18,7 @@ from batch_parts import (
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 from lossy_proxy import ProxyFault, lossy_proxy
-from sandboxes import sandbox_process
+from sandboxes import logged_in, sandbox_process
 from upload_parts import new_cnpj
 
 from xlbridge.sandbox import RunningSandbox
@@ -60,12 +59,8 @@ def other_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningS
 
 def registered(sandbox: RunningSandbox, document: str) -> Any:
     """Return the client with a document, None if the sandbox has none."""
-    with httpx.Client(base_url=sandbox.base_url, verify=False) as http:
-        login = {"email": sandbox.email, "password": sandbox.password}
-        token = http.post("/v2/autenticar", json=login).json()["accessToken"]
-        headers = {"Authorization": f"Bearer {token}"}
-        found = http.get("/v2/cliente", params={"cnpjcpf": document}, headers=headers)
-        return found.json()["data"]
+    with logged_in(sandbox) as http:
+        return http.get("/v2/cliente", params={"cnpjcpf": document}).json()["data"]
 
 
 def test_one_workbook_goes_to_two_environments_once_each(

@@ -5,7 +5,7 @@ from typing import Any
 
 from batch_parts import RunBatch, WritePlan, report
 from openpyxl import load_workbook
-from sheets import GOOD, data_sheet, header_of, write_rows
+from sheets import GOOD, edit, write_rows
 
 from xlbridge.client import Client
 
@@ -135,11 +135,7 @@ def test_held_rows_corrected_in_the_rejects_workbook_are_sent(
     (step,) = report(run_batch("plan", plan, "--format", "json"), 1)["steps"]
     assert [unit["name"] for unit in step["units"]] == ["mend-a.xlsx", "mend-b.xlsx"]
     rejects.rename(written)
-    book = load_workbook(rejects := written)
-    sheet = data_sheet(book)
-    column = header_of(sheet).index("numeroDoDocumento") + 1
-    sheet.cell(2, column).value = "MEND-901"
-    book.save(rejects)
+    edit(written, "numeroDoDocumento", 2, "MEND-901")
     done = report(run_batch("resume", "--yes", "--format", "json"), 0)
     assert (done["rows"]["accepted"], done["rows"]["held"]) == (2, 0)
     assert len(titles(client, "MEND")) == 2
@@ -168,12 +164,7 @@ def test_a_row_of_totals_is_left_out_and_stops_nothing(
 ) -> None:
     plan = write_plan(PLAN.format(name="sum", files="sum-*.xlsx"))
     path = write_titles(tmp_path, "sum-a.xlsx", "SUM", range(3), "Mensalidade")
-    book = load_workbook(path)
-    sheet = data_sheet(book)
-    header = header_of(sheet)
-    sheet.cell(5, header.index("historico") + 1).value = "TOTAL"
-    sheet.cell(5, header.index("valorDoLancamento") + 1).value = 303.0
-    book.save(path)
+    edit(edit(path, "historico", 5, "TOTAL"), "valorDoLancamento", 5, 303.0)
     done = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     assert (done["rows"]["read"], done["rows"]["accepted"]) == (3, 3)
     assert done["proofs"][0]["settled"]

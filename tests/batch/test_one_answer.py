@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from batch_parts import RunBatch, WritePlan, report, row_counts, states
+from batch_parts import RunBatch, WritePlan, report, row_counts, states, token_of_both
 from environment import Xlbridge, credentials
-from openpyxl import load_workbook
-from sheets import GOOD, data_sheet, header_of, write_records
+from sampling import every
+from sheets import GOOD, column_of, write_records
 
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.workbook import STATUS_COLUMNS
@@ -46,25 +46,20 @@ def payables(name: str, count: int, *, wrong: int = 0) -> list[dict[str, object]
     ]
 
 
-def statuses(path: Path) -> list[str]:
+def statuses(path: Path) -> list[object]:
     """Return the states in the status column of a copy."""
-    sheet = data_sheet(load_workbook(path))
-    header = header_of(sheet)
-    title = next(one for one in STATUS_COLUMNS[0].to_json().values() if one in header)
-    column = header.index(title) + 1
-    return [str(sheet.cell(row, column).value) for row in range(2, sheet.max_row + 1)]
+    return column_of(path, STATUS_COLUMNS[0].pt)
 
 
+@pytest.mark.parametrize("mode", every(3, ["records", "queue", "direct"]))
 def test_an_undone_upload_is_undone_everywhere_and_may_be_sent_again(
     run_batch: RunBatch,
     write_plan: WritePlan,
     command: Xlbridge,
-    batch_sandbox: RunningSandbox,
-    home: Path,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    mode: str,
 ) -> None:
-    plan = write_plan(PLAN.format(name="desfeitas", resource="contaspagar"))
+    plan = write_plan(PLAN.format(name="desfeitas", resource="contaspagar") + f"    mode: {mode}\n")
     write_records(tmp_path / "desfeitas.xlsx", "contaspagar", payables("DESF", 4))
     first = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     [job] = first["steps"][0]["units"][0]["jobs"]
@@ -99,9 +94,9 @@ def test_an_undone_upload_is_undone_everywhere_and_may_be_sent_again(
     refused = run_batch("run", plan, "--yes")
     assert refused.returncode == 2
     assert "4 rows were undone" in refused.stderr
-    token = re.search(r"--confirm (4:[0-9a-f]{8})", refused.stderr)
-    assert token is not None, refused.stderr
-    again = report(run_batch("run", plan, "--confirm", token[1], "--format", "json"), 0)
+    token = token_of_both(run_batch, plan)
+    assert token.startswith("4:")
+    again = report(run_batch("run", plan, "--confirm", token, "--format", "json"), 0)
     assert again["rows"] == row_counts(read=4, accepted=4)
     assert again["proofs"][0]["settled"]
     shown = json.loads(command("jobs", job, "--format", "json").stdout)

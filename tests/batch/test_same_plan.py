@@ -1,7 +1,5 @@
 """``batch plan`` and ``batch run`` show the same plan: the token, and what cannot be planned."""
 
-import json
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from batch_parts import (
     WritePlan,
     report,
     states,
+    token_of_both,
     write_clients,
     write_payables,
     write_profile,
@@ -20,9 +19,8 @@ from batch_parts import (
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 from lossy_proxy import lossy_proxy
-from openpyxl import load_workbook
 from sandboxes import sandbox_process
-from sheets import data_sheet, header_of, write_records
+from sheets import edit, write_records
 from upload_parts import new_cnpj
 
 from xlbridge.sandbox import RunningSandbox
@@ -65,19 +63,6 @@ def second_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running
         yield running
 
 
-def token_of_both(command: Command, plan: Path) -> str:
-    """Return the token that a plan shows, after a run has asked for the same."""
-    planned = json.loads(command("plan", plan, "--format", "json").stdout)["confirm"]
-    asked = command("run", plan)
-    assert asked.returncode == 2, asked.stderr
-    found = re.search(r"--confirm (\d+:[0-9a-f]{8})", asked.stderr)
-    assert found is not None, asked.stderr
-    assert planned == found[1]
-    # The run has recorded its checks, and the plan is still the same.
-    assert json.loads(command("plan", plan, "--format", "json").stdout)["confirm"] == planned
-    return str(planned)
-
-
 def bills(name: str, *accounts: int) -> list[dict[str, object]]:
     return [
         {
@@ -108,33 +93,11 @@ def test_the_token_of_corrected_rejects_is_the_same(
     write_records(tmp_path / "some-2.xlsx", "contaspagar", bills("SOME-2", 1))
     assert report(run_batch("run", plan, "--yes", "--format", "json"), 1)["rows"]["rejected"] == 1
     [rejects] = tmp_path.glob("some-rejected-*.xlsx")
-    book = load_workbook(rejects)
-    sheet = data_sheet(book)
-    column = header_of(sheet).index("codigoDaContaCorrente") + 1
-    sheet.cell(2, column).value = 1
-    book.save(rejects)
+    edit(rejects, "codigoDaContaCorrente", 2, 1)
     token = token_of_both(run_batch, plan)
     assert token.startswith("1:")
     found = report(run_batch("resume", "some", "--confirm", token, "--format", "json"), 0)
     assert found["rows"]["accepted"] == 4
-
-
-def test_the_token_after_an_undo_is_the_same(
-    xlbridge: Xlbridge,
-    run_batch: RunBatch,
-    batch_sandbox: RunningSandbox,
-    write_plan: WritePlan,
-    tmp_path: Path,
-) -> None:
-    plan = write_plan(ONE_STEP.format(name="gone"))
-    write_records(tmp_path / "gone.xlsx", "contaspagar", bills("GONE", 1, 1))
-    first = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
-    [job] = first["steps"][0]["units"][0]["jobs"]
-    undone = xlbridge("undo", job, "--yes", **credentials(batch_sandbox, XLBRIDGE_SETTLE="0"))
-    assert undone.returncode == 0, undone.stderr
-    token = token_of_both(run_batch, plan)
-    found = report(run_batch("run", plan, "--confirm", token, "--format", "json"), 0)
-    assert (token[:2], found["rows"]["accepted"]) == ("2:", 2)
 
 
 def test_the_token_of_two_environments_is_the_same(

@@ -222,6 +222,7 @@ def test_the_embedded_sandbox_serves_when_nothing_is_configured(
     [
         ("upload", SAMPLES / "cliente.xlsx", "--yes"),
         ("whoami",),
+        ("login",),
         ("export", "estoque", "-o", "e.xlsx"),
         ("api", "GET", "/v2/sistema/info"),
     ],

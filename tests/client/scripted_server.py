@@ -13,6 +13,16 @@ from xlbridge.client import Client, RetryPolicy, Target
 EMAIL = "integration@example.com"
 PASSWORD = "canary-password-4711"
 TOKEN = "canary-token"
+INFO = {
+    "codigoDaEmpresa": 1,
+    "nomeComercial": "Padaria São João",
+    "codigoDoUsuario": "int",
+    "nomeDoUsuario": "Integração",
+    "email": EMAIL,
+    "administrador": False,
+    "ativo": True,
+}
+"""What the system says of itself and its user."""
 
 Step = bytes | Callable[[socket.socket], None]
 

@@ -4,12 +4,10 @@ from pathlib import Path
 
 import pytest
 from environment import Xlbridge
-from scripted_server import EMAIL, PASSWORD, ScriptedServer, ok
+from scripted_server import EMAIL, INFO, PASSWORD, ScriptedServer, ok
 
 import xlbridge as xb
 from xlbridge.errors import ConfigError
-
-INFO = {"codigoDaEmpresa": 1, "nomeComercial": "Padaria São João", "email": EMAIL}
 
 PROFILES = """\
 default = "homolog"

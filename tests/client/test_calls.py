@@ -10,7 +10,7 @@ from email.utils import format_datetime
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from scripted_server import ScriptedServer, answer, ok, open_client, reset
+from scripted_server import INFO, ScriptedServer, Step, answer, ok, open_client, reset
 
 from xlbridge.client import Client, Target
 from xlbridge.errors import (
@@ -26,19 +26,10 @@ from xlbridge.errors import (
 from xlbridge.wire import Operation
 from xlbridge.wire.authentication import SYSTEM_INFO
 from xlbridge.wire.financial import RECEIVABLE_CREATE, AllocationInput, ReceivableInput
-from xlbridge.wire.registry import CLIENT_CREATE, CLIENT_LIST, ClientInput, ClientQuery
+from xlbridge.wire.registry import CLIENT_CREATE, CLIENT_LIST, ClientInput
 from xlbridge.wire.sales import SALES_ORDER_LIST, SalesOrderQuery
-from xlbridge.wire.stock import STOCK_BALANCE_OF_PRODUCT, STOCK_BALANCES
+from xlbridge.wire.stock import STOCK_BALANCE_OF_PRODUCT
 
-INFO = {
-    "codigoDaEmpresa": 1,
-    "nomeComercial": "Padaria São João",
-    "codigoDoUsuario": "int",
-    "nomeDoUsuario": "Integração",
-    "email": "int@example.com",
-    "administrador": False,
-    "ativo": True,
-}
 BALANCE = {"idProd": 7, "quantidadeTotal": 1.10, "valorTotal": 12345678.91}
 
 
@@ -200,23 +191,32 @@ def test_a_retry_after_beyond_the_limit_fails_at_once(
     assert (len(server.requests), pauses) == (1, [])
 
 
-@pytest.mark.parametrize("fault", [reset, answer(500, b""), answer(200, b"<html>", "text/html")])
-def test_a_write_is_never_repeated_and_ends_in_doubt(
-    server: ScriptedServer, client: Client, fault
+@pytest.mark.parametrize(
+    ("steps", "trusted", "error"),
+    [
+        ([reset], False, InDoubt),
+        ([answer(500, b"")], False, InDoubt),
+        ([answer(200, b"<html>", "text/html")], False, InDoubt),
+        ([answer(401, b""), ok(INFO)], False, InDoubt),
+        ([answer(429, b"")], False, InDoubt),
+        ([answer(429, b"")], True, TransportError),
+        ([], False, TransportError),
+    ],
+    ids=["cut", "500", "HTML", "false 401", "429", "trusted 429", "connection refused"],
+)
+def test_a_write_is_never_repeated_and_its_outcome_raised(
+    server: ScriptedServer, pauses: list[float], steps: list[Step], trusted: bool, error: type
 ) -> None:
-    server.steps = [fault]
-    with pytest.raises(InDoubt):
-        client.call(CLIENT_CREATE, body=ClientInput(nomeComercial="Padaria"))
-    assert len(server.requests) == 1
-
-
-def test_a_write_whose_connection_is_refused_is_not_in_doubt(
-    server: ScriptedServer, client: Client
-) -> None:
-    client.login()
-    server.stop()
-    with pytest.raises(TransportError):
-        client.call(CLIENT_CREATE, body=ClientInput(nomeComercial="Padaria"))
+    """``test_outcomes.py`` has the outcome of each answer."""
+    server.steps = steps
+    with open_client(server.base_url, pauses, trust_429=trusted) as client:
+        client.login()
+        if not steps:
+            server.stop()
+        with pytest.raises(ApiError) as raised:
+            client.registry.clients.create(nomeComercial="Padaria")
+    assert type(raised.value) is error
+    assert sum(request.method == "POST" for request in server.requests) == bool(steps)
 
 
 @pytest.mark.parametrize(
@@ -338,29 +338,6 @@ def test_records_are_plain_dicts_in_the_interfaces_spelling(
     ]
 
 
-@pytest.mark.parametrize(("data", "count"), [(None, 0), ([], 0), ({"codigoDoCliente": 1}, 1)])
-def test_a_listing_may_be_a_single_object(
-    server: ScriptedServer, client: Client, data, count: int
-) -> None:
-    server.steps = [ok(data)]
-    assert len(list(client.records(CLIENT_LIST, query=ClientQuery(idws="x")))) == count
-
-
-@pytest.mark.parametrize("data", [3, "x", [1], [[]], [{"parcelas": [1]}], [{"parcelas": "x"}]])
-def test_data_that_is_not_a_listing_is_refused(
-    server: ScriptedServer, client: Client, data
-) -> None:
-    server.steps = [ok(data)]
-    with pytest.raises(TransportError):
-        list(client.records(SALES_ORDER_LIST))
-
-
-def test_a_listing_that_fails_is_raised(server: ScriptedServer, client: Client) -> None:
-    server.steps = [answer(200, {"success": False, "data": [BALANCE], "errors": []})]
-    with pytest.raises(RemoteRejected):
-        list(client.records(STOCK_BALANCES))
-
-
 def test_a_raw_answer_is_returned_unchanged(server: ScriptedServer, client: Client) -> None:
     expired = answer(401, b"")
     server.steps = [expired, expired, answer(418, b"teapot", "text/plain")]
@@ -368,16 +345,6 @@ def test_a_raw_answer_is_returned_unchanged(server: ScriptedServer, client: Clie
     assert (reply.status_code, reply.text) == (418, "teapot")
     assert [request.path for request in server.requests[:2]] == ["/v2/x?a=b+c", "/v2/sistema/info"]
     assert (server.requests[2].method, server.requests[2].body) == ("POST", b'{"n":1}')
-
-
-@pytest.mark.parametrize("steps", [[answer(401, b""), ok(INFO)], [answer(429, b"")]])
-def test_a_write_answered_with_429_or_a_false_401_is_in_doubt(
-    server: ScriptedServer, client: Client, steps: list[bytes]
-) -> None:
-    server.steps = steps
-    with pytest.raises(InDoubt):
-        client.registry.clients.create(nomeComercial="Padaria")
-    assert sum(request.method == "POST" for request in server.requests) == 1
 
 
 def test_a_write_with_an_expired_token_is_sent_once_more(
@@ -399,16 +366,6 @@ def test_a_login_that_fails_after_a_401_leaves_a_write_in_doubt(
     server.login = answer(200, {"authenticated": False, "message": "Senha trocada"})
     with pytest.raises(InDoubt, match="Senha trocada"):
         client.registry.clients.create(nomeComercial="Padaria")
-
-
-def test_a_trusted_429_is_not_in_doubt(server: ScriptedServer, pauses: list[float]) -> None:
-    server.steps = [answer(429, b"")]
-    with (
-        open_client(server.base_url, pauses, trust_429=True) as client,
-        pytest.raises(TransportError),
-    ):
-        client.registry.clients.create(nomeComercial="Padaria")
-    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(("method", "kind"), [("GET", TransportError), ("POST", InDoubt)])

@@ -5,13 +5,11 @@ import json
 from pathlib import Path
 
 import pytest
-from scripted_server import EMAIL, PASSWORD, ScriptedServer, answer, ok
+from scripted_server import EMAIL, INFO, PASSWORD, ScriptedServer, answer, ok
 
 from xlbridge.cli.main import main
 from xlbridge.profiles import read_profile_file
 from xlbridge.settings import Settings
-
-INFO = {"codigoDaEmpresa": 1, "nomeComercial": "Padaria São João", "email": EMAIL}
 
 
 @pytest.fixture(autouse=True)

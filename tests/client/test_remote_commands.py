@@ -5,19 +5,10 @@ import os
 from pathlib import Path
 
 import pytest
-from scripted_server import EMAIL, PASSWORD, TOKEN, ScriptedServer, Step, answer, ok, reset
+from scripted_server import EMAIL, INFO, PASSWORD, TOKEN, ScriptedServer, Step, answer, ok, reset
 
 from xlbridge.cli.main import main
 
-INFO = {
-    "codigoDaEmpresa": 1,
-    "nomeComercial": "Padaria São João",
-    "codigoDoUsuario": "int",
-    "nomeDoUsuario": "Integração",
-    "email": EMAIL,
-    "administrador": False,
-    "ativo": True,
-}
 REFUSED_LOGIN: Step = answer(200, {"authenticated": False, "message": "Senha incorreta"})
 HTML: Step = answer(200, b"<html>Portal</html>", "text/html")
 
@@ -92,23 +83,6 @@ def test_an_unknown_or_contradicting_profile_is_refused(
     assert "XLBRIDGE_BASE_URL contradicts" in capsys.readouterr().err
     assert not server.requests
     assert main(["whoami", "--profile", "homologacao"]) == 0
-
-
-@pytest.mark.parametrize("command", ["whoami", "login", "doctor"])
-@pytest.mark.parametrize(
-    ("login", "message"), [(REFUSED_LOGIN, "Senha incorreta"), (HTML, "text/html")]
-)
-def test_a_failed_login_exits_with_4(
-    server: ScriptedServer,
-    capsys: pytest.CaptureFixture[str],
-    command: str,
-    login: Step,
-    message: str,
-) -> None:
-    server.login = login
-    assert main([command]) == 4
-    captured = capsys.readouterr()
-    assert message in captured.out + captured.err
 
 
 def test_the_doctor_names_the_failed_check(

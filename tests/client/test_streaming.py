@@ -268,6 +268,8 @@ def test_a_complete_answer_is_read_completely(server: ScriptedServer, client: Cl
         b'{"success": true "data": []}',
         b'{"success": true, "data": 7}',
         b'{"success": true, "data": "x"}',
+        b'{"success": true, "data": [1]}',
+        b'{"success": true, "data": [[]]}',
         b"{}",
         b"[]",
         b"",
@@ -336,23 +338,33 @@ def test_null_is_an_empty_listing_and_missing_data_is_an_error(
     server.steps = [answer(200, f'{{"success": true{members}}}'.encode())]
     if empty:
         assert list(client.records(operation, path=path, query=query)) == []
+        assert client.call(operation, path=path, query=query) == []
         return
     with pytest.raises(TransportError, match="data"):
         list(client.records(operation, path=path, query=query))
 
 
-def test_a_rejection_without_reasons_is_reported(server: ScriptedServer, client: Client) -> None:
-    server.steps = [answer(404, {"success": False, "errors": []})]
-    with pytest.raises(RemoteRejected, match=r"404\),? (without|sem)"):
+@pytest.mark.parametrize("status", [200, 404])
+def test_a_rejection_without_reasons_is_reported(
+    server: ScriptedServer, client: Client, status: int
+) -> None:
+    server.steps = [answer(status, {"success": False, "data": [{}], "errors": []})]
+    with pytest.raises(RemoteRejected, match=rf"{status}\),? (without|sem)"):
         list(client.records(SALES_ORDER_LIST))
 
 
-@pytest.mark.parametrize("value", [{"valor": 1}, {}, "x", 7])
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        *((one, r"numeroDoPedido 7: .*parcelas") for one in ({"valor": 1}, {}, "x", 7)),
+        ([1], "not an object"),
+    ],
+)
 def test_an_object_instead_of_a_list_is_reported_with_record_and_field(
-    server: ScriptedServer, client: Client, value: object
+    server: ScriptedServer, client: Client, value: object, words: str
 ) -> None:
     server.steps = [ok([{"numeroDoPedido": 7, "parcelas": value}])]
-    with pytest.raises(TransportError, match=r"numeroDoPedido 7: .*parcelas"):
+    with pytest.raises(TransportError, match=words):
         list(client.records(SALES_ORDER_LIST))
 
 

@@ -10,8 +10,6 @@ from scripted_server import ScriptedServer, answer, ok
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt, TransportError
 from xlbridge.wire import OPERATIONS
-from xlbridge.wire.registry import CLIENT_LIST
-from xlbridge.wire.stock import STOCK_BALANCES
 
 WRITES = [
     operation
@@ -70,18 +68,6 @@ def test_attachments_may_have_ids_of_any_type(server: ScriptedServer, client: Cl
     server.steps = [ok({"arquivos": files})]
     title = client.financial.payables.get(ex=2026, fil=1, nrtrs=2, seqtrs=3)
     assert [file.Id for file in title.Arquivos] == ["7f1f9a0e", 3, None]
-
-
-def test_a_listing_of_null_has_no_records(server: ScriptedServer, client: Client) -> None:
-    server.steps = [ok(None)]
-    assert list(client.records(CLIENT_LIST)) == []
-    assert client.stock.balances.list() == []
-
-
-def test_a_listing_without_data_is_an_error(server: ScriptedServer, client: Client) -> None:
-    server.steps = [answer(200, {"success": True})]
-    with pytest.raises(TransportError):
-        list(client.records(STOCK_BALANCES))
 
 
 def test_a_field_of_another_type_is_an_error(server: ScriptedServer, client: Client) -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from environment import Xlbridge
 from sandboxes import create_database
-from scripted_server import EMAIL, PASSWORD, ScriptedServer, Step, answer, ok, reset
+from scripted_server import EMAIL, INFO, PASSWORD, ScriptedServer, Step, answer, ok, reset
 
-INFO = {"codigoDaEmpresa": 1, "nomeComercial": "Padaria São João", "email": EMAIL}
 REFUSED = {"success": False, "errors": [{"key": "usuario", "value": "sem permissão"}]}
 HTML = answer(200, b"<html></html>", "text/html")
 
@@ -42,8 +41,8 @@ def environment(server: ScriptedServer, **changes: str) -> dict[str, str]:
     }
 
 
-def require_agreement(xlbridge: Xlbridge, variables: dict[str, str]) -> bool:
-    """Return the verdict of both commands; each problem comes with something to try."""
+def agreed_code(xlbridge: Xlbridge, variables: dict[str, str]) -> int:
+    """Return the exit code of both commands; each problem comes with something to try."""
     who = xlbridge("whoami", **variables)
     doctor = xlbridge("doctor", "--format", "json", **variables)
     checks = json.loads(doctor.stdout)
@@ -55,15 +54,14 @@ def require_agreement(xlbridge: Xlbridge, variables: dict[str, str]) -> bool:
         error, *hint = who.stderr.splitlines()
         assert error.startswith("Error: ")
         assert hint, error
-    return who.returncode == 0
+    return who.returncode
 
 
 @pytest.mark.parametrize("name", REPLIES)
 def test_they_agree_on_what_answers(xlbridge: Xlbridge, server: ScriptedServer, name: str) -> None:
     server.login, step = REPLIES[name]
     server.steps.append(step)
-    good = require_agreement(xlbridge, environment(server))
-    assert good is (name == "good")
+    assert agreed_code(xlbridge, environment(server)) == (0 if name == "good" else 4)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +83,7 @@ def test_they_agree_on_settings(
     xlbridge: Xlbridge, server: ScriptedServer, changes: dict[str, str]
 ) -> None:
     server.steps.append(ok(INFO))
-    assert not require_agreement(xlbridge, environment(server, **changes))
+    assert agreed_code(xlbridge, environment(server, **changes))
 
 
 def test_they_agree_on_a_path_behind_the_address(
@@ -94,9 +92,9 @@ def test_they_agree_on_a_path_behind_the_address(
     """The paths of the interface begin with /v2 already."""
     server.login, server.steps = answer(404, REFUSED), [answer(404, REFUSED)]
     changed = environment(server, XLBRIDGE_BASE_URL=f"{server.base_url}/v2")
-    assert not require_agreement(xlbridge, changed)
+    assert agreed_code(xlbridge, changed)
 
 
 def test_they_agree_on_the_embedded_sandbox(xlbridge: Xlbridge, home: Path) -> None:
     create_database(home, [])
-    assert require_agreement(xlbridge, {"XLBRIDGE_PROFILE": "sandbox"})
+    assert agreed_code(xlbridge, {"XLBRIDGE_PROFILE": "sandbox"}) == 0

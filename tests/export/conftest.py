@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
-import httpx
 import pytest
 from databases import database_options
 from environment import clean_environment
-from sandboxes import sandbox_process
+from sandboxes import logged_in, sandbox_process
 
 from xlbridge.client import Client, Target
 from xlbridge.sandbox import RunningSandbox
@@ -33,16 +32,13 @@ def client(demo: RunningSandbox) -> Iterator[Client]:
 @pytest.fixture(scope="session")
 def fetch(demo: RunningSandbox) -> Iterator[Fetch]:
     """Function that fetches a listing's data with a plain HTTP client."""
-    credentials = {"email": demo.email, "password": demo.password}
 
     def get(path: str, **query: str) -> list[dict[str, Any]]:
         answer = http.get(path, params=query)
         data: list[dict[str, Any]] = answer.json(parse_float=Decimal)["data"]
         return data
 
-    with httpx.Client(base_url=demo.base_url, timeout=60, verify=False) as http:
-        token = http.post("/v2/autenticar", json=credentials).json()["accessToken"]
-        http.headers["Authorization"] = f"Bearer {token}"
+    with logged_in(demo) as http:
         yield get
 
 

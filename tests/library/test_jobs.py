@@ -3,10 +3,9 @@
 from datetime import date
 from pathlib import Path
 
-import openpyxl
 import pandas as pd
 import pytest
-from sheets import data_sheet, header_of, write_records
+from sheets import edit, write_records
 
 import xlbridge as xb
 
@@ -35,10 +34,7 @@ def test_retry_sends_the_corrected_rows_of_a_rejects_workbook(
     assert outcome.rejects_file is not None
     with pytest.raises(xb.errors.UsageError, match=r"[Cc]onfirm"):
         erp.retry(outcome.rejects_file)
-    book = openpyxl.load_workbook(outcome.rejects_file)
-    sheet = data_sheet(book)
-    sheet.cell(2, header_of(sheet).index("seuCodigo") + 1, "S-9")
-    book.save(outcome.rejects_file)
+    edit(outcome.rejects_file, "seuCodigo", 2, "S-9")
     retried = erp.retry(outcome.rejects_file, yes=True)
     assert (retried.state, retried.ok, retried.rows["accepted"]) == ("done", True, 1)
     listed = erp.jobs().set_index("job")

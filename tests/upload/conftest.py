@@ -14,11 +14,12 @@ from typing import Any
 import httpx
 import pytest
 import xlsxwriter
+from channel_parts import Setting
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 from forked import Zygote
 from lossy_proxy import LossyProxy, ProxyFault, lossy_proxy
-from sandboxes import sandbox_process
+from sandboxes import logged_in, sandbox_process
 from sheets import write_records
 from update_parts import Run
 from upload_parts import MakeClients, new_cnpj
@@ -63,10 +64,7 @@ def client(proxy: LossyProxy, sandbox: RunningSandbox) -> Iterator[Client]:
 @pytest.fixture
 def http(sandbox: RunningSandbox) -> Iterator[httpx.Client]:
     """Plain HTTP client of the remote system, logged in, past the proxy."""
-    with httpx.Client(base_url=sandbox.base_url, timeout=20) as plain:
-        login = {"email": sandbox.email, "password": sandbox.password}
-        token = plain.post("/v2/autenticar", json=login).json()["accessToken"]
-        plain.headers["Authorization"] = f"Bearer {token}"
+    with logged_in(sandbox) as plain:
         yield plain
 
 
@@ -141,30 +139,16 @@ def proxy_environment(sandbox: RunningSandbox, proxy: LossyProxy) -> dict[str, s
 @pytest.fixture
 def run(xlbridge: Xlbridge, proxy_environment: dict[str, str]) -> Run:
     """Run a command that reports in JSON; return its exit code and its report."""
-
-    def run(*arguments: object) -> tuple[int, dict[str, Any]]:
-        ended = xlbridge(*arguments, "--format", "json", **proxy_environment)
-        assert ended.stdout, ended.stderr
-        return ended.returncode, json.loads(ended.stdout)
-
-    return run
-
-
-@pytest.fixture
-def system(sandbox: RunningSandbox) -> Iterator[httpx.Client]:
-    """Plain HTTP calls of the sandbox, without the proxy."""
-    with httpx.Client(base_url=sandbox.base_url, timeout=60) as http:
-        login = {"email": sandbox.email, "password": sandbox.password}
-        token = http.post("/v2/autenticar", json=login).json()["accessToken"]
-        http.headers["Authorization"] = f"Bearer {token}"
-        yield http
+    return reporting(xlbridge, proxy_environment)
 
 
 @pytest.fixture
 def colleague(xlbridge: Xlbridge, proxy_environment: dict[str, str], tmp_path: Path) -> Run:
     """Run a command on another computer, whose journal knows none of the uploads."""
-    environment = proxy_environment | {"XLBRIDGE_HOME": str(tmp_path / "colleague")}
+    return reporting(xlbridge, proxy_environment | {"XLBRIDGE_HOME": str(tmp_path / "colleague")})
 
+
+def reporting(xlbridge: Xlbridge, environment: dict[str, str]) -> Run:
     def run(*arguments: object) -> tuple[int, dict[str, Any]]:
         ended = xlbridge(*arguments, "--format", "json", **environment)
         assert ended.stdout, ended.stderr
@@ -192,6 +176,30 @@ def payables(client: Client, tmp_path: Path, run: Run) -> Path:
     code, report = run("upload", path, "--yes")
     assert (code, report["rows"]["created"]) == (0, 3), report
     return path
+
+
+@pytest.fixture
+def setting(
+    request: pytest.FixtureRequest,
+    client: Client,
+    run: Run,
+    customer: int,
+    home: Path,
+    sandbox_home: Path,
+    tmp_path: Path,
+    make_receivables: Callable[..., Path],
+) -> Setting:
+    """What the channels write with; the uploaded payables are made once a channel asks for them."""
+    return Setting(
+        client,
+        run,
+        customer,
+        home,
+        sandbox_home,
+        tmp_path,
+        make_receivables,
+        lambda: request.getfixturevalue("payables"),
+    )
 
 
 KillWhileWriting = Callable[..., None]

@@ -14,10 +14,10 @@ from xlbridge.resources import load_catalogue
 from xlbridge.resources.remote import Lookup
 
 
-def contact_names(system: httpx.Client, client_code: int) -> list[str]:
+def contact_names(http: httpx.Client, client_code: int) -> list[str]:
     names = []
     for number in range(1, 20):
-        answer = system.get(f"/v2/clientecontato/{client_code}/{number}")
+        answer = http.get(f"/v2/clientecontato/{client_code}/{number}")
         if answer.status_code == httpx.codes.OK:
             names.append(answer.json()["data"]["nomeDoContato"])
     return names

@@ -50,7 +50,7 @@ DIRECT = [
     *(("direct", ("as the spec", *shape, True)) for shape in product(ACCEPTED, STATUSES)),
 ]
 
-_CHUNK = 10
+_CHUNK = 6
 
 
 def chunks() -> Iterator[list[tuple[str, tuple[Any, ...]]]]:

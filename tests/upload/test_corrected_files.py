@@ -7,8 +7,8 @@ import pytest
 from environment import Xlbridge
 from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
-from sheets import data_sheet, header_of, write_records
-from update_parts import Run, edit, titles, writes
+from sheets import column_of, data_sheet, edit, header_of, write_records
+from update_parts import Run, titles, writes
 from upload_parts import MakeClients
 
 from xlbridge.client import Client
@@ -26,14 +26,6 @@ def payables(name: str, count: int, *, wrong: tuple[int, ...] = ()) -> list[dict
     ]
 
 
-def column(path: Path, name: str) -> list[object]:
-    """Return the values of a column of the first sheet."""
-    sheet = data_sheet(load_workbook(path))
-    header = header_of(sheet)
-    at = header.index(name) + 1
-    return [sheet.cell(row, at).value for row in range(2, sheet.max_row + 1)]
-
-
 def test_rows_of_the_queue_have_the_codes_of_their_records(
     run: Run, xlbridge: Xlbridge, proxy_environment: dict[str, str], tmp_path: Path, client: Client
 ) -> None:
@@ -42,7 +34,7 @@ def test_rows_of_the_queue_have_the_codes_of_their_records(
     assert (code, report["rows"]["accepted"]) == (0, 3)
     copy = tmp_path / "copia.xlsx"
     assert xlbridge("jobs", report["job"], "--annotate", copy, **proxy_environment).returncode == 0
-    codes = column(copy, "Code in the system")
+    codes = column_of(copy, "Code in the system")
     known = {"/".join(map(str, key)) for key in titles(client)}
     assert len({*codes}) == 3
     assert known.issuperset(codes)
@@ -153,15 +145,15 @@ def test_the_original_row_is_named_in_every_round(
     run: Run, rejected: Rejected, make_clients: MakeClients, client: Client
 ) -> None:
     job, rejects = rejected("VOLTA", 0, 2, 4)
-    assert column(rejects, "Original row") == [2, 4, 6]
+    assert column_of(rejects, "Original row") == [2, 4, 6]
     edit(rejects, "codigoDaContaCorrente", 2, 1)
     code, report = run("retry", rejects, "--yes")
     assert (code, report["rows"]["created"]) == (1, 1)
     second = Path(report["rejects_file"])
-    assert column(second, "Original row") == [4, 6]
+    assert column_of(second, "Original row") == [4, 6]
     edit(second, "codigoDaContaCorrente", 3, 1)
     code, report = run("retry", second, "--yes")
-    assert column(Path(report["rejects_file"]), "Original row") == [4]
+    assert column_of(Path(report["rejects_file"]), "Original row") == [4]
     assert run("jobs", job)[1]["rows"]["rejected"] == 1
 
 

@@ -7,7 +7,7 @@ import pytest
 from environment import Xlbridge
 from lossy_proxy import LossyProxy
 from record_parts import TYPES, codes_of, make_types, new_descriptions
-from update_parts import Run, titles, writes
+from update_parts import Run, newest_job, titles, writes
 from upload_parts import AT_ONCE, MakeClients, new_cnpj, registered, write_job
 
 from xlbridge.client import Client
@@ -15,11 +15,6 @@ from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.upload import Resolution, State, UploadContext, Uploads, resolve_job
 
 KillWhileWriting = Callable[..., None]
-
-
-def newest_job(run: Run) -> str:
-    """Return the id of the newest job."""
-    return str(run("jobs")[1]["jobs"][0]["job"])
 
 
 def test_records_that_were_never_sent_are_not_declared_applied(

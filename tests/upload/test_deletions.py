@@ -7,9 +7,9 @@ import pytest
 from databases import connected
 from environment import Xlbridge
 from lossy_proxy import LossyProxy, ProxyFault
-from sheets import write_records
+from sheets import edit, write_records
 from test_undo import change_title, update_title
-from update_parts import Run, edit, titles, writes
+from update_parts import Run, titles, writes
 
 import xlbridge as xb
 from xlbridge.client import Client

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 from environment import Xlbridge, credentials
 from lossy_proxy import LossyProxy
 from sheets import write_rows
@@ -42,7 +41,6 @@ def document_numbers(client: Client, customer: int) -> list[str]:
     return sorted(str(one.numeroDoDocumento) for one in found)
 
 
-@pytest.mark.parametrize("verb", ["upload", "retry"])
 def test_rows_of_a_grown_sheet_that_exist_are_not_sent_again(
     xlbridge: Xlbridge,
     sandbox: RunningSandbox,
@@ -50,7 +48,6 @@ def test_rows_of_a_grown_sheet_that_exist_are_not_sent_again(
     proxy: LossyProxy,
     customer: int,
     tmp_path: Path,
-    verb: str,
 ) -> None:
     environment = credentials(sandbox) | {"XLBRIDGE_BASE_URL": proxy.base_url}
     rows = [title(customer, number) for number in range(20)]
@@ -66,9 +63,8 @@ def test_rows_of_a_grown_sheet_that_exist_are_not_sent_again(
     first = run(["upload", path], [*rows, *wrong])
     assert (first["code"], first["rows"]) == (1, row_counts(read=21, accepted=20, rejected=1))
     grown = [title(customer, 22), *reversed(rows), title(customer, 20), title(customer, 21)]
-    command = ["upload", path] if verb == "upload" else ["retry", first["job"], "--file", path]
     proxy.seen.clear()
-    second = run(command, grown)
+    second = run(["retry", first["job"], "--file", path], grown)
     assert (second["code"], second["rows"]) == (0, row_counts(read=23, accepted=3, unchanged=20))
     assert document_numbers(client, customer) == [f"NF-{number:04}" for number in range(23)]
     assert sum("importacao/contasreceber/fila" in path for _, path in proxy.seen) == 1

@@ -1,6 +1,5 @@
 """Ctrl-C leaves a job that can be resumed, and the message says how."""
 
-import json
 import os
 import signal
 import threading
@@ -8,23 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from channel_parts import CHANNELS, PROCESSING, Setting, Write
 from child_processes import wait_until
-from environment import Xlbridge, clean_environment, without_coverage
+from environment import clean_environment, without_coverage
 from forked import Running, Zygote
 from lossy_proxy import LossyProxy, ProxyFault
-from process_parts import (
-    INVENTORIES,
-    KINDS,
-    SERVICE_INVOICES,
-    Kind,
-    count_processing_requests,
-    record_counts,
-)
-from record_parts import TYPES, codes_of, count_posts, make_types, new_descriptions
 from sampling import sampled
-from upload_parts import MakeClients, new_cnpj, registered
-
-from xlbridge.client import Client
+from update_parts import Run, newest_job, writes
 
 Interrupt = Callable[..., str]
 
@@ -39,16 +28,16 @@ def interrupt(
 ) -> Interrupt:
     """Run a command, send it a SIGINT while it waits for answers, and return what it reports.
 
-    ``path_part`` selects the requests, ``at_once`` is the number that is in flight. Their answers
-    arrive after the signal, or only after the end of the command if they are ``late``.
+    ``at_once`` of its requests are in flight. Their answers arrive after the signal, or only after
+    the end of the command if they are ``late``.
     """
 
-    def interrupt(path_part: str, at_once: int, *command: object, late: bool = False) -> str:
+    def interrupt(write: Write, at_once: int, *, late: bool) -> str:
         sent, answered = threading.Semaphore(0), threading.Event()
         in_flight: list[bool] = []
 
         def hold(method: str, request_path: str) -> ProxyFault:
-            if method == "POST" and path_part in request_path:
+            if write.sends(method, request_path):
                 sent.release()
                 answered.wait()
             return "pass"
@@ -61,7 +50,7 @@ def interrupt(
 
         proxy.decide = hold
         environment = without_coverage(clean_environment(home, **proxy_environment))
-        arguments = [*map(str, command), "--yes"]
+        arguments = [*map(str, write.command), "--at-once", str(at_once)]
         ended = forks.run(tmp_path, environment, arguments, begun=send_signal, longest=120)
         answered.set()
         proxy.decide = lambda _method, _path: "pass"
@@ -73,68 +62,29 @@ def interrupt(
     return interrupt
 
 
-def test_ctrl_c_while_waiting_for_an_answer(
-    xlbridge: Xlbridge,
-    client: Client,
-    proxy_environment: dict[str, str],
-    make_clients: MakeClients,
-    interrupt: Interrupt,
-) -> None:
-    document = new_cnpj()
-    path = make_clients(document)
-    reported = interrupt("preview=false", 1, "upload", path, "--mode", "direct", late=True)
-    job = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"][0]["job"]
-    assert f"xlbridge resume {job}" in reported
-    wait_until(lambda: registered(client, document))
-    resumed = xlbridge("resume", job, "--yes", "--format", "json", **proxy_environment)
-    assert (resumed.returncode, json.loads(resumed.stdout)["state"]) == (0, "done")
-    assert json.loads(xlbridge("jobs", job, "--format", "json").stdout)["rows"]["accepted"] == 1
-
-
-def test_ctrl_c_while_records_are_written(
-    xlbridge: Xlbridge,
-    client: Client,
-    proxy: LossyProxy,
-    proxy_environment: dict[str, str],
-    tmp_path: Path,
-    interrupt: Interrupt,
+@pytest.mark.parametrize(
+    "channel",
+    [
+        "import_directly",
+        "create_records",
+        "undo_upload",
+        *sampled(PROCESSING, lambda _, channel: channel == "process nfse"),
+    ],
+)
+def test_an_interrupted_command_is_resumed_and_writes_once(
+    proxy: LossyProxy, run: Run, setting: Setting, interrupt: Interrupt, channel: str
 ) -> None:
     """Answers that arrive after the signal are stored, and nothing more is sent."""
-    names = new_descriptions(20)
-    path = make_types(tmp_path / "tipos.xlsx", names)
-    assert "xlbridge resume" in interrupt(TYPES, 2, "upload", path, "--at-once", 2)
-    resumed = xlbridge("resume", "--yes", "--format", "json", **proxy_environment)
-    report = json.loads(resumed.stdout)
-    assert (resumed.returncode, report["state"], report["rows"]["created"]) == (0, "done", 20)
-    assert len(codes_of(client, names)) == count_posts(proxy, TYPES) == 20
-
-
-@pytest.mark.parametrize("kind", sampled(KINDS, lambda _, kind: kind is SERVICE_INVOICES))
-def test_ctrl_c_while_records_are_processed(
-    xlbridge: Xlbridge,
-    sandbox_home: Path,
-    client: Client,
-    customer: int,
-    proxy: LossyProxy,
-    proxy_environment: dict[str, str],
-    tmp_path: Path,
-    interrupt: Interrupt,
-    kind: Kind,
-) -> None:
-    """A warehouse has one open inventory; other records are processed two at a time."""
-    at_once = 1 if kind is INVENTORIES else 2
-    count = 1 if kind is INVENTORIES else 6
-    numbers = [kind.create(client, customer, tmp_path) for _ in range(count)]
-    listed = ",".join(map(str, numbers))
+    write = CHANNELS[channel](setting)
+    at_once = min(write.requests, 2)
     proxy.seen.clear()
-    command = ("process", kind.listing, "--id", listed, "--at-once", at_once)
-    assert "xlbridge resume" in interrupt(kind.path, at_once, *command)
-    assert (
-        sum(kind.path in request_path for method, request_path in proxy.seen if method == "POST")
-        == at_once
-    )
-    resumed = xlbridge("resume", "--yes", "--format", "json", **proxy_environment)
-    report = json.loads(resumed.stdout)
-    assert (resumed.returncode, report["rows"]) == (0, record_counts(read=count, processed=count))
-    assert [kind.times_processed(sandbox_home, number) for number in numbers] == [1] * count
-    assert count_processing_requests(proxy, kind) == count
+    is_late = channel == "import_directly"
+    reported = interrupt(write, at_once, late=is_late)
+    assert sum(write.sends(*request) for request in proxy.seen) == at_once
+    job = newest_job(run)
+    assert f"xlbridge resume {job}" in reported
+    wait_until(lambda: write.written() == (write.wanted if is_late else at_once))
+    code, report = run("resume", job, "--yes")
+    assert (code, report["state"], write.written()) == (0, "done", write.wanted), report
+    assert report["rows"]["unknown"] == 0
+    assert sum(write.sends(*request) for request in writes(proxy)) == write.requests

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
-from sampling import across
 from sheets import header_of, write_workbook
 from update_parts import Run, writes
-from upload_parts import AT_ONCE, accepted_rows, send_sheet
+from upload_parts import AT_ONCE, accepted_rows
 
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt
@@ -125,37 +124,6 @@ def test_exported_counts_are_unchanged_until_one_is_edited(
     book.save(exported)
     code, plan = run("upload", exported, "--list-rows", "--yes")
     assert plan["plan"]["held"] == 1, plan
-
-
-@pytest.mark.parametrize(
-    ("path", "fault"),
-    across(["contagem/1/iniciar", "contagem/1", "inventario"], ["lose answer", "lose request"]),
-)
-def test_a_lost_answer_about_an_inventory_is_resolved_by_reading_back(
-    client: Client,
-    proxy: LossyProxy,
-    context: UploadContext,
-    products: list[int],
-    write_counts: WriteCounts,
-    path: str,
-    fault: ProxyFault,
-) -> None:
-    posted: list[str] = []
-
-    def decide(method: str, request_path: str) -> ProxyFault:
-        if method == "POST" and request_path.endswith(path):
-            posted.append(request_path)
-            return fault if len(posted) == 1 else "pass"
-        return "pass"
-
-    before = len(client.stock.inventories.list())
-    sheet = validate_workbook(write_counts(A=[count_row(products[0], 7)]), context.catalogue)
-    proxy.decide = decide
-    with Client(replace(client.target, exclusive=True)) as alone:
-        job = send_sheet(context, alone, sheet, replace(AT_ONCE, mode="records"))
-    assert (job.state, accepted_rows(context, job)) == (State.DONE, 1)
-    assert len(client.stock.inventories.list()) == before + 1
-    assert counts_of(client, newest_inventory(client)) == [(products[0], 7, None)]
 
 
 def test_an_inventory_with_rejected_counts_is_closed_and_rejected(

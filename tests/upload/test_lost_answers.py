@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from environment import Xlbridge
-from lossy_proxy import LossyProxy, ProxyFault
+from lossy_proxy import LossyProxy
 from upload_parts import (
     QUICK,
     YES,
@@ -17,7 +17,7 @@ from upload_parts import (
 )
 
 from xlbridge.client import Client
-from xlbridge.errors import InDoubt, TransportError
+from xlbridge.errors import InDoubt
 from xlbridge.i18n import Text
 from xlbridge.upload import State, UploadContext, Uploads
 
@@ -78,22 +78,6 @@ def test_the_commands_of_a_doubt_name_its_cause_and_the_next_command(
     )
 
 
-@pytest.mark.parametrize("fault", ["lose answer", "lose request", "html", "500 after"])
-def test_a_lost_preview_is_repeated(
-    context: UploadContext,
-    client: Client,
-    proxy: LossyProxy,
-    make_clients: MakeClients,
-    fault: ProxyFault,
-) -> None:
-    proxy.fail_once(fault, "preview=true")
-    job = Uploads(context, client).run(
-        write_job(context, client, make_clients(new_cnpj()), "direct"), QUICK
-    )
-    assert job.state is State.DONE
-    assert count_requests(proxy, "preview=true") == 2
-
-
 def test_a_queue_that_runs_by_itself_is_never_staged_twice(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
@@ -116,19 +100,6 @@ def test_polling_continues_after_a_lost_answer(
     )
     assert job.state is State.DONE
     assert count_requests(proxy, "/fila") == 1
-
-
-def test_a_job_can_be_resumed_after_the_server_was_unreachable(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
-) -> None:
-    job = write_job(context, client, make_clients(new_cnpj()), "direct")
-    proxy.decide = lambda _method, path: "lose request" if "preview" in path else "pass"
-    with pytest.raises(TransportError) as caught:
-        Uploads(context, client).run(job, QUICK)
-    assert job.id in str(caught.value.hint)
-    assert context.journal.job(job.id).state is State.PREPARED
-    proxy.decide = lambda _method, _path: "pass"
-    assert Uploads(context, client).run(job, QUICK).state is State.DONE
 
 
 def test_an_upload_without_a_readable_log_is_in_doubt_until_resumed(

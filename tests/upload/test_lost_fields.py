@@ -10,8 +10,8 @@ import pytest
 from environment import Xlbridge
 from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
-from sheets import GOOD, data_sheet, write_records, write_workbook
-from update_parts import Run, edit
+from sheets import GOOD, data_sheet, edit, write_records, write_workbook
+from update_parts import Run
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client

@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from openpyxl import load_workbook
-from sheets import header_of
 from upload_parts import (
     YES,
     MakeClients,
@@ -21,11 +19,9 @@ from upload_parts import (
 
 from xlbridge.client import Client
 from xlbridge.errors import JournalError, UsageError
-from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload import (
     Journal,
-    RequestedMode,
     State,
     UploadContext,
     Uploads,
@@ -37,34 +33,6 @@ from xlbridge.upload.planning import (
     RowReason,
 )
 from xlbridge.upload.results import ensure_evidence, job_json
-
-
-@pytest.mark.parametrize(
-    "mode",
-    [
-        pytest.param("direct", id="direct", marks=pytest.mark.exercises("imports.direct")),
-        pytest.param("queue", id="queue", marks=pytest.mark.exercises("imports.queue")),
-        "auto",
-    ],
-)
-def test_a_good_sheet_is_applied(
-    context: UploadContext,
-    client: Client,
-    make_clients: MakeClients,
-    mode: RequestedMode,
-) -> None:
-    documents = [new_cnpj() for _ in range(5)]
-    output: list[Text] = []
-    options = replace(YES, progress=output.append)
-    job = Uploads(context, client).run(
-        write_job(context, client, make_clients(*documents), mode), options
-    )
-    report = job_json(context.journal, job)
-    assert report["state"] == "done"
-    assert report["rows"] == row_counts(read=5, accepted=5)
-    assert (report["log_id"] is not None) == (job.spec.mode is Mode.QUEUE)
-    assert all(registered(client, document) for document in documents)
-    assert output
 
 
 def test_a_preview_writes_nothing(
@@ -81,47 +49,12 @@ def test_a_preview_writes_nothing(
     )
 
 
-@pytest.mark.parametrize(
-    ("mode", "state", "accepted"),
-    [("direct", "rejected", 0), ("queue", "partial", 1), ("records", "partial", 1)],
-)
-def test_rejected_rows_are_reported_and_returned(
-    context: UploadContext,
-    client: Client,
-    make_clients: MakeClients,
-    mode: RequestedMode,
-    state: str,
-    accepted: int,
-) -> None:
-    """A direct import is all or nothing: it returns the good row, too, but reports only the bad."""
-    documents = new_cnpj(), existing_cnpj(client)
-    path = make_clients(*documents, label="Outro")
-    job = write_job(context, client, path, mode, look_up=False)
-    report = job_json(context.journal, Uploads(context, client).run(job, YES))
-    assert report["state"] == state
-    assert report["rows"] == row_counts(read=2, accepted=accepted, rejected=2 - accepted)
-    (reported,) = report["rejected"]
-    assert reported["row"] == 5
-    assert registered(client, documents[0]) is (accepted == 1)
-    sheet = load_workbook(report["rejects_file"])["cliente"]
-    returned = list(sheet.values)[1:]
-    rows = [dict(zip(header_of(sheet), row, strict=True)) for row in returned if any(row)]
-    assert [row["cnpj"] for row in rows] == [*documents[accepted:]]
-    assert [row["nomeComercial"] for row in rows] == [f"Outro {row['cnpj']}" for row in rows]
-    assert rows[-1]["Original row"] == 5
-    assert reported["message"] in rows[-1]["Reason"]
-
-
-def test_the_same_rows_are_not_sent_twice(
+def test_rows_are_sent_twice_for_a_reason(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
     Uploads(context, client).run(write_job(context, client, path, "direct"), YES)
-    copy = make_clients(document, name="copia.xlsx")
-    for sheet, mode in ((path, "queue"), (copy, "direct"), (path, "preview")):
-        again = Uploads(context, client).run(write_job(context, client, sheet, mode), YES)
-        assert job_json(context.journal, again)["rows"] == row_counts(read=1, unchanged=1)
     with pytest.raises(UsageError, match="reason"):
         write_job(context, client, path, "direct", again=" ")
     again = write_job(context, client, path, "direct", again="the first was deleted by hand")
@@ -176,19 +109,6 @@ def test_without_lookup_the_journal_recognises_sent_rows(
         job = write_job(context, client, path, "direct", look_up=False)
         (row,) = context.journal.plan_of(job)
         assert (row.action, row.reason, row.job) == (action, reason, first.id)
-
-
-def test_sent_rows_are_recognised_in_any_order_and_among_new_ones(
-    context: UploadContext, client: Client, make_clients: MakeClients
-) -> None:
-    one, two, three = new_cnpj(), new_cnpj(), new_cnpj()
-    Uploads(context, client).run(write_job(context, client, make_clients(one, two), "direct"), YES)
-    moved = write_job(context, client, make_clients(two, one, name="trocadas.xlsx"), "direct")
-    assert moved.notes.plan == plan_counts(unchanged=2)
-    more = write_job(context, client, make_clients(three, two, name="novas.xlsx"), "direct")
-    assert more.notes.plan == plan_counts(create=1, unchanged=1)
-    assert Uploads(context, client).run(more, YES).state is State.DONE
-    assert registered(client, three)
 
 
 def test_only_accepted_rows_of_a_partial_upload_stay_claimed(

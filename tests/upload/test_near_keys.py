@@ -95,20 +95,20 @@ def test_a_row_with_a_near_key_is_held_for_the_record_meant(
 
 
 @pytest.fixture
-def product(system: httpx.Client) -> Callable[[str], int]:
+def product(http: httpx.Client) -> Callable[[str], int]:
     """Create a product with an internal code in the system; return its number."""
 
     def create(code: str) -> int:
         body = {"descricaoDoProduto": f"Produto {code}", "codigoInterno": code}
-        number = system.post("/v2/produto", json=body).json()["data"]["idProduto"]
+        number = http.post("/v2/produto", json=body).json()["data"]["idProduto"]
         assert isinstance(number, int)
         return number
 
     return create
 
 
-def codes_with(system: httpx.Client, part: str) -> list[str]:
-    found = [one.get("codigoInterno") or "" for one in system.get("/v2/produto").json()["data"]]
+def codes_with(http: httpx.Client, part: str) -> list[str]:
+    found = [one.get("codigoInterno") or "" for one in http.get("/v2/produto").json()["data"]]
     return sorted(code for code in found if part in unicodedata.normalize("NFC", code))
 
 
@@ -121,7 +121,7 @@ def test_near_keys_are_reported_before_anything_is_sent(
     colleague: Run,
     xlbridge: Xlbridge,
     proxy_environment: dict[str, str],
-    system: httpx.Client,
+    http: httpx.Client,
     tmp_path: Path,
 ) -> None:
     number = new_cnpj()
@@ -136,11 +136,11 @@ def test_near_keys_are_reported_before_anything_is_sent(
     assert named in told.stderr + told.stdout
     told = xlbridge("upload", path, "--yes", **proxy_environment, XLBRIDGE_LANG="pt-BR")
     assert f"codigoInterno 000{number}: registro {first}" in told.stderr + told.stdout
-    assert codes_with(system, number) == [f"000{number}", f"0{number}"]
+    assert codes_with(http, number) == [f"000{number}", f"0{number}"]
 
 
 def test_the_record_of_the_same_key_comes_before_near_ones(
-    product: Callable[[str], int], colleague: Run, system: httpx.Client, tmp_path: Path
+    product: Callable[[str], int], colleague: Run, http: httpx.Client, tmp_path: Path
 ) -> None:
     number = new_cnpj()
     product(f"A{number}")
@@ -148,7 +148,7 @@ def test_the_record_of_the_same_key_comes_before_near_ones(
     path = write_row(tmp_path / "produto.xlsx", "produto", product_row(f"a{number}"))
     code, report = colleague("upload", path, "--yes")
     assert (code, report["plan"]["unchanged"]) == (0, 1), report
-    assert codes_with(system, number) == [f"A{number}", f"a{number}"]
+    assert codes_with(http, number) == [f"A{number}", f"a{number}"]
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])

@@ -2,22 +2,18 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from environment import Xlbridge, credentials
-from lossy_proxy import LossyProxy, ProxyFault
+from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
-from sheets import write_workbook
-from update_parts import Run, cell
-from upload_parts import AT_ONCE, accepted_rows, send_sheet
+from sheets import column_of, write_workbook
+from update_parts import Run
 
 from xlbridge.client import Client
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import State, UploadContext
-from xlbridge.validation import validate_workbook
 from xlbridge.wire.sales import SALES_ORDER_LIST
 from xlbridge.workbook import STATUS_COLUMNS
 
@@ -221,7 +217,7 @@ def test_a_rejected_order_is_returned_with_its_items_and_retried(
     (rejected,) = report["rejected"]
     assert (rejected["row"], rejected["column"]) == (3, "produtos.1.idProduto")
     assert rejected["cell"] == "produtos!B5"
-    assert "produtos!B5 (Product number in the system)" in str(cell(copy, "Reason", 3))
+    assert "produtos!B5 (Product number in the system)" in str(column_of(copy, "Reason")[1])
     assert [rule["column"] for rule in report["drift"]] == ["produtos.idProduto"]
     book = load_workbook(report["rejects_file"])
     items = [[cell.value for cell in row[:3]] for row in book["produtos"].iter_rows(min_row=2)]
@@ -266,31 +262,6 @@ def test_an_item_without_an_order_stops_the_upload(
     assert "rows with errors belong to no record" in refused.stderr
 
 
-@pytest.mark.parametrize("fault", ["lose answer", "lose request"])
-def test_a_lost_answer_about_an_order_is_resolved_by_counting_equal_orders(
-    client: Client,
-    proxy: LossyProxy,
-    context: UploadContext,
-    make_orders: MakeOrders,
-    fault: ProxyFault,
-) -> None:
-    known = remarks(3)
-    posted: list[str] = []
-
-    def decide(method: str, request_path: str) -> ProxyFault:
-        if method == "POST" and request_path == ORDERS:
-            posted.append(request_path)
-            return fault if len(posted) == 2 else "pass"
-        return "pass"
-
-    proxy.decide = decide
-    sheet = validate_workbook(make_orders(known), context.catalogue)
-    with Client(replace(client.target, exclusive=True)) as alone:
-        job = send_sheet(context, alone, sheet, replace(AT_ONCE, mode="records"))
-    assert (job.state, accepted_rows(context, job)) == (State.DONE, 3)
-    assert sorted(order["observacao"] for order in orders_of(client, known)) == known
-
-
 def test_the_status_copy_has_the_numbers_of_the_orders(
     client: Client, run: Run, make_orders: MakeOrders, tmp_path: Path
 ) -> None:
@@ -300,7 +271,10 @@ def test_the_status_copy_has_the_numbers_of_the_orders(
     numbers = {
         str(order["observacao"]): str(order["numeroDoPedido"]) for order in orders_of(client, known)
     }
-    codes = [(cell(copy, "chave", n), cell(copy, "Code in the system", n)) for n in (2, 3)]
+    codes = [
+        (column_of(copy, "chave")[n - 2], column_of(copy, "Code in the system")[n - 2])
+        for n in (2, 3)
+    ]
     assert dict(codes) == numbers
     items = load_workbook(copy)["produtos"]
     assert items.max_row == 5

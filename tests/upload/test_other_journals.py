@@ -29,19 +29,6 @@ def upload(xlbridge: Xlbridge, path: Path, *options: str, **environment: str) ->
     return done.returncode, json.loads(done.stdout)
 
 
-def test_rows_sent_by_a_colleague_are_unchanged(
-    xlbridge: Xlbridge, sandbox: RunningSandbox, tmp_path: Path, make_clients: MakeClients
-) -> None:
-    path = make_clients(new_cnpj(), new_cnpj())
-    environment = credentials(sandbox)
-    code, first = upload(xlbridge, path, **environment)
-    assert (code, first["rows"]["accepted"]) == (0, 2)
-    colleague = environment | {"XLBRIDGE_HOME": str(tmp_path / "colleague")}
-    code, again = upload(xlbridge, path, **colleague)
-    assert (code, again["state"], again["rows"]["unchanged"]) == (0, "done", 2)
-    assert again["plan"] == {"create": 0, "update": 0, "unchanged": 2, "held": 0, "unread": 0}
-
-
 def test_rows_that_differ_from_their_record_are_held_with_both_values(
     xlbridge: Xlbridge,
     sandbox: RunningSandbox,

@@ -12,8 +12,7 @@ from environment import Xlbridge, clean_environment, credentials
 from libreoffice import save_with_libreoffice
 from openpyxl import load_workbook
 from sandboxes import sandbox_process
-from sheets import header_of, write_records
-from update_parts import edit
+from sheets import edit, header_of, write_records
 
 import xlbridge as xb
 from xlbridge.errors import UsageError

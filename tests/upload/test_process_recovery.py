@@ -1,62 +1,22 @@
 """Processing with lost answers, kills and doubts: proven by the records' state, never repeated."""
 
 import json
-from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 
-import pytest
 from databases import TABLES, connected
 from environment import Xlbridge
 from lossy_proxy import LossyProxy, ProxyFault
 from process_parts import (
-    KINDS,
     ORDERS,
     PRODUCT_INVOICES,
     SERVICE_INVOICES,
-    Kind,
     count_processing_requests,
     record_counts,
 )
-from sampling import across, sampled
 from sqlalchemy import update
 from update_parts import Run
 
 from xlbridge.client import Client
-
-
-@pytest.mark.parametrize(
-    ("kind", "fault"),
-    across(KINDS, [("lose answer", 1), ("500 after", 1), ("429 after", 1), ("lose request", 2)]),
-)
-def test_a_lost_answer_is_resolved_by_the_state_of_the_record(
-    client: Client,
-    customer: int,
-    proxy: LossyProxy,
-    run: Run,
-    sandbox_home: Path,
-    tmp_path: Path,
-    kind: Kind,
-    fault: tuple[ProxyFault, int],
-) -> None:
-    fault, sent = fault
-    number = kind.create(client, customer, tmp_path)
-    proxy.seen.clear()
-    posted: list[str] = []
-
-    def decide(method: str, path: str) -> ProxyFault:
-        if method == "POST" and kind.path in path and not posted:
-            posted.append(path)
-            return fault
-        return "pass"
-
-    proxy.decide = decide
-    code, report = run("process", kind.listing, "--id", number, "--yes")
-    assert (code, report["rows"]) == (0, record_counts(read=1, processed=1)), report
-    assert (count_processing_requests(proxy, kind), kind.times_processed(sandbox_home, number)) == (
-        sent,
-        1,
-    )
 
 
 def test_a_refused_record_that_was_processed_anyway_counts_as_done(
@@ -66,41 +26,6 @@ def test_a_refused_record_that_was_processed_anyway_counts_as_done(
     proxy.fail_once("refuse after", ORDERS.path)
     code, report = run("process", "pedidos", "--id", number, "--yes")
     assert (code, report["rows"]) == (0, record_counts(read=1, already=1))
-
-
-@pytest.mark.parametrize(
-    ("kind", "committed"),
-    sampled(product(KINDS, [False, True]), lambda index, _: index % 5 == 0),
-)
-def test_a_killed_processing_is_resumed_without_processing_twice(
-    client: Client,
-    customer: int,
-    proxy: LossyProxy,
-    run: Run,
-    sandbox_home: Path,
-    tmp_path: Path,
-    kill_while_writing: Callable[..., None],
-    kind: Kind,
-    committed: bool,
-) -> None:
-    number = kind.create(client, customer, tmp_path)
-    proxy.seen.clear()
-    kill_while_writing(
-        "POST",
-        ["process", kind.listing, "--id", str(number), "--yes"],
-        committed=committed,
-        is_committed=lambda: kind.times_processed(sandbox_home, number) == 1,
-    )
-    proxy.decide = lambda _method, _path: "pass"
-    code, report = run("process", kind.listing, "--id", number, "--yes")
-    if not committed:
-        (record,) = report["records"]
-        assert (code, record["reason"]) == (1, "claimed")
-    (job,) = [j["job"] for j in run("jobs")[1]["jobs"] if j["state"] == "in_doubt"]
-    code, report = run("resume", job)
-    assert (code, report["rows"]) == (0, record_counts(read=1, processed=1)), report
-    assert kind.times_processed(sandbox_home, number) == 1
-    assert count_processing_requests(proxy, kind) == (1 if committed else 2)
 
 
 def test_many_records_are_processed_concurrently_and_each_once(

@@ -15,7 +15,6 @@ from lossy_proxy import LossyProxy, ProxyFault
 from upload_parts import AT_ONCE, QUICK, YES, new_cnpj, report_lines, row_counts, write_job
 
 from xlbridge.client import Client, Target, UploadFile
-from xlbridge.errors import TransportError
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import Job, Journal, State, UploadContext, Uploads
 from xlbridge.upload.results import job_json
@@ -95,21 +94,6 @@ def test_a_job_with_only_rejected_rows_is_rejected(
     assert report["state"] == "rejected"
     assert report["rows"] == row_counts(read=1, rejected=1)
     assert report["rejected"][0]["cell"] == "F2"
-
-
-@pytest.mark.parametrize("fault", ["lose answer", "lose request", "html", "500 after"])
-def test_a_lost_staging_is_staged_again_and_applied_once(
-    context: UploadContext,
-    client: Client,
-    proxy: LossyProxy,
-    customer: int,
-    tmp_path: Path,
-    fault: ProxyFault,
-) -> None:
-    proxy.fail_once(fault, "/fila")
-    job = Uploads(context, client).run(receivables_job(context, client, tmp_path, customer), QUICK)
-    assert job.state is State.DONE
-    assert count_titles(client, customer) == 1
 
 
 @pytest.mark.parametrize("fault", ["lose answer", "html", "500 after"])
@@ -215,27 +199,6 @@ def test_a_late_start_does_not_overwrite_records_written_meanwhile(
         assert journal.job(job.id).state is State.ABANDONED
         again = write_job(first_context, client, path, "queue")
         assert (again.spec.rows, again.held) == ((), 1)
-
-
-@pytest.mark.parametrize(
-    ("path", "fault"), [("/fila", "html"), ("/fila", "lose request"), ("preview=true", "html")]
-)
-def test_a_job_is_resumed_after_the_system_was_unreachable(
-    context: UploadContext,
-    client: Client,
-    proxy: LossyProxy,
-    customer: int,
-    tmp_path: Path,
-    path: str,
-    fault: ProxyFault,
-) -> None:
-    proxy.decide = lambda _method, request_path: fault if path in request_path else "pass"
-    job = receivables_job(context, client, tmp_path, customer)
-    with pytest.raises(TransportError):
-        Uploads(context, client).run(job, QUICK)
-    proxy.decide = lambda _method, _path: "pass"
-    assert Uploads(context, client).run(job, QUICK).state is State.DONE
-    assert count_titles(client, customer) == 1
 
 
 @pytest.mark.parametrize("killed_in", [State.STAGING, State.STAGED, State.STARTING, State.POLLING])

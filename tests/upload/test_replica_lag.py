@@ -12,8 +12,7 @@ import pytest
 from environment import Xlbridge
 from fake_clock import FakeClock
 from lossy_proxy import LossyProxy
-from sheets import write_records
-from update_parts import edit
+from sheets import edit, write_records
 from upload_parts import QUICK, MakeClients, new_cnpj, registered, send_sheet, write_job
 
 from xlbridge.client import Client

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 from openpyxl import load_workbook
-from sheets import header_of
+from sheets import column_of, edit
 from upload_parts import (
     YES,
     MakeClients,
+    count_named,
     existing_cnpj,
     new_cnpj,
     plan_counts,
@@ -49,11 +50,7 @@ def read_rejects(context: UploadContext, job: Job) -> ValidatedSheet:
 
 
 def correct(job: Job, row: int, document: str) -> None:
-    book = load_workbook(job.notes.rejects_file)
-    sheet = book["cliente"]
-    column = header_of(sheet).index("cnpj") + 1
-    sheet.cell(row, column).value = document
-    book.save(job.notes.rejects_file)
+    edit(Path(job.notes.rejects_file), "cnpj", row, document)
 
 
 def send_again(context: UploadContext, client: Client, job: Job, sheet: ValidatedSheet) -> Job:
@@ -61,13 +58,6 @@ def send_again(context: UploadContext, client: Client, job: Job, sheet: Validate
     uploads = Uploads(context, client)
     again = uploads.create(corrected_rows(context, job, sheet), YES)
     return uploads.run(again, YES)
-
-
-def count_named(client: Client, name: str) -> int:
-    """Return the number of clients with a name."""
-    found = client.registry.clients.list()
-    assert isinstance(found, list)
-    return sum(one.nomeComercial == name for one in found)
 
 
 def test_uncorrected_rows_are_not_sent_again(
@@ -99,9 +89,10 @@ def test_rows_corrected_one_after_another_are_sent_once_each(
     context: UploadContext, client: Client, make_clients: MakeClients, mode: RequestedMode
 ) -> None:
     job, fresh = rejected_job(context, client, make_clients, mode)
-    names = [str(name) for name in read_rejects(context, job).frame["nomeComercial"]]
+    rejects = Path(job.notes.rejects_file)
+    names, originals = (column_of(rejects, name) for name in ("nomeComercial", "Original row"))
     rejected = [row.row for row in context.journal.changes.rejections(job.id)]
-    first, second = (rejects_row_of(context, job, row) for row in rejected)
+    first, second = (originals.index(row) + 2 for row in rejected)
     correct(job, first, new_cnpj())
     assert send_again(context, client, job, read_rejects(context, job)).state is State.DONE
     correct(job, second, new_cnpj())
@@ -111,19 +102,6 @@ def test_rows_corrected_one_after_another_are_sent_once_each(
         corrected_rows(context, job, read_rejects(context, job))
     assert [count_named(client, name) for name in names] == [1] * len(names)
     assert registered(client, fresh)
-
-
-def rejects_row_of(context: UploadContext, job: Job, row: int | None) -> int:
-    """Return the row number in the rejects workbook for a row of the job."""
-    rows = read_rejects(context, job).rows
-    sent = [
-        r for r in job.spec.rows if job.state is State.REJECTED or r in rejected_rows(context, job)
-    ]
-    return rows[sent.index(row or 0)]
-
-
-def rejected_rows(context: UploadContext, job: Job) -> set[int | None]:
-    return {row.row for row in context.journal.changes.rejections(job.id)}
 
 
 def test_the_original_file_can_be_corrected_instead_of_the_rejects(

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from fake_clock import FakeClock
 from lossy_proxy import LossyProxy, ProxyFault
-from openpyxl import load_workbook
-from sheets import header_of, write_records
+from sheets import edit, write_records
 from upload_parts import (
     AT_ONCE,
     YES,
@@ -116,7 +115,7 @@ def test_rejected_rows_of_all_parts_are_in_one_rejects_workbook(
         part.require_rejected()
     rejects = Path(job.notes.rejects_file)
     assert part.notes.rejects_file is None
-    set_cnpj(rejects, 3, new_cnpj())
+    edit(rejects, "cnpj", 3, new_cnpj())
     corrected = corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
     assert corrected.origins == {2: 6, 3: 7}
 
@@ -131,7 +130,7 @@ def test_corrected_rows_are_sent_again_in_parts_and_once_each(
     rejects = Path(job.notes.rejects_file)
     corrected_cnpj = {row: new_cnpj() for row in (2, 3, 4)}
     for row, document in corrected_cnpj.items():
-        set_cnpj(rejects, row, document)
+        edit(rejects, "cnpj", row, document)
     corrected = corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
     again = Uploads(context, client).create(corrected, replace(YES, chunk_rows=2))
     assert [len(part.spec.rows) for part in context.journal.parts_of(again)] == [2, 1]
@@ -155,14 +154,6 @@ def test_corrected_rows_are_sent_again_in_parts_and_once_each(
     sent = sent_file(context.journal, "clientes", whole)
     assert ([*contradictions(sent)], [row.origin for row in sent.rows]) == ([], [*job.spec.rows])
     assert {row.outcome for row in sent.rows} == {RowOutcome.ACCEPTED}
-
-
-def set_cnpj(path: Path, row: int, document: str) -> None:
-    book = load_workbook(path)
-    sheet = book["cliente"]
-    column = header_of(sheet).index("cnpj") + 1
-    sheet.cell(row, column).value = document
-    book.save(path)
 
 
 def test_a_part_refused_in_its_preview_stops_all_parts(

@@ -1,6 +1,5 @@
 """Records that an upload wrote are reversed once, unless they changed; the others are named."""
 
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -8,9 +7,9 @@ import pytest
 from databases import TABLES, connected
 from environment import Xlbridge
 from lossy_proxy import LossyProxy, ProxyFault
-from sheets import write_records
+from sheets import column_of, edit, write_records
 from sqlalchemy import Update, update
-from update_parts import Run, cell, differing, edit, make_new, titles, writes
+from update_parts import Run, differing, make_new, newest_job, titles, writes
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client
@@ -21,11 +20,6 @@ BY_HAND = (
     "{n} not reversed: the interface cannot reverse this; check it in the system and reverse it "
     "by hand"
 )
-
-
-def newest_job(run: Run, mode: str) -> str:
-    """Return the id of the newest job of a mode."""
-    return str(next(j["job"] for j in run("jobs")[1]["jobs"] if j["mode"] == mode))
 
 
 def update_title(key: tuple[object, ...]) -> Update:
@@ -264,30 +258,6 @@ def test_a_person_decides_about_an_undo_before_its_settle_time_is_over(
     assert (rows["undone"], rows["unknown"]) == (3, 0)
 
 
-@pytest.mark.parametrize("committed", [False, True])
-@pytest.mark.usefixtures("payables")
-def test_a_killed_undo_is_resumed(
-    client: Client,
-    proxy: LossyProxy,
-    run: Run,
-    kill_while_writing: Callable[..., None],
-    committed: bool,
-) -> None:
-    job, before = newest_job(run, "queue"), titles(client)
-    proxy.seen.clear()
-    kill_while_writing(
-        "DELETE",
-        ["undo", job, "--yes"],
-        committed=committed,
-        is_committed=lambda: len(titles(client)) < len(before),
-    )
-    undo = newest_job(run, "undo")
-    code, report = run("resume", undo, "--yes")
-    assert (code, report["rows"]) == (0, {"read": 3, "undone": 3, "left": 0, "unknown": 0})
-    assert len(writes(proxy)) == (3 if committed else 4)
-    assert len(titles(client)) == len(before) - 3
-
-
 def test_an_undo_needs_consent_and_a_finished_upload(
     client: Client,
     proxy: LossyProxy,
@@ -321,7 +291,7 @@ def test_an_undo_includes_rows_written_by_retries(
     code, first = run("upload", payables, "--yes")
     assert (code, first["rows"]["created"], first["rows"]["rejected"]) == (1, 1, 1), first
     rejects = Path(first["rejects_file"])
-    supplier = cell(payables, "codigoDoFornecedor", 2)
+    supplier = column_of(payables, "codigoDoFornecedor")[0]
     edit(rejects, "codigoDoFornecedor", 2, supplier)
     code, retry = run("retry", first["job"], "--yes")
     assert (code, retry["rows"]["created"]) == (0, 1), retry

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from lossy_proxy import LossyProxy, ProxyFault
-from sampling import across
+from sampling import every
 from sheets import write_rows
-from update_parts import Run
 from upload_parts import (
     AT_ONCE,
     MakeClients,
     accepted_rows,
+    count_named,
     new_cnpj,
     plan_counts,
     registered,
@@ -23,7 +23,6 @@ from xlbridge.client import Client, Target
 from xlbridge.errors import TransportError
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import Job, RequestedMode, State, UploadContext, Uploads
-from xlbridge.wire.registry import CLIENT_LIST
 
 NO_PREVIEW = replace(AT_ONCE, preview=False)
 FAULTS: list[ProxyFault] = [
@@ -40,78 +39,32 @@ def count_imports(proxy: LossyProxy) -> int:
     return sum("importacao/cliente" in path for _, path in proxy.seen)
 
 
-def count_named(client: Client, name: str) -> int:
-    """Return the number of clients with a name in the remote system."""
-    return sum(one["nomeComercial"] == name for one in client.records(CLIENT_LIST))
-
-
 def send(context: UploadContext, client: Client, path: Path, mode: RequestedMode = "direct") -> Job:
     return Uploads(context, client).run(write_job(context, client, path, mode), NO_PREVIEW)
 
 
-@pytest.mark.parametrize(("fault", "mode"), across(FAULTS, ["direct", "queue"]))
-def test_rows_found_after_an_unproven_answer_are_not_sent_again(
+@pytest.mark.parametrize("fault", every(2, FAULTS[1:]))
+def test_rows_of_a_queue_that_runs_by_itself_are_awaited_and_not_sent_again(
     context: UploadContext,
     client: Client,
     proxy: LossyProxy,
     sandbox: RunningSandbox,
     make_clients: MakeClients,
     fault: ProxyFault,
-    mode: RequestedMode,
 ) -> None:
     document = new_cnpj()
     proxy.fail_once(fault, "importacao/cliente")
     lose = proxy.decide
 
     def wait_before_reading_back(method: str, path: str) -> ProxyFault:
-        # The queue works by itself: what it writes is awaited, as the settle time does.
         if method == "GET" and count_imports(proxy):
             wait_for_client(sandbox, document)
         return lose(method, path)
 
     proxy.decide = wait_before_reading_back
-    job = send(context, client, make_clients(document), mode)
+    job = send(context, client, make_clients(document), "queue")
     assert (job.state, accepted_rows(context, job)) == (State.DONE, 1)
     assert count_imports(proxy) == 1
-
-
-def test_a_rejected_import_whose_rows_are_there_is_not_told_as_rejected(
-    context: UploadContext,
-    client: Client,
-    proxy: LossyProxy,
-    make_clients: MakeClients,
-) -> None:
-    """As from a balancer that repeats a request, and returns the second answer."""
-    proxy.fail_once("refuse after", "importacao/cliente")
-    job = send(context, client, make_clients(new_cnpj()))
-    assert (job.state, accepted_rows(context, job)) == (State.DONE, 1)
-    assert count_imports(proxy) == 1
-
-
-def test_an_import_refused_as_plain_text_is_rejected_for_that_reason(
-    context: UploadContext,
-    client: Client,
-    proxy: LossyProxy,
-    make_clients: MakeClients,
-) -> None:
-    proxy.fail_once("refuse as text", "importacao/cliente")
-    job = send(context, client, make_clients(new_cnpj()))
-    assert job.state is State.REJECTED
-    assert [row.message.en for row in context.journal.changes.rejections(job.id)] == [
-        "Recusado em texto"
-    ]
-    assert count_imports(proxy) == 1
-
-
-def test_a_declined_import_that_arrives_later_is_not_sent_twice(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
-) -> None:
-    document, name = new_cnpj(), f"Padaria {new_cnpj()}"
-    proxy.fail_once("429 before", "importacao/cliente?preview=false")
-    job = write_job(context, client, make_clients(document, label=name), "direct")
-    job = Uploads(context, client).run(job, replace(NO_PREVIEW, settle_seconds=2, sleep=time.sleep))
-    assert (job.state, accepted_rows(context, job)) == (State.DONE, 1)
-    assert count_named(client, f"{name} {document}") == 1
 
 
 def wait_for_client(sandbox: RunningSandbox, document: str) -> None:
@@ -240,14 +193,3 @@ def test_a_new_row_is_sent_again_though_another_row_has_its_key(
     job = Uploads(context, client).run(job, NO_PREVIEW)
     assert job.state is State.DONE
     assert sum("importacao" in path for _, path in proxy.seen) == 2
-
-
-def test_the_command_reports_rows_without_a_key_in_doubt(
-    run: Run, proxy: LossyProxy, client: Client, make_clients: MakeClients
-) -> None:
-    name = f"Sem documento {new_cnpj()}"
-    proxy.fail_once("429 after", "preview=false")
-    path = make_clients("", label=name)
-    code, report = run("upload", path, "--mode", "direct", "--yes")
-    assert (code, report["state"], report["rows"]["unknown"]) == (5, "in_doubt", 1)
-    assert count_named(client, name) == 1

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lossy_proxy import LossyProxy
-from openpyxl import load_workbook
-from sheets import data_sheet, header_of
+from sheets import edit
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client
@@ -21,21 +20,17 @@ Run = Callable[..., tuple[int, dict[str, Any]]]
 """Runs a command that reports in JSON; returns its exit code and its report."""
 
 
-def edit(path: Path, column: str, row: int, value: object) -> Path:
-    """Change one cell of the first sheet, and save."""
-    book = load_workbook(path)
-    sheet = data_sheet(book)
-    header = header_of(sheet)
-    sheet.cell(row, header.index(column) + 1).value = value
-    book.save(path)
-    return path
-
-
 def make_new(path: Path, *rows: int) -> None:
     """Turn rows of payables that were sent into other titles, with other documents and amounts."""
     for row in rows:
         edit(path, "numeroDoDocumento", row, f"FAT-{new_cnpj()}")
         edit(path, "valorDoLancamento", row, 80.0 + row)
+
+
+def newest_job(run: Run, mode: str | None = None) -> str:
+    """Return the id of the newest job, or of the newest one of a mode."""
+    jobs = run("jobs")[1]["jobs"]
+    return str(next(one["job"] for one in jobs if mode in {None, one["mode"]}))
 
 
 def titles(client: Client) -> dict[tuple[object, ...], dict[str, Any]]:
@@ -55,12 +50,6 @@ def differing(was: dict[Any, Any], now: dict[Any, Any]) -> list[tuple[Any, str]]
     """Return the records and fields in which two listings differ."""
     assert was.keys() == now.keys()
     return [(key, name) for key in was for name in was[key] if was[key][name] != now[key][name]]
-
-
-def cell(path: Path, column: str, row: int) -> Any:
-    """Return the value of a cell of the first sheet."""
-    sheet = data_sheet(load_workbook(path))
-    return sheet.cell(row, header_of(sheet).index(column) + 1).value
 
 
 _LIMITING_FILTERS = {

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from environment import clean_environment
 from hostile_files import CASES, SAMPLE, write_hostile
-from sandboxes import sandbox_process
+from sandboxes import logged_in, sandbox_process
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -28,10 +28,7 @@ def server(tmp_path: Path) -> Iterator[RunningSandbox]:
 
 @pytest.fixture
 def http(server: RunningSandbox) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=server.base_url, timeout=120) as client:
-        login = {"email": server.email, "password": server.password}
-        token = client.post("/v2/autenticar", json=login).json()["accessToken"]
-        client.headers["Authorization"] = f"Bearer {token}"
+    with logged_in(server) as client:
         yield client
 
 

@@ -13,7 +13,7 @@ import pytest
 from lossy_proxy import LossyProxy, ProxyFault
 from openpyxl import load_workbook
 from proof_parts import AT, AT_ONCE, NOVEMBER, OCTOBER, TITLE, BatchSetting, tamper, title_row
-from sheets import header_of
+from sheets import column_of, edit
 from upload_parts import accepted_rows, new_cnpj
 
 from xlbridge.batch.proof.builder import build_proof
@@ -134,12 +134,8 @@ def test_rejected_rows_are_reported_and_corrected_ones_count_once(setting: Batch
         (4, "codigoDoVendedor"),
     ]
     rejects = Path(job.notes.rejects_file)
-    book = load_workbook(rejects)
-    sheet = book["cliente"]
-    column = header_of(sheet).index("codigoDoVendedor") + 1
-    assert sheet.cell(3, column).value == 99
-    sheet.cell(3, column).value = 3
-    book.save(rejects)
+    assert column_of(rejects, "codigoDoVendedor")[1] == 99
+    edit(rejects, "codigoDoVendedor", 3, 3)
     assert setting.retry(job, rejects).state is State.DONE
     after = setting.prove()
     assert after.counts == ProofCounts(read=4, accepted=3, rejected=1, same=3)
