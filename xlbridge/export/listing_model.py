@@ -98,7 +98,8 @@ class Listing:
     ``is_settled``: the records are settled titles, which an import would create anew.
     ``undocumented`` are filters whose names the interface's description does not show,
     ``local_filters`` those that it lacks and that are applied here. ``period_field`` is a list
-    within a record and the field of its items that shows the requested period.
+    within a record and the field of its items that shows the requested period. ``leading`` names,
+    by sheet, the columns with which a sheet for people begins: those worth a page on paper.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Listing:
     local_filters: frozenset[Filter] = frozenset()
     per_value: PerValue | None = None
     period_field: tuple[str, str] | None = None
+    leading: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_by_number(self) -> bool:
