@@ -289,6 +289,8 @@ def columns_of(model: type[WireModel]) -> tuple[ExportColumn, ...]:
             words = [word.lower() for word in _WORD.findall(name)]
             is_amount = "valor" in words or "base" in words or words[0] == "total"
             kind = Kind.MONEY if is_amount and "percentual" not in words else kind
+            # The interface has some numbers of documents as decimals.
+            kind = Kind.INTEGER if words[0] == "numero" else kind
         columns.append(ExportColumn(name, kind, is_list=list in types, is_secret=not field.repr))
     return tuple(columns)
 

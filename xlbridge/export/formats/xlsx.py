@@ -92,7 +92,7 @@ _STYLE_KINDS = {
 }
 
 
-_TEXT_STYLES = (CellStyle.TEXT, CellStyle.LINES)
+_LEFT_STYLES = (CellStyle.TEXT, CellStyle.LINES, CellStyle.BOOLEAN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +175,13 @@ def _add_styles(book: xlsxwriter.Workbook, cover: Worksheet) -> None:
     number_formats: Mapping[CellStyle, str] = {
         **{cell: style.NUMBER_FORMATS[kind] for cell, kind in _STYLE_KINDS.items()},
         **_DATE_FORMATS,
+        # Excel shows booleans in its own words, other programs these.
+        CellStyle.BOOLEAN: f'"{titles.YES}";"{titles.YES}";"{titles.NO}"',
     }
     for index, cell in enumerate(CellStyle, start=_FIRST_STYLE_COLUMN):
         wraps = cell is CellStyle.LINES
         form = {"num_format": number_formats[cell], "valign": "top", "text_wrap": wraps}
-        if cell in _TEXT_STYLES:
+        if cell in _LEFT_STYLES:
             form |= style.BESIDE_NUMBERS
         cover.set_column(index, index, None, book.add_format(form))
 
