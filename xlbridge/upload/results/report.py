@@ -482,7 +482,7 @@ def _drift_remarks(journal: Journal, job: Job) -> Iterator[Text]:
             en="The system rejected for reasons that the validation does not predict:",
         )
     for rule in rules:
-        what = f"{rule.column}: {rule.rule}" if rule.column else rule.rule
+        what = f"{job.title_at(rule.column)}: {rule.rule}" if rule.column else rule.rule
         yield untranslated("  {n} × {what}").format(n=rule.rows, what=what)
 
 
