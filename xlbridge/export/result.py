@@ -126,8 +126,8 @@ class ExportResult:
             columns = "; ".join(f"{field_title(name)} {', '.join(found)}" for name, found in zones)
             remarks.append(_ZONES.format(columns=columns))
         if self.as_text:
-            values = self.as_text.items()
-            columns = ", ".join(f"{field_title(name)} ({text!r})" for name, text in values)
+            texts = self.as_text.items()
+            columns = ", ".join(f"{field_title(name)} ({text!r})" for name, text in texts)
             remarks.append(_AS_TEXT.format(columns=columns))
         if self.formulas:
             columns = ", ".join(f"{name} ({text!r})" for name, text in self.formulas.items())
