@@ -23,6 +23,7 @@ from xlbridge.batch.proof.model import proof_json, proof_line
 from xlbridge.batch.status import StepOverview
 from xlbridge.batch.unit import RowCounts, UnitOverview, UnitStatus
 from xlbridge.errors import LocalFailure, UsageError
+from xlbridge.export import LISTINGS
 from xlbridge.files import as_arguments, short_path
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
@@ -297,7 +298,9 @@ def _detail(state: StepOverview) -> Text:
     """Return what a step handles, and the counts of its rows."""
     step = state.step
     if isinstance(step, ExportStep):
-        return untranslated("{listing} → {o}").format(listing=step.listing, o=step.output)
+        return untranslated("{listing} → {o}").format(
+            listing=LISTINGS[step.listing].title, o=step.output
+        )
     if isinstance(step, CompareStep):
         return Text(
             pt="{n} {n:listagem|listagens} com {other} → {o}",

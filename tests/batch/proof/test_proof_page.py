@@ -57,7 +57,7 @@ def test_the_verdict_lists_open_items(tmp_path: Path, page: Page, month: Proof) 
         "rows rejected: 1",
         "rows not sent: 1",
         "clientes · ruim.xlsx: 1 error found",
-        "the export of contasreceber may be incomplete; gaps: 1",
+        "the export of “Open receivables” may be incomplete; gaps: 1",
         "pedidos was not done: waits for receber",
     ):
         assert part in verdict
