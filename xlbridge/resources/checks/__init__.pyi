@@ -13,6 +13,7 @@ from .rule import (
     column_check as column_check,
     row_check as row_check,
     text_check as text_check,
+    value_text as value_text,
 )
 from .slip_checks import is_boleto as is_boleto
 from .text_checks import (
