@@ -311,10 +311,7 @@ def test_a_doubtful_record_without_a_key_needs_a_person_and_the_others_are_sent(
     page = Path(report["evidence_file"]).read_text("utf-8")
     assert "Is the row of this upload in the system or not?" in page
     assert "Branch code: 1" in page
-    found = re.search(
-        ".{300}(codigoDaFilial|Timestamp|00:00:00|nota-fiscal-servico<).{50}", page, re.S
-    )
-    assert not found, found.group()
+    assert not re.search("codigoDaFilial|Timestamp|00:00:00|nota-fiscal-servico<", page)
     decision = ("--as", "applied", "--reason", "Conferido")
     code, report = run("resolve", report["job"], *decision)
     assert (code, report["state"], report["rows"]["accepted"]) == (0, "done", 3)
