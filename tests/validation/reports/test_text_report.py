@@ -205,9 +205,10 @@ def test_lines_at_a_terminal_fit_its_width_and_are_coloured(
     lines = shown.decode().splitlines()
     plain = [ESCAPES.sub("", line) for line in lines]
     assert max(map(len, plain)) <= columns
-    line = "  • Histórico: O texto deve ter de 1 a 500 caracteres; tem 515.  [text-length]"
+    text = "  • Data de vencimento: A data é texto e pode ser 05/11/2026 ou 11/05/2026."
+    line = f"{text}  [date-ambiguous]"
     assert (line in plain) == (columns == 120)
-    assert (f"    {line[-11:]}" in plain) == (columns == 80)
+    assert ("    [date-ambiguous]" in plain) == (columns == 80)
     assert "\x1b[31m✗\x1b[0m" in lines[0]
     assert any("\x1b[33m◦\x1b[0m" in line for line in lines)
 
