@@ -69,7 +69,7 @@ def test_filters_show_only_matching_findings(
     assert page.run(VISIBLE_CELLS) == cells(sample)
     page.choose("Rule", "value-range")
     assert page.run(VISIBLE_CELLS) == cells(sample, code="value-range")
-    page.choose("Column", "codigoDaFilial")
+    page.choose("Column", "Código da filial")
     both = cells(sample, code="value-range", column="codigoDaFilial")
     assert page.run(VISIBLE_CELLS) == both == ["A5"]
     page.choose("Rule", "")
