@@ -191,7 +191,7 @@ def test_fixed_cells_are_listed(tmp_path: Path, page: Page, sample: ValidatedShe
     page.run("document.querySelector('summary').click()")
     text = page.run("document.querySelector('details').innerText")
     assert "fixed.xlsx: 1" in text
-    assert f"{text_date.cell} {text_date.column}" in text
+    assert f"{text_date.cell} Data de emissão" in text
     assert "25/09/2026" in text
 
 
