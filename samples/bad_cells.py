@@ -151,8 +151,8 @@ _SERVICE_INVOICE = BadSheet(
     header_row=4,
     first_column=2,
     blank_before=(8,),
-    renamed={"codigoDoServicoPrestado": "codigoDoServicoPrestad"},
-    layout={"codigoDoServicoPrestad": "column-misspelt"},
+    renamed={"codigoDoServicoPrestado": "Código do serviço prestad"},
+    layout={"Código do serviço prestad": "column-misspelt"},
     damages=(
         Damage(1, "valorDoServico", None, "required-missing"),
         Damage(2, "valorDoServico", 0, "value-range"),

@@ -20,10 +20,11 @@ from bad_cells import BAD_SHEETS
 from bad_documents import BAD_SPLITS
 from bad_sheet import BadSheet, CopyOf, ErrorCell, UncalculatedFormula
 from good_rows import INACTIVE_CLIENT, MAKERS, Row, make_rows, rows_of_child, split_titles
+from openpyxl.worksheet.properties import PageSetupProperties
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.i18n import set_language
-from xlbridge.resources import Resource, load_catalogue
+from xlbridge.resources import Column, Resource, load_catalogue
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Severity
 from xlbridge.workbook import cell_address
@@ -87,7 +88,7 @@ def write_rejected_by_the_server() -> None:
 
 def write_good(path: Path, resource: Resource, rows: Sequence[Row]) -> None:
     """Fill in the resource's template."""
-    with template_sheets(path, resource) as (book, sheets):
+    with template_sheets(path, resource, headers="titles") as (book, sheets):
         for one in (resource, *resource.children):
             own = rows if one is resource else rows_of_child(rows, one.sheet)
             columns = [(column.name, cell_format(book, column)) for column in one.sheet_columns]
@@ -147,7 +148,7 @@ def bad_cells(resource: Resource, bad: BadSheet, rows: Sequence[Row]) -> Cells:
         for name, value in row.items():
             if name in lists:
                 continue
-            place = headers[bad.renamed.get(name, name)]
+            place = headers[header_of(resource.by_name[name], bad)]
             cells[sheet_row(bad, number), place] = value
         for name in bad.added:
             cells[sheet_row(bad, number), headers[name]] = "ok" if number % 5 == 0 else None
@@ -156,8 +157,12 @@ def bad_cells(resource: Resource, bad: BadSheet, rows: Sequence[Row]) -> Cells:
 
 def header_places(resource: Resource, bad: BadSheet) -> dict[str, int]:
     """Return the headers of a bad sheet with their zero-based columns."""
-    names = [bad.renamed.get(column.name, column.name) for column in resource.columns]
+    names = [header_of(column, bad) for column in resource.columns]
     return {name: bad.first_column + index for index, name in enumerate([*names, *bad.added])}
+
+
+def header_of(column: Column, bad: BadSheet) -> str:
+    return bad.renamed.get(column.name, str(column.title))
 
 
 def sheet_row(bad: BadSheet, record: int) -> int:
@@ -168,6 +173,8 @@ def sheet_row(bad: BadSheet, record: int) -> int:
 def expectations(resource: Resource, bad: BadSheet) -> list[dict[str, object]]:
     """Return the findings of a bad sheet: those of the header, then by row and column."""
     headers = header_places(resource, bad)
+    for column in resource.columns:
+        headers[column.name] = headers[header_of(column, bad)]
     meant = {typed: column for column, typed in bad.renamed.items()}
     found = [(bad.header_row, column, code) for column, code in bad.layout.items()]
     wrong = [(sheet_row(bad, d.row), d.column, d.code) for d in bad.damages if d.code]
@@ -193,6 +200,10 @@ def write_with_xlsxwriter(path: Path, sheets: Sequence[tuple[BadSheet, Cells]]) 
             header = book.add_format({"bold": True, "bg_color": "E2EFDA", "bottom": 1})
             title = book.add_format({"bold": True, "font_size": 14})
             sheet.set_column(bad.first_column, bad.first_column + 30, 20)
+            sheet.set_landscape()
+            sheet.set_paper(9)  # A4
+            sheet.fit_to_pages(1, 0)
+            sheet.repeat_rows(bad.header_row - 1)
             for (row, column), content in cells.items():
                 form = {1: title, bad.header_row: header}.get(row)
                 if form is None and isinstance(content, date):
@@ -222,6 +233,10 @@ def write_with_openpyxl(path: Path, bad: BadSheet, cells: Cells) -> None:
     book = openpyxl.Workbook()
     sheet = book.active
     sheet.title = bad.sheet
+    sheet.page_setup.orientation, sheet.page_setup.paperSize = "landscape", sheet.PAPERSIZE_A4
+    sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
+    sheet.page_setup.fitToHeight = 0
+    sheet.print_title_rows = f"{bad.header_row}:{bad.header_row}"
     for (row, column), content in cells.items():
         cell = sheet.cell(row, column + 1)
         match content:

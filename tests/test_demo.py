@@ -25,7 +25,7 @@ def test_demo_completes(capsys: pytest.CaptureFixture[str]) -> None:
     with sandbox_process(home, [], clean_environment(home)) as sandbox:
         demo.story(clean_environment(home, **credentials(sandbox)), run)
     output = capsys.readouterr().out
-    assert "B8  codigoDoCliente: Cliente 1032 está inativo." in output
+    assert "B8  Código do cliente: Cliente 1032 está inativo." in output
     assert "Rejected: the row that was sent was not written; unchanged: 23." in output
     orders = load_workbook(demo.OUT / "pedidos.xlsx", read_only=True)
     assert orders.sheetnames == ["Export cover", "pedidos", "parcelas", "produtos"]

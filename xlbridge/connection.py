@@ -1,14 +1,14 @@
 """A client for the chosen profile, or for the embedded sandbox if nothing is configured."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from xlbridge.client import Client, RetryPolicy, Target, TokenFile, parse_base_url
-from xlbridge.errors import ConfigError
+from xlbridge.errors import ConfigError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.profiles import (
     EMBEDDED_NAME,
@@ -74,6 +74,25 @@ def connect(
         )
         with Client(target, retry_policy=retry_policy) as client:
             yield client
+
+
+def read_branch_names(
+    settings: Settings, announce: Callable[[Text], None], client: Client | None = None
+) -> Mapping[str, str]:
+    """Return the names of the chosen system's branches by their codes, none if they cannot be read
+    at the first attempt.
+
+    ``client`` is one that is open already.
+    """
+    # Slow to import, and needed by pages only.
+    from xlbridge.client.registries import Registries
+    from xlbridge.resources.references import BRANCH, REFERENCES
+
+    with suppress(XlbridgeError), ExitStack() as stack:
+        quick = RetryPolicy.quick()
+        opened = client or stack.enter_context(connect(settings, announce, quick))
+        return Registries(opened).names(REFERENCES[BRANCH])
+    return {}
 
 
 def new_profile(settings: Settings, wanted: Profile) -> Profile:

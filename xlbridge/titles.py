@@ -56,6 +56,9 @@ WORKBOOKS = Text(pt="Arquivos", en="Workbooks")
 IN_DOUBT = Text(pt="em dúvida", en="in doubt")
 """State of a job, a workbook, a row or a record whose outcome is not proven."""
 
+REQUIRED_MARK = " *"
+"""End of the header of a required column in a template."""
+
 YES = Text(pt="sim", en="yes")
 NO = Text(pt="não", en="no")
 EMPHATIC_NO = Text(pt="NÃO", en="NO")

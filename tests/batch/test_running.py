@@ -288,6 +288,32 @@ def test_steps_that_share_a_file_depend_on_each_other_however_its_path_is_spelt(
     assert after == {"fetch": [], "send": ["fetch"], "suppliers": [], "payables": ["suppliers"]}
 
 
+def test_people_read_columns_as_their_sheet_calls_them_and_programs_their_names(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    header = ["Nome comercial", "CNPJ"]
+    write_rows(tmp_path / "clients.xlsx", header, [["A client", "11.222.333/0001-82"], [None, ""]])
+    step = "  clients: {upload: clients.xlsx, resource: cliente}\n"
+    found = report(
+        run_batch("run", write_plan(f"name: titled\nsteps:\n{step}"), "--yes", "--format", "json"),
+        1,
+    )
+    (first, *_) = found["steps"][0]["units"][0]["findings"]
+    assert first.startswith("B2 cnpj: ")
+    status = run_batch("status", "titled").stdout
+    assert ("B2 CNPJ: " in status, "B2 cnpj" in status) == (True, False), status
+
+
+def test_the_page_of_a_status_names_branches(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    write_payables(tmp_path, "payables.xlsx", 501)
+    step = "  payables: {upload: payables.xlsx, resource: contaspagar}\n"
+    run = run_batch("run", write_plan(f"name: named\nsteps:\n{step}"), "--yes")
+    assert run.returncode == 0, run.stderr
+    assert "1 – Matriz São Paulo" in run_batch("status", "named", "--format", "html").stdout
+
+
 def test_the_status_of_twelve_steps_fits_on_a_screen(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:

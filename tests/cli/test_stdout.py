@@ -130,7 +130,7 @@ def test_a_closed_stream_changes_no_exit_code(home: Path, closed: str) -> None:
     )
     assert done.returncode == 1
     assert "defect" not in done.stderr
-    assert ("dataDeVencimento" in done.stdout) is (closed == "2>&-")
+    assert ("Data de vencimento" in done.stdout) is (closed == "2>&-")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a closed stream is of the shell")

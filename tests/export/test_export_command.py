@@ -254,7 +254,7 @@ def test_the_cover_is_in_the_users_language(tmp_path: Path, configured: RunningS
     book = openpyxl.load_workbook(output)
     assert book.sheetnames[0] == "Export cover"
     footer = book.worksheets[1].oddFooter
-    assert footer.left.text == "Export: Open receivables · contasreceber"
+    assert footer.left.text == "contasreceber · Export: Open receivables"
     assert footer.right.text == "&P of &N"
     assert "Branch code" in [cell.value for cell in book.worksheets[0]["A"]]
     rows = [row for row in book.worksheets[0].iter_rows(max_col=3) if row[1].value == "Rows"]

@@ -58,7 +58,7 @@ def test_a_value_of_another_type_is_kept_as_text_with_a_warning(
     titles = [TITLE, TITLE | {"numeroDaTransacao": 2, field: value}]
     with fake_system({"/v2/financeiro/contasreceber": titles}) as system:
         stderr, manifest = exported(xlbridge, system, output, "contasreceber")
-    assert f"contasreceber.{field}" in stderr
+    assert ("as text, and" in stderr, f"contasreceber.{field}" in stderr) == (True, False)
     assert manifest["as_text"] == {f"contasreceber.{field}": text}
     assert (manifest["complete"], manifest["records"]) == (True, 2)
     assert values_in(output, field)[1] == text

@@ -16,6 +16,7 @@ from reading import write_all
 
 from xlbridge.export import LISTINGS
 from xlbridge.export.formats.ods import open_ods
+from xlbridge.export.layout import Layout
 from xlbridge.i18n import override_language
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.read import read_workbook
@@ -91,3 +92,14 @@ def test_sheets_print_one_page_wide_where_that_is_readable(tmp_path: Path) -> No
     assert re.search(
         'style:name="Fitted"><style:page-layout-properties [^>]*scale-to-X="1"', styles
     )
+
+
+def test_leading_columns_are_printed_with_the_totals(tmp_path: Path) -> None:
+    path = tmp_path / "contasreceber.ods"
+    layout = Layout(listing=LISTINGS["contasreceber"], for_people=True, named=True)
+    with override_language("pt-BR"):
+        write_all(path, [title_with()] * 3, layout.sheets, partial(open_ods, headers="titles"))
+    (saved,) = save_with_libreoffice([path], tmp_path / "saved")
+    book = openpyxl.load_workbook(saved)
+    assert book["contasreceber"].print_area == "'contasreceber'!$A$1:$K$5"
+    assert not book["rateio"].print_area

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
@@ -25,9 +25,11 @@ from sheets import header_of
 
 from xlbridge.client import Client, Target
 from xlbridge.errors import UsageError
-from xlbridge.export import LISTINGS
+from xlbridge.export import LISTINGS, Listing
 from xlbridge.export.formats.base import compressed_member, summed_columns
 from xlbridge.export.formats.xlsx import open_xlsx
+from xlbridge.export.layout import Layout
+from xlbridge.export.sheets import Sheet
 from xlbridge.i18n import LANGUAGES, Language, override_language
 from xlbridge.resources import Kind, normalize_header
 from xlbridge.settings import WorkbookLimits
@@ -239,6 +241,46 @@ def test_sheets_print_in_a_readable_size_on_few_pages_with_header_and_key(tmp_pa
     assert (wide.page_setup.scale, wide.page_setup.pageOrder) == (65, "overThenDown")
     assert narrow.sheet_properties.pageSetUpPr.fitToPage
     assert (narrow.page_setup.fitToWidth or 1, narrow.page_setup.fitToHeight) == (1, 0)
+
+
+def sheets_for_people(listing: Listing) -> Sequence[Sheet]:
+    return Layout(listing=listing, for_people=True, named=True).sheets
+
+
+def test_leading_columns_are_those_of_a_sheet_that_is_too_wide() -> None:
+    for listing in LISTINGS.values():
+        by_name = {sheet.name: sheet for sheet in sheets_for_people(listing)}
+        assert listing.leading.keys() <= by_name.keys()
+        for name, names in listing.leading.items():
+            columns = [column.name for column in by_name[name].columns]
+            assert columns[: by_name[name].leading] == names.split(), name
+        for sheet in by_name.values():
+            assert sheet.leading or len(sheet.columns) <= 16, sheet.name
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", LISTINGS)
+def test_a_sheet_for_people_prints_one_page_wide(
+    tmp_path: Path, language: Language, name: str
+) -> None:
+    path = tmp_path / "x.xlsx"
+    with override_language(language):
+        sheets = sheets_for_people(LISTINGS[name])
+        write_all(path, [], sheets, partial(open_xlsx, headers="titles"))
+    book = openpyxl.load_workbook(path)
+    for sheet in sheets:
+        page = book[sheet.name]
+        area = page[page.print_area.rpartition("!")[2].replace("$", "") or page.dimensions]
+        printed = [cell.column for cell in area[0]]
+        width = sum(  # openpyxl has one for neighbours of the same width
+            one.width * len({*range(one.min, one.max + 1)}.intersection(printed))
+            for one in page.column_dimensions.values()
+        )
+        assert width <= (225 if page.sheet_properties.pageSetUpPr else 160), sheet.name
+        if page.print_area:
+            assert (len(printed), len(area)) == (sheet.leading, page.max_row)
+            assert page.print_title_cols is None
+        assert page.oddFooter.left.text.startswith(f"{sheet.name} · ")
 
 
 def test_days_without_a_time_take_the_width_of_days(tmp_path: Path) -> None:

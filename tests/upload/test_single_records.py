@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import threading
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -215,6 +216,8 @@ def test_a_doubtful_record_without_a_key_needs_a_person_and_the_others_are_sent(
     assert "um registro está em dúvida: a resposta se perdeu, e nenhuma chave" in output
     page = Path(report["evidence_file"]).read_text("utf-8")
     assert "Is the row of this upload in the system or not?" in page
+    assert "Branch code: 1" in page
+    assert not re.search("codigoDaFilial|Timestamp|00:00:00|nota-fiscal-servico<", page)
     decision = ("--as", "applied", "--reason", "Conferido")
     code, report = run("resolve", report["job"], *decision)
     assert (code, report["state"], report["rows"]["accepted"]) == (0, "done", 3)

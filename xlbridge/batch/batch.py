@@ -31,7 +31,7 @@ from xlbridge.batch.unit import (
     sent_status,
 )
 from xlbridge.client import Client
-from xlbridge.connection import connect
+from xlbridge.connection import connect, read_branch_names
 from xlbridge.i18n import Text
 from xlbridge.profiles import Profile, choose_profile, read_profile_file, settings_for
 from xlbridge.settings import Settings
@@ -49,6 +49,7 @@ class Environments:
     _contexts: dict[str | None, UploadContext] = field(default_factory=dict)
     _clients: dict[str | None, Client] = field(default_factory=dict)
     _profiles: dict[str | None, Profile] = field(default_factory=dict)
+    _branch_names: dict[str | None, Mapping[str, str]] = field(default_factory=dict)
 
     def profile(self, name: str | None) -> Profile:
         """Return an environment's profile."""
@@ -75,6 +76,13 @@ class Environments:
             connection = connect(self._settings(profile), self.announce)
             self._clients[profile] = self.stack.enter_context(connection)
         return self._clients[profile]
+
+    def branch_names(self, profile: str | None) -> Mapping[str, str]:
+        """Return the names of the environment's branches by their codes, read once."""
+        if profile not in self._branch_names:
+            settings, client = self._settings(profile), self._clients.get(profile)
+            self._branch_names[profile] = read_branch_names(settings, self.announce, client)
+        return self._branch_names[profile]
 
     def _settings(self, profile: str | None) -> Settings:
         if profile is None:

@@ -81,8 +81,9 @@ class CheckRecord:
     """Result of the checks of a workbook.
 
     ``problem`` is why it could not be validated, None if it was. ``first_findings`` are the first
-    of its errors, ``batch_errors`` the first that the workbook alone does not show. ``amount`` is
-    the sum of its rows' control amounts.
+    of its errors, ``titled_findings`` the same with columns called as in the sheet,
+    ``batch_errors`` the first that the workbook alone does not show. ``amount`` is the sum of its
+    rows' control amounts.
     """
 
     sha256: str
@@ -92,6 +93,7 @@ class CheckRecord:
     problem: Text | None = None
     refused: bool = False
     first_findings: tuple[Text, ...] = ()
+    titled_findings: tuple[Text, ...] = ()
     batch_errors: tuple[BatchError, ...] = ()
     amount: Decimal | None = None
 

@@ -23,10 +23,10 @@ from xlbridge.batch.proof.model import proof_json, proof_line
 from xlbridge.batch.status import StepOverview
 from xlbridge.batch.unit import RowCounts, UnitOverview, UnitStatus
 from xlbridge.errors import LocalFailure, UsageError
+from xlbridge.export import LISTINGS
 from xlbridge.files import as_arguments, short_path
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
-from xlbridge.settings import Settings
 from xlbridge.upload import State
 from xlbridge.upload.planning import action_counts, token_line
 from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
@@ -57,7 +57,8 @@ def batch_report(batch: Batch, outcome: "BatchOutcome", *, one_screen: bool = Fa
 
     def with_totals() -> Report:
         status = _content(batch, outcome)
-        return replace(status, tables=[*status.tables, *month_tables(batch, outcome.steps)])
+        totals = month_tables(batch, outcome.steps, batch.environments.branch_names)
+        return replace(status, tables=[*status.tables, *totals])
 
     def text() -> Report:
         report = _content(batch, outcome)
@@ -301,7 +302,9 @@ def _detail(state: StepOverview) -> Text:
     """Return what a step handles, and the counts of its rows."""
     step = state.step
     if isinstance(step, ExportStep):
-        return untranslated("{listing} → {o}").format(listing=step.listing, o=step.output)
+        return untranslated("{listing} → {o}").format(
+            listing=LISTINGS[step.listing].title, o=step.output
+        )
     if isinstance(step, CompareStep):
         return Text(
             pt="{n} {n:listagem|listagens} com {other} → {o}",
@@ -348,7 +351,7 @@ def _unit_lines(unit: UnitOverview) -> Iterator[Text]:
     yield from _indented(6, *unit.held)
     if unit.status is UnitStatus.INVALID and unit.check is not None:
         yield Text(pt="        erros: {n}", en="        errors: {n}").format(n=unit.check.errors)
-        yield from _indented(8, *unit.check.first_findings)
+        yield from _indented(8, *unit.check.titled_findings)
     for file, rows in unit.refused.items():
         yield Text(
             pt="        corrija {file}: {counts}", en="        correct {file}: {counts}"
@@ -481,12 +484,12 @@ _GROUP_OF = {
 def month_tables(
     batch: Batch,
     steps: Sequence[StepOverview],
-    branches: Callable[[Settings], Mapping[str, str]] = lambda _: {},
+    branches: Callable[[str | None], Mapping[str, str]],
 ) -> list[Table]:
     """Return the rows and the amounts of the steps that send, by what became of them, then for each
     step its totals by outcome, reason, branch and due month.
 
-    ``branches`` returns the names of an environment's branches by their codes.
+    ``branches`` returns the names of the branches of a profile's environment by their codes.
 
     Amounts of a step are left out if its resource has none, or its stored rows are gone.
     """
@@ -521,7 +524,7 @@ def month_tables(
         if totals.amount is not None or known:
             amounts.append((step.name, *sums.values(), sum(sums.values(), Decimal(0))))
         if changes:
-            totals.branches = branches(context.settings)
+            totals.branches = branches(step.profile)
             details += totals.by_outcome(changes, sheet=untranslated(step.name))
     tables = [_table(_ROWS, rows, shares=True), _table(_AMOUNTS, amounts)]
     return [*(table for table in tables if table.body), *details]

@@ -399,7 +399,9 @@ def _not_sendable(path: Path, result: FileResult, waits_for: Sequence[str] = ())
         names = ", ".join(waits_for)
         text = _NAMES_TO_COME.format(file=path.name, n=count, cell=errors[0].cell, steps=names)
         return _NamesToCome(text, len(result.rows))
-    return UsageError(_ERRORS.format(file=path.name, n=count, first=next(error_texts(result))))
+    return UsageError(
+        _ERRORS.format(file=path.name, n=count, first=next(error_texts(result, titled=True)))
+    )
 
 
 def consent_request(plans: Sequence[WorkbookPlan], failed: int) -> BatchConsentRequest:

@@ -375,11 +375,13 @@ def main_result(results: Sequence[ValidationResult]) -> FileResult:
     return next(result for result in results if isinstance(result, FileResult))
 
 
-def error_texts(main: ValidatedSheet) -> Iterator[Text]:
-    """Yield the errors of a sheet and of its child sheets, each after its cell, if it has one."""
+def error_texts(main: ValidatedSheet, *, titled: bool = False) -> Iterator[Text]:
+    """Yield the errors of a sheet and of its child sheets, each after its cell, if it has one;
+    ``titled``, with columns called as in the sheet."""
     for sheet in main.with_children:
         name = "" if sheet is main else f"{sheet.sheet}!"
-        for finding in sheet.error_findings():
+        errors = sheet.error_findings()
+        for finding in sheet.titled(errors) if titled else errors:
             cell = f"{name}{finding.cell or ''} {finding.column or ''}".strip()
             yield untranslated("{cell}{message}").format(
                 cell=f"{cell}: " if cell else "", message=finding.message
@@ -414,5 +416,6 @@ def _add_findings(book: WorkbookFile, result: FileResult, findings: SheetFinding
         errors,
         warnings=sum(len(sheet.findings) for sheet in result.with_children) - errors,
         first_findings=tuple(islice(error_texts(result), _MAX_FINDINGS)),
+        titled_findings=tuple(islice(error_texts(result, titled=True), _MAX_FINDINGS)),
         batch_errors=tuple(batch_errors[:_MAX_BATCH_ERRORS]),
     )

@@ -289,19 +289,22 @@ def failure_exit_code(context: UploadContext, job: Job, error: XlbridgeError) ->
 def print_job(
     context: UploadContext, job: Job, form: str, client: "Client | None" = None
 ) -> ExitCode:
-    """Print a job's report and return its exit code; a page names branches with a ``client``."""
+    """Print a job's report and return its exit code; ``client`` is one that is open already."""
     report = cache(lambda: job_report(context.journal, job))
 
     def with_totals() -> Report:
-        from xlbridge.upload.results import ControlTotals  # slow to import
+        from xlbridge.connection import read_branch_names  # slow to import
+        from xlbridge.upload.results import ControlTotals
 
         resource = context.catalogue.get(job.spec.resource)
         name = job.spec.resource if resource is None else resource.title
         title = _PAGE_TITLE.format(job=job.id, resource=name)
-        names = ControlTotals.branch_names(client)
-        tables = [] if job.is_task else list(ControlTotals.of_job(context, job, branches=names))
         titled = job_report(context.journal, job, resource)
-        return replace(titled, title=title, tables=[*tables, *titled.tables])
+        if not job.is_task:
+            names = read_branch_names(context.settings, print_message, client)
+            totals = ControlTotals.of_job(context, job, branches=names)
+            titled = replace(titled, tables=[*totals, *titled.tables])
+        return replace(titled, title=title)
 
     forms = replace(
         ReportForms.of_report(report, lambda: job_document(context.journal, job)),

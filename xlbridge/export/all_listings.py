@@ -38,6 +38,21 @@ _OPEN_RECEIVABLES = TotalsSpec(
 _OPEN_PAYABLES = replace(_OPEN_RECEIVABLES, party=_SUPPLIER)
 _SETTLED_RECEIVABLES = TotalsSpec(amount="valorBaixado", due="dataDeVencimento", party=_CLIENT)
 _SETTLED_PAYABLES = replace(_SETTLED_RECEIVABLES, party=_SUPPLIER)
+_OPEN_TITLE = (
+    "numeroDoDocumento dataDeEmissao dataDeVencimento {party} {party}.nome codigoDaFilial.nome "
+    "valorDoLancamento historico codigoDoCentroDeCusto.nome numeroDaTransacao "
+    "sequenciaDaTransacao"
+)
+_SETTLED_TITLE = (
+    "numeroDoDocumento dataDeEmissao dataDeVencimento dataDeBaixa {party} {party}.nome "
+    "codigoDaFilial.nome valorDoLancamento valorBaixado historico numeroDaTransacao "
+    "sequenciaDaTransacao"
+)
+_PURCHASE_ORDER = (
+    "numeroDaOrdem dataDaOrdem codigoDaFilial.nome codigoDoCentroDeCusto.nome DescricaoDoProjeto "
+    "DescricaoDoColaboradorResponsavelCompras NumeroDaRequisicaoDeCompra TotalDeCotacoes "
+    "DataLiberacaoParaAprovacao encerrada"
+)
 _TITLE_FILTERS = frozenset({Filter.BRANCH, Filter.ACCOUNT, Filter.COST_CENTRE, Filter.CATEGORY})
 """Filters that the interface lacks for titles, and that are applied here."""
 
@@ -68,6 +83,13 @@ _ORDERS = Listing(
     operation=sales.SALES_ORDER_LIST,
     undocumented=frozenset({Filter.BRANCH}),
     key=("numeroDoPedido",),
+    leading={
+        "pedidos": "numeroDoPedido dataDaOrdem codigoDaFilial.nome codigoDoCliente "
+        "nomeDoCliente cnpjcpf cidade uf quantidadeDeParcelas "
+        "dataDeProcessamento dataDeCancelamento",
+        "produtos": "numeroDoPedido seq codigoInterno descricaoDoProduto quantidade "
+        "valorUnitario valorTotal valorDesconto valorIPI valorICMS totalLiquido",
+    },
     totals=TotalsSpec(
         amount="valor",
         sheet="parcelas",
@@ -82,6 +104,11 @@ _PRODUCTS = Listing(
     operation=products.PRODUCT_LIST,
     path_filters={Filter.PRODUCT: products.PRODUCT_GET},
     key=("idProduto",),
+    leading={
+        "produtos": "idProduto descricaoDoProduto codigoInterno codigoDeBarras ncm marca "
+        "modelo codigoDaUnidadeDeMedida codigoDoTipoDeProduto.nome "
+        "valorUnitario Peso",
+    },
 )
 _INVENTORIES = Listing(
     name="inventario",
@@ -90,6 +117,12 @@ _INVENTORIES = Listing(
     path_filters={Filter.ID: inventory.INVENTORY_SHOW},
     local_filters=frozenset({Filter.UNFINISHED}),
     key=("idInventario",),
+    leading={
+        "inventario": "idInventario descricaoDoInventario descricaoDaFilial "
+        "descricaoDoAlmoxarifado situacaoDoInventario dataDeInicio "
+        "dataDeEncerramento encerrado inventarioContagem1 inventarioContagem2 "
+        "inventarioContagem3 observacao",
+    },
 )
 _CLIENTS = Listing(
     name="clientes",
@@ -118,6 +151,7 @@ _TITLES = (
         operation=financial.RECEIVABLE_LIST_OPEN,
         local_filters=_TITLE_FILTERS,
         key=_TITLE_KEY,
+        leading={"contasreceber": _OPEN_TITLE.format(party=_CLIENT)},
         totals=_OPEN_RECEIVABLES,
     ),
     Listing(
@@ -126,6 +160,7 @@ _TITLES = (
         operation=financial.RECEIVABLE_LIST_SETTLED,
         local_filters=_TITLE_FILTERS,
         key=_TITLE_KEY,
+        leading={"contasreceber-baixados": _SETTLED_TITLE.format(party=_CLIENT)},
         totals=_SETTLED_RECEIVABLES,
         is_settled=True,
     ),
@@ -136,6 +171,7 @@ _TITLES = (
         local_filters=_TITLE_FILTERS | {Filter.SUPPLIER},
         details=(financial.PAYABLE_GET, _BY_TITLE_KEY),
         key=_TITLE_KEY,
+        leading={"contaspagar": _OPEN_TITLE.format(party=_SUPPLIER)},
         totals=_OPEN_PAYABLES,
     ),
     Listing(
@@ -145,6 +181,7 @@ _TITLES = (
         local_filters=_TITLE_FILTERS | {Filter.SUPPLIER},
         details=(financial.PAYABLE_GET, _BY_TITLE_KEY),
         key=_TITLE_KEY,
+        leading={"contaspagar-baixados": _SETTLED_TITLE.format(party=_SUPPLIER)},
         totals=_SETTLED_PAYABLES,
         is_settled=True,
     ),
@@ -167,6 +204,11 @@ _SALES = (
             source=_ORDERS, path={"id": "idNF"}, filter=Filter.ID, includes_known_ids=True
         ),
         key=("idNF",),
+        leading={
+            "nfe": "idNF numeroDaNotaFiscalEletronica dataDeEmissao numeroDoPedido "
+            "codigoDaFilial.nome codigoDoCliente nomeDoCliente naturezaDaOperacao "
+            "valorDosProdutos valorDesconto valorIPI valorICMS valorTotal",
+        },
         totals=TotalsSpec(amount="valorDosProdutos", due="dataDeEmissao", party=_CLIENT),
     ),
     Listing(
@@ -176,6 +218,12 @@ _SALES = (
         undocumented=frozenset({Filter.FROM, Filter.TO, Filter.BRANCH, Filter.CLIENT}),
         local_filters=frozenset({Filter.NOT_EMITTED}),
         key=("idNF",),
+        leading={
+            "nfse": "idNF numeroDaNotaFiscalEletronica dataDeEmissao codigoDaFilial.nome "
+            "codigoDoCliente codigoDoCliente.nome codigoDoServicoPrestado "
+            "valorDoServico aliquotaISSRetido ValorCBS ValorIBSMunicipal "
+            "ValorIBSEstadual",
+        },
         totals=TotalsSpec(amount="valorDoServico", due="dataDeEmissao", party=_CLIENT),
     ),
     Listing(
@@ -184,6 +232,12 @@ _SALES = (
         operation=services.SERVICE_FORECAST_LIST,
         undocumented=frozenset({Filter.BRANCH, Filter.CLIENT, Filter.ACTIVE}),
         key=("codigoDaPrevisao",),
+        leading={
+            "previsoes": "codigoDaPrevisao codigoDaFilial.nome codigoDoCliente "
+            "codigoDoCliente.nome codigoDoServicoPrestado valorDoServico "
+            "dataDeInicio dataDeTermino mesesEntreEmissoes dataDaProximaEmissao "
+            "dataDoProximoReajuste ativo",
+        },
         totals=TotalsSpec(amount="valorDoServico", due="dataDaProximaEmissao", party=_CLIENT),
     ),
 )
@@ -195,6 +249,11 @@ _STOCK = (
         operation=stock.STOCK_MOVEMENTS_OF_PRODUCT,
         per_record=PerRecord(source=_PRODUCTS, path={"id": "idProduto"}, filter=Filter.PRODUCT),
         key=("tipoDeMovimentacao", "numeroDaMovimentacao", "seq"),
+        leading={
+            "movimentacoes": "dataDaMovimentacao tipoDeMovimentacao numeroDaMovimentacao documento "
+            "descricaoDaFilial descricaoDoAlmoxarifado descricaoDoProduto "
+            "numeroDeSerieLote quantidade valorUnitario valorTotal",
+        },
         totals=TotalsSpec(amount="valorTotal", due="dataDaMovimentacao"),
     ),
     Listing(
@@ -216,6 +275,11 @@ _STOCK = (
         title=Text(pt="Endereçamento de produtos", en="Product addressing"),
         operation=stock.ADDRESSING_MAPPING,
         key=_ADDRESS,
+        leading={
+            "mapeamento": "descricaoDaFilial descricaoDoAlmoxarifado descricaoDaSecao idProd "
+            "codigoInterno descricaoDoProduto simboloDaUnidadeDeMedida "
+            "descricaoDoTipoDeProduto ativo",
+        },
     ),
     _INVENTORIES,
     Listing(
@@ -240,6 +304,11 @@ _FINANCIAL = (
         undocumented=frozenset({Filter.ACCOUNT}),
         period_field=("lancamentos", "data"),
         key=("codigoDaContaCorrente",),
+        leading={
+            "lancamentos": "codigoDaContaCorrente data tipo numeroDoDocumento historico "
+            "codigoDoCliente.nome codigoDoFornecedor.nome codigoDaFilial.nome valor "
+            "saldo",
+        },
         inner_keys={"lancamentos": _TITLE_KEY},
         totals=TotalsSpec(amount="valor", sheet="lancamentos", due="data", branch="codigoDaFilial"),
     ),
@@ -262,12 +331,14 @@ _PURCHASING = (
         title=Text(pt="Ordens de compra abertas", en="Open purchase orders (Ordem)"),
         operation=purchasing.ORDER_LIST_OPEN,
         key=("numeroDaOrdem",),
+        leading={"ordens": _PURCHASE_ORDER},
     ),
     Listing(
         name="ordens-encerradas",
         title=Text(pt="Ordens de compra encerradas", en="Closed purchase orders (Ordem)"),
         operation=purchasing.ORDER_LIST_CLOSED,
         key=("numeroDaOrdem",),
+        leading={"ordens-encerradas": _PURCHASE_ORDER},
     ),
     Listing(
         name="pedidos-compra",

@@ -82,8 +82,9 @@ class ExportRequest:
         """
         file_format = output_format(output.path, output.format)
         is_workbook = file_format in WORKBOOK_FORMATS
-        named = is_workbook and output.headers != "names" and not output.codes_only
-        layout = self.layout(load_catalogue, named=named)
+        for_people = is_workbook and output.headers != "names"
+        named = for_people and not output.codes_only
+        layout = self.layout(load_catalogue, for_people=for_people, named=named)
         return PreparedExport(
             request=self,
             output=output,
@@ -97,8 +98,10 @@ class ExportRequest:
             registries=layout.registries(),
         )
 
-    def layout(self, load_catalogue: LoadCatalogue, *, named: bool = False) -> Layout:
-        """Return the layout, with names beside codes if ``named``.
+    def layout(
+        self, load_catalogue: LoadCatalogue, *, for_people: bool = False, named: bool = False
+    ) -> Layout:
+        """Return the layout: ``for_people``, with names beside codes if ``named``.
 
         Raises ``UsageError`` for an invalid listing, filter or layout.
         """
@@ -115,6 +118,7 @@ class ExportRequest:
             keep_unknown=self.keep_unknown,
             template=template,
             settled=self.settled,
+            for_people=for_people and template is None,
             named=named and template is None,
         )
 

@@ -45,7 +45,8 @@ UNKNOWN_FIELDS = "outrosCampos"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Layout of a listing's records in sheets, with names beside codes if ``named``.
+    """Layout of a listing's records in sheets: ``for_people``, their leading columns first, with
+    names beside codes if ``named``.
 
     The other fields are those of ``ExportRequest``.
 
@@ -58,6 +59,7 @@ class Layout:
     keep_unknown: bool = False
     template: Resource | None = None
     settled: bool = False
+    for_people: bool = False
     named: bool = False
 
     def __post_init__(self) -> None:
@@ -106,7 +108,12 @@ class Layout:
             sheets = tuple(replace(s, columns=(*s.columns, unknown)) for s in sheets)
         if self.flat is not None:
             sheets = join_child_sheet(sheets, self.flat)
-        return tuple(map(with_names, sheets)) if self.named else sheets
+        if self.named:
+            sheets = tuple(map(with_names, sheets))
+        if self.for_people:
+            leading = self.listing.leading
+            sheets = tuple(sheet.led_by(leading.get(sheet.name, "").split()) for sheet in sheets)
+        return sheets
 
     def registries(self) -> list[str]:
         """Return the registries whose names the sheets have."""

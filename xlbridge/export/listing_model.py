@@ -98,7 +98,8 @@ class Listing:
     ``is_settled``: the records are settled titles, which an import would create anew.
     ``undocumented`` are filters whose names the interface's description does not show,
     ``local_filters`` those that it lacks and that are applied here. ``period_field`` is a list
-    within a record and the field of its items that shows the requested period.
+    within a record and the field of its items that shows the requested period. ``leading`` names,
+    by sheet, the columns with which a sheet for people begins: those worth a page on paper.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Listing:
     local_filters: frozenset[Filter] = frozenset()
     per_value: PerValue | None = None
     period_field: tuple[str, str] | None = None
+    leading: Mapping[str, str] = field(default_factory=dict)
 
     def accepts_known_ids(self, filters: Filters) -> bool:
         """Return whether records known from elsewhere are part of the export."""
@@ -284,6 +286,8 @@ def columns_of(model: type[WireModel]) -> tuple[ExportColumn, ...]:
             words = [word.lower() for word in _WORD.findall(name)]
             is_amount = "valor" in words or "base" in words or words[0] == "total"
             kind = Kind.MONEY if is_amount and "percentual" not in words else kind
+            # The interface has some numbers of documents as decimals.
+            kind = Kind.INTEGER if words[0] == "numero" else kind
         columns.append(ExportColumn(name, kind, is_list=list in types, is_secret=not field.repr))
     return tuple(columns)
 

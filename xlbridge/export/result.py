@@ -117,15 +117,17 @@ class ExportResult:
         remarks += (_EXCESS.format(**_names(Filter(name)), n=n) for name, n in self.excess.items())
         remarks += self.unnamed
         if self.left_out:
-            fields = ", ".join(f"{name} ({n})" for name, n in self.left_out.items())
+            fields = ", ".join(f"{field_title(name)} ({n})" for name, n in self.left_out.items())
             remarks.append(_LEFT_OUT.format(fields=fields))
         if self.unknown:
             remarks.append(_UNKNOWN.format(fields=list_first(self.unknown, _SHOWN_FIELDS)))
         if self.zones:
-            columns = "; ".join(f"{name} {', '.join(found)}" for name, found in self.zones.items())
+            zones = self.zones.items()
+            columns = "; ".join(f"{field_title(name)} {', '.join(found)}" for name, found in zones)
             remarks.append(_ZONES.format(columns=columns))
         if self.as_text:
-            columns = ", ".join(f"{name} ({text!r})" for name, text in self.as_text.items())
+            texts = self.as_text.items()
+            columns = ", ".join(f"{field_title(name)} ({text!r})" for name, text in texts)
             remarks.append(_AS_TEXT.format(columns=columns))
         if self.formulas:
             columns = ", ".join(f"{name} ({text!r})" for name, text in self.formulas.items())

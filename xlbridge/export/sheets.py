@@ -8,7 +8,7 @@ from lines that are written together with those of each record.
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -82,6 +82,7 @@ class Sheet:
     ``within`` are the fields that lead from a record to this sheet's rows, none for the records
     themselves. ``key`` names the columns that join the sheets of a listing. In a joined sheet each
     row is a record's followed by that of a child: the first ``record_columns`` are the record's.
+    The first ``leading`` columns are those to print if a page does not hold all.
     """
 
     name: str
@@ -89,11 +90,23 @@ class Sheet:
     within: tuple[str, ...]
     key: tuple[str, ...]
     record_columns: int = 0
+    leading: int = 0
 
     @property
     def is_joined(self) -> bool:
         """True if rows hold a record and one of its children."""
         return self.record_columns > 0
+
+    def led_by(self, names: Sequence[str]) -> "Sheet":
+        """Return the sheet with the columns of these names first, as far as it has them.
+
+        A joined sheet keeps its order, as the record's columns come before the child's.
+        """
+        if self.is_joined:
+            return self
+        by_name = {column.name: column for column in self.columns}
+        leading = tuple(by_name.pop(name) for name in names if name in by_name)
+        return replace(self, columns=(*leading, *by_name.values()), leading=len(leading))
 
     def with_text_columns(self, names: Container[str]) -> "Sheet":
         """Return the sheet with the columns called ``sheet.column`` in ``names`` as text."""

@@ -46,6 +46,7 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.progress import OpenProgress, WorkProgress
 from xlbridge.report_forms import Table
 from xlbridge.resources import Catalogue, load_catalogue
+from xlbridge.resources.references import BRANCH
 from xlbridge.resources.yaml_files import read_document
 from xlbridge.ui.answers import (
     download,
@@ -63,7 +64,6 @@ from xlbridge.ui.sheet_forms import sheet_json
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import UploadOptions
 from xlbridge.upload.planning import ApproveAll, ConsentRequest
-from xlbridge.upload.results import ControlTotals
 from xlbridge.validation.mapping import read_mapping
 from xlbridge.workbook import CellPosition
 
@@ -150,8 +150,8 @@ class BatchRequests:
 
         def build() -> dict[str, Any]:
             with self._opened(request.query_params["batch"]) as batch:
-                names = partial(self._names.known, ControlTotals.BRANCH)
-                tables = month_tables(batch, BatchOutcome.of(batch).steps, names)
+                steps = BatchOutcome.of(batch).steps
+                tables = month_tables(batch, steps, partial(self._known_branches, batch))
             return {"totals": [table_json(table) for table in tables]}
 
         return await json_response(build)
@@ -329,7 +329,7 @@ class BatchRequests:
         where = batch.environments
         with suppress(XlbridgeError):
             client, settings = where.client(profile), where.context(profile).settings
-            return self._names.read_with(client, ControlTotals.BRANCH, settings)
+            return self._names.read_with(client, BRANCH, settings)
         return {}
 
     def _consent_json(
@@ -362,6 +362,10 @@ class BatchRequests:
             "table": table_json(report.tables[0]),
             "totals": list(map(table_json, totals)),
         }
+
+    def _known_branches(self, batch: Batch, profile: str | None) -> Mapping[str, str]:
+        settings = batch.environments.context(profile).settings
+        return self._names.known(BRANCH, settings)
 
     def _opened(
         self, name: str, announce: Callable[[Text], None] = lambda _text: None

@@ -12,6 +12,7 @@ from xlbridge.i18n import OR, Text, count_text, joined, untranslated
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.record_rows import row_text
 from xlbridge.report_forms import Report, ReportForms, group_by_reason
+from xlbridge.resources.references import BRANCH
 from xlbridge.ui.answers import ErrorsInGrid, table_json
 from xlbridge.ui.environment import PageConnection
 from xlbridge.ui.registry_names import RegistryNames
@@ -118,7 +119,7 @@ class SheetUploads:
             if editor.version == version:
                 editor.remarks.plan(shown, columns, sent.record_columns)
         totals = ControlTotals.of_sheet(sent)
-        totals.branches = self._names.read(ControlTotals.BRANCH)
+        totals.branches = self._names.read(BRANCH)
         records = [row for row in planned.plan.rows if row.reason is not RowReason.NO_RECORD]
         labels = ((row.row, action_text(row.action)) for row in records)
         written = [row.row for row in records if row.action.writes]
@@ -238,7 +239,7 @@ class SheetUploads:
     def _totals(
         self, context: UploadContext, job: Job, sheet: ValidatedSheet | None = None
     ) -> list[dict[str, Any]]:
-        names = self._names.known(ControlTotals.BRANCH)
+        names = self._names.known(BRANCH)
         return list(map(table_json, ControlTotals.of_job(context, job, sheet, names)))
 
     def resolve(self, job_id: str, seen: str, reason: str) -> None:

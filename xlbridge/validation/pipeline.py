@@ -15,6 +15,7 @@ from xlbridge.resources import KEY, Catalogue, Fingerprint, Resource, normalize_
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import ParseOptions, WorkbookLimits
+from xlbridge.titles import REQUIRED_MARK
 from xlbridge.validation.acceptance import AcceptedFindings
 from xlbridge.validation.cells.column_cells import CellProblems
 from xlbridge.validation.cells.displayed_cells import FormatLookup
@@ -336,7 +337,9 @@ class _Validator:
             titles={}
             if header.names
             else {
-                name: " ".join(str(cells.columns[index].value(header.row - 1)).split())
+                name: " ".join(
+                    str(cells.columns[index].value(header.row - 1)).split()
+                ).removesuffix(REQUIRED_MARK)
                 for name, index in header.columns.items()
             },
             constants=tuple(header.constants),

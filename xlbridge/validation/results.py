@@ -235,11 +235,19 @@ class ValidatedSheet:
         if self.resource is None or self.headers:
             yield from findings
             return
-        titles = self.resource.titles_beside(self.titles)
+        titles = self._titles
         named = partial(self.resource.with_titles, titles=titles)
         for finding in findings:
             column = finding.column and str(titles.get(finding.column, finding.column))
             yield finding.titled(column, lambda text: str(titles.get(text) or named(text)))
+
+    def title_of(self, column: str) -> str:
+        """Return a column's name for people, as ``titled`` writes it."""
+        return column if self.headers else str(self._titles.get(column, column))
+
+    @property
+    def _titles(self) -> Mapping[str, Text | str]:
+        return {} if self.resource is None else self.resource.titles_beside(self.titles)
 
     @property
     def readable(self) -> bool:

@@ -31,15 +31,26 @@ LINE_HEIGHT = 15
 MAX_ROW_HEIGHT = 409  # Excel's limit
 
 PRINT_SCALE = 65
-_CERTAIN_WIDTH, _READABLE_WIDTH = 180, 225
+_CERTAIN_WIDTH, _READABLE_WIDTH = 160, 225
 """Characters across A4 in landscape: those that fit in ``PRINT_SCALE``, and the most that are
 readable."""
+_BESIDE_CELL = 5 / 7
+"""Characters that a column is wider than its cells."""
+
+
+def _printed_width(widths: Sequence[int]) -> float:
+    return sum(widths) + _BESIDE_CELL * len(widths)
+
+
+def fits_page(widths: Sequence[int]) -> bool:
+    """Return whether columns are readable on one page of A4 in landscape."""
+    return _printed_width(widths) <= _READABLE_WIDTH
 
 
 def is_made_to_fit(widths: Sequence[int]) -> bool:
     """Return whether a sheet is printed as small as the width of a page needs, as other sheets are
     printed in ``PRINT_SCALE``; without ``widths`` it is."""
-    return not widths or _CERTAIN_WIDTH < sum(widths) <= _READABLE_WIDTH
+    return not widths or (_printed_width(widths) > _CERTAIN_WIDTH and fits_page(widths))
 
 
 BESIDE_NUMBERS: Mapping[str, Any] = {"align": "left", "indent": 1}

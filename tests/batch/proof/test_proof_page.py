@@ -57,8 +57,8 @@ def test_the_verdict_lists_open_items(tmp_path: Path, page: Page, month: Proof) 
         "rows rejected: 1",
         "rows not sent: 1",
         "clientes · ruim.xlsx: 1 error found",
-        "the export of contasreceber may be incomplete; gaps: 1",
-        "pedidos was not done: waits for receber",
+        "the export of “Open receivables” may be incomplete; gaps: 1",
+        "with instalments and products” was not done: waits for receber",
     ):
         assert part in verdict
     (total,) = [line for line in lines(page, "Steps") if line[0] == "The whole batch"]

@@ -69,7 +69,7 @@ def test_filters_show_only_matching_findings(
     assert page.run(VISIBLE_CELLS) == cells(sample)
     page.choose("Rule", "value-range")
     assert page.run(VISIBLE_CELLS) == cells(sample, code="value-range")
-    page.choose("Column", "codigoDaFilial")
+    page.choose("Column", "Código da filial")
     both = cells(sample, code="value-range", column="codigoDaFilial")
     assert page.run(VISIBLE_CELLS) == both == ["A5"]
     page.choose("Rule", "")
@@ -191,7 +191,7 @@ def test_fixed_cells_are_listed(tmp_path: Path, page: Page, sample: ValidatedShe
     page.run("document.querySelector('summary').click()")
     text = page.run("document.querySelector('details').innerText")
     assert "fixed.xlsx: 1" in text
-    assert f"{text_date.cell} {text_date.column}" in text
+    assert f"{text_date.cell} Data de emissão" in text
     assert "25/09/2026" in text
 
 
@@ -299,7 +299,7 @@ def test_a_summary_by_rule_filters(tmp_path: Path, page: Page, sample: Validated
     assert shown_counts == counts
     pictures = "[...document.querySelectorAll('.pictures svg')].map((it) => it.ariaLabel)"
     by_column, by_rule = page.run(pictures)
-    assert by_column.startswith("Findings by column: valorDoLancamento 4; ")
+    assert by_column.startswith("Findings by column: Valor do lançamento 4; ")
     ((most, count),) = counts.most_common(1)
     about = str(CATALOGUE[most].summary({})).rstrip("…")
     assert by_rule.startswith(f"Findings by rule: {about} {count}; ")
@@ -321,7 +321,7 @@ def test_finding_shows_the_name_of_its_record(
         "Venda de mercadorias, pedido 4001",
         "NF-20260001",
     ]
-    assert page.run(record_name.format("N3")) == ""
+    assert page.run(record_name.format("O3")) == ""
 
 
 def test_records_are_named_for_errors_found_later(tmp_path: Path, catalogue: Catalogue) -> None:

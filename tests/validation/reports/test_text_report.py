@@ -205,9 +205,10 @@ def test_lines_at_a_terminal_fit_its_width_and_are_coloured(
     lines = shown.decode().splitlines()
     plain = [ESCAPES.sub("", line) for line in lines]
     assert max(map(len, plain)) <= columns
-    line = "  • codigoDoCentroDeCusto: A célula deve ter um texto, mas tem um número.  [type-text]"
+    text = "  • Data de vencimento: A data é texto e pode ser 05/11/2026 ou 11/05/2026."
+    line = f"{text}  [date-ambiguous]"
     assert (line in plain) == (columns == 120)
-    assert (f"    {line[-11:]}" in plain) == (columns == 80)
+    assert ("    [date-ambiguous]" in plain) == (columns == 80)
     assert "\x1b[31m✗\x1b[0m" in lines[0]
     assert any("\x1b[33m◦\x1b[0m" in line for line in lines)
 
@@ -232,5 +233,5 @@ def test_piped_output_is_neither_wrapped_nor_coloured(xlbridge: Xlbridge) -> Non
     sample = SAMPLES / "contasreceber-com-erros.xlsx"
     printed = xlbridge("validate", sample, COLUMNS="80").stdout
     assert "\x1b" not in printed
-    line = "  • dataDeEmissao: This is not a date: the calendar has no such day.  [type-date]"
+    line = "  • Data de emissão: This is not a date: the calendar has no such day.  [type-date]"
     assert line in printed.splitlines()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.batch.unit import RowCounts
+from xlbridge.export import LISTINGS
 from xlbridge.files import short_path
 from xlbridge.i18n import Text, untranslated
 from xlbridge.report_forms import Line, Tone, grouped_number
@@ -409,16 +410,16 @@ _TOTALS = Text(
 )
 _NOT_SENT = untranslated("{step} · {file}: {why}")
 _NOT_DONE = Text(
-    pt="{step}: a exportação de {listing} não foi feita: {why}",
-    en="{step}: the export of {listing} was not done: {why}",
+    pt="{step}: a exportação de “{listing}” não foi feita: {why}",
+    en="{step}: the export of “{listing}” was not done: {why}",
 )
 _EXPORT_CHANGED = Text(
-    pt="{step}: a exportação de {listing} mudou depois de gravada: {why}",
-    en="{step}: the export of {listing} was changed after it was written: {why}",
+    pt="{step}: a exportação de “{listing}” mudou depois de gravada: {why}",
+    en="{step}: the export of “{listing}” was changed after it was written: {why}",
 )
 _INCOMPLETE = Text(
-    pt="{step}: a exportação de {listing} pode estar incompleta; lacunas: {gaps}",
-    en="{step}: the export of {listing} may be incomplete; gaps: {gaps}",
+    pt="{step}: a exportação de “{listing}” pode estar incompleta; lacunas: {gaps}",
+    en="{step}: the export of “{listing}” may be incomplete; gaps: {gaps}",
 )
 
 
@@ -500,7 +501,7 @@ def open_items(proof: Proof) -> Iterator[Text]:
             if (why := file.file.not_sent_because) is not None:
                 yield _NOT_SENT.format(step=step, file=file.file.path.name, why=why)
     for export in proof.exports:
-        names = {"step": export.name, "listing": export.listing}
+        names = {"step": export.name, "listing": LISTINGS[export.listing].title}
         if export.manifest is None:
             yield _NOT_DONE.format(**names, why=export.not_done_because)
         elif export.problem is not None:

@@ -23,6 +23,7 @@ from xlbridge.export.sheets import (
 from xlbridge.report_forms import Report
 from xlbridge.resources import Kind
 from xlbridge.settings import Headers
+from xlbridge.workbook import style
 
 try:
     from isal.isal_zlib import compressobj
@@ -229,10 +230,20 @@ def heading_lines(titles: Sequence[str], widths: Sequence[int]) -> int:
     return max(len(wrap(title, width - _FILTER_BUTTON_WIDTH)) for title, width in columns)
 
 
+def printed_columns(sheet: Sheet, widths: Sequence[int]) -> int:
+    """Return the number of columns to print: all, unless they are too many for a page that is as
+    wide as the leading ones, if the sheet has these."""
+    if style.fits_page(widths) or not sheet.leading:
+        return len(widths)
+    fitting = (n for n in range(sheet.leading, 1, -1) if style.fits_page(widths[:n]))
+    return next(fitting, 1)
+
+
 def repeated_columns(sheet: Sheet, widths: Sequence[int]) -> range:
-    """Return the columns to repeat on each printed page: the last ones of the key, if narrow."""
+    """Return the columns to repeat on each of several printed pages of the same rows: the last
+    ones of the key, if narrow."""
     key = [index for index, column in enumerate(sheet.columns) if column.name in sheet.key]
-    if not key or widths[key[-1]] > _MOST_OF_ONE:
+    if sheet.leading or style.fits_page(widths) or not key or widths[key[-1]] > _MOST_OF_ONE:
         return range(0)
     first = key[-1]
     while first > key[0] and sum(widths[first - 1 : key[-1] + 1]) <= _MOST_REPEATED:

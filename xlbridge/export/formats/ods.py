@@ -29,6 +29,7 @@ from xlbridge.export.formats.base import (
     column_widths,
     compressed_member,
     is_on_the_right,
+    printed_columns,
     repeated_columns,
     summed_columns,
 )
@@ -242,7 +243,7 @@ class _OdsOutput(OutputWriter):
     def _write_part(self, content: IO[bytes], part: WorksheetRows) -> int:
         """Write a sheet; return its number of rows, of which there is one at least."""
         sheet = part.table.sheet
-        content.write(self._start_of_table(part.table, part.name).encode())
+        content.write(self._start_of_table(part).encode())
         for lines in part.blocks():
             content.write(b"".join(line + b"\n" for line in lines))
         summed = summed_columns(sheet, self._headers)
@@ -255,12 +256,21 @@ class _OdsOutput(OutputWriter):
         content.write(b"</table:table>\n")
         return max(part.rows, 1) if summed else part.rows
 
-    def _start_of_table(self, table: Table, name: str) -> str:
+    def _start_of_table(self, part: WorksheetRows) -> str:
+        table = part.table
         columns, titled = table.sheet.columns, self._headers == "titles"
         texts = [column.title if titled else column.name for column in columns]
         widths = column_widths(table, texts)
-        sheet = "fitted-sheet" if style.is_made_to_fit(widths) else "sheet"
-        pieces = [f'<table:table table:name="{_attribute(name)}" table:style-name="{sheet}">']
+        printed = printed_columns(table.sheet, widths)
+        sheet = "fitted-sheet" if style.is_made_to_fit(widths[:printed]) else "sheet"
+        area = ""
+        if printed < len(columns):
+            rows = max(part.rows, 1) + (2 if summed_columns(table.sheet, self._headers) else 1)
+            last = f"{column_letters(printed - 1)}{rows}"
+            area = f' table:print-ranges="{_range(part.name, last)}"'
+        pieces = [
+            f'<table:table table:name="{_attribute(part.name)}" table:style-name="{sheet}"{area}>'
+        ]
         repeated = repeated_columns(table.sheet, widths)
         for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
             kind = Kind.TEXT if column.is_list else column.kind
@@ -299,11 +309,16 @@ def _totals_row(columns: int, sums: Mapping[int, Decimal], rows: int) -> str:
     return f"<table:table-row>{''.join(cells)}{_END_OF_ROW}"
 
 
-def _filter_range(sheet: str, last: str, number: int) -> str:
+def _range(sheet: str, last: str) -> str:
+    """Return the address of the cells from the first one to ``last``, as an attribute."""
     quoted = _attribute("'" + sheet.replace("'", "''") + "'")
+    return f"{quoted}.A1:{quoted}.{last}"
+
+
+def _filter_range(sheet: str, last: str, number: int) -> str:
     return (
         f'<table:database-range table:name="tabela_{number + 1}" '
-        f'table:target-range-address="{quoted}.A1:{quoted}.{last}" '
+        f'table:target-range-address="{_range(sheet, last)}" '
         'table:display-filter-buttons="true"/>'
     )
 

@@ -37,6 +37,7 @@ from xlbridge.export.formats.base import (
     compressed_member,
     heading_lines,
     is_on_the_right,
+    printed_columns,
     repeated_columns,
     summed_columns,
     text_of,
@@ -91,7 +92,7 @@ _STYLE_KINDS = {
 }
 
 
-_TEXT_STYLES = (CellStyle.TEXT, CellStyle.LINES)
+_LEFT_STYLES = (CellStyle.TEXT, CellStyle.LINES, CellStyle.BOOLEAN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ def _workbook_without_rows(
         sheet: Worksheet = book.add_worksheet(str(COVER_SHEET))
         _add_styles(book, sheet)
         for part in data:
-            _add_data_sheet(book, part, headers, f"{cover.title} · {part.part.name}")
+            _add_data_sheet(book, part, headers, f"{part.part.name} · {cover.title}")
         write_cover(book, sheet, cover)
     if _styles_in(content) != style_ids():
         raise AssertionError("the styles' numbers differ from those in the rows")
@@ -174,11 +175,13 @@ def _add_styles(book: xlsxwriter.Workbook, cover: Worksheet) -> None:
     number_formats: Mapping[CellStyle, str] = {
         **{cell: style.NUMBER_FORMATS[kind] for cell, kind in _STYLE_KINDS.items()},
         **_DATE_FORMATS,
+        # Excel shows booleans in its own words, other programs these.
+        CellStyle.BOOLEAN: f'"{titles.YES}";"{titles.YES}";"{titles.NO}"',
     }
     for index, cell in enumerate(CellStyle, start=_FIRST_STYLE_COLUMN):
         wraps = cell is CellStyle.LINES
         form = {"num_format": number_formats[cell], "valign": "top", "text_wrap": wraps}
-        if cell in _TEXT_STYLES:
+        if cell in _LEFT_STYLES:
             form |= style.BESIDE_NUMBERS
         cover.set_column(index, index, None, book.add_format(form))
 
@@ -240,8 +243,12 @@ def _add_data_sheet(
             "total_row": bool(summed),
         },
     )
-    # Print across several pages in a readable size, with header and key on each.
-    print_across_pages(worksheet, footer, widths, repeated_columns(sheet, widths))
+    # Print in a readable size, with the header on each page.
+    printed = printed_columns(sheet, widths)
+    print_across_pages(worksheet, footer, widths[:printed], repeated_columns(sheet, widths))
+    if printed < len(widths):
+        rows = data.last_row if summed else data.last_row - 1
+        worksheet.print_area(0, 0, rows, printed - 1)
     worksheet.repeat_rows(0)
     worksheet.ignore_errors({"number_stored_as_text": f"A2:XFD{data.part.rows + 1}"})
 

@@ -13,6 +13,7 @@ from .rule import (
     column_check as column_check,
     row_check as row_check,
     text_check as text_check,
+    value_text as value_text,
 )
 from .text_checks import (
     DOCUMENTS as DOCUMENTS,

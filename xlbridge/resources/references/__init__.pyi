@@ -8,6 +8,7 @@ from .links import (
     sheet_link as sheet_link,
 )
 from .reference_lists import (
+    BRANCH as BRANCH,
     REFERENCES as REFERENCES,
     Link as Link,
     Reference as Reference,

@@ -51,6 +51,9 @@ class Reference:
         return self.names or self.operation
 
 
+BRANCH = "filial"
+"""Registry of the branches."""
+
 REFERENCES: Mapping[str, Reference] = {
     "cliente": Reference(
         title=Text(pt="os clientes", en="the clients"),
@@ -93,7 +96,7 @@ REFERENCES: Mapping[str, Reference] = {
         key="codigoDoTipoDeProduto",
         label="descricaoDoTipoDeProduto",
     ),
-    "filial": Reference(
+    BRANCH: Reference(
         title=Text(pt="as filiais", en="the branches"),
         operation=STOCK_BALANCES_OF_BRANCH,
         key="codigoDaFilial",

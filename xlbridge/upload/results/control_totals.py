@@ -7,14 +7,12 @@ The amount and the columns are those of the resource's control totals, as in the
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from xlbridge import titles
-from xlbridge.errors import XlbridgeError
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated, without_values
 from xlbridge.report_forms import (
@@ -28,6 +26,7 @@ from xlbridge.report_forms import (
     group_by_reason,
 )
 from xlbridge.resources import Column, Kind, Resource
+from xlbridge.resources.references import BRANCH
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.planning.planned_row import PlannedRow
@@ -41,7 +40,6 @@ from xlbridge.upload.results.verdict import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from xlbridge.client import Client
     from xlbridge.validation import ValidatedSheet
 
 
@@ -66,9 +64,6 @@ class ControlTotals:
     ``branches`` are the names of branches by their codes, as far as they are known.
     """
 
-    BRANCH: ClassVar = "filial"
-    """Registry of the branches."""
-
     def __init__(self, resource: Resource | None, numbers: Iterable[int], frame: Any) -> None:
         self._resource = resource
         self._frame = frame
@@ -86,7 +81,7 @@ class ControlTotals:
         self._columns = [
             column
             for column in map(resource.by_name.__getitem__, resource.totals.by)
-            if column.name in frame and (column.references == self.BRANCH or column.name == _DUE)
+            if column.name in frame and (column.references == BRANCH or column.name == _DUE)
         ]
 
     @classmethod
@@ -151,18 +146,6 @@ class ControlTotals:
         totals = cls.of_changes(context, changes) if sheet is None else cls.of_sheet(sheet)
         totals.branches = branches or {}
         yield from totals.by_outcome(changes)
-
-    @classmethod
-    def branch_names(cls, client: "Client | None") -> Mapping[str, str]:
-        """Return the names of the branches by their codes, none if they cannot be read."""
-        if client is not None:
-            # Slow to import, and needed by pages only.
-            from xlbridge.client.registries import Registries
-            from xlbridge.resources.references import REFERENCES
-
-            with suppress(XlbridgeError):
-                return Registries(client).names(REFERENCES[cls.BRANCH])
-        return {}
 
     @property
     def rows(self) -> Collection[int]:

@@ -494,7 +494,7 @@ def _drift_remarks(journal: Journal, job: Job) -> Iterator[Text]:
             en="The system rejected for reasons that the validation does not predict:",
         )
     for rule in rules:
-        what = f"{rule.column}: {rule.rule}" if rule.column else rule.rule
+        what = f"{job.title_at(rule.column)}: {rule.rule}" if rule.column else rule.rule
         yield untranslated("  {n} × {what}").format(n=rule.rows, what=what)
 
 
@@ -559,7 +559,7 @@ _HISTORY_HEADINGS = (
     Heading(titles.NOTE, 60),
 )
 _MESSAGES = ("reason", "unread", "uncompared")
-_UNLISTED_DETAILS = ("target", "file_hash", "taken_fields")
+_FILES = ("rejects_file", "evidence_file")
 
 
 def history_table(job: Job) -> Table:
@@ -575,16 +575,16 @@ def history_table(job: Job) -> Table:
 
 
 def _event_notes(detail: Mapping[str, Any]) -> Iterator[Text]:
-    """Yield the details of a state: messages as they are, others by name, without empty ones."""
+    """Yield the details of a state that a person reads: messages, the log and files."""
     for name, value in detail.items():
-        if name in _MESSAGES and value is not None:
+        if value is None:
+            continue
+        if name in _MESSAGES:
             yield Text.of_json(value)
-        elif name not in _UNLISTED_DETAILS and value is not None:
-            shown = value
-            if isinstance(value, Mapping):
-                shown = ", ".join(f"{key} {part}" for key, part in value.items() if part)
-            if shown != "":
-                yield untranslated(f"{name}: {shown}")
+        elif name == "log_id":
+            yield untranslated(f"Log {value}")
+        elif name in _FILES:
+            yield untranslated(Path(value).name)
 
 
 def evidence_remarks(job: Job) -> Iterator[Text]:

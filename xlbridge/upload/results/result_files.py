@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.record_rows import number_in_row, row_text
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Value
 from xlbridge.resources import Fingerprint, Resource
+from xlbridge.resources.checks import value_text
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, Job, file_hash
 from xlbridge.upload.journal import Journal
@@ -210,15 +212,16 @@ def _rejected_items(
 def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:
     from xlbridge.upload.payload import sent_rows
 
+    resource = None
     if job.spec.mode.channel.of_listing:
         sent: Sequence[RowValues] = [
             {"id": write.task.record} for write in context.journal.writes.load(job.id)
         ]
     else:
-        sent = sent_rows(context, job)
+        resource, sent = context.catalogue.named(job.spec.resource), sent_rows(context, job)
     journal = context.journal
     outcomes = journal.changes.outcomes(job.id)
-    report = doubt_report(job, outcomes, sent, journal.snapshots.all_of(job.id))
+    report = doubt_report(job, resource, outcomes, sent, journal.snapshots.all_of(job.id))
     ReportForms.of_report(lambda: report).write("html", target)
 
 
@@ -318,6 +321,7 @@ _SOME_PROCESSED = Text(
 
 def doubt_report(
     job: Job,
+    resource: Resource | None,
     outcomes: Sequence[RowOutcome],
     sent: Sequence[Mapping[str, Any]],
     snapshots: Sequence[StoredSnapshot],
@@ -325,14 +329,13 @@ def doubt_report(
     """Return the report with the rows or records in doubt, the job's history, and the snapshots.
 
     ``outcomes`` are those of its rows; ``sent`` has the values of each by column, or the number of
-    each record.
+    each record of a processing, which has no ``resource``.
     """
     rows = zip(job.spec.rows, outcomes, strict=True)
     in_doubt = {row for row, outcome in rows if outcome is RowOutcome.UNKNOWN}
-    is_processing = job.spec.mode.channel.of_listing
     title, question, meanwhile = (
         (_PROCESSING_IN_DOUBT, _PROCESSED_OR_NOT, _NOT_PROCESSED_AGAIN)
-        if is_processing
+        if resource is None
         else (_UPLOAD_IN_DOUBT, _WRITTEN_OR_NOT, _NOT_SENT_AGAIN)
     )
     return Report(
@@ -340,11 +343,11 @@ def doubt_report(
         verdict=question.format(rows=len(in_doubt)),
         grade=Grade.WARNING,
         remarks=[meanwhile.format(rows=len(in_doubt), reason=job.reason)],
-        facts=list(_facts(job, len(in_doubt))),
+        facts=list(_facts(job, resource, len(in_doubt))),
         tables=[
             _record_table(job, sent, in_doubt)
-            if is_processing
-            else _row_table(job, sent, snapshots, in_doubt),
+            if resource is None
+            else _row_table(job, resource, sent, snapshots, in_doubt),
             history_table(job),
         ],
         next_steps=list(_steps(job)),
@@ -372,14 +375,14 @@ def _steps(job: Job) -> Iterator[Text]:
     yield _SOME_THERE
 
 
-def _facts(job: Job, in_doubt: int) -> Iterator[tuple[Text, Value]]:
+def _facts(job: Job, resource: Resource | None, in_doubt: int) -> Iterator[tuple[Text, Value]]:
     spec = job.spec
     counts = Text(pt="{n} de {all}", en="{n} of {all}").format(n=in_doubt, all=len(spec.rows))
     yield titles.UPLOAD, job.id
     yield RowOutcome.UNKNOWN.count_title, counts
     address = spec.profile if job.notes.target is None else job.notes.target["base_url"]
     yield titles.ENVIRONMENT, " ".join(dict.fromkeys((spec.profile, address)))
-    yield titles.RESOURCE, spec.resource
+    yield titles.RESOURCE, spec.resource if resource is None else resource.title
     yield titles.MODE, spec.mode.channel.name
     yield titles.WORKBOOK, f"{spec.file} [{spec.sheet}]" if spec.file else None
     yield untranslated("Digest"), spec.digest
@@ -424,6 +427,7 @@ def _record_table(job: Job, sent: Sequence[Mapping[str, Any]], in_doubt: set[int
 
 def _row_table(
     job: Job,
+    resource: Resource,
     sent: Sequence[Mapping[str, Any]],
     snapshots: Sequence[StoredSnapshot],
     in_doubt: set[int],
@@ -434,8 +438,9 @@ def _row_table(
     for row, values, *found in zip(job.spec.rows, sent, *found_rows, strict=True):
         if row in in_doubt:
             key = next((one.key for one in found if one is not None), None)
-            named = None if key is None else _named_values(key)
-            lines.append(Line((str(row), named, _named_values(values), *map(_found_text, found))))
+            named = None if key is None else _named_values(resource, key)
+            texts = (_found_text(resource, one) for one in found)
+            lines.append(Line((str(row), named, _named_values(resource, values), *texts)))
     read = (
         joined([_MOMENTS[snapshot.moment], untranslated(f"{snapshot.at:%d/%m %H:%M:%S}")], "\n")
         for snapshot in snapshots
@@ -448,18 +453,42 @@ def _row_table(
     )
 
 
-def _named_values(values: Mapping[str, Any]) -> str:
-    return "\n".join(f"{name}: {value}" for name, value in values.items() if value is not None)
+def _named_values(resource: Resource, values: Mapping[str, Any]) -> str:
+    """Return the values of a record with the titles of their columns, those of an item of a list in
+    one line."""
+    lines = []
+    for name, value in values.items():
+        if isinstance(value, list):
+            for number, item in enumerate(value, start=1):
+                of_item = _titled_values(resource, item, f"{name}.")
+                lines.append(f"{name} {number}: {', '.join(of_item)}")
+        else:
+            lines += _titled_values(resource, {name: value})
+    return "\n".join(lines)
 
 
-def _found_text(found: RowSnapshot | None) -> Text:
+def _titled_values(
+    resource: Resource, values: Mapping[str, Any], within: str = ""
+) -> Iterator[str]:
+    for name, value in values.items():
+        if value is not None:
+            column = resource.by_path.get(within + name)
+            shown = float(value) if isinstance(value, Decimal) else value
+            yield f"{name if column is None else column.title}: {value_text(shown)}"
+
+
+def _found_text(resource: Resource, found: RowSnapshot | None) -> Text:
     if found is None:
         return _NO_KEY
     texts = [
         _SAME.format(code=record.code)
         if record.same
         else joined(
-            [_DIFFERS.format(code=record.code), untranslated(_named_values(record.values))], "\n"
+            [
+                _DIFFERS.format(code=record.code),
+                untranslated(_named_values(resource, record.values)),
+            ],
+            "\n",
         )
         for record in found.found
     ]

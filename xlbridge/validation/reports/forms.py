@@ -95,7 +95,7 @@ def report_lines(report: Report) -> Iterator[str]:
             yield f"    {item.read_as}"
         if item.accepted:
             listed = [
-                f"{code}:{column} ({cells})" if column else f"{code} ({cells})"
+                f"{code}: {item.title_of(column)} ({cells})" if column else f"{code} ({cells})"
                 for (code, column), cells in item.accepted.items()
             ]
             yield f"    {_ACCEPTED.format(listed=list_first(listed, _MAX_CELLS))}"

@@ -171,7 +171,7 @@ def _file(item: ValidationResult, limit: int) -> dict[str, Any]:
     return {
         "file": str(item.file),
         "ok": not item.errors,
-        "resource": item.resource_name or "?",
+        "resource": "?" if item.resource is None else str(item.resource.title),
         "sheet": item.sheet,
         "rows": len(item.rows),
         "errors": item.errors,

@@ -32,7 +32,8 @@ MAX_LINES = 1_000_000
 """Maximum number of lines of a table on a sheet, just below Excel's limit."""
 
 _LABEL_WIDTH, _TEXT_WIDTH = 26, 96
-_BOLD_WIDTH = 1.1
+_BOLD_WIDTH, _TITLE_WIDTH = 1.1, 1.7
+"""Widths of a bold letter and of one of a title, in characters."""
 _INDENT = 2
 _BLANK_HEIGHT = 30
 """Height of a line to sign on."""
@@ -204,12 +205,20 @@ class _SheetWriter:
         self._heights[self.row] = min(height, style.MAX_ROW_HEIGHT)
         self.sheet.set_row(self.row, self._heights[self.row])
 
-    def paragraph(self, value: object, form: Format, *, first: int = 0, padding: int = 0) -> None:
+    def paragraph(
+        self,
+        value: object,
+        form: Format,
+        *,
+        first: int = 0,
+        padding: int = 0,
+        letter_width: float = 1.0,
+    ) -> None:
         """Write a wrapped text across all columns from ``first`` on."""
         width = sum(self._widths[first:]) if first else max(sum(self._widths), _MIN_WIDTH)
-        lines = math.ceil(len(str(value)) / width)
+        lines = math.ceil(len(str(value)) * letter_width / width)
         if lines > 1 or padding:
-            self._set_height(lines * style.LINE_HEIGHT + padding)
+            self._set_height(math.ceil(lines * letter_width) * style.LINE_HEIGHT + padding)
         last = max(len(self._widths) - 1, 1)
         if first < last:
             self.sheet.merge_range(self.row, first, self.row, last, "", form)
@@ -353,8 +362,8 @@ def _write_cover(
     least = _CHART_COLUMN if any(table.bars for table in tables) else 0
     widths.append(max(_LABEL_WIDTH + _TEXT_WIDTH - sum(widths), least))
     writer = _SheetWriter(book, sheet, styles, title, widths)
-    heading = styles.format(bold=True, font_size=16, font_color=style.STRONG)
-    writer.paragraph(title, heading, padding=2 * _PADDING)
+    heading = styles.format(bold=True, font_size=16, font_color=style.STRONG, text_wrap=True)
+    writer.paragraph(title, heading, padding=_PADDING, letter_width=_TITLE_WIDTH)
     writer.row += 1
     properties = _GRADE_FORMATS[report.grade]
     headline = styles.format(**properties, bold=True, text_wrap=True, font_size=12)

@@ -88,10 +88,9 @@ def header_text(column: Column, headers: Headers) -> str:
     """Return the header of a column; the title of a required one is marked."""
     if headers == "names":
         return column.name
-    return f"{column.title}{_REQUIRED_MARK if column.required else ''}"
+    return f"{column.title}{titles.REQUIRED_MARK if column.required else ''}"
 
 
-_REQUIRED_MARK = " *"
 _NAME_IN_SYSTEM = Text(pt="Nome no sistema", en="Name in the system")
 
 
