@@ -494,7 +494,8 @@ def _drift_remarks(journal: Journal, job: Job) -> Iterator[Text]:
             en="The system rejected for reasons that the validation does not predict:",
         )
     for rule in rules:
-        what = f"{job.title_at(rule.column)}: {rule.rule}" if rule.column else rule.rule
+        title = rule.column and titles.title_at(rule.column, job.notes.titles)
+        what = f"{title}: {rule.rule}" if title else rule.rule
         yield untranslated("  {n} × {what}").format(n=rule.rows, what=what)
 
 
