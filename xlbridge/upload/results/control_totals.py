@@ -26,7 +26,6 @@ from xlbridge.report_forms import (
     group_by_reason,
 )
 from xlbridge.resources import Column, Kind, Resource
-from xlbridge.resources.references import BRANCH
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.planning.planned_row import PlannedRow
@@ -74,6 +73,8 @@ class ControlTotals:
         self.branches: Mapping[str, str] = {}
         if resource is None:
             return
+        from xlbridge.resources.references import BRANCH  # Imported here, as slow to import.
+
         name = resource.totals.amount
         if name is not None and name in frame:
             self._amounts = [Decimal(str(value)) for value in frame[name].fillna(0).tolist()]
