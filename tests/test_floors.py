@@ -18,9 +18,14 @@ from environment import ROOT, unmeasured_environment
 
 PACKAGE = ROOT / "xlbridge"
 FACES = {
-    ".".join(path.relative_to(ROOT).parent.parts) for path in PACKAGE.rglob("__init__.pyi")
+    *(".".join(path.relative_to(ROOT).parent.parts) for path in PACKAGE.rglob("__init__.pyi")),
+    *(
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in PACKAGE.rglob("[a-z]*.py")
+        if "\n__all__ = [" in path.read_text("utf-8")
+    ),
 } - {"xlbridge"}
-"""Packages with a list of the names that other rooms may use."""
+"""Packages, and rooms of one module, with a list of the names that other rooms may use."""
 MAX_NAMES = 15
 """Maximum number of public names of a room."""
 OPEN_MODULES = {"xlbridge.cli.main", "xlbridge.validation.cross_sheet"}
@@ -149,7 +154,7 @@ MAX_DEPTH = 16
 
 def defining_module(source: str, name: str) -> str:
     """Return the module that defines an imported name."""
-    if f"{source}.{name}" in MODULES or source not in FACES:
+    if f"{source}.{name}" in MODULES or source in MODULES or source not in FACES:
         return f"{source}.{name}" if f"{source}.{name}" in MODULES else source
     stub = ROOT.joinpath(*source.split("."), "__init__.pyi")
     for inner, exported in imported_names(stub):

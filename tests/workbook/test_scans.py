@@ -21,7 +21,7 @@ from sheets import write_rows
 from xlbridge.errors import WorkbookRefused
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
-from xlbridge.workbook.formats.number_formats import scaling_styles
+from xlbridge.workbook.formats import scaling_styles
 from xlbridge.workbook.read import RawSheet, read_workbook
 from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.exact_scan import scan_exactly

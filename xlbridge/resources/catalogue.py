@@ -17,8 +17,8 @@ from xlbridge.i18n import Text
 from xlbridge.resources.checks.all_rules import checks_of, code_width
 from xlbridge.resources.column import Column
 from xlbridge.resources.kind import KIND_OF_DTYPE
-from xlbridge.resources.models.declarations import read_as
-from xlbridge.resources.names.column_names import SHIPPED_FILE
+from xlbridge.resources.models import read_as
+from xlbridge.resources.names import SHIPPED_FILE
 from xlbridge.resources.remote.record_operations import NO_IMPORT
 from xlbridge.resources.resource import (
     Resource,

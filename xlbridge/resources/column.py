@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from xlbridge.i18n import Text
 from xlbridge.resources.kind import Kind
-from xlbridge.resources.models.declarations import Name, Names
+from xlbridge.resources.models import Name, Names
 
 if TYPE_CHECKING:
     from xlbridge.resources.references.reference_lists import Link, SheetLink

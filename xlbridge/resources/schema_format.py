@@ -13,7 +13,7 @@ from msgspec import Meta, Struct, field
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.resources.column import USUAL_YEARS, ChildSum, ControlTotals, LayoutChange
 from xlbridge.resources.kind import KIND_OF_DTYPE, Kind
-from xlbridge.resources.models.declarations import (
+from xlbridge.resources.models import (
     OR_NULL,
     Alternatives,
     Block,

@@ -16,20 +16,21 @@ from xlbridge.resources.checks.all_rules import checks_of
 from xlbridge.resources.checks.rule import Statistics
 from xlbridge.resources.column import column_changes_since, normalize_header
 from xlbridge.resources.kind import KIND_OF_DTYPE, Kind
-from xlbridge.resources.models.declarations import read_as
+from xlbridge.resources.models import read_as
 from xlbridge.resources.remote.record_operations import Lookup
 from xlbridge.resources.schema_content import completed, normalized
 from xlbridge.resources.schema_format import Metadata, SchemaFile, schema_file
 from xlbridge.resources.yaml_files import (
+    TYPE_TEXTS,
     Mistake,
     YamlPath,
     document_mistake,
     format_mistakes,
+    format_yaml_value,
     mistakes_of,
     read_document,
     unknown_value,
 )
-from xlbridge.resources.yaml_files.document import TYPE_TEXTS, format_yaml_value
 from xlbridge.wire import WireModel, wire_model
 
 _PYTHON_TYPES: Mapping[str, tuple[type | tuple[type, ...], Text]] = {

@@ -23,7 +23,7 @@ from xlbridge.resources.checks.rule import (
     value_text,
 )
 from xlbridge.resources.findings.finding import error, warning
-from xlbridge.resources.models.declarations import Bound, Name, Value
+from xlbridge.resources.models import Bound, Name, Value
 
 if TYPE_CHECKING:
     import numpy as np

@@ -17,7 +17,7 @@ from xlbridge.resources.checks.rule import (
     value_text,
 )
 from xlbridge.resources.findings.finding import error
-from xlbridge.resources.models.declarations import Name, one_of
+from xlbridge.resources.models import Name, one_of
 
 if TYPE_CHECKING:
     import pandas as pd

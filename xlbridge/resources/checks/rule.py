@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 from msgspec import Meta
 
 from xlbridge.i18n import Text, localized_number, untranslated
-from xlbridge.resources.models.declarations import Names
+from xlbridge.resources.models import Names
 
 if TYPE_CHECKING:
     import pandas as pd

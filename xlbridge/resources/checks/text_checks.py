@@ -27,7 +27,7 @@ from xlbridge.resources.checks.rule import (
     text_check,
 )
 from xlbridge.resources.findings.finding import error, warning
-from xlbridge.resources.models.declarations import Name
+from xlbridge.resources.models import Name
 
 if TYPE_CHECKING:
     import pandas as pd

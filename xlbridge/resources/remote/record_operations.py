@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from xlbridge.i18n import Text
-from xlbridge.resources.models.declarations import NOT_IN_FILES, Name, Names, one_of
+from xlbridge.resources.models import NOT_IN_FILES, Name, Names, one_of
 from xlbridge.resources.names import fields_called
 
 if TYPE_CHECKING:

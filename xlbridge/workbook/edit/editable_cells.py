@@ -25,7 +25,7 @@ from xlbridge.workbook.edit.editable_package import (
     cells_by_column,
 )
 from xlbridge.workbook.edit.sheet_rows import ROW, SheetRows
-from xlbridge.workbook.formats.number_formats import format_code, is_date_or_time, scale_factor
+from xlbridge.workbook.formats import format_code, is_date_or_time, scale_factor
 from xlbridge.workbook.style import FONT
 
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from xlbridge.workbook.address import CellRange
-from xlbridge.workbook.formats.number_formats import format_code, significant_styles
+from xlbridge.workbook.formats import format_code, significant_styles
 from xlbridge.workbook.read.cells import RawSheet
 
 _ERRORS: Mapping[int, str] = {

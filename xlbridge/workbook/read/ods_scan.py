@@ -18,7 +18,7 @@ from xlbridge.workbook.address import (
     cell_address,
     column_index,
 )
-from xlbridge.workbook.formats.number_formats import significant_styles
+from xlbridge.workbook.formats import significant_styles
 from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.package import parse_part

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
 from xlbridge.workbook.address import CellRange, cell_range
-from xlbridge.workbook.formats.number_formats import format_code, significant_styles
+from xlbridge.workbook.formats import format_code, significant_styles
 from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.cells import TRUE, SheetLayout
 from xlbridge.workbook.read.refusals import damaged, unreadable

@@ -26,7 +26,7 @@ from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition
-from xlbridge.workbook.formats.number_formats import scaling_styles
+from xlbridge.workbook.formats import scaling_styles
 from xlbridge.workbook.read.archive import (
     FileKind,
     WorkbookArchive,

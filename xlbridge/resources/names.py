@@ -15,7 +15,17 @@ from typing import Any
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources.column import normalize_header
 
-SHIPPED_FILE = Path(__file__).parents[1] / "shipped_schemas.json"
+__all__ = [
+    "coded_title",
+    "field_title",
+    "fields_called",
+    "is_column_name",
+    "number_headers",
+    "number_title",
+    "registry_of",
+]
+
+SHIPPED_FILE = Path(__file__).with_name("shipped_schemas.json")
 """JSON of the shipped schema files by file name, completed from the models of their rows."""
 
 SHARED_COLUMNS = "shared/columns.yaml"

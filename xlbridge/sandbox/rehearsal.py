@@ -24,6 +24,12 @@ from xlbridge.wire.products import ProductInput
 from xlbridge.wire.registry import Client
 from xlbridge.wire.sales import SalesOrderInput
 
+__all__ = [
+    "CODE_COLUMNS",
+    "REGISTRY_TITLES",
+    "StandIns",
+]
+
 REGISTRY_TITLES: Mapping[str, Text] = {
     registry.clients.name: Text(pt="clientes", en="clients"),
     registry.suppliers.name: Text(pt="fornecedores", en="suppliers"),

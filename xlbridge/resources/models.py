@@ -1,7 +1,7 @@
 """Declarations of the formats of YAML files, as msgspec structures with marks.
 
 From a declaration follow the JSON Schema for editors, the reading of a file, and its mistakes
-(``resources/yaml_files/document.py``).
+(``resources/yaml_files.py``).
 """
 
 import re
@@ -13,6 +13,23 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta, inspect
+
+__all__ = [
+    "NOT_IN_FILES",
+    "OR_NULL",
+    "UNIQUE",
+    "Alternatives",
+    "Block",
+    "Identifier",
+    "Name",
+    "OneOrMore",
+    "Schema",
+    "as_lists",
+    "json_schema",
+    "one_of",
+    "read_as",
+    "with_form",
+]
 
 Schema = dict[str, Any]
 

@@ -44,6 +44,10 @@ from xlbridge.wire.sales import SALES_ORDER_LIST
 from xlbridge.workbook.edit import with_headers
 from xlbridge.workbook.write import records_workbook
 
+__all__ = [
+    "FirstContact",
+]
+
 _TOO_LONG = "x" * 5_001
 _IMPOSSIBLE: Mapping[Kind, object] = {
     Kind.INTEGER: -1,

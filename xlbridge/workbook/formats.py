@@ -16,6 +16,19 @@ from operator import eq, ge, gt, le, lt, ne
 
 from xlbridge.i18n import Text, localized_number, untranslated
 
+__all__ = [
+    "DATE_PARTS",
+    "Display",
+    "alters_texts",
+    "can_display_differently",
+    "compare_display",
+    "displayed_date_parts",
+    "displayed_number",
+    "displayed_text",
+    "foreign_currency",
+    "scale_factor",
+]
+
 BUILT_IN: Mapping[int, str] = {
     0: "General", 1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00",
     5: "R$#,##0;(R$#,##0)", 6: "R$#,##0;(R$#,##0)", 7: "R$#,##0.00;(R$#,##0.00)",

@@ -20,7 +20,7 @@ from msgspec import inspect
 from xlbridge.errors import UsageError, closest_name, os_error_reason
 from xlbridge.i18n import OR, Text, joined, untranslated
 from xlbridge.report_forms import more_text
-from xlbridge.resources.models.declarations import (
+from xlbridge.resources.models import (
     KINDS,
     Alternatives,
     Block,
@@ -29,6 +29,18 @@ from xlbridge.resources.models.declarations import (
     options_of,
     unwrapped,
 )
+
+__all__ = [
+    "InvalidFile",
+    "Mistake",
+    "YamlDocument",
+    "YamlPath",
+    "document_mistake",
+    "format_mistakes",
+    "mistakes_of",
+    "read_document",
+    "unknown_value",
+]
 
 YamlPath = Sequence[str | int]
 """Keys and indexes of the path to a part of a document."""

@@ -11,6 +11,12 @@ from xlbridge.errors import NOT_AS_DOCUMENTED, RemoteRejected, TransportError
 from xlbridge.i18n import Text
 from xlbridge.resources.references import Reference
 
+__all__ = [
+    "NamedRecord",
+    "Registries",
+    "named_record",
+]
+
 _NOT_FOUND = 404
 _MOST_CODES = 500
 

@@ -1,1 +1,0 @@
-from .probes import FirstContact as FirstContact
