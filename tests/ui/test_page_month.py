@@ -137,5 +137,5 @@ def test_a_month_is_begun_corrected_sent_and_proven(
     expect(tab.locator("#batch-list figure", has_text="by month").locator("tr")).to_have_count(4)
     tab.locator("#batch-list").get_by_role("cell", name="1 – Matriz São Paulo").wait_for()
     tab.get_by_role("button", name="Write the proof as of now").click()
-    tab.locator("#batch-work").get_by_text("Reading back").first.wait_for()
+    tab.locator("#batch-work").get_by_text("Reading back").first.wait_for(state="attached")
     expect(question).to_contain_text("4 of 4 rows read back")
