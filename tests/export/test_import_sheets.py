@@ -104,7 +104,7 @@ def test_values_without_a_column_are_counted(tmp_path: Path, xlbridge: Xlbridge)
         xlbridge, tmp_path / "cr.xlsx", split | {"observacao": ""}, paid, options=layout
     )
     assert manifest["left_out"] == {"historicoDasParcelas": 4, "dataDeBaixa": 1, "corFavorita": 1}
-    assert "historicoDasParcelas (4), dataDeBaixa (1), corFavorita (1)" in stderr
+    assert "historicoDasParcelas (4), Settlement date (1), corFavorita (1)" in stderr
     stderr, manifest = exported_titles(xlbridge, tmp_path / "cr.csv", split, paid)
     assert (manifest["left_out"], "historicoDasParcelas (4)" in stderr) == ({}, False)
 
@@ -139,8 +139,9 @@ def test_a_dropped_time_of_day_is_reported(tmp_path: Path, xlbridge: Xlbridge) -
         xlbridge, output, {}, options=("--as-template", "contasreceber")
     )
     assert manifest["left_out"] == {"dataDeEmissao.time": 1}
+    assert "Issue date: time (1)" in stderr
     assert manifest["zones"] == {"dataDeVencimento": ["-03:00"]}
-    assert "dataDeVencimento -03:00" in stderr
+    assert "Due date -03:00" in stderr
     (header, row) = rows_of(openpyxl.load_workbook(output)["contasreceber"])
     assert row[header.index("dataDeEmissao")] == datetime(2026, 11, 5)
     assert row[header.index("dataDeVencimento")] == datetime(2026, 11, 30)
@@ -161,7 +162,7 @@ def test_settled_titles_are_exported_as_import_sheet_only_on_request(
     assert not output.exists()
     done = xlbridge("export", listing, "-o", output, *layout, "--settled", **environment)
     assert done.returncode == 0
-    assert "dataDeBaixa" in done.stderr
+    assert "Settlement date (" in done.stderr
     assert xlbridge("export", listing, "-o", output, "--settled", **environment).returncode == 2
 
 
@@ -190,7 +191,7 @@ def test_times_are_exported_without_zone_and_never_rounded_up(
     stderr, manifest = exported_titles(xlbridge, output, {})
     assert read_dates(output) == EXPECTED_DATES[form]
     assert manifest["zones"] == {"dataDeVencimento": ["-03:00"]}
-    assert "dataDeVencimento -03:00" in stderr
+    assert "Due date -03:00" in stderr
     other = {"dataDeVencimento": "2026-11-30T00:00:00.0000000"}
     stderr, manifest = exported_titles(xlbridge, output, other, options=("--force",))
     assert manifest["zones"] == {}

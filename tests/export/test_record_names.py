@@ -19,6 +19,7 @@ from xlbridge.export import LISTINGS
 from xlbridge.export.sheets import with_names
 from xlbridge.i18n import LANGUAGES, Language, override_language
 from xlbridge.resources import normalize_header
+from xlbridge.resources.names import coded_title
 from xlbridge.sandbox import RunningSandbox
 
 CLIENTS = [
@@ -54,6 +55,14 @@ def table(path: Path, sheet: str) -> list[dict[str, Any]]:
     (found,) = book[sheet].tables.values()
     rows = rows[: len(rows) - (found.totalsRowCount or 0)]
     return [dict(zip(map(str, header), row, strict=True)) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("field", "title"),
+    [("codigoDoCliente", "Client"), ("codigoDaFilial", "Branch"), ("idProduto", "Product")],
+)
+def test_a_name_is_titled_with_what_its_code_stands_for(field: str, title: str) -> None:
+    assert coded_title(field).en == title
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_accepted_finding_is_counted_and_remembered(
     assert report(xlbridge, path, "--accept", text) == ACCEPTED
     later = codes(tmp_path / "december.xlsx", ["21"])
     assert report(xlbridge, later) == ACCEPTED
-    assert "code-shape:numeroDoDocumento (1)" in xlbridge("validate", later).stdout
+    assert "code-shape: numeroDoDocumento (1)" in xlbridge("validate", later).stdout
     other = write_records(
         tmp_path / "b.xlsx", CR, [{"numeroDoDocumento": d, "idws": d} for d in [*ZEROS, "20"]]
     )

@@ -49,9 +49,13 @@ def is_column_name(header: str) -> bool:
 def field_title(name: str) -> Text:
     """Return the title of a field of the interface, its name if it has none.
 
-    A field of a list, ``list.field``, is titled with the list's name.
+    A field of a list, ``list.field``, is titled with the list's name, the time in a date's field,
+    ``date.time``, with the date's title.
     """
     within, _, field = name.rpartition(".")
+    if field == "time":
+        date = field_title(within)
+        return Text(pt=f"{date.pt}: hora", en=f"{date.en}: time")
     title = _field_titles().get(field, untranslated(field))
     return Text(pt=f"{within}: {title.pt}", en=f"{within}: {title.en}") if within else title
 
@@ -63,7 +67,9 @@ def number_title(name: str) -> Text:
     return Text(pt=f"{title.pt} (do sistema)", en=f"{title.en} (the system's)")
 
 
-_OF_A_CODE = re.compile(r"^(?:Código|Id) d[aeo] | (?:code|id)$")
+_OF_A_CODE = re.compile(
+    r"^Código d[aeo] |^Número d[aeo] (?=.* no sistema$)| no sistema$| code$| number in the system$"
+)
 """Words of a code in a title, such as *Código do* in *Código do cliente*."""
 
 
