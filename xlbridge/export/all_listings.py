@@ -209,7 +209,9 @@ _SALES = (
             "codigoDaFilial.nome codigoDoCliente nomeDoCliente naturezaDaOperacao "
             "valorDosProdutos valorDesconto valorIPI valorICMS valorTotal",
         },
-        totals=TotalsSpec(amount="valorDosProdutos", due="dataDeEmissao", party=_CLIENT),
+        totals=TotalsSpec(
+            amount="valorDosProdutos", due="dataDeEmissao", party=_CLIENT, kind="tipoDeOperacao"
+        ),
     ),
     Listing(
         name="nfse",
@@ -254,7 +256,9 @@ _STOCK = (
             "descricaoDaFilial descricaoDoAlmoxarifado descricaoDoProduto "
             "numeroDeSerieLote quantidade valorUnitario valorTotal",
         },
-        totals=TotalsSpec(amount="valorTotal", due="dataDaMovimentacao"),
+        totals=TotalsSpec(
+            amount="valorTotal", due="dataDaMovimentacao", kind="tipoDeMovimentacao", directed=True
+        ),
     ),
     Listing(
         name="requisicoes-estoque",
@@ -310,7 +314,9 @@ _FINANCIAL = (
             "saldo",
         },
         inner_keys={"lancamentos": _TITLE_KEY},
-        totals=TotalsSpec(amount="valor", sheet="lancamentos", due="data", branch="codigoDaFilial"),
+        totals=TotalsSpec(
+            amount="valor", sheet="lancamentos", due="data", kind="tipo", directed=True
+        ),
     ),
 )
 _PURCHASING = (

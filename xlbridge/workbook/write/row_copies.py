@@ -84,6 +84,7 @@ class RejectedRows:
                 f"{len(self.frame)} rows, {len(numbers)} numbers, {len(reasons)} reasons"
             )
         number_columns = dict.fromkeys(name for row in self.record_numbers for name in row)
+        filled = dict[str, tuple[int, int]]()
         with template_sheets(
             path,
             self.resource,
@@ -94,12 +95,14 @@ class RejectedRows:
             after=[(str(number_title(name)), _NUMBER_WIDTH, name) for name in number_columns],
             summary=replace(summary, title=origin.summary_title),
             origin=origin,
+            filled=filled,
         ) as (book, sheets):
             writer = CellWriter(book)
             for rows in (self, *children):
                 sheet = sheets[rows.resource.sheet]
                 first = len(REJECTS_COLUMNS) if rows is self else 0
                 columns, blank = rows.resource.sheet_columns, [None] * len(rows.frame)
+                last = first
                 values = [
                     cell_values(column.kind, rows.frame[column.name])
                     if column.name in rows.frame
@@ -136,12 +139,14 @@ class RejectedRows:
                             note = "\n".join(filter(None, (reason, what_to_do)))
                             sheet.write_comment(position + 1, index, note, _COMMENT)
                         if value is not None or column.name in wrong:
+                            last = max(last, index + 1)
                             writer.write(sheet, position + 1, index, value, properties)
                     for index, name in enumerate(
                         number_columns if rows is self else (), first + len(columns)
                     ):
                         number = self.record_numbers[position].get(name)
                         writer.write(sheet, position + 1, index, number, {})
+                filled[rows.resource.sheet] = len(rows.frame), last
 
 
 _NO_RESULT = "#N/A"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from textwrap import wrap
+from types import MappingProxyType
 from typing import Any
 
 import xlsxwriter
@@ -83,6 +84,21 @@ class SheetLayout:
         """Return the header of a column."""
         return header_text(column, self.headers)
 
+    def added(
+        self, part: Resource, resource: Resource
+    ) -> tuple[Sequence[AddedColumn], Sequence[AddedColumn]]:
+        """Return the columns added before and after those of a sheet of ``resource``."""
+        return (self.before, self.after) if part is resource else ((), ())
+
+    def widths(self, part: Resource, resource: Resource) -> list[int]:
+        """Return the widths of the columns of a sheet of ``resource``."""
+        before, after = self.added(part, resource)
+        return [
+            *(width for _, width, _ in before),
+            *(_width(column, self.header(column)) for column in part.sheet_columns),
+            *(width for _, width, _ in after),
+        ]
+
 
 def header_text(column: Column, headers: Headers) -> str:
     """Return the header of a column; the title of a required one is marked."""
@@ -111,7 +127,7 @@ def add_data_sheets(
         book.add_format, (_REQUIRED_HEADER, _OPTIONAL_HEADER, _REMARK_HEADER)
     )
     for part in (resource, *resource.children):
-        before, after = (layout.before, layout.after) if part is resource else ((), ())
+        before, after = layout.added(part, resource)
         sheet: Worksheet = book.add_worksheet(part.sheet)
         sheet.set_row_pixels(0, _HEADER_HEIGHT)
         columns = list(enumerate(part.sheet_columns, start=len(before)))
@@ -144,21 +160,44 @@ def add_data_sheets(
         if texts := [index for index, column in columns if column.kind.is_text]:
             ranges = (f"{cell_address(2, i)}:{cell_address(_LAST_ROW + 1, i)}" for i in texts)
             sheet.ignore_errors({"number_stored_as_text": " ".join(ranges)})
-        widths = [
-            *(width for _, width, _ in before),
-            *(_width(column, layout.header(column)) for _, column in columns),
-            *(width for _, width, _ in after),
-        ]
+        widths = layout.widths(part, resource)
         sheet.set_comments_author("xlbridge")
         sheet.freeze_panes(1, 0)
         sheet.autofilter(0, 0, _LAST_ROW, len(widths) - 1)
         sheet.set_tab_color(style.STRONG)
-        keys = [index for index, column in columns if column.name == KEY and column.required]
-        repeated = range(keys[0], keys[0] + 1) if keys else range(0)
-        print_across_pages(sheet, str(part.title), widths, repeated)
+        _set_printing(sheet, part, len(before), widths)
         sheet.repeat_rows(0)
         sheets[part.sheet] = sheet
     return sheets
+
+
+def _set_printing(sheet: Worksheet, part: Resource, before: int, widths: Sequence[int]) -> None:
+    """Print the columns with these widths, ``before`` of which are added ones."""
+    keys = [index for index, column in enumerate(part.sheet_columns, before) if column.name == KEY]
+    repeated = range(keys[0], keys[0] + 1) if keys and part.by_name[KEY].required else range(0)
+    print_across_pages(sheet, str(part.title), widths, repeated)
+
+
+def _print_filled(
+    sheet: Worksheet,
+    part: Resource,
+    resource: Resource,
+    layout: SheetLayout,
+    filled: tuple[int, int],
+) -> None:
+    """Print the sheet up to its last column that is ``filled`` or required.
+
+    ``filled`` are the number of rows and that of columns up to the last filled one. Columns added
+    after the resource's are for the system, not for paper.
+    """
+    rows, columns = filled
+    before, after = layout.added(part, resource)
+    required = [i for i, c in enumerate(part.sheet_columns, len(before) + 1) if c.required]
+    widths = layout.widths(part, resource)
+    last = min(max(columns, len(before), *required), len(widths) - len(after))
+    if last < len(widths):
+        sheet.print_area(0, 0, rows, last - 1)
+        _set_printing(sheet, part, len(before), widths[:last])
 
 
 def add_lists_sheet(book: xlsxwriter.Workbook, resource: Resource) -> None:
@@ -210,6 +249,7 @@ def _width(column: Column, header: str) -> int:
 
 
 _NO_ORIGIN = WorkbookOrigin()
+_NOTHING_FILLED: Mapping[str, tuple[int, int]] = MappingProxyType({})
 
 _TABLE_HEADERS = (
     titles.COLUMN,
@@ -487,13 +527,15 @@ def template_sheets(
     shared: bool = False,
     lists: RegistryLists = NO_LISTS,
     origin: WorkbookOrigin = _NO_ORIGIN,
+    filled: Mapping[str, tuple[int, int]] = _NOTHING_FILLED,
 ) -> Iterator[tuple[xlsxwriter.Workbook, Mapping[str, Worksheet]]]:
     """Yield a workbook in the layout of the template, and its data sheets by name.
 
     ``before``, ``after`` and ``headers`` are those of ``SheetLayout``. The first sheet is a
     ``summary``, the data sheet, or, ``instructions_first``, the instructions. Rows of a sheet must
-    be written in order. The workbook carries ``origin`` with the resource and its layout. Raises
-    ``UsageError`` if the file cannot be written.
+    be written in order. The workbook carries ``origin`` with the resource and its layout.
+    ``filled`` is read on exit: the number of filled rows of sheets, and that of their columns up to
+    the last filled one, which are printed. Raises ``UsageError`` if the file cannot be written.
     """
     layout = SheetLayout(before=before, after=after, headers=headers)
     list_ranges = lists.ranges()
@@ -517,7 +559,11 @@ def template_sheets(
             write_cover(book, book.add_worksheet(str(UPLOAD_SUMMARY_SHEET)), summary)
         if instructions_first:
             add_instructions_sheet(book, resource, layout, lists)
-        yield book, add_data_sheets(book, resource, layout, list_ranges)
+        sheets = add_data_sheets(book, resource, layout, list_ranges)
+        yield book, sheets
+        for part in (resource, *resource.children):
+            if part.sheet in filled:
+                _print_filled(sheets[part.sheet], part, resource, layout, filled[part.sheet])
         if not instructions_first:
             add_instructions_sheet(book, resource, layout, lists)
         add_lists_sheet(book, resource)
