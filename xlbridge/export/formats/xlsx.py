@@ -66,6 +66,7 @@ from xlbridge.workbook import (
     style,
 )
 from xlbridge.workbook.write import (
+    FilledRows,
     cell_format,
     new_workbook,
     print_across_pages,
@@ -355,7 +356,7 @@ def open_template(
         )
         for column in main.columns[len(resource.columns) :]
     ]
-    filled = dict[str, tuple[int, int]]()
+    filled = dict[str, FilledRows]()
     with template_sheets(
         path, resource, after=numbers, headers=headers, shared=True, filled=filled
     ) as (book, worksheets):
@@ -377,7 +378,7 @@ class _TemplateOutput(OutputWriter):
         book: xlsxwriter.Workbook,
         names: Sequence[str],
         writers: Sequence[Sequence[tuple[_WriteCell, Format]]],
-        filled: dict[str, tuple[int, int]],
+        filled: dict[str, FilledRows],
     ) -> None:
         self._book = book
         self._names = names
@@ -398,7 +399,7 @@ class _TemplateOutput(OutputWriter):
                         en="There are too many records for one import sheet.",
                     )
                 )
-            last = 0
+            filled = self._filled[name] = FilledRows(table.rows)
             for number, row in enumerate(cells_of(table.blocks()), start=1):
                 for index, (cell, (write, cell_style)) in enumerate(zip(row, writers, strict=True)):
                     if cell is not None and write(number, index, cell, cell_style) < 0:
@@ -410,8 +411,7 @@ class _TemplateOutput(OutputWriter):
                             )
                         )
                     if cell is not None:
-                        last = max(last, index + 1)
-            self._filled[name] = table.rows, last
+                        filled.add(index, cell)
 
 
 _TOO_LONG = Text(

@@ -104,7 +104,9 @@ _AXIS_NUMBERS = Text(
     pt='[>=1000000]#,##0.0,," mi";[>=1000]#,##0," mil";#,##0',
     en='[>=1000000]#,##0.0,,"M";[>=1000]#,##0,"k";#,##0',
 )
-_CHART_COLOURS = (style.STRONG, "D98324", "5B9A68", "8A6FA8")
+_CHART_COLOURS = (style.STRONG, "D98324", "B9DFC2", "7A5C9E")
+"""Colours that also differ in lightness, for print without colours."""
+_ALARMING_PATTERN = "wide_upward_diagonal"
 
 
 def write_cover(book: xlsxwriter.Workbook, sheet: Worksheet, report: Report) -> None:
@@ -273,7 +275,13 @@ class _SheetWriter:
         chart: Any = self._book.add_chart({"type": "bar", "subtype": kind})
         drawn = _drawn(table)
         last = top + len(drawn)
-        alarming = {"fill": {"color": f"#{_OPEN}"}}
+        # A pattern is told apart without colours, too.
+        alarming = {
+            "pattern": {
+                "pattern": _ALARMING_PATTERN, "fg_color": f"#{_OPEN}", "bg_color": "#FFFFFF"
+            },
+            "border": {"color": f"#{_OPEN}"},
+        }  # fmt: skip
         points = [
             alarming if line.tone is Tone.OPEN and len(table.bars) == 1 else None for line in drawn
         ]

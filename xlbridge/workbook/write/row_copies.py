@@ -29,7 +29,7 @@ from xlbridge.workbook.signature import (
 )
 from xlbridge.workbook.write.clean_workbook import cell_values
 from xlbridge.workbook.write.new_workbook import CellWriter, new_workbook, print_across_pages
-from xlbridge.workbook.write.template import template_sheets
+from xlbridge.workbook.write.template import FilledRows, template_sheets
 
 _REMARK_WIDTHS = (10, 50, 36)
 _NUMBER_WIDTH = 24
@@ -84,7 +84,7 @@ class RejectedRows:
                 f"{len(self.frame)} rows, {len(numbers)} numbers, {len(reasons)} reasons"
             )
         number_columns = dict.fromkeys(name for row in self.record_numbers for name in row)
-        filled = dict[str, tuple[int, int]]()
+        filled = dict[str, FilledRows]()
         with template_sheets(
             path,
             self.resource,
@@ -102,7 +102,7 @@ class RejectedRows:
                 sheet = sheets[rows.resource.sheet]
                 first = len(REJECTS_COLUMNS) if rows is self else 0
                 columns, blank = rows.resource.sheet_columns, [None] * len(rows.frame)
-                last = first
+                shown = filled[rows.resource.sheet] = FilledRows(len(rows.frame))
                 values = [
                     cell_values(column.kind, rows.frame[column.name])
                     if column.name in rows.frame
@@ -139,14 +139,13 @@ class RejectedRows:
                             note = "\n".join(filter(None, (reason, what_to_do)))
                             sheet.write_comment(position + 1, index, note, _COMMENT)
                         if value is not None or column.name in wrong:
-                            last = max(last, index + 1)
+                            shown.add(index, value)
                             writer.write(sheet, position + 1, index, value, properties)
                     for index, name in enumerate(
                         number_columns if rows is self else (), first + len(columns)
                     ):
                         number = self.record_numbers[position].get(name)
                         writer.write(sheet, position + 1, index, number, {})
-                filled[rows.resource.sheet] = len(rows.frame), last
 
 
 _NO_RESULT = "#N/A"

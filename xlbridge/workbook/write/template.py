@@ -8,7 +8,7 @@ the instructions have the examples, so that none is uploaded by mistake.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
 from textwrap import wrap
@@ -52,6 +52,8 @@ from xlbridge.workbook.write.report_workbook import write_cover
 _LAST_ROW = 100_000
 _HEADER_HEIGHT = 38
 """Height of a header of two lines."""
+_LEAST_LENGTH, _BESIDE_TEXT = 10, 4
+"""Length of a day or a common number, and the indent and margins of a text."""
 _KEY_WIDTH, _FREE_TEXT_WIDTH, _CHOICE_WIDTH, _MAX_WIDTH = 16, 30, 40, 48
 _MIN_WIDTHS: Mapping[Kind, int] = {Kind.DATE: 12, Kind.MONEY: 14}
 _COMMENT_LINE, _COMMENT_SYMBOLS = 18, 46
@@ -98,6 +100,19 @@ class SheetLayout:
             *(_width(column, self.header(column)) for column in part.sheet_columns),
             *(width for _, width, _ in after),
         ]
+
+
+@dataclass(slots=True)
+class FilledRows:
+    """Rows of a sheet: their number, and the length of the longest text of each filled column."""
+
+    rows: int = 0
+    longest: dict[int, int] = field(default_factory=dict)
+
+    def add(self, index: int, value: object) -> None:
+        """Count the value of a cell; other values than texts fit all columns of their kinds."""
+        length = len(value) if isinstance(value, str) else 0
+        self.longest[index] = max(self.longest.get(index, _LEAST_LENGTH), length)
 
 
 def header_text(column: Column, headers: Headers) -> str:
@@ -179,25 +194,31 @@ def _set_printing(sheet: Worksheet, part: Resource, before: int, widths: Sequenc
 
 
 def _print_filled(
+    book: xlsxwriter.Workbook,
     sheet: Worksheet,
     part: Resource,
     resource: Resource,
     layout: SheetLayout,
-    filled: tuple[int, int],
+    filled: FilledRows,
 ) -> None:
-    """Print the sheet up to its last column that is ``filled`` or required.
+    """Print the sheet up to its last column that is filled or required, with columns no wider than
+    their texts need.
 
-    ``filled`` are the number of rows and that of columns up to the last filled one. Columns added
-    after the resource's are for the system, not for paper.
+    Columns added after the resource's are for the system, not for paper.
     """
-    rows, columns = filled
     before, after = layout.added(part, resource)
-    required = [i for i, c in enumerate(part.sheet_columns, len(before) + 1) if c.required]
-    widths = layout.widths(part, resource)
-    last = min(max(columns, len(before), *required), len(widths) - len(after))
-    if last < len(widths):
-        sheet.print_area(0, 0, rows, last - 1)
-        _set_printing(sheet, part, len(before), widths[:last])
+    widths, last = layout.widths(part, resource), len(before)
+    for index, column in enumerate(part.sheet_columns, len(before)):
+        longest = filled.longest.get(index, 0)
+        if longest or column.required:
+            last = index + 1
+        width = max(_header_width(layout.header(column)), longest + _BESIDE_TEXT)
+        if width < widths[index]:
+            widths[index] = width
+            sheet.set_column(index, index, width, cell_format(book, column))
+    if last < len(widths) - len(after) or after:
+        sheet.print_area(0, 0, filled.rows, last - 1)
+    _set_printing(sheet, part, len(before), widths[:last])
 
 
 def add_lists_sheet(book: xlsxwriter.Workbook, resource: Resource) -> None:
@@ -229,6 +250,11 @@ def _limited_columns(resource: Resource) -> list[tuple[Resource, Column]]:
     return [(part, column) for part in parts for column in part.columns if column.allowed]
 
 
+def _header_width(header: str) -> int:
+    """Return the width of bold text in two lines, and the filter button."""
+    return max(ceil(len(header) / 2), *map(len, header.split())) + 6
+
+
 def _width(column: Column, header: str) -> int:
     text_length = column.checks.get("str_length", {}).get("max_value", 0)
     content = min(text_length, _FREE_TEXT_WIDTH) if column.kind is Kind.TEXT else 0
@@ -239,8 +265,7 @@ def _width(column: Column, header: str) -> int:
     return min(
         _MAX_WIDTH,
         max(
-            # Bold text in two lines, and the filter button.
-            max(ceil(len(header) / 2), *map(len, header.split())) + 6,
+            _header_width(header),
             len(example_in_words(column)) + 2,
             _MIN_WIDTHS.get(column.kind, 0),
             content,
@@ -249,7 +274,7 @@ def _width(column: Column, header: str) -> int:
 
 
 _NO_ORIGIN = WorkbookOrigin()
-_NOTHING_FILLED: Mapping[str, tuple[int, int]] = MappingProxyType({})
+_NOTHING_FILLED: Mapping[str, FilledRows] = MappingProxyType({})
 
 _TABLE_HEADERS = (
     titles.COLUMN,
@@ -527,15 +552,15 @@ def template_sheets(
     shared: bool = False,
     lists: RegistryLists = NO_LISTS,
     origin: WorkbookOrigin = _NO_ORIGIN,
-    filled: Mapping[str, tuple[int, int]] = _NOTHING_FILLED,
+    filled: Mapping[str, FilledRows] = _NOTHING_FILLED,
 ) -> Iterator[tuple[xlsxwriter.Workbook, Mapping[str, Worksheet]]]:
     """Yield a workbook in the layout of the template, and its data sheets by name.
 
     ``before``, ``after`` and ``headers`` are those of ``SheetLayout``. The first sheet is a
     ``summary``, the data sheet, or, ``instructions_first``, the instructions. Rows of a sheet must
     be written in order. The workbook carries ``origin`` with the resource and its layout.
-    ``filled`` is read on exit: the number of filled rows of sheets, and that of their columns up to
-    the last filled one, which are printed. Raises ``UsageError`` if the file cannot be written.
+    ``filled`` is read on exit: the rows of sheets, whose filled columns are printed. Raises
+    ``UsageError`` if the file cannot be written.
     """
     layout = SheetLayout(before=before, after=after, headers=headers)
     list_ranges = lists.ranges()
@@ -563,7 +588,7 @@ def template_sheets(
         yield book, sheets
         for part in (resource, *resource.children):
             if part.sheet in filled:
-                _print_filled(sheets[part.sheet], part, resource, layout, filled[part.sheet])
+                _print_filled(book, sheets[part.sheet], part, resource, layout, filled[part.sheet])
         if not instructions_first:
             add_instructions_sheet(book, resource, layout, lists)
         add_lists_sheet(book, resource)
