@@ -85,13 +85,17 @@ def read_branch_names(
     ``client`` is one that is open already.
     """
     # Slow to import, and needed by pages only.
-    from xlbridge.client.registries import Registries
+    from xlbridge.client.registries import Registries, StoredNames
     from xlbridge.resources.references import BRANCH, REFERENCES
 
     with suppress(XlbridgeError), ExitStack() as stack:
         quick = RetryPolicy.quick()
         opened = client or stack.enter_context(connect(settings, announce, quick))
-        return Registries(opened).names(REFERENCES[BRANCH])
+        names = dict(Registries(opened).names(REFERENCES[BRANCH]))
+        # Summaries have them later, without a connection.
+        stored = StoredNames(settings, BRANCH)
+        stored.write(names, stored.read()[1])
+        return names
     return {}
 
 

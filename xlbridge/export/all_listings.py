@@ -48,6 +48,10 @@ _SETTLED_TITLE = (
     "codigoDaFilial.nome valorDoLancamento valorBaixado historico numeroDaTransacao "
     "sequenciaDaTransacao"
 )
+_REQUISITION = (
+    "numeroDaRequisicao dataDaRequisicao codigoDaFilial.nome codigoDoCentroDeCusto.nome "
+    "codigoDoMotivo DescricaoDoProjeto DataLiberacaoParaAprovacao encerrada"
+)
 _PURCHASE_ORDER = (
     "numeroDaOrdem dataDaOrdem codigoDaFilial.nome codigoDoCentroDeCusto.nome DescricaoDoProjeto "
     "DescricaoDoColaboradorResponsavelCompras NumeroDaRequisicaoDeCompra TotalDeCotacoes "
@@ -325,12 +329,14 @@ _PURCHASING = (
         title=Text(pt="Requisições de compra abertas", en="Open purchase requisitions"),
         operation=purchasing.REQUISITION_LIST_OPEN,
         key=("numeroDaRequisicao",),
+        leading={"requisicoes": _REQUISITION},
     ),
     Listing(
         name="requisicoes-encerradas",
         title=Text(pt="Requisições de compra encerradas", en="Closed purchase requisitions"),
         operation=purchasing.REQUISITION_LIST_CLOSED,
         key=("numeroDaRequisicao",),
+        leading={"requisicoes-encerradas": _REQUISITION},
     ),
     Listing(
         name="ordens",

@@ -167,7 +167,7 @@ class ExportResult:
         """Return the report with what a workbook's cover shows; ``amount`` is summed in it."""
         used: list[tuple[Text, str]] = []
         for name, value in filters.values.items():
-            text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            text = str(list_first(value, _MOST_VALUES) if isinstance(value, tuple) else value)
             if isinstance(value, datetime):
                 text = f"{value:%d/%m/%Y %H:%M}"
             used.append((name.label, str(titles.YES) if name.type.is_flag else text))
@@ -247,6 +247,7 @@ def _directions(total: Total) -> dict[str, str]:
     return {"inflow": f"{total.inflow:f}", "outflow": f"{total.outflow:f}"}
 
 
+_MOST_VALUES = 20
 _EXPORTED_AT = Text(pt="Exportado em", en="Exported at")
 _COMPLETE = Text(pt="Completo", en="Complete")
 _LABEL_WIDTH, _NUMBER_WIDTH = 44, 24

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _DUE = "dataDeVencimento"
 _ZERO = Decimal(0)
-_LABEL_WIDTH, _AMOUNT_WIDTH = 60, 18
+_LABEL_WIDTH, _AMOUNT_WIDTH = 60, 24
 _OUTCOMES = Text(pt="Situação das linhas", en="Status of the rows")
 _REASONS = Text(pt="Por que não foram gravadas", en="Why they were not written")
 _ALL = untranslated("{title}")

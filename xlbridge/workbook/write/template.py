@@ -201,7 +201,7 @@ def _print_filled(
     layout: SheetLayout,
     filled: FilledRows,
 ) -> None:
-    """Print the sheet up to its last column that is filled or required, with columns no wider than
+    """Print the sheet up to its last column that is filled or required, with columns as wide as
     their texts need.
 
     Columns added after the resource's are for the system, not for paper.
@@ -213,7 +213,8 @@ def _print_filled(
         if longest or column.required:
             last = index + 1
         width = max(_header_width(layout.header(column)), longest + _BESIDE_TEXT)
-        if width < widths[index]:
+        width = min(width, _MAX_WIDTH if column.kind.is_text else widths[index])
+        if width != widths[index]:
             widths[index] = width
             sheet.set_column(index, index, width, cell_format(book, column))
     if last < len(widths) - len(after) or after:
