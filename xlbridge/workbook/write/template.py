@@ -187,9 +187,11 @@ def add_data_sheets(
 
 
 def _set_printing(sheet: Worksheet, part: Resource, before: int, widths: Sequence[int]) -> None:
-    """Print the columns with these widths, ``before`` of which are added ones."""
-    keys = [index for index, column in enumerate(part.sheet_columns, before) if column.name == KEY]
-    repeated = range(keys[0], keys[0] + 1) if keys and part.by_name[KEY].required else range(0)
+    """Print columns with these widths, on every page the first of those added ``before``, or else a
+    required key."""
+    keys = [i for i, one in enumerate(part.sheet_columns) if one.name == KEY and one.required]
+    first = [0] if before else keys[:1]
+    repeated = range(first[0], first[0] + 1) if first else range(0)
     print_across_pages(sheet, str(part.title), widths, repeated)
 
 
