@@ -304,8 +304,8 @@ class _SheetWriter:
             )
         font = {"name": style.FONT, "size": 9, "color": f"#{style.QUIET}"}
         title = str(table.title or table.headings[0].title)
-        if len(table.bars) == 1:
-            title = f"{title} · {table.headings[table.bars[0]].title}"
+        if table.title is None and len(table.bars) == 1:
+            title += f" · {table.headings[table.bars[0]].title}"
         chart.set_title({"name": title, "name_font": {**font, "size": 11}})
         chart.set_legend(
             {"position": "bottom", "font": font} if len(table.bars) > 1 else {"none": True}
