@@ -94,7 +94,8 @@ def read_branch_names(
         names = dict(Registries(opened).names(REFERENCES[BRANCH]))
         # Summaries have them later, without a connection.
         stored = StoredNames(settings, BRANCH)
-        stored.write(names, stored.read()[1])
+        with suppress(XlbridgeError):
+            stored.write(names, stored.read()[1])
         return names
     return {}
 
