@@ -187,3 +187,21 @@ def test_branches_in_the_summary_have_the_names_that_were_read_earlier(
         write_status_copy(context, job, copy)
         assert shown in {row[0].value for row in load_workbook(copy).worksheets[0].iter_rows()}
         copy.unlink()
+
+
+def test_the_page_of_an_upload_leaves_names_of_branches_for_its_summary(
+    xlbridge: Xlbridge, demo_sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    row = GOOD["contasreceber"] | {"numeroDoDocumento": new_cnpj()}
+    write_rows(tmp_path / "titulos.xlsx", [*row], [[*row.values()]])
+    options = ("--yes", "--format", "html", "-o", "page.html")
+    done = xlbridge("upload", "titulos.xlsx", *options, **credentials(demo_sandbox))
+    assert done.returncode == 0, done.stderr
+    jobs = json.loads(xlbridge("jobs", "--format", "json", **credentials(demo_sandbox)).stdout)
+    job = jobs["jobs"][0]["job"]
+    assert (
+        xlbridge("jobs", job, "--annotate", "viva.xlsx", **credentials(demo_sandbox)).returncode
+        == 0
+    )
+    lines = [row[0].value for row in load_workbook(tmp_path / "viva.xlsx").worksheets[0].rows]
+    assert any(str(line).startswith("1 – ") for line in lines), lines
