@@ -79,20 +79,25 @@ def connect(
 def read_branch_names(
     settings: Settings, announce: Callable[[Text], None], client: Client | None = None
 ) -> Mapping[str, str]:
-    """Return the names of the chosen system's branches by their codes, none if they cannot be read
-    at the first attempt.
+    """Return the names of the chosen system's branches by their codes, those read earlier if they
+    cannot be read at the first attempt.
 
     ``client`` is one that is open already.
     """
     # Slow to import, and needed by pages only.
-    from xlbridge.client.registries import Registries
+    from xlbridge.client.registries import Registries, StoredNames
     from xlbridge.resources.references import BRANCH, REFERENCES
 
+    stored = StoredNames(settings, BRANCH)
     with suppress(XlbridgeError), ExitStack() as stack:
         quick = RetryPolicy.quick()
         opened = client or stack.enter_context(connect(settings, announce, quick))
-        return Registries(opened).names(REFERENCES[BRANCH])
-    return {}
+        names = dict(Registries(opened).names(REFERENCES[BRANCH]))
+        # Summaries have them later, without a connection.
+        with suppress(XlbridgeError):
+            stored.write(names, stored.read()[1])
+        return names
+    return stored.read()[0]
 
 
 def new_profile(settings: Settings, wanted: Profile) -> Profile:

@@ -98,7 +98,7 @@ def test_each_month_is_a_batch_if_the_plan_has_a_month(
     done = run_batch("resume", "c-2026-11", "--yes")
     assert (done.returncode, "✗ c  changed" in done.stdout) == (1, True)
     assert "Is it another month's?" in done.stdout
-    assert "Next: fix the problems above, then: xlbridge batch resume" in done.stdout
+    assert "Next: fix the problems shown, then: xlbridge batch resume" in done.stdout
 
 
 def test_sent_workbooks_of_a_removed_step_stay_in_the_batch(
@@ -131,7 +131,7 @@ def test_a_plan_reports_errors_of_workbooks_to_correct(
     output = planned.stdout
     assert (planned.returncode, "✗ c  has errors" in output) == (1, True)
     assert "        The sheet has no data rows." in output
-    assert "Next: fix the problems above, then: xlbridge batch run plan.yaml" in output
+    assert "Next: fix the problems shown, then: xlbridge batch run plan.yaml" in output
     assert "        The sheet has no data rows." in run_batch("run", plan, "--yes").stdout
 
 

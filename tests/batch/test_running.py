@@ -150,7 +150,7 @@ def test_a_bad_workbook_stops_only_dependent_steps(
     assert "clients-2.xlsx: has errors" in status.stdout
     assert "B2 cnpj: The CNPJ" in status.stdout
     assert "B2 cnpj: O CNPJ" in run_batch("status", "month", "--lang", "pt-BR").stdout
-    assert status.stdout.splitlines()[-1].startswith("Next: fix the problems above, then: ")
+    assert status.stdout.splitlines()[-1].startswith("Next: fix the problems shown, then: ")
     write_clients(tmp_path, bad.name, [new_cnpj()])
     found = report(run_batch("resume", "month", "--yes", "--format", "json"), 0)
     assert found["rows"]["accepted"] == 3

@@ -243,3 +243,20 @@ def test_an_import_sheet_has_exact_numbers_and_dates(tmp_path: Path, xlbridge: X
     assert done.returncode == 2
     assert "F2" in done.stderr
     assert not (tmp_path / "long.xlsx").exists()
+
+
+def test_an_import_sheet_prints_up_to_its_last_filled_column(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    output = tmp_path / "cr.xlsx"
+    exported_titles(xlbridge, output, {}, {}, options=("--as-template", "contasreceber"))
+    book = openpyxl.load_workbook(output)
+    sheet = book["contasreceber"]
+    printed = sheet[sheet.print_area.rpartition("!")[2].replace("$", "")]
+    assert (printed[0][0].coordinate, len(printed)) == ("A1", 3)
+    filled = [cell.column for cell in sheet[2] if cell.value is not None]
+    # The record's numbers, for the system, come after all columns.
+    assert printed[0][-1].column in filled
+    assert printed[0][-1].column < filled[-1]
+    for number in range(printed[0][-1].column + 1, filled[-3]):
+        assert sheet.cell(2, number).value is None

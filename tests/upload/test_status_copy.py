@@ -1,6 +1,7 @@
 """A copy of the analyst's workbook has each row's status, reason and remote code."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from sheets import ERROR_FILL, GOOD, write_rows
 from upload_parts import YES, MakeClients, existing_cnpj, new_cnpj, write_job
 
 from xlbridge.client import Client
+from xlbridge.client.registries import StoredNames
 from xlbridge.errors import UsageError
+from xlbridge.resources.references import BRANCH
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import UploadContext, Uploads
 from xlbridge.upload.results import write_status_copy
@@ -165,3 +168,40 @@ def test_the_page_of_an_upload_has_its_totals(
         return
     assert "<h1>Upload " in page
     assert all(text in page for text in ("Receivable entries", "Status of the rows", "999999"))
+
+
+def test_branches_in_the_summary_have_the_names_that_were_read_earlier(
+    context: UploadContext,
+    client: Client,
+    customer: int,
+    make_receivables: Callable[..., Path],
+    tmp_path: Path,
+) -> None:
+    job = write_job(context, client, make_receivables(customer, "9", "a", "b"), "queue")
+    job = Uploads(context, client).run(job, YES)
+    copy = tmp_path / "viva.xlsx"
+    names = StoredNames(context.settings, BRANCH)
+    for known, shown in (({}, "1"), ({"1": "Matriz"}, "1 – Matriz")):
+        if known:
+            names.write(known, set())
+        write_status_copy(context, job, copy)
+        assert shown in {row[0].value for row in load_workbook(copy).worksheets[0].iter_rows()}
+        copy.unlink()
+
+
+def test_the_page_of_an_upload_leaves_names_of_branches_for_its_summary(
+    xlbridge: Xlbridge, demo_sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    row = GOOD["contasreceber"] | {"numeroDoDocumento": new_cnpj()}
+    write_rows(tmp_path / "titulos.xlsx", [*row], [[*row.values()]])
+    options = ("--yes", "--format", "html", "-o", "page.html")
+    done = xlbridge("upload", "titulos.xlsx", *options, **credentials(demo_sandbox))
+    assert done.returncode == 0, done.stderr
+    jobs = json.loads(xlbridge("jobs", "--format", "json", **credentials(demo_sandbox)).stdout)
+    job = jobs["jobs"][0]["job"]
+    assert (
+        xlbridge("jobs", job, "--annotate", "viva.xlsx", **credentials(demo_sandbox)).returncode
+        == 0
+    )
+    lines = [row[0].value for row in load_workbook(tmp_path / "viva.xlsx").worksheets[0].rows]
+    assert any(str(line).startswith("1 – ") for line in lines), lines

@@ -43,3 +43,15 @@ def test_no_page_break_cuts_a_chart(tmp_path: Path, sizes: tuple[int, ...]) -> N
         assert not [row for row in breaks if top < row <= bottom]
         heights = [sheet.row_dimensions[row + 1].height or 15 for row in range(page, bottom + 1)]
         assert sum(heights) * scale <= _PAGE
+
+
+def test_open_bars_are_told_apart_without_colours(tmp_path: Path) -> None:
+    path = tmp_path / "report.xlsx"
+    plain = _table(3)
+    lines = [Line(line.values, Tone.OPEN) for line in plain.lines[:1]] + list(plain.lines[1:])
+    table = Table(sheet=_COVER, headings=plain.headings, lines=lines, bars=[1])
+    write_report(Report(tables=[table]), path, cover=_COVER, signature=("a", "b"))
+    [chart] = openpyxl.load_workbook(path)[str(_COVER)]._charts
+    [series] = chart.series
+    assert [point.spPr.pattFill is not None for point in series.dPt] == [True]
+    assert series.spPr.pattFill is None

@@ -192,3 +192,19 @@ def test_rejected_cells_are_marked(tmp_path: Path) -> None:
         if str(cell.fill.fgColor.rgb).endswith(ERROR_FILL)
     }
     assert filled == {client.coordinate, history.coordinate}
+
+
+def test_rejects_print_up_to_the_last_filled_or_required_column(tmp_path: Path) -> None:
+    path = tmp_path / "rejects.xlsx"
+    names = [column.name for column in RECEIVABLE.sheet_columns]
+    for filled in ({}, {"historico": "x"}, {names[-1]: "x"}):
+        frame = frame_of(RECEIVABLE, {**ROW, **filled})
+        RejectedRows(RECEIVABLE, frame, [("a", "b")]).write(path, [17], ORIGIN, SUMMARY)
+        sheet = openpyxl.load_workbook(path)[RECEIVABLE.name]
+        last = max(names.index(name) for name in (*ROW, *filled, *RECEIVABLE.required)) + 1
+        area = f"A1:{sheet.cell(2, last + len(REJECTS_COLUMNS)).coordinate}"
+        is_whole = last == len(names)
+        assert sheet.print_title_cols == "$A:$A"  # the row's number is on every page
+        assert sheet.print_area.rpartition("!")[2].replace("$", "") == ("" if is_whole else area)
+        columns = [sheet.cell(1, index + 1).column_letter for index in range(last)]
+        assert not any(sheet.column_dimensions[letter].hidden for letter in columns)

@@ -447,8 +447,8 @@ def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
 
 _TO_DO = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.UNDER_WAY})
 _CORRECT_FIRST = Text(
-    pt="A seguir: corrija os problemas acima, depois: xlbridge batch {command}",
-    en="Next: fix the problems above, then: xlbridge batch {command}",
+    pt="A seguir: corrija os problemas apontados, depois: xlbridge batch {command}",
+    en="Next: fix the problems shown, then: xlbridge batch {command}",
 )
 _RESUME = Text(pt="A seguir: xlbridge batch {command}", en="Next: xlbridge batch {command}")
 _CHECK_PROOF = Text(

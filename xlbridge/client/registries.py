@@ -1,19 +1,25 @@
 """Registries of one remote system: codes, names and records, each read once."""
 
+import hashlib
+import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from xlbridge.client.client import Client
 from xlbridge.client.listings.stream import Record
 from xlbridge.errors import NOT_AS_DOCUMENTED, RemoteRejected, TransportError
+from xlbridge.files import write_private
 from xlbridge.i18n import Text
 from xlbridge.resources.references import Reference
+from xlbridge.settings import Settings
 
 __all__ = [
     "NamedRecord",
     "Registries",
+    "StoredNames",
     "named_record",
 ]
 
@@ -175,3 +181,30 @@ class Registries:
             if error.status != _NOT_FOUND:
                 raise
             return []
+
+
+class StoredNames:
+    """Names of the records of a registry of the chosen system, by their codes.
+
+    They were read earlier, and are in the home folder for use without a connection.
+    """
+
+    def __init__(self, settings: Settings, registry: str) -> None:
+        system = f"{settings.profile} {settings.base_url}"
+        name = hashlib.sha256(system.encode()).hexdigest()[:16]
+        self.path: Path = settings.home / "names" / name / f"{registry}.json"
+
+    def read(self) -> tuple[dict[str, str], set[str]]:
+        """Return the names and the codes of inactive records, none if none were read."""
+        try:
+            content: Any = json.loads(self.path.read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}, set()
+        if not isinstance(content, dict):
+            return {}, set()
+        return content.get("names", {}), set(content.get("inactive", ()))
+
+    def write(self, names: dict[str, str], inactive: Set[str]) -> None:
+        """Store the names. Raises ``UsageError`` if they cannot be written."""
+        stored = {"names": names, "inactive": sorted(inactive)}
+        write_private(self.path, json.dumps(stored, ensure_ascii=False))

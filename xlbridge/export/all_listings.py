@@ -48,6 +48,10 @@ _SETTLED_TITLE = (
     "codigoDaFilial.nome valorDoLancamento valorBaixado historico numeroDaTransacao "
     "sequenciaDaTransacao"
 )
+_REQUISITION = (
+    "numeroDaRequisicao dataDaRequisicao codigoDaFilial.nome codigoDoCentroDeCusto.nome "
+    "codigoDoMotivo DescricaoDoProjeto DataLiberacaoParaAprovacao encerrada"
+)
 _PURCHASE_ORDER = (
     "numeroDaOrdem dataDaOrdem codigoDaFilial.nome codigoDoCentroDeCusto.nome DescricaoDoProjeto "
     "DescricaoDoColaboradorResponsavelCompras NumeroDaRequisicaoDeCompra TotalDeCotacoes "
@@ -209,7 +213,9 @@ _SALES = (
             "codigoDaFilial.nome codigoDoCliente nomeDoCliente naturezaDaOperacao "
             "valorDosProdutos valorDesconto valorIPI valorICMS valorTotal",
         },
-        totals=TotalsSpec(amount="valorDosProdutos", due="dataDeEmissao", party=_CLIENT),
+        totals=TotalsSpec(
+            amount="valorDosProdutos", due="dataDeEmissao", party=_CLIENT, kind="tipoDeOperacao"
+        ),
     ),
     Listing(
         name="nfse",
@@ -254,7 +260,9 @@ _STOCK = (
             "descricaoDaFilial descricaoDoAlmoxarifado descricaoDoProduto "
             "numeroDeSerieLote quantidade valorUnitario valorTotal",
         },
-        totals=TotalsSpec(amount="valorTotal", due="dataDaMovimentacao"),
+        totals=TotalsSpec(
+            amount="valorTotal", due="dataDaMovimentacao", kind="tipoDeMovimentacao", directed=True
+        ),
     ),
     Listing(
         name="requisicoes-estoque",
@@ -310,7 +318,9 @@ _FINANCIAL = (
             "saldo",
         },
         inner_keys={"lancamentos": _TITLE_KEY},
-        totals=TotalsSpec(amount="valor", sheet="lancamentos", due="data", branch="codigoDaFilial"),
+        totals=TotalsSpec(
+            amount="valor", sheet="lancamentos", due="data", kind="tipo", directed=True
+        ),
     ),
 )
 _PURCHASING = (
@@ -319,12 +329,14 @@ _PURCHASING = (
         title=Text(pt="Requisições de compra abertas", en="Open purchase requisitions"),
         operation=purchasing.REQUISITION_LIST_OPEN,
         key=("numeroDaRequisicao",),
+        leading={"requisicoes": _REQUISITION},
     ),
     Listing(
         name="requisicoes-encerradas",
         title=Text(pt="Requisições de compra encerradas", en="Closed purchase requisitions"),
         operation=purchasing.REQUISITION_LIST_CLOSED,
         key=("numeroDaRequisicao",),
+        leading={"requisicoes-encerradas": _REQUISITION},
     ),
     Listing(
         name="ordens",

@@ -165,7 +165,12 @@ class Listing:
         names = set(self.model.model_fields)
         lacking = tuple(ExportColumn(name, Kind.INTEGER) for name in self.key if name not in names)
         own = Sheet(self.name, (*lacking, *columns_of(self.model)), (), self.key)
-        return (own, *self._children(self.model, (), own.columns, self.key))
+        sheets = (own, *self._children(self.model, (), own.columns, self.key))
+        totals = self.totals
+        if totals is None or not totals.directed:
+            return sheets
+        summed = [totals.sheet] if totals.sheet else []
+        return tuple(replace(s, directed=[*s.within[: len(summed)]] == summed) for s in sheets)
 
     @property
     def model(self) -> type[WireModel]:

@@ -12,7 +12,7 @@ from xlbridge import titles
 from xlbridge.client.listings import WindowEnds
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.listing_model import FetchedWindow, InferredValues
-from xlbridge.export.sheets import OVERDUE, TotalTable
+from xlbridge.export.sheets import OVERDUE, Total, TotalTable
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text, count_text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, Value, list_first
@@ -167,7 +167,7 @@ class ExportResult:
         """Return the report with what a workbook's cover shows; ``amount`` is summed in it."""
         used: list[tuple[Text, str]] = []
         for name, value in filters.values.items():
-            text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            text = str(list_first(value, _MOST_VALUES) if isinstance(value, tuple) else value)
             if isinstance(value, datetime):
                 text = f"{value:%d/%m/%Y %H:%M}"
             used.append((name.label, str(titles.YES) if name.type.is_flag else text))
@@ -227,6 +227,7 @@ class ExportResult:
                     "by": str(table.title),
                     "sums": [
                         {"label": total.label, "rows": total.rows, "amount": f"{total.amount:f}"}
+                        | (_directions(total) if table.directed else {})
                         for total in table.totals
                     ],
                 }
@@ -242,6 +243,11 @@ class ExportResult:
             temporary.write_text(document + "\n", encoding="utf-8")
 
 
+def _directions(total: Total) -> dict[str, str]:
+    return {"inflow": f"{total.inflow:f}", "outflow": f"{total.outflow:f}"}
+
+
+_MOST_VALUES = 20
 _EXPORTED_AT = Text(pt="Exportado em", en="Exported at")
 _COMPLETE = Text(pt="Completo", en="Complete")
 _LABEL_WIDTH, _NUMBER_WIDTH = 44, 24
@@ -265,26 +271,41 @@ def _total_table(totals: TotalTable, amount: str) -> Table:
                 tone, label = Tone.OPEN, OVERDUE[total.label]
             else:
                 label = _WEEK.format(day=f"{date.fromisoformat(total.label):%d/%m/%Y}")
-        lines.append(Line((label, total.rows, total.amount), tone))
+        lines.append(Line((label, total.rows, *_amounts(totals, [total])), tone))
     every = totals.totals
     if (others := totals.others) is not None:
         every = (*every, others)
-        lines.append(Line((_OTHERS.format(n=int(others.label)), others.rows, others.amount)))
+        label = _OTHERS.format(n=int(others.label))
+        lines.append(Line((label, others.rows, *_amounts(totals, [others]))))
     rows = sum(total.rows for total in every)
-    sums = Decimal(sum(total.amount for total in every))
+    headings = _DIRECTED if totals.directed else (field_title(amount),)
     return Table(
         sheet=COVER_SHEET,
         headings=(
             Heading(totals.title, _LABEL_WIDTH),
             _ROWS,
-            Heading(field_title(amount), _NUMBER_WIDTH),
+            *(Heading(heading, _NUMBER_WIDTH) for heading in headings),
         ),
-        lines=[*lines, Line((titles.TOTAL, rows, sums), Tone.SUM)],
-        bars=[2],
+        lines=[*lines, Line((titles.TOTAL, rows, *_amounts(totals, every)), Tone.SUM)],
+        bars=[1 + len(headings)],
         drawn=len(totals.totals),
     )
 
 
+def _amounts(table: TotalTable, summed: Sequence[Total]) -> tuple[Decimal, ...]:
+    """Return the sum of some totals; what came in, what went out and the balance if directed."""
+    amount = Decimal(sum(total.amount for total in summed))
+    if not table.directed:
+        return (amount,)
+    outflow = Decimal(sum(total.outflow for total in summed))
+    return amount + outflow, outflow, amount
+
+
+_DIRECTED = (
+    Text(pt="Entradas", en="Inflows"),
+    Text(pt="Saídas", en="Outflows"),
+    Text(pt="Saldo (entradas – saídas)", en="Net (inflows – outflows)"),
+)
 _OTHERS = Text(pt="outros ({n})", en="others ({n})")
 _WITHOUT_DATE = Text(pt="sem data", en="without a date")
 _WEEK = Text(pt="semana de {day}", en="week of {day}")

@@ -82,7 +82,8 @@ class Sheet:
     ``within`` are the fields that lead from a record to this sheet's rows, none for the records
     themselves. ``key`` names the columns that join the sheets of a listing. In a joined sheet each
     row is a record's followed by that of a child: the first ``record_columns`` are the record's.
-    The first ``leading`` columns are those to print if a page does not hold all.
+    The first ``leading`` columns are those to print if a page does not hold all. The rows of a
+    ``directed`` sheet are inflows and outflows, whose amounts have no sum.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Sheet:
     key: tuple[str, ...]
     record_columns: int = 0
     leading: int = 0
+    directed: bool = False
 
     @property
     def is_joined(self) -> bool:
@@ -185,7 +187,11 @@ _DAY, _MONTH = slice(0, 10), slice(0, 7)
 _MONTH_START = re.compile(r"[0-9]{4}-[0-9]{2}").match
 
 _NO_NUMBER = "?"
-"""Amount of a line that is not a number."""
+"""Amount of a line that is not a number, or goes in no known direction."""
+
+_ZERO = Decimal(0)
+_INFLOWS, _OUTFLOWS = frozenset({"entrada", "e"}), frozenset({"saída", "saida", "s"})
+"""Kinds of rows that come in and go out, in lower case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +201,8 @@ class TotalsSpec:
     Totals are by month of ``due``, by ``branch``, by the first of ``situations`` that is true, and
     of each ``party``; the record may name these, and provides what the sheet's rows lack. With
     ``is_open`` amounts are to be paid when due: totals are also by week, and by the days for which
-    they are overdue.
+    they are overdue. ``kind`` is a field that says what a row is; in a ``directed`` listing it is
+    an inflow or an outflow, which are summed apart, and otherwise totals are also by kind.
     """
 
     amount: str
@@ -205,12 +212,14 @@ class TotalsSpec:
     party: str = ""
     situations: tuple[str, ...] = ()
     is_open: bool = False
+    kind: str = ""
+    directed: bool = False
 
     def lines(self, record: Record) -> list[str]:
         """Return a record's lines for ``total_tables``.
 
-        Each is a JSON list of day, branch, its name and situation, one of the party and its name,
-        and the amount, with tabs between them.
+        Each is a JSON list of day, branch, its name, situation and kind, one of the party and its
+        name, and the amount, with tabs between them.
         """
         parts = [record] if self.sheet is None else record.get(self.sheet) or ()
         situation = next((name for name in self.situations if record.get(name) is True), None)
@@ -228,9 +237,13 @@ class TotalsSpec:
             day = part.get(self.due or "")
             day = day[_DAY] if isinstance(day, str) and _MONTH_START(day) else None
             branch = None if branch is None else str(branch)
-            labels = _encode_labels(day, branch, branch_name, situation)
+            kind = part.get(self.kind)
+            kind = kind if isinstance(kind, str) else None
+            labels = _encode_labels(day, branch, branch_name, situation, kind)
             amount: object = part.get(self.amount) or 0
-            if not isinstance(amount, str) or not _DECIMAL(amount):
+            if self.directed and (kind or "").lower() not in _INFLOWS | _OUTFLOWS:
+                amount = _NO_NUMBER
+            elif not isinstance(amount, str) or not _DECIMAL(amount):
                 try:
                     amount = _read_number(amount)
                 except UnexpectedValue:
@@ -244,22 +257,29 @@ class TotalsSpec:
 class Total:
     """Number of rows with a label, and the sum of their amounts.
 
-    ``name`` is that of the record whose code is the label.
+    ``name`` is that of the record whose code is the label. With directions ``amount`` is what
+    came in, less ``outflow``.
     """
 
     label: str
     rows: int
     amount: Decimal
     name: str = ""
+    outflow: Decimal = _ZERO
+
+    @property
+    def inflow(self) -> Decimal:
+        """Sum of the amounts that came in."""
+        return self.amount + self.outflow
 
 
 @dataclass(frozen=True, slots=True)
 class TotalTable:
-    """Control totals by month, branch, situation, due week or party.
+    """Control totals by month, branch, situation, due week, kind or party.
 
-    ``others`` are those that the largest amounts leave out, None if there are none. With
-    ``by_month`` the labels are months, such as ``2026-10``; with ``by_week`` keys of ``OVERDUE``
-    and the Mondays of weeks.
+    ``directed`` ones tell inflows from outflows. ``others`` are those that the largest amounts
+    leave out, None if there are none. With ``by_month`` the labels are months, such as ``2026-10``;
+    with ``by_week`` keys of ``OVERDUE`` and the Mondays of weeks.
     """
 
     title: Text
@@ -267,6 +287,7 @@ class TotalTable:
     by_month: bool
     by_week: bool = False
     others: Total | None = None
+    directed: bool = False
 
 
 _OVERDUE_SINCE = Text(pt="vencidas há {days} dias", en="overdue {days} days")
@@ -295,10 +316,10 @@ def _due_label(day: str | None, today: date) -> str | None:
 def total_tables(
     totals: TotalsSpec | None, blocks: Iterable[bytes], today: date, names: RecordNames = NO_NAMES
 ) -> tuple[TotalTable, ...]:
-    """Sum the lines of ``TotalsSpec.lines`` by month, branch and situation, as far as known, open
-    ones by due week as of ``today``, and the largest parties.
+    """Sum the lines of ``TotalsSpec.lines`` by month, branch, situation and kind, as far as known,
+    open ones by due week as of ``today``, and the largest parties.
 
-    There are no totals if an amount is not a number.
+    There are no totals if an amount is not a number, or its direction is unknown.
     """
     if totals is None:
         return ()
@@ -307,12 +328,13 @@ def total_tables(
         Text(pt="Por filial", en="By branch"),
         Text(pt="Por situação", en="By situation"),
         Text(pt="Por semana de vencimento", en="By due week"),
+        field_title(totals.kind),
     )
-    sums: list[dict[str, tuple[int, Decimal]]] = [
-        defaultdict(lambda: (0, Decimal(0))) for _ in headings
+    sums: list[dict[str, tuple[int, Decimal, Decimal]]] = [
+        defaultdict(lambda: (0, _ZERO, _ZERO)) for _ in headings
     ]
-    by_labels: dict[bytes, tuple[int, Decimal]] = defaultdict(lambda: (0, Decimal(0)))
-    by_party: dict[bytes, tuple[int, Decimal]] = defaultdict(lambda: (0, Decimal(0)))
+    by_labels: dict[bytes, tuple[int, Decimal]] = defaultdict(lambda: (0, _ZERO))
+    by_party: dict[bytes, tuple[int, Decimal]] = defaultdict(lambda: (0, _ZERO))
     for line in chain.from_iterable(block.splitlines() for block in blocks):
         labels, party, digits = line.split(b"\t")
         if digits == _NO_NUMBER.encode():
@@ -323,26 +345,32 @@ def total_tables(
             sums_of[key] = (count + 1, so_far + amount)
     branches = dict(names.get("filial", {}))
     for encoded, (count, amount) in by_labels.items():
-        day, branch, branch_name, situation = json.loads(encoded)
+        day, branch, branch_name, situation, kind = json.loads(encoded)
         branches.setdefault(branch, branch_name)
         month = None if day is None else day[_MONTH]
         due = _due_label(day, today) if totals.is_open else None
-        for table, label in zip(sums, (month, branch, situation, due), strict=True):
-            rows, so_far = table[label or titles.NO_LABEL]
-            table[label or titles.NO_LABEL] = (rows + count, so_far + amount)
+        outflow = amount if totals.directed and kind.lower() in _OUTFLOWS else _ZERO
+        shown = None if totals.directed else kind
+        for table, label in zip(sums, (month, branch, situation, due, shown), strict=True):
+            rows, so_far, out = table[label or titles.NO_LABEL]
+            net = so_far + amount - 2 * outflow
+            table[label or titles.NO_LABEL] = (rows + count, net, out + outflow)
     tables = [
         TotalTable(
             title,
             tuple(
-                Total(label, *table[label], branches.get(label, "") if table is sums[1] else "")
-                for label in sorted(
-                    table, key=lambda one: ([*OVERDUE, one].index(one), titles.label_order(one))
+                Total(label, rows, amount, names_of.get(label, ""), outflow)
+                for label, (rows, amount, outflow) in sorted(
+                    table.items(),
+                    key=lambda one: ([*OVERDUE, one[0]].index(one[0]), titles.label_order(one[0])),
                 )
             ),
             by_month=table is sums[0],
-            by_week=table is sums[-1],
+            by_week=table is sums[3],
+            directed=totals.directed,
         )
         for title, table in zip(headings, sums, strict=True)
+        for names_of in [branches if table is sums[1] else {}]
         if set(table) - {titles.NO_LABEL}
     ]
     if totals.party:

@@ -38,6 +38,9 @@ class Kind(StrEnum):
     BOOLEAN = "boolean", "boolean"
 
 
+INTEGER_LIMIT = 2**31 - 1
+"""Largest integer of the interface."""
+
 KIND_OF_DTYPE: dict[str, Kind] = {}
 """Default kinds of columns by their dtypes: the first declared one of each."""
 for _kind in Kind:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 from xlbridge.resources.checks import RULES
 from xlbridge.resources.column import strip_accents
-from xlbridge.resources.kind import Kind
+from xlbridge.resources.kind import INTEGER_LIMIT, Kind
 from xlbridge.resources.schema_folders import shipped_folder
 from xlbridge.resources.yaml_files import YamlDocument
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _Content = Mapping[str, Any]
 
-INTEGER_LIMIT = 2**31 - 1
 NUMBER_LIMIT = 10**12
 _PLACES, _CENTS = 6, 2
 

@@ -4,21 +4,18 @@ They are read from the page's environment when a code is first typed, and kept f
 that they are shown without a connection, too.
 """
 
-import hashlib
-import json
 from collections.abc import Iterable, Set
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from xlbridge.client import Client
-from xlbridge.client.registries import NamedRecord, Registries
+from xlbridge.client.registries import NamedRecord, Registries, StoredNames
 from xlbridge.errors import XlbridgeError
-from xlbridge.files import write_private
 from xlbridge.resources import Catalogue, Column
 from xlbridge.resources.references import REFERENCES
 from xlbridge.settings import Settings
-from xlbridge.ui.answers import FieldProblem, read_object
+from xlbridge.ui.answers import FieldProblem
 from xlbridge.ui.environment import PageConnection
 from xlbridge.upload.lookup import OnlineCheck
 from xlbridge.validation.cells import folded_text
@@ -43,15 +40,14 @@ class RegistryNames:
     def known(self, registry: str, settings: Settings | None = None) -> Names:
         """Return the names that were read now or earlier; ``settings`` are those of another
         environment than the page's."""
-        path = self._path(registry, settings)
-        if path not in self._names:
-            stored = read_object(path)
-            self._keep(path, stored.get("names", {}), set(stored.get("inactive", ())))
-        return self._names[path]
+        stored = self._stored(registry, settings)
+        if stored.path not in self._names:
+            self._keep(stored.path, *stored.read())
+        return self._names[stored.path]
 
     def read(self, registry: str) -> Names:
         """Return the names, read now unless they were since the page began, or cannot be."""
-        if self._path(registry) not in self._read:
+        if self._stored(registry).path not in self._read:
             self._read_names(registry)
         return self.known(registry)
 
@@ -63,7 +59,7 @@ class RegistryNames:
         registry = column.references or (column.link and column.link.registry)
         if not registry:
             return {"records": [], "read": False}
-        path = self._path(registry)
+        path = self._stored(registry).path
         is_new = path not in self._read and self._read_names(registry)
         self.known(registry)
         records = self._usable[path]
@@ -106,33 +102,29 @@ class RegistryNames:
 
     def read_with(self, client: Client, registry: str, settings: Settings | None = None) -> Names:
         """Return the names in another environment, read with its client as ``read`` does."""
-        path = self._path(registry, settings)
-        if path not in self._read:
+        stored = self._stored(registry, settings)
+        if stored.path not in self._read:
             with suppress(XlbridgeError):
-                self._store(path, Registries(client).named(REFERENCES[registry]))
+                self._store(stored, Registries(client).named(REFERENCES[registry]))
         return self.known(registry, settings)
 
     def _read_names(self, registry: str) -> bool:
         """Read the names of a registry; return whether that was possible."""
         with suppress(XlbridgeError), self._remote.connected(looking_up=True) as (_, client):
             self.read_with(client, registry)
-        return self._path(registry) in self._read
+        return self._stored(registry).path in self._read
 
-    def _store(self, path: Path, records: Iterable[NamedRecord]) -> None:
+    def _store(self, stored: StoredNames, records: Iterable[NamedRecord]) -> None:
         by_name = sorted(records, key=lambda one: one.label.casefold())
         names = {str(one.code): one.label for one in by_name}
         inactive = {str(one.code) for one in by_name if not one.active}
-        self._keep(path, names, inactive)
-        self._read.add(path)
-        stored = {"names": names, "inactive": sorted(inactive)}
-        write_private(path, json.dumps(stored, ensure_ascii=False))
+        self._keep(stored.path, names, inactive)
+        self._read.add(stored.path)
+        stored.write(names, inactive)
 
     def _keep(self, path: Path, names: Names, inactive: Set[str]) -> None:
         self._names[path] = names
         self._usable[path] = {code: name for code, name in names.items() if code not in inactive}
 
-    def _path(self, registry: str, settings: Settings | None = None) -> Path:
-        settings = settings or self._remote.settings
-        system = f"{settings.profile} {settings.base_url}"
-        name = hashlib.sha256(system.encode()).hexdigest()[:16]
-        return settings.home / "names" / name / f"{registry}.json"
+    def _stored(self, registry: str, settings: Settings | None = None) -> StoredNames:
+        return StoredNames(settings or self._remote.settings, registry)

@@ -372,6 +372,18 @@ def test_filtered_findings_are_counted_completely(tmp_path: Path, page: Page) ->
     assert page.run(SHOWN) == "Showing 2 of 2 findings (in the whole sheet: 7)"
 
 
+def test_a_single_file_has_a_verdict(tmp_path: Path, page: Page, sample: ValidatedSheet) -> None:
+    verdict = "document.querySelector('.verdict p').innerText"
+    page.open(written(tmp_path, sample), width=1200)
+    counts = f"{sample.errors} errors and {sample.warnings} warnings"
+    assert page.run(verdict) == f"Cannot be sent like this: {counts}."
+    page.open(written(tmp_path, ValidatedSheet(Path("good.xlsx"), None, "Plan1", 1)), width=1200)
+    assert page.run(verdict) == "No errors and no warnings."
+    refused = RefusedFile(Path("lost.xlsx"), UsageError(Text(pt="x", en="x")))
+    page.open(written(tmp_path, refused), width=1200)
+    assert page.run(verdict) == "The file was not checked."
+
+
 def test_several_files_have_a_total_and_links_to_each(
     tmp_path: Path, page: Page, sample: ValidatedSheet
 ) -> None:

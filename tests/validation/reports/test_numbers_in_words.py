@@ -90,3 +90,11 @@ def test_a_bound_is_written_in_full(catalogue: Catalogue, bound: float, pt: str,
     statement = RULES["greater_than"].wording({"value": bound})
     assert pt in statement.pt
     assert en in statement.en
+
+
+def test_the_largest_integer_is_written_in_words() -> None:
+    at_most, limit = RULES["less_than_or_equal_to"], 2**31 - 1
+    words = at_most.wording({"value": limit})
+    assert words.pt == "um número de até 10 algarismos, no máximo 2.147.483.647"
+    assert words.en == "a number of up to 10 digits, at most 2,147,483,647"
+    assert at_most.wording({"value": 100}).en == "100 or less"

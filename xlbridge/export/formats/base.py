@@ -182,7 +182,7 @@ def compressed_member(archive: ZipFile, name: str) -> IO[bytes]:
 
 def summed_columns(sheet: Sheet, headers: Headers) -> list[int]:
     """Return the indexes of the columns with a sum below them: amounts, in sheets for people."""
-    if headers == "names":
+    if headers == "names" or sheet.directed:
         return []
     return [
         index

@@ -66,6 +66,7 @@ from xlbridge.workbook import (
     style,
 )
 from xlbridge.workbook.write import (
+    FilledRows,
     cell_format,
     new_workbook,
     print_across_pages,
@@ -355,10 +356,10 @@ def open_template(
         )
         for column in main.columns[len(resource.columns) :]
     ]
-    with template_sheets(path, resource, after=numbers, headers=headers, shared=True) as (
-        book,
-        worksheets,
-    ):
+    filled = dict[str, FilledRows]()
+    with template_sheets(
+        path, resource, after=numbers, headers=headers, shared=True, filled=filled
+    ) as (book, worksheets):
         plain = book.add_format()
         children = {child.sheet: child for child in resource.children}
         writers = []
@@ -368,15 +369,21 @@ def open_template(
             worksheet = worksheets[declared.sheet]
             cell_writers = [_either_writer(worksheet, column) for column in sheet.columns]
             writers.append(list(zip(cell_writers, formats, strict=True)))
-        yield _TemplateOutput(book, writers)
+        yield _TemplateOutput(book, [resource.sheet, *(s.name for s in lists)], writers, filled)
 
 
 class _TemplateOutput(OutputWriter):
     def __init__(
-        self, book: xlsxwriter.Workbook, writers: Sequence[Sequence[tuple[_WriteCell, Format]]]
+        self,
+        book: xlsxwriter.Workbook,
+        names: Sequence[str],
+        writers: Sequence[Sequence[tuple[_WriteCell, Format]]],
+        filled: dict[str, FilledRows],
     ) -> None:
         self._book = book
+        self._names = names
         self._writers = writers
+        self._filled = filled
 
     def line_format(self, sheet: Sheet) -> LineFormat:
         return CELLS_AS_JSON
@@ -384,7 +391,7 @@ class _TemplateOutput(OutputWriter):
     def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
         if system:
             self._book.set_custom_property(WorkbookOrigin.SYSTEM_PROPERTY, system)
-        for table, writers in zip(tables, self._writers, strict=True):
+        for table, name, writers in zip(tables, self._names, self._writers, strict=True):
             if table.rows >= MAX_ROWS:
                 raise UsageError(
                     Text(
@@ -392,6 +399,7 @@ class _TemplateOutput(OutputWriter):
                         en="There are too many records for one import sheet.",
                     )
                 )
+            filled = self._filled[name] = FilledRows(table.rows)
             for number, row in enumerate(cells_of(table.blocks()), start=1):
                 for index, (cell, (write, cell_style)) in enumerate(zip(row, writers, strict=True)):
                     if cell is not None and write(number, index, cell, cell_style) < 0:
@@ -402,6 +410,8 @@ class _TemplateOutput(OutputWriter):
                                 limit=MAX_TEXT_LENGTH,
                             )
                         )
+                    if cell is not None:
+                        filled.add(index, cell)
 
 
 _TOO_LONG = Text(

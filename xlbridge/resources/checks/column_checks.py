@@ -23,6 +23,7 @@ from xlbridge.resources.checks.rule import (
     value_text,
 )
 from xlbridge.resources.findings.finding import error, warning
+from xlbridge.resources.kind import INTEGER_LIMIT
 from xlbridge.resources.models import Bound, Name, Value
 
 if TYPE_CHECKING:
@@ -49,11 +50,17 @@ def _comparison(
     holds: Callable[[Any, Any], bool],
     *,
     of_dates: Text | None = None,
+    of_limit: Text | None = None,
     dtypes: frozenset[str] = NUMBER_DTYPES | DATE_DTYPES,
 ) -> Callable[[object], Text]:
-    """Declare a rule that compares each value with a bound, and return its wording."""
+    """Declare a rule that compares each value with a bound, and return its wording.
+
+    ``of_limit`` is the wording for the largest integer of the interface.
+    """
 
     def bound(value: object) -> Text:
+        if of_limit and value == INTEGER_LIMIT:
+            return of_limit
         form = of_dates if of_dates and isinstance(value, date) else words
         return form.format(value=value_text(value))
 
@@ -92,6 +99,10 @@ _at_most = _comparison(
     "less_than_or_equal_to",
     Text(pt="{value} ou menos", en="{value} or less"),
     lambda value, bound: bool(value <= bound),
+    of_limit=Text(
+        pt="um número de até 10 algarismos, no máximo 2.147.483.647",
+        en="a number of up to 10 digits, at most 2,147,483,647",
+    ),
     of_dates=Text(pt="{value} ou antes", en="{value} or earlier"),
 )
 _comparison(

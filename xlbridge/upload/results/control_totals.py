@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from xlbridge import titles
+from xlbridge.client.registries import StoredNames
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated, without_values
 from xlbridge.report_forms import (
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 _DUE = "dataDeVencimento"
 _ZERO = Decimal(0)
-_LABEL_WIDTH, _AMOUNT_WIDTH = 60, 18
+_LABEL_WIDTH, _AMOUNT_WIDTH = 60, 24
 _OUTCOMES = Text(pt="Situação das linhas", en="Status of the rows")
 _REASONS = Text(pt="Por que não foram gravadas", en="Why they were not written")
 _ALL = untranslated("{title}")
@@ -325,8 +326,11 @@ def upload_summary(context: UploadContext, job: Job, sent: UploadRows, target: P
 
     ``target`` is the workbook that has this report, to be corrected and sent again.
     """
+    from xlbridge.resources.references import BRANCH  # Imported here, as slow to import.
+
     ledger = RowLedger.of(context.journal, job)
     totals = ControlTotals(sent.resource, sent.numbers, sent.frame)
+    totals.branches, _ = StoredNames(context.settings, BRANCH).read()
     changes = {row: (ledger, change) for row, change in ledger.rows_of(job).items()}
     records = [change for _, change in changes.values() if change.is_record]
     refused = sum(change.is_refused for change in records)

@@ -4,7 +4,7 @@ The page's script inserts data as text only, so that nothing in a workbook becom
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
@@ -12,7 +12,7 @@ from typing import Any
 
 from xlbridge import __version__, titles
 from xlbridge.i18n import Text
-from xlbridge.report_forms import Heading, Line, Table, render_page
+from xlbridge.report_forms import Grade, Heading, Line, Table, render_page
 from xlbridge.resources.findings import SEVERITY_WORDS, CharacterMark, Severity, mark_invisible
 from xlbridge.validation.reports.model import (
     Report,
@@ -101,19 +101,38 @@ def report_page(report: Report) -> str:
         "files": [_file(item, limit) for item in report.results],
     }
     end = summary(report)
+    if end.verdict is None:
+        found = {word: sum(getattr(sheet, word) for sheet in report.sheets) for word in _COUNTED}
+        # The section of the file has the counts, to filter by.
+        verdict = _VERDICTS[end.grade].format(**found) if report.sheets else _NOT_CHECKED
+        end = replace(end, facts=(), verdict=verdict)
     return render_page(
         "xlbridge.validation.reports",
         scripted=True,
         title=_TITLE,
         about=about,
-        # The section of a single file has these counts, to filter by.
-        report=end if end.verdict is not None else replace(end, facts=()),
+        report=end,
         pictures=list(_pictures(report)),
         no_script=_NO_SCRIPT,
         data=data,
     )
 
 
+_COUNTED = ("errors", "warnings")
+_VERDICTS: Mapping[Grade, Text] = {
+    Grade.ERROR: Text(
+        pt="Não pode ser enviado assim: {errors} {errors:erro|erros} e {warnings} "
+        "{warnings:aviso|avisos}.",
+        en="Cannot be sent like this: {errors} {errors:error|errors} and {warnings} "
+        "{warnings:warning|warnings}.",
+    ),
+    Grade.WARNING: Text(
+        pt="Sem erros; confira {warnings} {warnings:aviso|avisos}.",
+        en="No errors; check {warnings} {warnings:warning|warnings}.",
+    ),
+    Grade.GOOD: Text(pt="Sem erros e sem avisos.", en="No errors and no warnings."),
+}
+_NOT_CHECKED = Text(pt="O arquivo não foi conferido.", en="The file was not checked.")
 _FINDINGS = Text(pt="Achados", en="Findings")
 _BY_FILE = Text(pt="Achados por arquivo", en="Findings by file")
 _BY_COLUMN = Text(pt="Achados por coluna", en="Findings by column")

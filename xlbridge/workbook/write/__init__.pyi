@@ -14,6 +14,7 @@ from .row_copies import (
     as_xlsx as as_xlsx,
 )
 from .template import (
+    FilledRows as FilledRows,
     cell_format as cell_format,
     header_text as header_text,
     template_sheets as template_sheets,

@@ -104,7 +104,14 @@ _AXIS_NUMBERS = Text(
     pt='[>=1000000]#,##0.0,," mi";[>=1000]#,##0," mil";#,##0',
     en='[>=1000000]#,##0.0,,"M";[>=1000]#,##0,"k";#,##0',
 )
-_CHART_COLOURS = (style.STRONG, "D98324", "5B9A68", "8A6FA8")
+_SIGNED_AXIS_NUMBERS = Text(
+    pt='[>=1000]#,##0," mil";[<=-1000]-#,##0," mil";#,##0',
+    en='[>=1000]#,##0,"k";[<=-1000]-#,##0,"k";#,##0',
+)
+"""Formats of axes; a format has at most two conditions."""
+_CHART_COLOURS = (style.STRONG, "D98324", "B9DFC2", "7A5C9E")
+"""Colours that also differ in lightness, for print without colours."""
+_ALARMING_PATTERN = "wide_upward_diagonal"
 
 
 def write_cover(book: xlsxwriter.Workbook, sheet: Worksheet, report: Report) -> None:
@@ -273,7 +280,13 @@ class _SheetWriter:
         chart: Any = self._book.add_chart({"type": "bar", "subtype": kind})
         drawn = _drawn(table)
         last = top + len(drawn)
-        alarming = {"fill": {"color": f"#{_OPEN}"}}
+        # A pattern is told apart without colours, too.
+        alarming = {
+            "pattern": {
+                "pattern": _ALARMING_PATTERN, "fg_color": f"#{_OPEN}", "bg_color": "#FFFFFF"
+            },
+            "border": {"color": f"#{_OPEN}"},
+        }  # fmt: skip
         points = [
             alarming if line.tone is Tone.OPEN and len(table.bars) == 1 else None for line in drawn
         ]
@@ -290,27 +303,33 @@ class _SheetWriter:
                 }
             )
         font = {"name": style.FONT, "size": 9, "color": f"#{style.QUIET}"}
-        chart.set_title(
-            {"name": str(table.title or table.headings[0].title), "name_font": {**font, "size": 11}}
-        )
+        title = str(table.title or table.headings[0].title)
+        if table.title is None and len(table.bars) == 1:
+            title += f" · {table.headings[table.bars[0]].title}"
+        chart.set_title({"name": title, "name_font": {**font, "size": 11}})
         chart.set_legend(
             {"position": "bottom", "font": font} if len(table.bars) > 1 else {"none": True}
         )
         # The first line on top.
         line = {"color": f"#{style.RULE}"}
-        chart.set_y_axis({"reverse": True, "num_font": font, "line": line, "interval_unit": 1})
+        chart.set_y_axis(
+            {
+                "reverse": True, "num_font": font, "line": line, "interval_unit": 1,
+                "label_position": "low",
+            }
+        )  # fmt: skip
         grid = {"visible": True, "line": {"color": f"#{style.RULE}", "width": 0.5}}
         values = [[line.values[column] for column in table.bars] for line in drawn]
         numbers = [[float(one) for one in bar if isinstance(one, int | Decimal)] for bar in values]
         # Bars that do not begin at zero would exaggerate differences.
         bounds: dict[str, float] = {}
-        if not any(number < 0 for bar in numbers for number in bar):
+        is_signed = any(number < 0 for bar in numbers for number in bar)
+        if not is_signed:
             bounds["min"] = 0
             if not table.shares:
                 bounds["major_unit"] = _axis_step(list(map(sum, numbers)))
-        chart.set_x_axis(
-            {"num_font": font, "major_gridlines": grid, "num_format": str(_AXIS_NUMBERS), **bounds}
-        )
+        form = str(_SIGNED_AXIS_NUMBERS if is_signed else _AXIS_NUMBERS)
+        chart.set_x_axis({"num_font": font, "major_gridlines": grid, "num_format": form, **bounds})
         rows = _chart_rows(table)
         chart.set_size({"width": _CHART_WIDTH, "height": rows * _ROW_PIXELS})
         chart.set_chartarea({"border": {"none": True}})

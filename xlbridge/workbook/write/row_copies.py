@@ -29,7 +29,7 @@ from xlbridge.workbook.signature import (
 )
 from xlbridge.workbook.write.clean_workbook import cell_values
 from xlbridge.workbook.write.new_workbook import CellWriter, new_workbook, print_across_pages
-from xlbridge.workbook.write.template import template_sheets
+from xlbridge.workbook.write.template import FilledRows, template_sheets
 
 _REMARK_WIDTHS = (10, 50, 36)
 _NUMBER_WIDTH = 24
@@ -84,6 +84,7 @@ class RejectedRows:
                 f"{len(self.frame)} rows, {len(numbers)} numbers, {len(reasons)} reasons"
             )
         number_columns = dict.fromkeys(name for row in self.record_numbers for name in row)
+        filled = dict[str, FilledRows]()
         with template_sheets(
             path,
             self.resource,
@@ -94,12 +95,14 @@ class RejectedRows:
             after=[(str(number_title(name)), _NUMBER_WIDTH, name) for name in number_columns],
             summary=replace(summary, title=origin.summary_title),
             origin=origin,
+            filled=filled,
         ) as (book, sheets):
             writer = CellWriter(book)
             for rows in (self, *children):
                 sheet = sheets[rows.resource.sheet]
                 first = len(REJECTS_COLUMNS) if rows is self else 0
                 columns, blank = rows.resource.sheet_columns, [None] * len(rows.frame)
+                shown = filled[rows.resource.sheet] = FilledRows(len(rows.frame))
                 values = [
                     cell_values(column.kind, rows.frame[column.name])
                     if column.name in rows.frame
@@ -136,6 +139,7 @@ class RejectedRows:
                             note = "\n".join(filter(None, (reason, what_to_do)))
                             sheet.write_comment(position + 1, index, note, _COMMENT)
                         if value is not None or column.name in wrong:
+                            shown.add(index, value)
                             writer.write(sheet, position + 1, index, value, properties)
                     for index, name in enumerate(
                         number_columns if rows is self else (), first + len(columns)

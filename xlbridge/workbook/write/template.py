@@ -8,10 +8,11 @@ the instructions have the examples, so that none is uploaded by mistake.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
 from textwrap import wrap
+from types import MappingProxyType
 from typing import Any
 
 import xlsxwriter
@@ -51,6 +52,8 @@ from xlbridge.workbook.write.report_workbook import write_cover
 _LAST_ROW = 100_000
 _HEADER_HEIGHT = 38
 """Height of a header of two lines."""
+_LEAST_LENGTH, _BESIDE_TEXT = 10, 4
+"""Length of a day or a common number, and the indent and margins of a text."""
 _KEY_WIDTH, _FREE_TEXT_WIDTH, _CHOICE_WIDTH, _MAX_WIDTH = 16, 30, 40, 48
 _MIN_WIDTHS: Mapping[Kind, int] = {Kind.DATE: 12, Kind.MONEY: 14}
 _COMMENT_LINE, _COMMENT_SYMBOLS = 18, 46
@@ -83,6 +86,34 @@ class SheetLayout:
         """Return the header of a column."""
         return header_text(column, self.headers)
 
+    def added(
+        self, part: Resource, resource: Resource
+    ) -> tuple[Sequence[AddedColumn], Sequence[AddedColumn]]:
+        """Return the columns added before and after those of a sheet of ``resource``."""
+        return (self.before, self.after) if part is resource else ((), ())
+
+    def widths(self, part: Resource, resource: Resource) -> list[int]:
+        """Return the widths of the columns of a sheet of ``resource``."""
+        before, after = self.added(part, resource)
+        return [
+            *(width for _, width, _ in before),
+            *(_width(column, self.header(column)) for column in part.sheet_columns),
+            *(width for _, width, _ in after),
+        ]
+
+
+@dataclass(slots=True)
+class FilledRows:
+    """Rows of a sheet: their number, and the length of the longest text of each filled column."""
+
+    rows: int = 0
+    longest: dict[int, int] = field(default_factory=dict)
+
+    def add(self, index: int, value: object) -> None:
+        """Count the value of a cell; other values than texts fit all columns of their kinds."""
+        length = len(value) if isinstance(value, str) else 0
+        self.longest[index] = max(self.longest.get(index, _LEAST_LENGTH), length)
+
 
 def header_text(column: Column, headers: Headers) -> str:
     """Return the header of a column; the title of a required one is marked."""
@@ -111,7 +142,7 @@ def add_data_sheets(
         book.add_format, (_REQUIRED_HEADER, _OPTIONAL_HEADER, _REMARK_HEADER)
     )
     for part in (resource, *resource.children):
-        before, after = (layout.before, layout.after) if part is resource else ((), ())
+        before, after = layout.added(part, resource)
         sheet: Worksheet = book.add_worksheet(part.sheet)
         sheet.set_row_pixels(0, _HEADER_HEIGHT)
         columns = list(enumerate(part.sheet_columns, start=len(before)))
@@ -144,21 +175,53 @@ def add_data_sheets(
         if texts := [index for index, column in columns if column.kind.is_text]:
             ranges = (f"{cell_address(2, i)}:{cell_address(_LAST_ROW + 1, i)}" for i in texts)
             sheet.ignore_errors({"number_stored_as_text": " ".join(ranges)})
-        widths = [
-            *(width for _, width, _ in before),
-            *(_width(column, layout.header(column)) for _, column in columns),
-            *(width for _, width, _ in after),
-        ]
+        widths = layout.widths(part, resource)
         sheet.set_comments_author("xlbridge")
         sheet.freeze_panes(1, 0)
         sheet.autofilter(0, 0, _LAST_ROW, len(widths) - 1)
         sheet.set_tab_color(style.STRONG)
-        keys = [index for index, column in columns if column.name == KEY and column.required]
-        repeated = range(keys[0], keys[0] + 1) if keys else range(0)
-        print_across_pages(sheet, str(part.title), widths, repeated)
+        _set_printing(sheet, part, len(before), widths)
         sheet.repeat_rows(0)
         sheets[part.sheet] = sheet
     return sheets
+
+
+def _set_printing(sheet: Worksheet, part: Resource, before: int, widths: Sequence[int]) -> None:
+    """Print columns with these widths, on every page the first of those added ``before``, or else a
+    required key."""
+    keys = [i for i, one in enumerate(part.sheet_columns) if one.name == KEY and one.required]
+    first = [0] if before else keys[:1]
+    repeated = range(first[0], first[0] + 1) if first else range(0)
+    print_across_pages(sheet, str(part.title), widths, repeated)
+
+
+def _print_filled(
+    book: xlsxwriter.Workbook,
+    sheet: Worksheet,
+    part: Resource,
+    resource: Resource,
+    layout: SheetLayout,
+    filled: FilledRows,
+) -> None:
+    """Print the sheet up to its last column that is filled or required, with columns as wide as
+    their texts need.
+
+    Columns added after the resource's are for the system, not for paper.
+    """
+    before, after = layout.added(part, resource)
+    widths, last = layout.widths(part, resource), len(before)
+    for index, column in enumerate(part.sheet_columns, len(before)):
+        longest = filled.longest.get(index, 0)
+        if longest or column.required:
+            last = index + 1
+        width = max(_header_width(layout.header(column)), longest + _BESIDE_TEXT)
+        width = min(width, _MAX_WIDTH if column.kind.is_text else widths[index])
+        if width != widths[index]:
+            widths[index] = width
+            sheet.set_column(index, index, width, cell_format(book, column))
+    if last < len(widths) - len(after) or after:
+        sheet.print_area(0, 0, filled.rows, last - 1)
+    _set_printing(sheet, part, len(before), widths[:last])
 
 
 def add_lists_sheet(book: xlsxwriter.Workbook, resource: Resource) -> None:
@@ -190,6 +253,11 @@ def _limited_columns(resource: Resource) -> list[tuple[Resource, Column]]:
     return [(part, column) for part in parts for column in part.columns if column.allowed]
 
 
+def _header_width(header: str) -> int:
+    """Return the width of bold text in two lines, and the filter button."""
+    return max(ceil(len(header) / 2), *map(len, header.split())) + 6
+
+
 def _width(column: Column, header: str) -> int:
     text_length = column.checks.get("str_length", {}).get("max_value", 0)
     content = min(text_length, _FREE_TEXT_WIDTH) if column.kind is Kind.TEXT else 0
@@ -200,8 +268,7 @@ def _width(column: Column, header: str) -> int:
     return min(
         _MAX_WIDTH,
         max(
-            # Bold text in two lines, and the filter button.
-            max(ceil(len(header) / 2), *map(len, header.split())) + 6,
+            _header_width(header),
             len(example_in_words(column)) + 2,
             _MIN_WIDTHS.get(column.kind, 0),
             content,
@@ -210,6 +277,7 @@ def _width(column: Column, header: str) -> int:
 
 
 _NO_ORIGIN = WorkbookOrigin()
+_NOTHING_FILLED: Mapping[str, FilledRows] = MappingProxyType({})
 
 _TABLE_HEADERS = (
     titles.COLUMN,
@@ -487,12 +555,14 @@ def template_sheets(
     shared: bool = False,
     lists: RegistryLists = NO_LISTS,
     origin: WorkbookOrigin = _NO_ORIGIN,
+    filled: Mapping[str, FilledRows] = _NOTHING_FILLED,
 ) -> Iterator[tuple[xlsxwriter.Workbook, Mapping[str, Worksheet]]]:
     """Yield a workbook in the layout of the template, and its data sheets by name.
 
     ``before``, ``after`` and ``headers`` are those of ``SheetLayout``. The first sheet is a
     ``summary``, the data sheet, or, ``instructions_first``, the instructions. Rows of a sheet must
-    be written in order. The workbook carries ``origin`` with the resource and its layout. Raises
+    be written in order. The workbook carries ``origin`` with the resource and its layout.
+    ``filled`` is read on exit: the rows of sheets, whose filled columns are printed. Raises
     ``UsageError`` if the file cannot be written.
     """
     layout = SheetLayout(before=before, after=after, headers=headers)
@@ -517,7 +587,11 @@ def template_sheets(
             write_cover(book, book.add_worksheet(str(UPLOAD_SUMMARY_SHEET)), summary)
         if instructions_first:
             add_instructions_sheet(book, resource, layout, lists)
-        yield book, add_data_sheets(book, resource, layout, list_ranges)
+        sheets = add_data_sheets(book, resource, layout, list_ranges)
+        yield book, sheets
+        for part in (resource, *resource.children):
+            if part.sheet in filled:
+                _print_filled(book, sheets[part.sheet], part, resource, layout, filled[part.sheet])
         if not instructions_first:
             add_instructions_sheet(book, resource, layout, lists)
         add_lists_sheet(book, resource)
