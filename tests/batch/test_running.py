@@ -138,7 +138,7 @@ def test_consent_says_what_to_fill_in_for_rows_to_be_looked_up(
     write_records(tmp_path / "titles.xlsx", "contasreceber", [{}])
     asked = run_batch("run", plan)
     assert asked.returncode == 2
-    assert "1 to create without checking" in asked.stderr
+    assert "1 to create without a look-up" in asked.stderr
     assert "To have them checked, fill in for each row: Your identifier" in asked.stderr
 
 

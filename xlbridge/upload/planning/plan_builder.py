@@ -17,6 +17,7 @@ from xlbridge.clock import Instant
 from xlbridge.errors import RemoteRejected
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import OR, Text, joined, untranslated
+from xlbridge.resources import Resource
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, OwnWrites, Patience, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import MAX_PLAN_SECONDS, Job
@@ -354,22 +355,24 @@ class PlannedSheet:
     @property
     def unread(self) -> Text | None:
         """Why rows are created without being looked up and what to fill in, None if all are."""
-        if not self.plan.counts[RowAction.UNREAD]:
-            return None
-        resource = self.source.resource
-        lookups = () if resource.read_back is None else resource.read_back.lookups
-        why = self.plan.unread_reason if lookups else None
-        text = _UNREAD.format(why=why or _NO_LOOKUP)
-        keys = [
-            joined((resource.by_name[name].title for name in lookup.key), " + ")
-            for lookup in lookups
-            if all(name in resource.by_name for name in lookup.key)
-        ]
-        return joined([text, _TO_LOOK_UP.format(keys=joined(keys, OR))], " ") if keys else text
+        has_unread = self.plan.counts[RowAction.UNREAD] > 0
+        return explain_unread(self.source.resource, self.plan.unread_reason) if has_unread else None
 
     def is_old(self, now: Instant) -> bool:
         """Return whether the keys of the rows must be read again before anything is written."""
         return now.uptime - self.at.uptime > MAX_PLAN_SECONDS
+
+
+def explain_unread(resource: Resource, why: Text | None = None) -> Text:
+    """Return that rows are created without being looked up, why, and what to fill in."""
+    lookups = () if resource.read_back is None else resource.read_back.lookups
+    text = _UNREAD.format(why=(why if lookups else None) or _NO_LOOKUP)
+    keys = [
+        joined((resource.by_name[name].title for name in lookup.key), " + ")
+        for lookup in lookups
+        if all(name in resource.by_name for name in lookup.key)
+    ]
+    return joined([text, _TO_LOOK_UP.format(keys=joined(keys, OR))], " ") if keys else text
 
 
 _UNREAD = Text(
