@@ -151,13 +151,13 @@ def test_a_name_typed_in_the_grid_is_marked_at_its_cell_by_the_plan(
     error = client.post("/api/plan", json={}).json()["error"]
     assert error["in_grid"], error
     assert marked_cells(client) == [(3, "0", "refused")]
-    window = client.get("/api/rows", params={"start": 0, "count": 9}).json()
-    (message,) = (one["refused"] for row in window["rows"] for one in row["marks"].values())
-    assert "Similar: 1 – Matriz São Paulo" in message
-    # A code mends it there.
-    typed[0]["value"] = "1"
+    (row,) = (row for row in client.get("/api/rows").json()["rows"] if row["marks"])
+    assert "Similar: 1 – Matriz São Paulo" in str(row["marks"])
+    # The code or the name mends it there.
+    typed[0]["value"] = "Matriz São Paulo"
     assert client.post("/api/edit", json=typed).json()["errors"] == 0
-    assert client.post("/api/plan", json={}).json()["counts"]["create"] == 2
+    planned = client.post("/api/plan", json={}).json()
+    assert planned["counts"]["create"] == 2, planned
 
 
 def test_a_name_is_compared_with_those_read_earlier_if_the_system_does_not_answer(
@@ -206,7 +206,10 @@ def test_a_name_for_all_rows_is_refused_beside_its_field_before_it_is_confirmed(
     page: Page, ui: RunningPage, tmp_path: Path
 ) -> None:
     path = tmp_path / "sem filial.csv"
-    write_without_branch(path)
+    lines = (line.split(";") for line in (_HEADER, *_ROWS))
+    # Without columns of branches and of accounts.
+    text = "\n".join(";".join([*cells[1:4], *cells[5:]]) for cells in lines)
+    path.write_text(text.replace("Logistica", "Comercial") + "\n", "utf-8")
     tab = page.tab
     tab.set_default_timeout(60_000)
     tab.goto(ui.link)
@@ -218,6 +221,14 @@ def test_a_name_for_all_rows_is_refused_beside_its_field_before_it_is_confirmed(
     branch.fill("Matriz São Paulo")
     branch.press("Tab")
     expect(tab.locator("#constants .field-problem")).to_have_count(0)
+    # What is wrong does not move the other fields below each other.
+    fields = tab.locator("#constants input")
+    expect(fields).to_have_count(2)
+    tops = [box["y"] for one in fields.all() if (box := one.bounding_box())]
+    branch.fill("Matriz")
+    branch.press("Tab")
+    expect(tab.locator("#constants .field-problem")).to_have_text(_NOT_FOUND)
+    assert [box["y"] for one in fields.all() if (box := one.bounding_box())] == tops
 
 
 _SPLIT_HEADER = (
