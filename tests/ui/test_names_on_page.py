@@ -91,6 +91,7 @@ def with_branch(client: httpx.Client, path: Path, name: str) -> dict[str, Any]:
     return {name: form[name] for name in names}
 
 
+_TOPS = "all => all.map((one) => one.getBoundingClientRect().top)"
 _NOT_FOUND = "Not found among the branches by name. Similar: 1 – Matriz São Paulo."
 
 
@@ -224,11 +225,11 @@ def test_a_name_for_all_rows_is_refused_beside_its_field_before_it_is_confirmed(
     # What is wrong does not move the other fields below each other.
     fields = tab.locator("#constants input")
     expect(fields).to_have_count(2)
-    tops = [box["y"] for one in fields.all() if (box := one.bounding_box())]
+    tops = fields.evaluate_all(_TOPS)
     branch.fill("Matriz")
     branch.press("Tab")
     expect(tab.locator("#constants .field-problem")).to_have_text(_NOT_FOUND)
-    assert [box["y"] for one in fields.all() if (box := one.bounding_box())] == tops
+    assert fields.evaluate_all(_TOPS) == tops
 
 
 _SPLIT_HEADER = (
