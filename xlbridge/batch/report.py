@@ -28,7 +28,7 @@ from xlbridge.files import as_arguments, short_path
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
 from xlbridge.upload import State
-from xlbridge.upload.planning import action_counts, explain_unread, token_line
+from xlbridge.upload.planning import PlannedSheet, action_counts, token_line
 from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def consent_report(batch: Batch, request: "BatchConsentRequest") -> Report:
         values = (step.name, title, profile, writes.files, *amount, joined(counts, " · "))
         unread = writes.unread
         if resource is not None and not (resource.read_back and resource.read_back.lookups):
-            unread = [explain_unread(resource)]  # also of rows that are planned later
+            unread = [PlannedSheet.explain_unread(resource)]  # also of rows that are planned later
         below = [_BELOW.format(text=one) for one in unread]
         lines.append(Line(values, text=text, below=below))
     headings = [titles.STEP, titles.RESOURCE, titles.ENVIRONMENT, titles.WORKBOOKS]

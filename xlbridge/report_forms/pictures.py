@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 _WIDTH, _HEIGHT, _FONT = 320.0, 20.0, 11.0
 """Width of a picture, height of a line and size of its texts, in the picture's own units."""
-_CHARACTER, _LEGEND_CHARACTER = 7.3, 6.0
+_CHARACTER, _LEGEND_CHARACTER = 7.3, 6.6
 _WIDEST_LEGEND = 350.0
 _MOST_LABEL, _LEAST_BARS = 28, 90.0
 _GAP, _INSET, _SWATCH = 6.0, 3.0, 10.0

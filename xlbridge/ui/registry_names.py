@@ -23,7 +23,7 @@ from xlbridge.resources.references import REFERENCES
 from xlbridge.settings import Settings
 from xlbridge.ui.answers import FieldProblem, read_object
 from xlbridge.ui.environment import PageConnection
-from xlbridge.upload.lookup import OnlineCheck, names_in_mapping
+from xlbridge.upload.lookup import OnlineCheck
 from xlbridge.validation.cells import folded_text
 from xlbridge.validation.mapping import MappingProposal, SheetMapping
 from xlbridge.workbook.read import SheetCells
@@ -119,7 +119,7 @@ class RegistryNames:
             found = OnlineCheck(client).problems_of_names(mapping, catalogue)
             return [FieldProblem(name, word, str(message)) for name, word, message in found]
         problems = []
-        for column, _, link, given in names_in_mapping(mapping, catalogue):
+        for column, _, link, given in OnlineCheck.names_in_mapping(mapping, catalogue):
             known = self.known(link.registry)
             # Records with several names are known by one of them only.
             if not known or len(link.fields) > 1:

@@ -246,7 +246,7 @@ def _step_table(proof: Proof) -> Table:
         about=Text(
             pt="Lidas = aceitas + sem alteração + aguardando você + rejeitadas + desfeitas + não "
             "enviadas + em dúvida. Aceitas e sem alteração = iguais + com diferença + ausentes "
-            "+ mais de uma vez + sem leitura possível. Linhas que não são registros não são "
+            "+ mais de uma vez + sem conferência possível. Linhas que não são registros não são "
             "contadas.",
             en="Read = accepted + unchanged + held + rejected + undone + not sent + in doubt. "
             "Accepted and unchanged = the same + different + missing + more than once + cannot be "
@@ -259,7 +259,7 @@ def _unread_table(proof: Proof) -> Table:
     """Return the counts of accepted rows that cannot be read back, by reason."""
     return Table(
         sheet=_READ_BACK_SHEET,
-        title=Text(pt="Linhas sem leitura possível", en="Rows that cannot be read back"),
+        title=Text(pt="Linhas sem conferência possível", en="Rows that cannot be read back"),
         headings=(
             _RESOURCE,
             Heading(titles.ROWS, 10),
@@ -386,7 +386,7 @@ def _total_tables(proof: Proof) -> Iterator[Table]:
 _ROW_COUNTS = Text(pt="lidas {read} · {counts}", en="read {read} · {counts}")
 _READ_BACK_COUNTS = Text(
     pt="iguais {same} · com diferença {differs} · ausentes {missing} · mais de uma vez {doubled} · "
-    "sem leitura possível {unread}",
+    "sem conferência possível {unread}",
     en="the same {same} · different {differs} · missing {missing} · more than once {doubled} · "
     "cannot be read back {unread}",
 )
@@ -503,7 +503,7 @@ def _facts(proof: Proof) -> Iterator[tuple[Text, Text | str]]:
     counts = {name: grouped_number(count) for name, count in asdict(proof.counts).items()}
     by_outcome = joined(proof.counts.texts(with_zeros=True, show=grouped_number), " · ")
     yield titles.ROWS, _ROW_COUNTS.format(read=counts["read"], counts=by_outcome)
-    yield Text(pt="Lidas de volta", en="Read back"), _READ_BACK_COUNTS.format(**counts)
+    yield Text(pt="Conferidas no sistema", en="Read back"), _READ_BACK_COUNTS.format(**counts)
     yield titles.ENVIRONMENT, proof.profile
     yield Text(pt="Conferido em", en="Proven at"), f"{proof.at:%d/%m/%Y %H:%M:%S}"
     yield titles.PLAN, proof.title.plan.name

@@ -343,12 +343,12 @@ def total_counts(files: Iterable[FileProof]) -> ProofCounts:
 
 _VERIFIED = Text(
     pt="Tudo certo: {found} de {read} {n:linha conferida|linhas conferidas} no sistema, cada uma "
-    "uma vez, com o valor enviado em cada campo comparado.",
+    "só uma vez, com o valor enviado em cada campo comparado.",
     en="Everything accounted for: {found} of {read} {n:row|rows} read back, each in the system "
     "once, with the sent value in each compared field.",
 )
 _PARTLY_VERIFIED = Text(
-    pt="{found} de {read} {n:linha conferida|linhas conferidas} no sistema, cada uma uma vez. "
+    pt="{found} de {read} {n:linha conferida|linhas conferidas} no sistema, cada uma só uma vez. "
     "Das demais ({rest}), só a resposta do sistema ao envio prova que foram aceitas.",
     en="{found} of {read} {n:row|rows} read back, each in the system once. For the rest ({rest}), "
     "only the system's answer to the upload proves that it was accepted.",

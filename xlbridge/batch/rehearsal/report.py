@@ -159,7 +159,7 @@ _PASSED = Text(
 )
 _PASSED_IN_PART = Text(
     pt="✓ Ensaio aprovado: {rows} {rows:linha aceita|linhas aceitas}{faults}; conferidas no "
-    "sistema, cada uma uma vez: {found}. Das demais, só a resposta do sistema prova o envio.",
+    "sistema, cada uma só uma vez: {found}. Das demais, só a resposta do sistema prova o envio.",
     en="✓ Rehearsal passed: {rows} {rows:row|rows} accepted{faults}; read back, each in the system "
     "once: {found}. For the rest, only the system's answer proves the upload.",
 )

@@ -8,7 +8,7 @@ from .links import (
     registry_lists as registry_lists,
     texts_of_column as texts_of_column,
 )
-from .online_check import OnlineCheck as OnlineCheck, names_in_mapping as names_in_mapping
+from .online_check import OnlineCheck as OnlineCheck
 from .row_lookup import RowMatcher as RowMatcher, comparable_value as comparable_value
 from .snapshot import (
     CODE_SEPARATOR as CODE_SEPARATOR,

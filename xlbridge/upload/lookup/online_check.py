@@ -108,12 +108,26 @@ class OnlineCheck:
 
         Raises what ``Client.records`` raises.
         """
-        for name, kind, link, names in names_in_mapping(mapping, catalogue):
+        for name, kind, link, names in self.names_in_mapping(mapping, catalogue):
             records = self._links.records(link, kind, [text for _, text in names])
             for word, text in names:
                 if problem := records.problem(text, similar=True):
                     code = CATALOGUE[problem.code]
                     yield name, word, Finding(code, value=text, details=problem.details).message
+
+    @staticmethod
+    def names_in_mapping(
+        mapping: SheetMapping, catalogue: Catalogue
+    ) -> Iterator[tuple[str, Kind, Link, list[tuple[str | None, str]]]]:
+        """Yield the columns of a mapping whose values name records, each with its kind, its link
+        and the names: the word of the sheet that a name stands for, None if it is for all rows."""
+        resource = linked_catalogue(mapping.links, catalogue)[mapping.resource]
+        for name, mapped in mapping.by_path.items():
+            column = resource.column_at(name)
+            if column is not None and column.link is not None:
+                given = [(None, mapped.constant), *(mapped.values or {}).items()]
+                names = [(word, text) for word, text in given if isinstance(text, str)]
+                yield name, column.kind, column.link, names
 
     def _references(
         self, sheet: ValidatedSheet, resource: Resource, provided: Mapping[str, Collection[str]]
@@ -182,17 +196,3 @@ def _column_finding(
     sheet: ValidatedSheet, code: str, column: str | None, details: Mapping[str, object]
 ) -> Finding:
     return Finding(CATALOGUE[code], row=sheet.header_row, column=column, details=details)
-
-
-def names_in_mapping(
-    mapping: SheetMapping, catalogue: Catalogue
-) -> Iterator[tuple[str, Kind, Link, list[tuple[str | None, str]]]]:
-    """Yield the columns of a mapping whose values name records: the column, its kind and link, and
-    the names, each with the word of the sheet that it stands for, None if it is for all rows."""
-    resource = linked_catalogue(mapping.links, catalogue)[mapping.resource]
-    for name, mapped in mapping.by_path.items():
-        column = resource.column_at(name)
-        if column is not None and column.link is not None:
-            given = [(None, mapped.constant), *(mapped.values or {}).items()]
-            names = [(word, text) for word, text in given if isinstance(text, str)]
-            yield name, column.kind, column.link, names

@@ -12,7 +12,6 @@ from .corrected_rows import (
 )
 from .plan_builder import (
     PlannedSheet as PlannedSheet,
-    explain_unread as explain_unread,
     may_be_sent as may_be_sent,
 )
 from .planned_row import PlannedRow as PlannedRow, token_line as token_line

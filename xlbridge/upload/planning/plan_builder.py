@@ -356,23 +356,27 @@ class PlannedSheet:
     def unread(self) -> Text | None:
         """Why rows are created without being looked up and what to fill in, None if all are."""
         has_unread = self.plan.counts[RowAction.UNREAD] > 0
-        return explain_unread(self.source.resource, self.plan.unread_reason) if has_unread else None
+        return (
+            self.explain_unread(self.source.resource, self.plan.unread_reason)
+            if has_unread
+            else None
+        )
+
+    @staticmethod
+    def explain_unread(resource: Resource, why: Text | None = None) -> Text:
+        """Return that rows are created without being looked up, why, and what to fill in."""
+        lookups = () if resource.read_back is None else resource.read_back.lookups
+        text = _UNREAD.format(why=(why if lookups else None) or _NO_LOOKUP)
+        keys = [
+            joined((resource.by_name[name].title for name in lookup.key), " + ")
+            for lookup in lookups
+            if all(name in resource.by_name for name in lookup.key)
+        ]
+        return joined([text, _TO_LOOK_UP.format(keys=joined(keys, OR))], " ") if keys else text
 
     def is_old(self, now: Instant) -> bool:
         """Return whether the keys of the rows must be read again before anything is written."""
         return now.uptime - self.at.uptime > MAX_PLAN_SECONDS
-
-
-def explain_unread(resource: Resource, why: Text | None = None) -> Text:
-    """Return that rows are created without being looked up, why, and what to fill in."""
-    lookups = () if resource.read_back is None else resource.read_back.lookups
-    text = _UNREAD.format(why=(why if lookups else None) or _NO_LOOKUP)
-    keys = [
-        joined((resource.by_name[name].title for name in lookup.key), " + ")
-        for lookup in lookups
-        if all(name in resource.by_name for name in lookup.key)
-    ]
-    return joined([text, _TO_LOOK_UP.format(keys=joined(keys, OR))], " ") if keys else text
 
 
 _UNREAD = Text(
