@@ -28,7 +28,7 @@ from xlbridge.files import as_arguments, short_path
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
 from xlbridge.upload import State
-from xlbridge.upload.planning import PlannedSheet, action_counts, token_line
+from xlbridge.upload.planning import action_counts, token_line
 from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
 
 if TYPE_CHECKING:
@@ -124,6 +124,9 @@ def _shortened(text: Text | str | None) -> str:
 
 def consent_report(batch: Batch, request: "BatchConsentRequest") -> Report:
     """Return what a run of a batch would write, ending with the token."""
+    # Imported late, as it loads pandas.
+    from xlbridge.upload.planning import PlannedSheet
+
     lines = []
     has_amounts = any(writes.amount is not None for writes in request.steps)
     for writes in request.steps:
