@@ -34,7 +34,7 @@ steps:
     resource: contasreceber
 """
 _PATIENCE = 60
-_CROP = ("-x", "165", "-y", "178", "-W", "1686", "-H", "414")  # the cells on their page
+_CROP = ("-x", "165", "-y", "178", "-W", "1632", "-H", "397")  # the cells on their page
 
 
 @contextmanager
@@ -138,6 +138,7 @@ def take_marked() -> None:
         sheet.print_options.headings = sheet.print_options.gridLines = True
         sheet.sheet_properties.pageSetUpPr.fitToPage = True
         sheet.page_setup.fitToHeight = 0
+        sheet.page_setup.orientation = "portrait"
         book.save(marked)
         for command in (
             ("soffice", "--headless", "--convert-to", "pdf", marked),

@@ -15,7 +15,7 @@ from batch_parts import (
     write_payables,
 )
 from openpyxl import load_workbook
-from sheets import write_rows
+from sheets import write_records, write_rows
 from upload_parts import new_cnpj
 
 from xlbridge.files import file_lock
@@ -124,8 +124,22 @@ def test_consent_names_what_cannot_be_looked_up(
     asked = run_batch("run", plan)
     assert asked.returncode == 2
     clients, orders = asked.stderr.split("  orders · pedido")
-    assert "no key to look up" in orders
-    assert "no key to look up" not in clients
+    why = "created without checking whether they exist: the interface does not let these records"
+    assert why in orders
+    assert why not in clients
+
+
+def test_consent_says_what_to_fill_in_for_rows_to_be_looked_up(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(
+        "name: month\nsteps:\n  titles: {upload: titles.xlsx, resource: contasreceber}\n"
+    )
+    write_records(tmp_path / "titles.xlsx", "contasreceber", [{}])
+    asked = run_batch("run", plan)
+    assert asked.returncode == 2
+    assert "1 to create without a look-up" in asked.stderr
+    assert "To have them checked, fill in for each row: Your identifier" in asked.stderr
 
 
 def test_a_bad_workbook_stops_only_dependent_steps(

@@ -3,6 +3,7 @@
 Inside: resources.
 """
 
+from decimal import Decimal
 from pathlib import Path
 from shutil import copytree
 
@@ -63,5 +64,35 @@ def test_default_totals_group_the_first_money_by_dates_and_registries(tmp_path: 
 )
 def test_mistakes_are_reported_with_their_location(tmp_path: Path, new: str, pattern: str) -> None:
     written(tmp_path, DECLARED, new)
+    with pytest.raises(SchemaFileError, match=pattern):
+        load_catalogue(tmp_path)
+
+
+ORDERS = "products: {sheet: itens, columns: [quantidade, valorUnitario]}"
+
+
+def test_the_amount_of_orders_is_in_their_list(catalogue: Catalogue) -> None:
+    orders = catalogue.named("pedido-compra")
+    items = [{"quantidade": 3, "valorUnitario": 1.115}, {"quantidade": 1, "valorUnitario": None}]
+    assert orders.totals.amount_of({"itens": items}) == Decimal("3.35")
+    assert orders.totals.amount_of({"itens": None}) == 0
+    assert orders.amount_title is not None
+    assert orders.amount_title.en == "Quantity × Unit price"
+
+
+@pytest.mark.parametrize(
+    ("new", "pattern"),
+    [
+        (ORDERS.replace("itens", "items"), "control_totals.products.sheet: .*itens"),
+        (ORDERS.replace("quantidade", "volume"), r"products.columns\[0\]: .*quantidade"),
+    ],
+)
+def test_mistakes_in_the_list_of_an_amount_are_reported(
+    tmp_path: Path, new: str, pattern: str
+) -> None:
+    copytree(ROOT / "schemas" / "pedido-compra", tmp_path / "pedido-compra")
+    text = (ROOT / "schemas" / "pedido-compra.yaml").read_text("utf-8")
+    assert ORDERS in text
+    (tmp_path / "pedido-compra.yaml").write_text(text.replace(ORDERS, new), "utf-8")
     with pytest.raises(SchemaFileError, match=pattern):
         load_catalogue(tmp_path)

@@ -10,7 +10,7 @@ from environment import clean_environment, credentials
 from forked import Zygote
 from lossy_proxy import lossy_proxy
 from playwright.sync_api import expect
-from running_page import RunningPage, open_workbook, running_page
+from running_page import RunningPage, marked_cells, open_workbook, running_page
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -91,6 +91,7 @@ def with_branch(client: httpx.Client, path: Path, name: str) -> dict[str, Any]:
     return {name: form[name] for name in names}
 
 
+_TOPS = "all => all.map((one) => one.getBoundingClientRect().top)"
 _NOT_FOUND = "Not found among the branches by name. Similar: 1 – Matriz São Paulo."
 
 
@@ -128,6 +129,8 @@ def test_a_name_for_all_rows_that_was_not_looked_up_is_refused_by_the_plan(
         with page as ui, ui.client() as client:
             form = with_branch(client, tmp_path / "sem filial.csv", "Matriz")
             proxy.decide = lambda _method, _asked: "lose answer"
+            (unchecked,) = client.post("/api/mapped-names", json=form).json()["fields"]
+            assert "checked only when connected" in unchecked["message"]
             assert client.post("/api/map", json=form).is_success
             proxy.decide = lambda _method, _asked: "pass"
             error = client.post("/api/plan", json={}).json()["error"]
@@ -135,6 +138,49 @@ def test_a_name_for_all_rows_that_was_not_looked_up_is_refused_by_the_plan(
             assert error["message"] == f"Branch code, in all rows: “Matriz”. {_NOT_FOUND}"
             assert "Columns used" in error["hint"]
             assert client.get("/api/sheet").json()["refused"] == 0
+
+
+def test_a_name_typed_in_the_grid_is_marked_at_its_cell_by_the_plan(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    form: dict[str, Any] = open_workbook(client, write(tmp_path, "a receber.csv"))["mapping"]
+    names = ("resource", "sheet", "header_row", "columns", "rows", "accept")
+    form["columns"]["codigoDaFilial"]["values"] = {"Matrz São Paulo": "1"}
+    assert client.post("/api/map", json={name: form[name] for name in names}).is_success
+    typed = [{"row": 3, "column": 0, "value": "Matriz Sao Palo"}]
+    assert client.post("/api/edit", json=typed).json()["errors"] == 0
+    error = client.post("/api/plan", json={}).json()["error"]
+    assert error["in_grid"], error
+    assert marked_cells(client) == [(3, "0", "refused")]
+    (row,) = (row for row in client.get("/api/rows").json()["rows"] if row["marks"])
+    assert "Similar: 1 – Matriz São Paulo" in str(row["marks"])
+    # The code or the name mends it there.
+    typed[0]["value"] = "Matriz São Paulo"
+    assert client.post("/api/edit", json=typed).json()["errors"] == 0
+    planned = client.post("/api/plan", json={}).json()
+    assert planned["counts"]["create"] == 2, planned
+
+
+def test_a_name_is_compared_with_those_read_earlier_if_the_system_does_not_answer(
+    tmp_path: Path, home: Path, forks: Zygote, system: RunningSandbox
+) -> None:
+    with lossy_proxy(system.base_url) as proxy:
+        environment = clean_environment(
+            home, **credentials(system, XLBRIDGE_BASE_URL=proxy.base_url)
+        )
+        page = running_page(forks, tmp_path, home, environment)
+        with page as ui, ui.client() as client:
+            path = tmp_path / "sem filial.csv"
+            assert client.post("/api/map", json=with_branch(client, path, "1")).is_success
+            assert client.post("/api/plan", json={}).is_success  # which reads the branches
+            form = with_branch(client, path, "Matriz")
+            proxy.decide = lambda _method, _asked: "lose answer"
+            (problem,) = client.post("/api/map", json=form).json()["error"]["fields"]
+            assert problem["column"] == "codigoDaFilial"
+            assert "Not found among the branches by name." in problem["message"]
+            assert "Similar names: 1 – Matriz São Paulo" in problem["message"]
+            form = with_branch(client, path, "matriz sao paulo")
+            assert client.post("/api/map", json=form).is_success
 
 
 @pytest.mark.programs
@@ -161,7 +207,10 @@ def test_a_name_for_all_rows_is_refused_beside_its_field_before_it_is_confirmed(
     page: Page, ui: RunningPage, tmp_path: Path
 ) -> None:
     path = tmp_path / "sem filial.csv"
-    write_without_branch(path)
+    lines = (line.split(";") for line in (_HEADER, *_ROWS))
+    # Without columns of branches and of accounts.
+    text = "\n".join(";".join([*cells[1:4], *cells[5:]]) for cells in lines)
+    path.write_text(text.replace("Logistica", "Comercial") + "\n", "utf-8")
     tab = page.tab
     tab.set_default_timeout(60_000)
     tab.goto(ui.link)
@@ -173,6 +222,14 @@ def test_a_name_for_all_rows_is_refused_beside_its_field_before_it_is_confirmed(
     branch.fill("Matriz São Paulo")
     branch.press("Tab")
     expect(tab.locator("#constants .field-problem")).to_have_count(0)
+    # What is wrong does not move the other fields below each other.
+    fields = tab.locator("#constants input")
+    expect(fields).to_have_count(2)
+    tops = fields.evaluate_all(_TOPS)
+    branch.fill("Matriz")
+    branch.press("Tab")
+    expect(tab.locator("#constants .field-problem")).to_have_text(_NOT_FOUND)
+    assert fields.evaluate_all(_TOPS) == tops
 
 
 _SPLIT_HEADER = (

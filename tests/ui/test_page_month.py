@@ -136,6 +136,11 @@ def test_a_month_is_begun_corrected_sent_and_proven(
     tab.locator("#batch-list summary", has_text="Receivable entries").click()
     expect(tab.locator("#batch-list figure", has_text="by month").locator("tr")).to_have_count(4)
     tab.locator("#batch-list").get_by_role("cell", name="1 – Matriz São Paulo").wait_for()
+    assert len(list(folder.glob("*.xlsx"))) == 3  # one is the proof
+    tab.locator("#begin-batch > summary").click()
+    tab.locator("#folder-open").click()
+    # With lista.csv, without the proof.
+    expect(tab.locator("#begin-batch")).to_contain_text("Workbooks in this folder: 3")
     tab.get_by_role("button", name="Write the proof as of now").click()
     tab.locator("#batch-work").get_by_text("Reading back").first.wait_for(state="attached")
     expect(question).to_contain_text("4 of 4 rows read back")

@@ -11,9 +11,10 @@ from pathlib import Path
 import httpx
 import pytest
 from browser import Page
+from openpyxl import load_workbook
 from playwright.sync_api import Page as Tab, expect
 from running_page import RunningPage, open_workbook, wait_for_end
-from sheets import write_records
+from sheets import write_records, write_workbook
 from test_workflow import begin, drop, outcome, send
 
 from xlbridge.i18n import override_language
@@ -77,6 +78,39 @@ def test_control_totals_before_and_after_sending(client: httpx.Client, tmp_path:
     # The details of the job say the same.
     details = client.get("/api/job-totals", params={"job": outcome["job"]}).json()
     assert details["totals"] == outcome["totals"]
+
+
+def test_control_totals_of_orders_add_up_their_products(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    orders = [
+        {"chave": key, "codigoDaFilial": branch, "codigoDoCliente": 1001}
+        for key, branch in (("A", 1), ("B", 2))
+    ]
+    products = [
+        {"chave": key, "idProduto": product, "quantidade": 2, "valorUnitario": 10.55}
+        for key, product in (("A", 2001), ("A", 2002), ("B", 99999999))
+    ]
+    path = write_workbook(tmp_path / "pedidos.xlsx", pedido=orders, produtos=products)
+    open_workbook(client, path)
+    planned = client.post("/api/plan", json={}).json()
+    by_action, by_branch = planned["totals"]
+    assert by_action["headings"][-1]["title"] == "Quantity × Unit price"
+    assert cells(by_action)[-1] == ["Total", "2", "63.30"]
+    assert cells(by_branch)[:2] == [
+        ["1 – Matriz São Paulo", "1", "42.20"],
+        ["2 – Filial Curitiba", "1", "21.10"],
+    ]
+    client.post("/api/send", json={"token": planned["token"], "options": {}})
+    outcome = wait_for_end(client)["outcome"]
+    by_outcome, reasons, _ = outcome["totals"]
+    assert cells(by_outcome)[:2] == [["Accepted", "1", "42.20"], ["Rejected", "1", "21.10"]]
+    assert cells(reasons)[0][1:] == ["1", "21.10"]
+    details = client.get("/api/job-totals", params={"job": outcome["job"]}).json()
+    assert details["totals"] == outcome["totals"]
+    rejects = load_workbook(outcome["rejects_file"])
+    summary = [[cell.value for cell in row] for row in rejects.worksheets[0].iter_rows()]
+    assert any(row[:3] == ["Rejected", 1, 21.1] for row in summary), summary
 
 
 def test_a_plan_that_sends_nothing_has_no_totals_of_what_is_sent(

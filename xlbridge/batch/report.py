@@ -124,6 +124,9 @@ def _shortened(text: Text | str | None) -> str:
 
 def consent_report(batch: Batch, request: "BatchConsentRequest") -> Report:
     """Return what a run of a batch would write, ending with the token."""
+    # Imported late, as it loads pandas.
+    from xlbridge.upload.planning import PlannedSheet
+
     lines = []
     has_amounts = any(writes.amount is not None for writes in request.steps)
     for writes in request.steps:
@@ -140,9 +143,11 @@ def consent_report(batch: Batch, request: "BatchConsentRequest") -> Report:
         title = step.resource if resource is None else resource.title
         amount = [writes.amount] if has_amounts else []
         values = (step.name, title, profile, writes.files, *amount, joined(counts, " · "))
-        read_back = None if resource is None else resource.read_back
-        has_key = resource is None or (read_back is not None and read_back.lookups)
-        lines.append(Line(values, text=text, below=[] if has_key else [_WITHOUT_KEY]))
+        unread = writes.unread
+        if resource is not None and not (resource.read_back and resource.read_back.lookups):
+            unread = [PlannedSheet.explain_unread(resource)]  # also of rows that are planned later
+        below = [_BELOW.format(text=one) for one in unread]
+        lines.append(Line(values, text=text, below=below))
     headings = [titles.STEP, titles.RESOURCE, titles.ENVIRONMENT, titles.WORKBOOKS]
     if has_amounts:
         headings.append(titles.AMOUNT)
@@ -168,12 +173,7 @@ _NOT_SENT = Text(
     pt="  {n} {n:arquivo não será enviado|arquivos não serão enviados}, por ter erros",
     en="  not sent because of errors: {n} {n:workbook|workbooks}",
 )
-_WITHOUT_KEY = Text(
-    pt="    sem chave para procurar no sistema: as linhas sem o número do sistema são incluídas, "
-    "também as que outro computador já enviou",
-    en="    no key to look up in the system: rows without the system's number are created, also "
-    "those that another computer has sent already",
-)
+_BELOW = untranslated("    {text}")
 
 
 def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:

@@ -108,8 +108,9 @@ class StepWrites:
     """Rows of a step that a run would write: its workbooks, and the rows by planned action.
 
     ``later`` counts the rows of a step that waits for others: they are planned after these, and not
-    more are written. ``undone`` counts rows that were reversed, and would be sent again. ``totals``
-    are those of the planned rows, None without any.
+    more are written. ``undone`` counts rows that were reversed, and would be sent again. ``unread``
+    explains why rows are created without looking them up. ``totals`` are those of the planned rows,
+    None without any.
     """
 
     step: WorkbookStep
@@ -117,6 +118,7 @@ class StepWrites:
     actions: Mapping[str, int]
     later: int = 0
     undone: int = 0
+    unread: Sequence[Text] = ()
     totals: "ControlTotals | None" = None
 
     def texts(self) -> Iterator[Text]:

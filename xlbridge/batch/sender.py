@@ -430,7 +430,8 @@ def _step_writes(plans: Sequence[WorkbookPlan]) -> StepWrites:
         sum((plan.actions for plan in plans), Counter()),
         sum(plan.later for plan in plans),
         sum(plan.undone for plan in plans),
-        totals=totals,
+        [*dict.fromkeys(filter(None, (one.unread for one in planned)))],
+        totals,
     )
 
 

@@ -40,7 +40,7 @@ class UnitStatus(StrEnum):
 
 _STATUS_TEXTS: Mapping[UnitStatus, Text] = {
     UnitStatus.NEW: Text(pt="a fazer", en="to do"),
-    UnitStatus.CHANGED: Text(pt="mudou", en="changed"),
+    UnitStatus.CHANGED: Text(pt="alterado desde a última vez", en="changed since last time"),
     UnitStatus.INVALID: Text(pt="com erros", en="has errors"),
     UnitStatus.REFUSED: Text(pt="recusado", en="refused"),
     UnitStatus.HELD: Text(pt="não enviado", en="not sent"),

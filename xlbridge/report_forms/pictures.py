@@ -10,7 +10,8 @@ from xml.etree.ElementTree import Element, SubElement
 
 _WIDTH, _HEIGHT, _FONT = 320.0, 20.0, 11.0
 """Width of a picture, height of a line and size of its texts, in the picture's own units."""
-_CHARACTER = 7.3
+_CHARACTER, _LEGEND_CHARACTER = 7.3, 6.6
+_WIDEST_LEGEND = 350.0
 _MOST_LABEL, _LEAST_BARS = 28, 90.0
 _GAP, _INSET, _SWATCH = 6.0, 3.0, 10.0
 
@@ -49,7 +50,7 @@ def draw_bars(
     wide = max(_WIDTH - label - beside, _LEAST_BARS)
     most = max(max(sum(bar.values) for bar in bars), 1e-9)
     picture = Element("svg", {"class": "bars", "role": "img", "aria-label": f"{title}: {texts}"})
-    top = _add_legend(picture, series) if len(series) > 1 else 0.0
+    top, of_legend = _add_legend(picture, series) if len(series) > 1 else (0.0, 0.0)
     of_labels, of_values = axes
     _add_text(picture, 0, top + _HEIGHT / 2, of_labels, "axis")
     top += _HEIGHT
@@ -75,21 +76,23 @@ def draw_bars(
             _add_text(picture, label, bottom + _HEIGHT / 2, text, name)
             bottom += _HEIGHT
     of_axes = max(len(of_labels) * _CHARACTER, label + len(of_values) * _CHARACTER)
-    picture.set("viewBox", f"0 0 {max(label + wide + beside, of_axes):g} {bottom:g}")
+    picture.set("viewBox", f"0 0 {max(label + wide + beside, of_axes, of_legend):g} {bottom:g}")
     return picture
 
 
-def _add_legend(picture: Element, series: Sequence[str]) -> float:
-    """Add the names of the series with their colours; return the height that they take."""
-    at, top = 0.0, 0.0
+def _add_legend(picture: Element, series: Sequence[str]) -> tuple[float, float]:
+    """Add the names of the series with their colours; return the height and the width that they
+    take."""
+    at, top, widest = 0.0, 0.0, 0.0
     for place, name in enumerate(series, 1):
-        width = _SWATCH + _GAP + (len(name) + 1) * _CHARACTER
-        if at and at + width > _WIDTH:
+        width = _SWATCH + 2 * _GAP + len(name) * _LEGEND_CHARACTER
+        if at and at + width > _WIDEST_LEGEND:
             at, top = 0.0, top + _HEIGHT
         _add_box(picture, at, top + _INSET, _SWATCH, _SWATCH, f"series-{place}")
         _add_text(picture, at + _SWATCH + _GAP, top + _INSET + _SWATCH / 2, name)
         at += width
-    return top + _HEIGHT + _GAP
+        widest = max(widest, at)
+    return top + _HEIGHT + _GAP, widest
 
 
 def _add_box(parent: Element, x: float, y: float, width: float, height: float, name: str) -> None:

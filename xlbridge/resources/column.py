@@ -2,9 +2,11 @@
 layouts, totals and sums."""
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 USUAL_YEARS = (1950, 2099)
 """Default of the first and the last usual year of a column's dates."""
+
+_CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,13 @@ class SumOfProducts(Struct, frozen=True):
     columns: Names
     unless: Names = ()
 
+    def prices(self, items: Iterable[Mapping[str, Any]] | None) -> Iterator[Decimal | None]:
+        """Yield the product of each item of a list, rounded to cents; None if it lacks a factor."""
+        for item in items or ():
+            factors = [item.get(name) for name in self.columns]
+            price = prod((Decimal(str(factor or 0)) for factor in factors), start=Decimal(1))
+            yield None if None in factors else price.quantize(_CENT, ROUND_HALF_UP)
+
 
 class ChildSum(Struct, frozen=True):
     """Expected sum of a column over a record's rows in a child sheet.
@@ -174,8 +185,20 @@ def column_changes_since(changes: Mapping[str, LayoutChange], layout: int) -> di
 
 
 class ControlTotals(Struct, frozen=True, kw_only=True):
-    """Control totals: sums of the column ``amount``, or counts of rows without it, grouped by each
-    of the columns ``by``; dates are grouped by month and by day."""
+    """Control totals: sums of amounts, or counts of rows without them, grouped by each of the
+    columns ``by``; dates are grouped by month and by day.
+
+    amount: The column of the amount.
+    products: The amount, as a sum of products, if a record has it in a list.
+    by: The columns to group by.
+    """
 
     amount: Name | None = None
+    products: SumOfProducts | None = None
     by: Names
+
+    def amount_of(self, row: Mapping[str, Any]) -> Decimal:
+        """Return the amount of a row with its lists, as far as it states one."""
+        if self.products is not None:
+            return sum(filter(None, self.products.prices(row.get(self.products.sheet))), Decimal(0))
+        return Decimal(str(row.get(self.amount or "") or 0))

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources.column import (
     ChildSum,
     Column,
@@ -192,6 +192,15 @@ class Resource:
     def by_name(self) -> Mapping[str, Column]:
         """The columns by their names."""
         return {column.name: column for column in self.columns}
+
+    @cached_property
+    def amount_title(self) -> Text | None:
+        """The title of the amount of the control totals, None if these count rows."""
+        totals = self.totals
+        if (products := totals.products) is not None:
+            factors = (self.by_path[f"{products.sheet}.{name}"] for name in products.columns)
+            return joined((factor.title for factor in factors), " × ")
+        return None if totals.amount is None else self.by_name[totals.amount].title
 
     @cached_property
     def by_path(self) -> Mapping[str, Column]:

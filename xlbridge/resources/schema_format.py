@@ -94,8 +94,8 @@ class Metadata(Struct, frozen=True, kw_only=True):
     natural_keys: The columns that identify records.
     read_back: How records are found in the remote system.
     change: How the interface changes an existing record.
-    control_totals: The totals of a batch's closing proof: a column of money, and columns to
-        group by.
+    control_totals: The totals of uploads and of a batch's closing proof: an amount, and columns
+        to group by.
     children: The lists of a record, each in a separate sheet, with their schema files.
     needs_children: Lists of which a record needs at least one.
     sums: Expected sums of a record's lists.

@@ -184,7 +184,10 @@ def validated_content(path: Path, others: Mapping[str, Path]) -> _Content:
     mistakes = mistakes_of(document, schema_file())
     if not mistakes:
         metadata = read_as(SchemaFile, document.content).metadata
-        found = list(_contradictions(document.content, metadata))
+        found = [
+            *_contradictions(document.content, metadata),
+            *_unknown_factors(path.parent, metadata),
+        ]
         if (name := metadata.resource) in others:
             message = Text(pt="{name!r} já está em {file}.", en="{name!r} is already in {file}.")
             duplicate = message.format(name=name, file=others[name])
@@ -249,6 +252,24 @@ def _contradictions(root: _Content, metadata: Metadata) -> _Found:
             en="{name!r} is not a model of the interface.",
         )
         yield ("metadata", "model"), message.format(name=metadata.model)
+
+
+def _unknown_factors(folder: Path, metadata: Metadata) -> _Found:
+    """Yield the list and the columns of the amount of the control totals that do not exist.
+
+    Raises ``SchemaFileError`` if the schema file of the list is not valid.
+    """
+    products = metadata.control_totals and metadata.control_totals.products
+    if not products:
+        return
+    place = ("metadata", "control_totals", "products")
+    if products.sheet not in metadata.children:
+        yield (*place, "sheet"), unknown_value(products.sheet, metadata.children)
+        return
+    columns = validated_content(folder / metadata.children[products.sheet].file, {})["columns"]
+    for number, name in enumerate(products.columns):
+        if name not in columns:
+            yield (*place, "columns", number), unknown_value(name, columns)
 
 
 _ONLY_MONEY = Text(

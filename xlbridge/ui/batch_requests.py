@@ -65,7 +65,7 @@ from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import UploadOptions
 from xlbridge.upload.planning import ApproveAll, ConsentRequest
 from xlbridge.validation.mapping import read_mapping
-from xlbridge.workbook import CellPosition
+from xlbridge.workbook import CellPosition, WorkbookMark
 
 _MAX_BATCHES = 12
 
@@ -430,7 +430,10 @@ def _folder_json(path: Path) -> dict[str, Any]:
         "parent": None if folder.parent == folder else str(folder.parent),
         "folders": [{"name": one.name, "path": str(one)} for one in shown if one.is_dir()],
         "plans": [plan for one in shown if (plan := _plan_json(one)) is not None],
-        "workbooks": sum(one.suffix.lower() in WORKBOOK_ENDINGS for one in shown),
+        "workbooks": sum(
+            one.suffix.lower() in WORKBOOK_ENDINGS and not WorkbookMark.PROVEN.is_on(one)
+            for one in shown
+        ),
         "month": found[1] if (found := _MONTH.search(folder.name)) else f"{datetime.now():%Y-%m}",
     }
 

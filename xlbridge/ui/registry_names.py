@@ -12,7 +12,10 @@ from typing import Any
 from xlbridge.client import Client
 from xlbridge.client.registries import NamedRecord, Registries, StoredNames
 from xlbridge.errors import XlbridgeError
+from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column
+from xlbridge.resources.checks import CATALOGUE
+from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES
 from xlbridge.settings import Settings
 from xlbridge.ui.answers import FieldProblem
@@ -23,6 +26,14 @@ from xlbridge.validation.mapping import MappingProposal, SheetMapping
 from xlbridge.workbook.read import SheetCells
 
 _MAX_OFFERED = 20
+_UNCHECKED = Text(
+    pt="O sistema não responde agora: este nome só será conferido com conexão, no plano.",
+    en="The system does not answer now: this name is checked only when connected, by the plan.",
+)
+_KNOWN_BEFORE = Text(
+    pt=" Sem conexão, vale a última leitura. Nomes parecidos: {names}.",
+    en=" Without a connection, the last reading counts. Similar names: {names}.",
+)
 
 Names = dict[str, str]
 """Names of the records of a registry by their codes."""
@@ -90,15 +101,40 @@ class RegistryNames:
         with self._remote.connected(looking_up=True) as (_, client):
             return OnlineCheck(client).ask_unknown_names(proposal, cells, catalogue)
 
-    def problems(self, mapping: SheetMapping, catalogue: Catalogue) -> list[FieldProblem]:
-        """Return the problems of the names in a mapping, as far as the page's environment can be
-        asked."""
+    def problems(
+        self, mapping: SheetMapping, catalogue: Catalogue, *, with_unchecked: bool = False
+    ) -> list[FieldProblem]:
+        """Return the problems of the names in a mapping.
+
+        If the page's environment cannot be asked, they are compared with the names read earlier;
+        those that have none are problems only ``with_unchecked``.
+        """
         if not any(one.link and (one.constant or one.values) for _, one in mapping.all_columns):
             return []
         with suppress(XlbridgeError), self._remote.connected(looking_up=True) as (_, client):
             found = OnlineCheck(client).problems_of_names(mapping, catalogue)
             return [FieldProblem(name, word, str(message)) for name, word, message in found]
-        return []
+        problems = []
+        for column, _, link, given in OnlineCheck.names_in_mapping(mapping, catalogue):
+            known = self.known(link.registry)
+            # Records with several names are known by one of them only.
+            if not known or len(link.fields) > 1:
+                problems += [
+                    FieldProblem(column, word, str(_UNCHECKED))
+                    for word, _ in given
+                    if with_unchecked
+                ]
+                continue
+            records = [f"{code} – {name}" for code, name in known.items()]
+            spellings = set(map(folded_text, [*known, *known.values(), *records]))
+            for word, text in given:
+                if (wanted := folded_text(text)) not in spellings:
+                    similar = [one for one in records if wanted in folded_text(one)]
+                    about = {"by": link.by, "registry": REFERENCES[link.registry].title}
+                    about["similar"] = _KNOWN_BEFORE.format(names="; ".join(similar[:3] or ["–"]))
+                    finding = Finding(CATALOGUE["link-unknown"], value=text, details=about)
+                    problems.append(FieldProblem(column, word, str(finding.message)))
+        return problems
 
     def read_with(self, client: Client, registry: str, settings: Settings | None = None) -> Names:
         """Return the names in another environment, read with its client as ``read`` does."""

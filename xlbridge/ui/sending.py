@@ -8,7 +8,7 @@ from typing import Any
 from xlbridge import titles
 from xlbridge.errors import UsageError
 from xlbridge.files import make_private_folder, path_beside
-from xlbridge.i18n import OR, Text, count_text, joined, untranslated
+from xlbridge.i18n import Text, count_text, untranslated
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.record_rows import row_text
 from xlbridge.report_forms import Report, ReportForms, group_by_reason
@@ -36,7 +36,6 @@ from xlbridge.upload.planning import (
     Confirmed,
     CorrectedRows,
     PlannedRow,
-    PlannedSheet,
     RowAction,
     RowReason,
     reason_table,
@@ -130,7 +129,7 @@ class SheetUploads:
             "token": planned.plan.token,
             "table": table_json(reason_table(shown, columns, titled=True)),
             "groups": _groups(sheet, shown),
-            "unread": _unread_text(sheet, planned),
+            "unread": str(planned.unread or ""),
             "totals": list(map(table_json, (by_action, *writes))),
             "writes": len(planned.plan.positions),
             "retry_of": rows.job.id if isinstance(rows, CorrectedRows) else None,
@@ -385,18 +384,6 @@ def _mark_names(editor: SheetEditor, sheet: ValidatedSheet, linked: ValidatedShe
 
 
 _STATUS_COPY_NAME = Text(pt="-situacao-{job}.xlsx", en="-state-{job}.xlsx")
-_UNREAD = Text(
-    pt="Estas linhas serão incluídas sem conferir se já existem: {why}.",
-    en="These rows are created without checking whether they exist: {why}.",
-)
-_NO_LOOKUP = Text(
-    pt="o sistema não permite procurar estes registros",
-    en="the interface does not let these records be looked up",
-)
-_TO_LOOK_UP = Text(
-    pt="Para que sejam conferidas, preencha em cada linha: {keys}.",
-    en="To have them checked, fill in for each row: {keys}.",
-)
 _PAGE_OPTIONS: Mapping[RowReason, str] = {
     RowReason.DIFFERS: "update",
     RowReason.UNKNOWN_NUMBER: "foreign_numbers",
@@ -425,23 +412,6 @@ def _groups(sheet: ValidatedSheet, shown: Sequence[PlannedRow]) -> list[dict[str
         }
         for (action, reason), rows in groups.items()
     ]
-
-
-def _unread_text(sheet: ValidatedSheet, planned: PlannedSheet) -> str:
-    """Return why rows cannot be looked up and what to fill in, empty if all can be."""
-    plan = planned.plan
-    if not plan.counts[RowAction.UNREAD]:
-        return ""
-    resource = sheet.resource
-    lookups = () if resource is None or resource.read_back is None else resource.read_back.lookups
-    why = plan.unread_reason or _NO_LOOKUP
-    text = str(_UNREAD.format(why=why if lookups else _NO_LOOKUP))
-    keys = [
-        joined((resource.by_name[name].title for name in lookup.key), " + ")
-        for lookup in lookups
-        if resource is not None and all(name in resource.by_name for name in lookup.key)
-    ]
-    return f"{text} {_TO_LOOK_UP.format(keys=joined(keys, OR))}" if keys else text
 
 
 _LISTING_ORDER = (

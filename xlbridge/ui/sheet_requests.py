@@ -341,7 +341,8 @@ class SheetRequests:
                     mapping = confirmed_mapping(editor, resource, form, known, "names.yaml")
                 except InvalidFile:
                     return {"fields": []}
-            return {"fields": list(map(asdict, self._names.problems(mapping, catalogue)))}
+            problems = self._names.problems(mapping, catalogue, with_unchecked=True)
+            return {"fields": list(map(asdict, problems))}
 
         return await json_response(check)
 

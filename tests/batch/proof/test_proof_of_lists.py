@@ -31,7 +31,10 @@ def test_lists_are_compared_item_by_item_and_named_by_their_cells(
         produtos=[{"chave": key, **item} for key in keys for item in items],
     )
     setting.send("pedidos", path, mode="records", options=replace(AT_ONCE, at_once=1))
-    assert setting.prove().counts == ProofCounts(read=3, accepted=3, same=3)
+    proof = setting.prove()
+    assert proof.counts == ProofCounts(read=3, accepted=3, same=3)
+    (summary,) = proof.resources
+    assert (summary.amount, summary.found_amount) == (Decimal("22.5"), Decimal("22.5"))
     _, changed, shorter = sorted(
         int(one["numeroDoPedido"])
         for one in setting.client.records(SALES_ORDER_LIST)
@@ -52,8 +55,30 @@ def test_lists_are_compared_item_by_item_and_named_by_their_cells(
         (3, "produtos!C5", "produtos.quantidade", "2", "7"),
         (4, None, "produtos", "2", "1"),
     ]
+    (summary,) = proof.resources
+    assert (summary.amount, summary.found_amount) == (Decimal("22.5"), Decimal("32.5"))
+    (by_branch,) = (table for table in proof.totals if "branch" in str(table.by).lower())
+    assert by_branch.sum.difference == 10
     (fields,) = proof.fields
     assert "produtos.quantidade" in fields.compared
+
+
+def test_amounts_are_not_compared_if_a_price_was_left_to_the_system(setting: BatchSetting) -> None:
+    ana = setting.customer()
+    nut = setting.client.registry.products.create(descricaoDoProduto="Porca", valorUnitario=4)
+    path = write_workbook(
+        setting.folder / "pedidos.xlsx",
+        pedido=[{"chave": "A", "codigoDaFilial": 1, "codigoDoCliente": ana}],
+        produtos=[
+            {"chave": "A", "idProduto": nut.idProduto, "quantidade": 1, "valorUnitario": price}
+            for price in (2.5, None)
+        ],
+    )
+    setting.send("pedidos", path, mode="records", options=replace(AT_ONCE, at_once=1))
+    proof = setting.prove()
+    (summary,) = proof.resources
+    assert (summary.amount, summary.found_amount) == (Decimal("2.5"), None)
+    assert [(one.sum.found_rows, one.agrees) for one in proof.totals] == [(1, True)] * 2
 
 
 def test_instalments_that_the_system_made_by_itself_are_not_a_difference(

@@ -60,20 +60,17 @@ from xlbridge.workbook import WorkbookMark
 
 def summarize_resource(resource: Resource, rows: Sequence[ReadBackRow]) -> ResourceSummary:
     """Sum up the accepted rows of a resource, as they were sent and as the system has them."""
-    amount = resource.totals.amount
     unread = bool(rows) and all(row.reason is not None for row in rows)
-    returned = amount is not None and not unread and _is_returned(resource, amount)
+    returned = not unread and _are_amounts_returned(resource, rows)
     in_system = (
-        _amount_of(_system_value(row, record, amount))
-        for row in rows
-        for record in _found_records(row)
+        _system_amount(resource, row, record) for row in rows for record in _found_records(row)
     )
     return ResourceSummary(
         resource=resource.name,
         title=resource.title,
         accepted=len(rows),
         found=sum(row.match is not None and row.match.record is not None for row in rows),
-        amount=None if amount is None else sum((row.amount for row in rows), _ZERO),
+        amount=None if resource.amount_title is None else sum((row.amount for row in rows), _ZERO),
         found_amount=sum(in_system, _ZERO) if returned else None,
     )
 
@@ -134,18 +131,19 @@ def _total_table(
         of_label[side] += 1
         of_label[side + 1] += amount
 
-    amount = resource.totals.amount
-    returned = all(name is None or _is_returned(resource, name) for name in (column.name, amount))
+    returned = _is_returned(resource, column.name)
+    with_amounts = resource.amount_title is None or _are_amounts_returned(resource, rows)
     for row in rows:
         add(row.labels[index], _SENT, row.amount)
         if row.status is ReadBackStatus.UNREAD:
             add(row.labels[index], _UNREAD, row.amount)
         for record in _found_records(row) if returned else ():
             label = row.labels[index] and _system_value(row, record, column.name)
-            add(label, _FOUND, _amount_of(_system_value(row, record, amount)))
+            add(label, _FOUND, _system_amount(resource, row, record))
 
     def total(label: str | None, values: Sequence[Any]) -> Total:
-        return Total(label, *values[:_FOUND], *(values[_FOUND:] if returned else (None, None)))
+        found = tuple(values[_FOUND:]) if returned else (None, None)
+        return Total(label, *values[:_FOUND], *(found if with_amounts else (found[0], None)))
 
     labels = sorted(sums, key=titles.label_order)
     return TotalTable(
@@ -153,7 +151,7 @@ def _total_table(
         by=by,
         kind=column.kind,
         by_month=length is not None,
-        amount=None if amount is None else resource.by_name[amount].title,
+        amount=resource.amount_title,
         totals=tuple(total(label, sums[label]) for label in labels),
         sum=total(None, list(map(sum, zip(*sums.values(), strict=True)))),
     )
@@ -173,6 +171,21 @@ def _system_value(row: ReadBackRow, record: FoundRecord, column: str | None) -> 
     if column is None or row.reading is None:
         return None
     return record.values.get(column, row.reading.key.get(column))
+
+
+def _system_amount(resource: Resource, row: ReadBackRow, record: FoundRecord) -> Decimal:
+    """Return the system's amount of a record, zero if it is not known."""
+    if resource.totals.products is not None:
+        return Decimal(record.amount or 0)
+    return _amount_of(_system_value(row, record, resource.totals.amount))
+
+
+def _are_amounts_returned(resource: Resource, rows: Sequence[ReadBackRow]) -> bool:
+    """Return whether the system shows the amounts of all records that were found for rows."""
+    if resource.totals.products is None:
+        amount = resource.totals.amount
+        return amount is not None and _is_returned(resource, amount)
+    return all(record.amount is not None for row in rows for record in _found_records(row))
 
 
 def _is_returned(resource: Resource, column: str) -> bool:

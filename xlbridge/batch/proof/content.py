@@ -246,7 +246,7 @@ def _step_table(proof: Proof) -> Table:
         about=Text(
             pt="Lidas = aceitas + sem alteração + aguardando você + rejeitadas + desfeitas + não "
             "enviadas + em dúvida. Aceitas e sem alteração = iguais + com diferença + ausentes "
-            "+ mais de uma vez + sem leitura possível. Linhas que não são registros não são "
+            "+ mais de uma vez + sem conferência possível. Linhas que não são registros não são "
             "contadas.",
             en="Read = accepted + unchanged + held + rejected + undone + not sent + in doubt. "
             "Accepted and unchanged = the same + different + missing + more than once + cannot be "
@@ -259,7 +259,7 @@ def _unread_table(proof: Proof) -> Table:
     """Return the counts of accepted rows that cannot be read back, by reason."""
     return Table(
         sheet=_READ_BACK_SHEET,
-        title=Text(pt="Linhas sem leitura possível", en="Rows that cannot be read back"),
+        title=Text(pt="Linhas sem conferência possível", en="Rows that cannot be read back"),
         headings=(
             _RESOURCE,
             Heading(titles.ROWS, 10),
@@ -270,7 +270,7 @@ def _unread_table(proof: Proof) -> Table:
             for one in proof.unread
         ],
         none=Text(
-            pt="Todas as linhas aceitas foram lidas de volta.",
+            pt="Todas as linhas aceitas foram conferidas no sistema.",
             en="All accepted rows were read back.",
         ),
         about=Text(
@@ -280,7 +280,7 @@ def _unread_table(proof: Proof) -> Table:
     )
 
 
-_READ_BACK_SHEET = Text(pt="Leitura de volta", en="Read-back")
+_READ_BACK_SHEET = Text(pt="Conferência no sistema", en="Read-back")
 
 
 def _field_table(proof: Proof) -> Table:
@@ -307,7 +307,7 @@ def _field_table(proof: Proof) -> Table:
             )
             for one in proof.fields
         ],
-        none=Text(pt="Nada foi lido de volta.", en="Nothing was read back."),
+        none=Text(pt="Nada foi conferido no sistema.", en="Nothing was read back."),
     )
 
 
@@ -316,24 +316,26 @@ _NO_TOTALS = Text(pt="Nenhuma linha aceita.", en="No row was accepted.")
 _TOTAL = untranslated("Total")
 _EMPTY = Text(pt="(vazio)", en="(empty)")
 _ACCEPTED_ROWS = Heading(Text(pt="Linhas aceitas", en="Rows accepted"), 10)
-_UNREAD_ROWS = Heading(Text(pt="Destas, não lidas de volta", en="Of these, not read back"), 12)
-_FOUND_ROWS = Heading(Text(pt="Linhas lidas de volta", en="Rows read back"), 10)
+_UNREAD_ROWS = Heading(
+    Text(pt="Destas, sem conferência possível", en="Of these, not read back"), 12
+)
+_FOUND_ROWS = Heading(Text(pt="Linhas conferidas no sistema", en="Rows read back"), 10)
 _ROWS_DIFFERENCE = Heading(
     Text(pt="Diferença em linhas", en="Difference in rows"), 13, alarming=True
 )
 _SENT = Heading(Text(pt="Enviado e aceito (R$)", en="Sent and accepted (R$)"), 16)
 _UNREAD = Heading(
-    Text(pt="Deste valor, não lido de volta (R$)", en="Of this, not read back (R$)"), 16
+    Text(pt="Deste valor, sem conferência possível (R$)", en="Of this, not read back (R$)"), 16
 )
-_FOUND = Heading(Text(pt="Lido de volta (R$)", en="Read back (R$)"), 16)
+_FOUND = Heading(Text(pt="Conferido no sistema (R$)", en="Read back (R$)"), 16)
 _DIFFERENCE = Heading(Text(pt="Diferença (R$)", en="Difference (R$)"), 14, alarming=True)
 _TOTALS_TITLE = Text(pt="{resource} · {amount} por {by}", en="{resource} · {amount} by {by}")
 _COUNT = Text(pt="linhas", en="rows")
 _ABOUT_TOTALS = Text(
-    pt="Somas exatas ao centavo das linhas aceitas, como enviadas e como estão no sistema; por dia "
-    "só onde há diferença. A "
-    "diferença é o valor lido de volta menos o valor enviado que pode ser lido. Um registro cuja "
-    "data, cliente ou filial mudou é somado onde está no sistema.",
+    pt="Somas exatas ao centavo das linhas aceitas, como enviadas e como estão no sistema; por "
+    "dia só onde há diferença. A diferença é o valor que está no sistema menos o valor enviado que "
+    "pode ser conferido. Um registro cuja data, cliente ou filial mudou é somado onde está no "
+    "sistema.",
     en="Sums of the accepted rows, exact to the cent, as they were sent and as the system has "
     "them; by day only where they differ. The difference is the amount read back minus the amount "
     "sent that can be read back. A record whose date, client or branch has changed is counted "
@@ -384,7 +386,7 @@ def _total_tables(proof: Proof) -> Iterator[Table]:
 _ROW_COUNTS = Text(pt="lidas {read} · {counts}", en="read {read} · {counts}")
 _READ_BACK_COUNTS = Text(
     pt="iguais {same} · com diferença {differs} · ausentes {missing} · mais de uma vez {doubled} · "
-    "sem leitura possível {unread}",
+    "sem conferência possível {unread}",
     en="the same {same} · different {differs} · missing {missing} · more than once {doubled} · "
     "cannot be read back {unread}",
 )
@@ -501,7 +503,7 @@ def _facts(proof: Proof) -> Iterator[tuple[Text, Text | str]]:
     counts = {name: grouped_number(count) for name, count in asdict(proof.counts).items()}
     by_outcome = joined(proof.counts.texts(with_zeros=True, show=grouped_number), " · ")
     yield titles.ROWS, _ROW_COUNTS.format(read=counts["read"], counts=by_outcome)
-    yield Text(pt="Lidas de volta", en="Read back"), _READ_BACK_COUNTS.format(**counts)
+    yield Text(pt="Conferidas no sistema", en="Read back"), _READ_BACK_COUNTS.format(**counts)
     yield titles.ENVIRONMENT, proof.profile
     yield Text(pt="Conferido em", en="Proven at"), f"{proof.at:%d/%m/%Y %H:%M:%S}"
     yield titles.PLAN, proof.title.plan.name

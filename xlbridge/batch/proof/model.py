@@ -342,34 +342,34 @@ def total_counts(files: Iterable[FileProof]) -> ProofCounts:
 
 
 _VERIFIED = Text(
-    pt="Tudo conferido: {found} de {read} {n:linha lida|linhas lidas} de volta, cada uma no "
-    "sistema uma vez, com o valor enviado em cada campo comparado.",
+    pt="Tudo certo: {found} de {read} {n:linha conferida|linhas conferidas} no sistema, cada uma "
+    "só uma vez, com o valor enviado em cada campo comparado.",
     en="Everything accounted for: {found} of {read} {n:row|rows} read back, each in the system "
     "once, with the sent value in each compared field.",
 )
 _PARTLY_VERIFIED = Text(
-    pt="{found} de {read} {n:linha lida|linhas lidas} de volta, cada uma no sistema uma vez. "
+    pt="{found} de {read} {n:linha conferida|linhas conferidas} no sistema, cada uma só uma vez. "
     "Das demais ({rest}), só a resposta do sistema ao envio prova que foram aceitas.",
     en="{found} of {read} {n:row|rows} read back, each in the system once. For the rest ({rest}), "
     "only the system's answer to the upload proves that it was accepted.",
 )
 _NO_ROWS = Text(
-    pt="Tudo conferido: não havia linhas a enviar.",
+    pt="Tudo certo: não havia linhas a enviar.",
     en="Everything accounted for: there were no rows to send.",
 )
 _OPEN = Text(
-    pt="Em aberto: {open}. Lidas de volta: {found} de {read} {n:linha|linhas}.",
+    pt="Em aberto: {open}. Conferidas no sistema: {found} de {read} {n:linha|linhas}.",
     en="Open: {open}. Read back: {found} of {read} {n:row|rows}.",
 )
 _RESOURCE_ROWS = Text(
-    pt="{resource}: {accepted} {n:linha aceita|linhas aceitas}, lidas de volta: {found}",
+    pt="{resource}: {accepted} {n:linha aceita|linhas aceitas}, conferidas no sistema: {found}",
     en="{resource}: {accepted} {n:row|rows} accepted, read back: {found}",
 )
 _RESOURCE_AMOUNT = Text(
     pt="{rows} · R$ {amount} enviados e aceitos, {found}",
     en="{rows} · R$ {amount} sent and accepted, {found}",
 )
-_AMOUNT_FOUND = Text(pt="R$ {amount} lidos de volta", en="R$ {amount} read back")
+_AMOUNT_FOUND = Text(pt="R$ {amount} conferidos no sistema", en="R$ {amount} read back")
 _AMOUNT_NOT_RETURNED = Text(pt="não informados pelo sistema", en="not returned by the system")
 
 _NOT_WRITTEN = {

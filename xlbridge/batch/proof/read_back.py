@@ -333,7 +333,7 @@ def _rows_of_job(
             for file, sent in pairs
         ]
     keys = [columns for _, columns in unique_keys(resource)]
-    back = resource.read_back
+    amount, back = resource.totals.amount, resource.read_back
     # Records that have no other key are found by the numbers that the system has assigned.
     numbers = {}
     if back is not None and back.number_operations:
@@ -347,7 +347,9 @@ def _rows_of_job(
                 file,
                 sent,
                 labels=tuple(_plain_value(resource, name, row) for name in resource.totals.by),
-                amount=Decimal(_plain_value(resource, resource.totals.amount, row) or 0),
+                amount=resource.totals.amount_of(
+                    row if amount is None else {amount: _plain_value(resource, amount, row)}
+                ),
                 keys=tuple(
                     tuple(_plain_value(resource, name, row) for name in columns) for columns in keys
                 ),

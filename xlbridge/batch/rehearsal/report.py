@@ -158,8 +158,8 @@ _PASSED = Text(
     en="✓ Rehearsal passed: {rows} {rows:row|rows}, each in the system once{faults}.",
 )
 _PASSED_IN_PART = Text(
-    pt="✓ Ensaio aprovado: {rows} {rows:linha aceita|linhas aceitas}{faults}; lidas de volta, cada "
-    "uma no sistema uma vez: {found}. Das demais, só a resposta do sistema prova o envio.",
+    pt="✓ Ensaio aprovado: {rows} {rows:linha aceita|linhas aceitas}{faults}; conferidas no "
+    "sistema, cada uma só uma vez: {found}. Das demais, só a resposta do sistema prova o envio.",
     en="✓ Rehearsal passed: {rows} {rows:row|rows} accepted{faults}; read back, each in the system "
     "once: {found}. For the rest, only the system's answer proves the upload.",
 )

@@ -164,7 +164,9 @@ function constantParts() {
       else delete columns[name];
     });
     labelled.title = name;
-    return labelled;
+    const part = element("div"); // keeps what is wrong beside its field
+    part.append(labelled);
+    return part;
   });
   const asked = parts.length ? [element("p", texts.constants), ...parts] : [];
   const missing = open.filter((one) => one.differs).map((one) => one.title);

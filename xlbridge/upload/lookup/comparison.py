@@ -113,6 +113,7 @@ class _Comparison:
         self._differing: dict[int, dict[str, _Values]] = {}
         self._items: dict[int, tuple[ItemDifference, ...]] = {}
         self._unlisted: dict[int, tuple[str, ...]] = {}
+        self._amounts: dict[int, str] = {}
 
     def compare(self, record_fields: Collection[str]) -> None:
         """Store the differences of the pairs, column by column.
@@ -154,6 +155,13 @@ class _Comparison:
                     self._differing.setdefault(pair, {})[name] = (value, theirs[record])
         for child in self._matcher.resource.children:
             self._compare_lists(child)
+        if (products := self._matcher.resource.totals.products) is not None:
+            own = values_of(self._rows, products.sheet)
+            lists = self._records.column(products.sheet)
+            for pair, (row, at) in enumerate(self._pairs):
+                prices = [*products.prices(lists[at])]
+                if prices and None not in (*prices, *products.prices(own[row])):
+                    self._amounts[pair] = str(sum(filter(None, prices)))
 
     def _differing_pairs(self, mine: _Values, theirs: _Values) -> list[int]:
         """Return the indexes of the pairs that differ in a column."""
@@ -179,6 +187,7 @@ class _Comparison:
             final=at in self._final,
             items=self._items.get(pair, ()),
             unlisted=self._unlisted.get(pair, ()),
+            amount=self._amounts.get(pair),
         )
 
     def _intended_values(self, name: str) -> _Values:

@@ -10,10 +10,10 @@ from types import MappingProxyType
 from xlbridge.client import Client
 from xlbridge.client.registries import Registries
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, Resource
+from xlbridge.resources import Catalogue, Kind, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
-from xlbridge.resources.references import REFERENCES, linked_catalogue
+from xlbridge.resources.references import REFERENCES, Link, linked_catalogue
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, record_reader
 from xlbridge.upload.lookup.links import LinkResolver
@@ -108,18 +108,26 @@ class OnlineCheck:
 
         Raises what ``Client.records`` raises.
         """
+        for name, kind, link, names in self.names_in_mapping(mapping, catalogue):
+            records = self._links.records(link, kind, [text for _, text in names])
+            for word, text in names:
+                if problem := records.problem(text, similar=True):
+                    code = CATALOGUE[problem.code]
+                    yield name, word, Finding(code, value=text, details=problem.details).message
+
+    @staticmethod
+    def names_in_mapping(
+        mapping: SheetMapping, catalogue: Catalogue
+    ) -> Iterator[tuple[str, Kind, Link, list[tuple[str | None, str]]]]:
+        """Yield the columns of a mapping whose values name records, each with its kind, its link
+        and the names: the word of the sheet that a name stands for, None if it is for all rows."""
         resource = linked_catalogue(mapping.links, catalogue)[mapping.resource]
         for name, mapped in mapping.by_path.items():
             column = resource.column_at(name)
-            if column is None or column.link is None:
-                continue
-            given = [(None, mapped.constant), *(mapped.values or {}).items()]
-            names = [(word, text) for word, text in given if isinstance(text, str)]
-            records = self._links.records(column.link, column.kind, [text for _, text in names])
-            for word, text in names:
-                if problem := records.problem(text, similar=True):
-                    kind = CATALOGUE[problem.code]
-                    yield name, word, Finding(kind, value=text, details=problem.details).message
+            if column is not None and column.link is not None:
+                given = [(None, mapped.constant), *(mapped.values or {}).items()]
+                names = [(word, text) for word, text in given if isinstance(text, str)]
+                yield name, column.kind, column.link, names
 
     def _references(
         self, sheet: ValidatedSheet, resource: Resource, provided: Mapping[str, Collection[str]]

@@ -46,7 +46,8 @@ class FoundRecord:
     interface no longer changes the record. ``items`` are the differences of its lists, with the
     row's items counted from zero; if the numbers of items differ, the item and the column are None
     and the values are the two numbers. ``unlisted`` are the columns of the row's items that its
-    lists do not show, as ``list.column``.
+    lists do not show, as ``list.column``. ``amount`` is that of its list for the control totals,
+    None if an item lacks a part of it, in the record or in the row.
     """
 
     code: str
@@ -57,6 +58,7 @@ class FoundRecord:
     final: bool = False
     items: Sequence[ItemDifference] = ()
     unlisted: Sequence[str] = ()
+    amount: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,10 @@ from .corrected_rows import (
     NotRetriable as NotRetriable,
     corrected_rows as corrected_rows,
 )
-from .plan_builder import PlannedSheet as PlannedSheet, may_be_sent as may_be_sent
+from .plan_builder import (
+    PlannedSheet as PlannedSheet,
+    may_be_sent as may_be_sent,
+)
 from .planned_row import PlannedRow as PlannedRow, token_line as token_line
 from .row_reasons import (
     RowAction as RowAction,

@@ -16,7 +16,8 @@ from xlbridge.client import Client
 from xlbridge.clock import Instant
 from xlbridge.errors import RemoteRejected
 from xlbridge.garbage_collection import gc_paused
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import OR, Text, joined, untranslated
+from xlbridge.resources import Resource
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, OwnWrites, Patience, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import MAX_PLAN_SECONDS, Job
@@ -351,9 +352,45 @@ class PlannedSheet:
     payload: str | None
     at: Instant
 
+    @property
+    def unread(self) -> Text | None:
+        """Why rows are created without being looked up and what to fill in, None if all are."""
+        has_unread = self.plan.counts[RowAction.UNREAD] > 0
+        return (
+            self.explain_unread(self.source.resource, self.plan.unread_reason)
+            if has_unread
+            else None
+        )
+
+    @staticmethod
+    def explain_unread(resource: Resource, why: Text | None = None) -> Text:
+        """Return that rows are created without being looked up, why, and what to fill in."""
+        lookups = () if resource.read_back is None else resource.read_back.lookups
+        text = _UNREAD.format(why=(why if lookups else None) or _NO_LOOKUP)
+        keys = [
+            joined((resource.by_name[name].title for name in lookup.key), " + ")
+            for lookup in lookups
+            if all(name in resource.by_name for name in lookup.key)
+        ]
+        return joined([text, _TO_LOOK_UP.format(keys=joined(keys, OR))], " ") if keys else text
+
     def is_old(self, now: Instant) -> bool:
         """Return whether the keys of the rows must be read again before anything is written."""
         return now.uptime - self.at.uptime > MAX_PLAN_SECONDS
+
+
+_UNREAD = Text(
+    pt="Estas linhas serão incluídas sem conferir se já existem: {why}.",
+    en="These rows are created without checking whether they exist: {why}.",
+)
+_NO_LOOKUP = Text(
+    pt="o sistema não permite procurar estes registros",
+    en="the interface does not let these records be looked up",
+)
+_TO_LOOK_UP = Text(
+    pt="Para que sejam conferidas, preencha em cada linha: {keys}.",
+    en="To have them checked, fill in for each row: {keys}.",
+)
 
 
 def may_be_sent(sheet: ValidatedSheet, *, good_rows: bool) -> bool:

@@ -76,10 +76,12 @@ class ControlTotals:
             return
         from xlbridge.resources.references import BRANCH  # Imported here, as slow to import.
 
-        name = resource.totals.amount
+        products = resource.totals.products
+        name = resource.totals.amount if products is None else products.sheet
         if name is not None and name in frame:
-            self._amounts = [Decimal(str(value)) for value in frame[name].fillna(0).tolist()]
-            self.amount = resource.by_name[name].title
+            values = frame[name].astype(object).where(frame[name].notna(), None).tolist()
+            self._amounts = [resource.totals.amount_of({name: value}) for value in values]
+            self.amount = resource.amount_title
         self._columns = [
             column
             for column in map(resource.by_name.__getitem__, resource.totals.by)
@@ -89,14 +91,19 @@ class ControlTotals:
     @classmethod
     def of_sheet(cls, sheet: "ValidatedSheet") -> Self:
         """Return the totals of a sheet, by Excel's row numbers."""
-        return cls(sheet.resource, sheet.record_rows, sheet.frame)
+        if sheet.resource is None or sheet.resource.totals.products is None:
+            return cls(sheet.resource, sheet.record_rows, sheet.frame)
+        from xlbridge.upload.payload import frame_with_lists  # Imported here, as slow to import.
+
+        return cls(sheet.resource, sheet.record_rows, frame_with_lists(sheet))
 
     @classmethod
     def of_frames(cls, resource: Resource, frames: "Iterable[pd.DataFrame]") -> Self:
         """Return the totals of the rows of several frames, numbered from zero."""
         import pandas as pd  # Imported here, as slow to import.
 
-        wanted = {resource.totals.amount, *resource.totals.by}
+        lists = (child.sheet for child in resource.children)
+        wanted = {resource.totals.amount, *resource.totals.by, *lists}
         parts = [frame[[name for name in frame if name in wanted]] for frame in frames]
         frame = pd.concat(parts) if parts else pd.DataFrame()
         return cls(resource, range(len(frame)), frame)
