@@ -175,12 +175,14 @@ def test_a_name_is_compared_with_those_read_earlier_if_the_system_does_not_answe
             assert client.post("/api/plan", json={}).is_success  # which reads the branches
             form = with_branch(client, path, "Matriz")
             proxy.decide = lambda _method, _asked: "lose answer"
-            (problem,) = client.post("/api/map", json=form).json()["error"]["fields"]
+            (problem,) = client.post("/api/mapped-names", json=form).json()["fields"]
             assert problem["column"] == "codigoDaFilial"
             assert "Not found among the branches by name." in problem["message"]
             assert "Similar names: 1 – Matriz São Paulo" in problem["message"]
-            form = with_branch(client, path, "matriz sao paulo")
+            # The system may have a new branch of this name.
             assert client.post("/api/map", json=form).is_success
+            form = with_branch(client, path, "matriz sao paulo")
+            assert client.post("/api/mapped-names", json=form).json()["fields"] == []
 
 
 @pytest.mark.programs

@@ -102,28 +102,26 @@ class RegistryNames:
             return OnlineCheck(client).ask_unknown_names(proposal, cells, catalogue)
 
     def problems(
-        self, mapping: SheetMapping, catalogue: Catalogue, *, with_unchecked: bool = False
+        self, mapping: SheetMapping, catalogue: Catalogue, *, with_doubts: bool = False
     ) -> list[FieldProblem]:
         """Return the problems of the names in a mapping.
 
-        If the page's environment cannot be asked, they are compared with the names read earlier;
-        those that have none are problems only ``with_unchecked``.
+        If the page's environment cannot be asked, there are only doubts: names that are not among
+        those read earlier, which may have new ones by now, or that cannot be compared.
         """
         if not any(one.link and (one.constant or one.values) for _, one in mapping.all_columns):
             return []
         with suppress(XlbridgeError), self._remote.connected(looking_up=True) as (_, client):
             found = OnlineCheck(client).problems_of_names(mapping, catalogue)
             return [FieldProblem(name, word, str(message)) for name, word, message in found]
-        problems = []
+        problems: list[FieldProblem] = []
+        if not with_doubts:
+            return problems
         for column, _, link, given in OnlineCheck.names_in_mapping(mapping, catalogue):
             known = self.known(link.registry)
             # Records with several names are known by one of them only.
             if not known or len(link.fields) > 1:
-                problems += [
-                    FieldProblem(column, word, str(_UNCHECKED))
-                    for word, _ in given
-                    if with_unchecked
-                ]
+                problems += (FieldProblem(column, word, str(_UNCHECKED)) for word, _ in given)
                 continue
             records = [f"{code} – {name}" for code, name in known.items()]
             spellings = set(map(folded_text, [*known, *known.values(), *records]))

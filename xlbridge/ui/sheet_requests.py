@@ -341,7 +341,7 @@ class SheetRequests:
                     mapping = confirmed_mapping(editor, resource, form, known, "names.yaml")
                 except InvalidFile:
                     return {"fields": []}
-            problems = self._names.problems(mapping, catalogue, with_unchecked=True)
+            problems = self._names.problems(mapping, catalogue, with_doubts=True)
             return {"fields": list(map(asdict, problems))}
 
         return await json_response(check)

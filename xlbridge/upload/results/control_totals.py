@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from xlbridge import titles
-from xlbridge.client.registries import StoredNames
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated, without_values
 from xlbridge.report_forms import (
@@ -333,7 +332,9 @@ def upload_summary(context: UploadContext, job: Job, sent: UploadRows, target: P
 
     ``target`` is the workbook that has this report, to be corrected and sent again.
     """
-    from xlbridge.resources.references import BRANCH  # Imported here, as slow to import.
+    # Imported here, as slow to import.
+    from xlbridge.client.registries import StoredNames
+    from xlbridge.resources.references import BRANCH
 
     ledger = RowLedger.of(context.journal, job)
     totals = ControlTotals(sent.resource, sent.numbers, sent.frame)
