@@ -61,14 +61,16 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
     with editor.lock:
         sheet, shown = editor.validated, editor.findings_view.sheet
         resource = sheet.resource
+        parts: list[dict[str, Any]] = [
+            {"sheet": p.sheet, "errors": p.errors, "refused": editor.remarks.count(p.sheet)}
+            for p in editor.parts
+        ]
+        errors = sum(part["errors"] + part["refused"] for part in parts)
         return {
             "id": editor.id,
             "version": sheet_version(editor),
             "shown": shown.sheet,
-            "parts": [
-                {"sheet": p.sheet, "errors": p.errors, "refused": editor.remarks.count(p.sheet)}
-                for p in editor.parts
-            ],
+            "parts": parts,
             "file": editor.name,
             "read_as": str(editor.workbook.read_as or ""),
             "sheet": sheet.sheet,
@@ -84,7 +86,7 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
             "refused": editor.remarks.count(shown.sheet),
             "not_records": len(shown.non_records),
             "sendable": may_be_sent(sheet, good_rows=False),
-            "counts": _counts_text(editor),
+            "counts": _counts_text(editor, errors),
             "edited": editor.edited,
             "aside": len(editor.set_aside),
             "undo": editor.next_undo,
@@ -134,21 +136,20 @@ _ALL_GOOD = Text(
 )
 
 
-def _counts_text(editor: SheetEditor) -> str:
-    """Return the rows and findings of the shown sheet; an error counts once, whoever found it: the
-    validation, the plan, the system or the batch."""
+def _counts_text(editor: SheetEditor, errors_of_all: int) -> str:
+    """Return the rows and findings of the shown sheet, and the errors of the file's others; an
+    error counts once, whoever found it: the validation, the plan, the system or the batch."""
     shown = editor.findings_view.sheet
     refused = editor.remarks.count(shown.sheet)
     errors = shown.errors + refused
     counts = {"rows": len(shown.rows), "errors": errors, "warnings": shown.warnings}
     by_others = _REFUSED.format(n=count_text(refused)) if refused else ""
-    elsewhere = sum(p.errors + editor.remarks.count(p.sheet) for p in editor.parts) - errors
     texts = [
         _COUNTS.format(refused=by_others, **{name: count_text(n) for name, n in counts.items()}),
         *(
             text.format(n=count_text(n))
             for text, n in (
-                (_ELSEWHERE, elsewhere),
+                (_ELSEWHERE, errors_of_all - errors),
                 (_ASIDE, len(editor.set_aside)),
                 (_EDITED, editor.edited),
             )
