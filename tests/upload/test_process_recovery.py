@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from databases import TABLES, connected
 from environment import Xlbridge
 from lossy_proxy import LossyProxy, ProxyFault
 from process_parts import (
+    FILES,
     ORDERS,
     PRODUCT_INVOICES,
     SERVICE_INVOICES,
@@ -153,3 +155,20 @@ def test_an_unreachable_system_leaves_no_job(
     ended = xlbridge("process", "pedidos", "--id", number, "--yes", **unreachable)
     assert (ended.returncode, ended.stdout) == (4, "")
     assert run("jobs")[1]["jobs"] == []
+
+
+def test_a_started_file_that_waits_in_the_queue_is_not_started_again(
+    client: Client, customer: int, proxy: LossyProxy, run: Run, tmp_path: Path
+) -> None:
+    number = FILES.create(client, customer, tmp_path)
+    waiting = {"situacao": "Pendente", "dataDeInicio": None, "dataDeConclusao": None}
+    readings = iter([{}, {}, waiting])  # of the plan, before the start, after it
+
+    def wait(path: str, data: Any) -> Any:
+        return data | next(readings, {}) if "log-importacao" in path else data
+
+    proxy.reshape = wait
+    proxy.fail_once("429 after", FILES.path)
+    code, report = run("process", "importacao", "--id", number, "--yes")
+    assert (code, report["rows"]) == (0, record_counts(read=1, processed=1)), report
+    assert count_processing_requests(proxy, FILES) == 1

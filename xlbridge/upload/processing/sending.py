@@ -179,7 +179,9 @@ class RecordProcessor(RecordChannel):
             status = self._read(write).status
             if status in {RecordStatus.DONE, RecordStatus.RUNNING}:
                 return Executed(None)
-            return None if status is RecordStatus.OPEN else Doubtful(declined.reason)
+            # A file that was started may wait in the queue, like one that was not.
+            is_unchanged = status is RecordStatus.OPEN and not self._kind.is_queued
+            return None if is_unchanged else Doubtful(declined.reason)
 
         request = WriteRequest(
             send=lambda: self._context.client.send(operation, path=path, body=body),
