@@ -103,7 +103,10 @@ def test_the_records_decide_against_a_log(
     make_clients: MakeClients,
     log: dict[str, Any],
 ) -> None:
-    reshape(proxy, "log-importacao", log)
+    # Once the file is imported: before that, the records would not be there.
+    proxy.reshape = lambda path, data: (
+        log if "log-importacao" in path and data["situacao"] == "Finalizado" else data
+    )
     job = upload(context, client, make_clients, new_cnpj(), new_cnpj())
     assert (job.state, accepted_rows(context, job)) == (State.DONE, 2)
 

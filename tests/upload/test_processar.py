@@ -212,6 +212,8 @@ def test_a_job_killed_in_any_state_is_applied_once(
     log_id = client.call(IMPORT_QUEUE, path={"resource": "contasreceber"}, file=file)
     if killed_in in {State.STARTING, State.POLLING}:
         client.call(IMPORT_PROCESS, path={"id": log_id})
+        while client.call(IMPORT_LOG, path={"id": log_id}).situacao == ImportState.PENDING:
+            time.sleep(0.02)
     for state in (State.STAGING, State.STAGED, State.STARTING, State.POLLING):
         job = context.journal.record(job, state, attempt=1, log_id=log_id)
         if state is killed_in:
