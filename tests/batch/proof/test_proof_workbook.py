@@ -162,4 +162,4 @@ def test_it_is_written_in_portuguese_and_opens_in_libreoffice(tmp_path: Path, mo
     (again,) = save_with_libreoffice([tmp_path / "proof.xlsx"], tmp_path / "saved")
     book = load_workbook(again)
     assert book.sheetnames[:3] == ["Prova", "Totais de controle", "Etapas"]
-    assert book["Prova"]["A3"].value == "Em aberto: 10. Lidas de volta: 5 de 12 linhas."
+    assert book["Prova"]["A3"].value == "Em aberto: 10. Conferidas no sistema: 5 de 12 linhas."
