@@ -217,7 +217,7 @@ _STEP_HEADINGS = (
         )
         for outcome in map(RowOutcome, (field.name for field in fields(RowCounts)[1:]))
     ),
-    Heading(Text(pt="Lidas de volta: iguais", en="Read back: the same"), 12),
+    Heading(Text(pt="Conferidas no sistema: iguais", en="Read back: the same"), 12),
     Heading(Text(pt="Com diferença", en="Different"), 12, alarming=True),
     Heading(Text(pt="Ausentes", en="Missing"), 12, alarming=True),
     Heading(Text(pt="Mais de uma vez", en="More than once"), 12, alarming=True),
