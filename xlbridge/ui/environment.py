@@ -186,11 +186,15 @@ class PageConnection:
 
         Raises ``Cancelled`` in work that only reads.
         """
-        if self._cancelled and self.state.work in {"export", "plan", "template"}:
-            raise Cancelled
+        self._stop_reading()
         if self.state.running:
             self.state.lines.append(str(_REPEATING.format(seconds=ceil(seconds))))
         time.sleep(seconds)
+        self._stop_reading()
+
+    def _stop_reading(self) -> None:
+        if self._cancelled and self.state.work in {"export", "plan", "template"}:
+            raise Cancelled
 
     def start(self) -> None:
         """Record that work starts. Raises ``UsageError`` while other work is running."""
