@@ -1,5 +1,6 @@
 """Printed reports: a page of paper never cuts a picture."""
 
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import openpyxl
 import pytest
 
 from xlbridge.i18n import untranslated
-from xlbridge.report_forms import Heading, Line, Report, Table, Tone
+from xlbridge.report_forms import Heading, Line, Report, Table, Tone, more_text
 from xlbridge.workbook.write import write_report
 
 _COVER = untranslated("Capa")
@@ -22,7 +23,7 @@ def _table(lines: int) -> Table:
     return Table(sheet=_COVER, headings=headings, lines=[*amounts, total], bars=[1])
 
 
-@pytest.mark.parametrize("sizes", [(24, 3, 14, 10, 5), (60, 24, 3, 24), range(2, 12)])
+@pytest.mark.parametrize("sizes", [(24, 3, 14, 10, 5), (60, 36, 3, 24), range(2, 12)])
 def test_no_page_break_cuts_a_chart(tmp_path: Path, sizes: tuple[int, ...]) -> None:
     path = tmp_path / "report.xlsx"
     report = Report(
@@ -43,6 +44,19 @@ def test_no_page_break_cuts_a_chart(tmp_path: Path, sizes: tuple[int, ...]) -> N
         assert not [row for row in breaks if top < row <= bottom]
         heights = [sheet.row_dimensions[row + 1].height or 15 for row in range(page, bottom + 1)]
         assert sum(heights) * scale <= _PAGE
+
+
+def test_a_chart_has_the_bars_of_a_page_and_says_how_many_it_leaves_out(tmp_path: Path) -> None:
+    path, sizes = tmp_path / "report.xlsx", (25, 36, 40)
+    report = Report(tables=[_table(size) for size in sizes])
+    write_report(report, path, cover=_COVER, signature=("a", "b"))
+    drawn, titles = [], []
+    for chart in openpyxl.load_workbook(path)[str(_COVER)]._charts:
+        first, last = map(int, re.findall(r"\$A\$(\d+)", chart.series[0].cat.numRef.f))
+        drawn.append(last - first + 1)
+        titles.append("".join(run.t for one in chart.title.tx.rich.p for run in one.r))
+    assert drawn == [25, 36, 36]
+    assert [title.endswith(f"({more_text(4)})") for title in titles] == [False, False, True]
 
 
 def test_open_bars_are_told_apart_without_colours(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from xlbridge.i18n import Text, count_text, joined, untranslated
 
@@ -96,6 +96,8 @@ class Table:
     shares: bool = False
     drawn: int | None = None
     by_hand: Sequence[int] = ()
+    most_bars: ClassVar[int] = 36
+    """Most bars of a picture, which then fits on a printed page."""
 
     @property
     def picture(self) -> "Element | None":
@@ -120,7 +122,7 @@ class Table:
                 else self._parts_text(values),
                 alarming=line.tone is Tone.OPEN and len(values) == 1,
             )
-            for line in lines[:_MOST_BARS]
+            for line in lines[: self.most_bars]
             for values in [[line.values[column] for column in self.bars]]
         ]
         left = len(lines) - len(bars) + self.omitted
@@ -195,7 +197,6 @@ class Table:
 _SHARE = Text(pt="{what} (%)", en="{what} (%)")
 _NUMBER = Text(pt="Número de {what}", en="Number of {what}")
 _MONEY = Text(pt="{what} (R$)", en="{what} (R$)")
-_MOST_BARS = 36
 
 
 def _amount(value: Value) -> float:

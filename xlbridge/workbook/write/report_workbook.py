@@ -17,7 +17,17 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.i18n import Text
-from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, Value, value_text
+from xlbridge.report_forms import (
+    Grade,
+    Heading,
+    Line,
+    Report,
+    Table,
+    Tone,
+    Value,
+    more_text,
+    value_text,
+)
 from xlbridge.resources import Kind
 from xlbridge.workbook import style
 from xlbridge.workbook.address import MAX_TEXT_LENGTH
@@ -93,7 +103,7 @@ def write_report(
                 _write_tables(book, sheet, styles, part)
 
 
-_LEAST_BARS, _MOST_BARS = 2, 24
+_LEAST_BARS = 2
 _CHART_ROWS, _AROUND_BARS, _ROW_PIXELS, _CHART_WIDTH = 7, 3, 20, 640
 _CHART_MARGIN, _AXIS_PARTS = 20, 5
 _ROW_HEIGHT = 15
@@ -306,6 +316,8 @@ class _SheetWriter:
         title = str(table.title or table.headings[0].title)
         if table.title is None and len(table.bars) == 1:
             title += f" · {table.headings[table.bars[0]].title}"
+        if left := min(table.body, table.drawn or table.body) - len(drawn):
+            title += f" ({more_text(left)})"
         chart.set_title({"name": title, "name_font": {**font, "size": 11}})
         chart.set_legend(
             {"position": "bottom", "font": font} if len(table.bars) > 1 else {"none": True}
@@ -343,7 +355,7 @@ class _SheetWriter:
 
 
 def _drawn(table: Table) -> Sequence[Line]:
-    return table.lines[: min(table.body, _MOST_BARS, table.drawn or _MOST_BARS)]
+    return table.lines[: min(table.body, table.most_bars, table.drawn or table.body)]
 
 
 def _chart_rows(table: Table) -> int:
