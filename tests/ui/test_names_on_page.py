@@ -1,5 +1,6 @@
 """Names in a column of codes on the page: the system's are proposed, the others asked for once."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from browser import Page
 from environment import clean_environment, credentials
 from forked import Zygote
-from lossy_proxy import lossy_proxy
+from lossy_proxy import LossyProxy, lossy_proxy
 from playwright.sync_api import expect
 from running_page import RunningPage, marked_cells, open_workbook, running_page
 
@@ -118,26 +119,33 @@ def test_names_of_a_form_are_checked_before_it_is_confirmed(
     assert problem == {"column": "codigoDaFilial", "word": "Matrz São Paulo", "message": _NOT_FOUND}
 
 
-def test_a_name_for_all_rows_that_was_not_looked_up_is_refused_by_the_plan(
+@pytest.fixture
+def by_proxy(
     tmp_path: Path, home: Path, forks: Zygote, system: RunningSandbox
-) -> None:
+) -> Iterator[tuple[httpx.Client, LossyProxy]]:
+    """Client of a page whose system is reached through a proxy, and the proxy."""
     with lossy_proxy(system.base_url) as proxy:
-        environment = clean_environment(
-            home, **credentials(system, XLBRIDGE_BASE_URL=proxy.base_url)
-        )
-        page = running_page(forks, tmp_path, home, environment)
+        address = credentials(system, XLBRIDGE_BASE_URL=proxy.base_url)
+        page = running_page(forks, tmp_path, home, clean_environment(home, **address))
         with page as ui, ui.client() as client:
-            form = with_branch(client, tmp_path / "sem filial.csv", "Matriz")
-            proxy.decide = lambda _method, _asked: "lose answer"
-            (unchecked,) = client.post("/api/mapped-names", json=form).json()["fields"]
-            assert "checked only when connected" in unchecked["message"]
-            assert client.post("/api/map", json=form).is_success
-            proxy.decide = lambda _method, _asked: "pass"
-            error = client.post("/api/plan", json={}).json()["error"]
-            assert not error["in_grid"]
-            assert error["message"] == f"Branch code, in all rows: “Matriz”. {_NOT_FOUND}"
-            assert "Columns used" in error["hint"]
-            assert client.get("/api/sheet").json()["refused"] == 0
+            yield client, proxy
+
+
+def test_a_name_for_all_rows_that_was_not_looked_up_is_refused_by_the_plan(
+    by_proxy: tuple[httpx.Client, LossyProxy], tmp_path: Path
+) -> None:
+    client, proxy = by_proxy
+    form = with_branch(client, tmp_path / "sem filial.csv", "Matriz")
+    proxy.decide = lambda _method, _asked: "lose answer"
+    (unchecked,) = client.post("/api/mapped-names", json=form).json()["fields"]
+    assert "checked only when connected" in unchecked["message"]
+    assert client.post("/api/map", json=form).is_success
+    proxy.decide = lambda _method, _asked: "pass"
+    error = client.post("/api/plan", json={}).json()["error"]
+    assert not error["in_grid"]
+    assert error["message"] == f"Branch code, in all rows: “Matriz”. {_NOT_FOUND}"
+    assert "Columns used" in error["hint"]
+    assert client.get("/api/sheet").json()["refused"] == 0
 
 
 def test_a_name_typed_in_the_grid_is_marked_at_its_cell_by_the_plan(
@@ -162,27 +170,22 @@ def test_a_name_typed_in_the_grid_is_marked_at_its_cell_by_the_plan(
 
 
 def test_a_name_is_compared_with_those_read_earlier_if_the_system_does_not_answer(
-    tmp_path: Path, home: Path, forks: Zygote, system: RunningSandbox
+    by_proxy: tuple[httpx.Client, LossyProxy], tmp_path: Path
 ) -> None:
-    with lossy_proxy(system.base_url) as proxy:
-        environment = clean_environment(
-            home, **credentials(system, XLBRIDGE_BASE_URL=proxy.base_url)
-        )
-        page = running_page(forks, tmp_path, home, environment)
-        with page as ui, ui.client() as client:
-            path = tmp_path / "sem filial.csv"
-            assert client.post("/api/map", json=with_branch(client, path, "1")).is_success
-            assert client.post("/api/plan", json={}).is_success  # which reads the branches
-            form = with_branch(client, path, "Matriz")
-            proxy.decide = lambda _method, _asked: "lose answer"
-            (problem,) = client.post("/api/mapped-names", json=form).json()["fields"]
-            assert problem["column"] == "codigoDaFilial"
-            assert "Not found among the branches by name." in problem["message"]
-            assert "Similar names: 1 – Matriz São Paulo" in problem["message"]
-            # The system may have a new branch of this name.
-            assert client.post("/api/map", json=form).is_success
-            form = with_branch(client, path, "matriz sao paulo")
-            assert client.post("/api/mapped-names", json=form).json()["fields"] == []
+    client, proxy = by_proxy
+    path = tmp_path / "sem filial.csv"
+    assert client.post("/api/map", json=with_branch(client, path, "1")).is_success
+    assert client.post("/api/plan", json={}).is_success  # which reads the branches
+    form = with_branch(client, path, "Matriz")
+    proxy.decide = lambda _method, _asked: "lose answer"
+    (problem,) = client.post("/api/mapped-names", json=form).json()["fields"]
+    assert problem["column"] == "codigoDaFilial"
+    assert "Not found among the branches by name." in problem["message"]
+    assert "Similar names: 1 – Matriz São Paulo" in problem["message"]
+    # The system may have a new branch of this name.
+    assert client.post("/api/map", json=form).is_success
+    form = with_branch(client, path, "matriz sao paulo")
+    assert client.post("/api/mapped-names", json=form).json()["fields"] == []
 
 
 @pytest.mark.programs

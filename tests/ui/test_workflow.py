@@ -152,14 +152,18 @@ def test_rows_refused_by_the_system_are_marked_in_the_grid(
     assert {first["rows"]["rejected"], second["rows"]["rejected"]} == {1}
 
 
+def write_wrong_order(path: Path) -> Path:
+    """Write an order with an error in each of its two sheets."""
+    order = {"chave": "A", "codigoDaFilial": 1, "codigoDoCliente": None}
+    product = {"chave": "A", "idProduto": 2001, "quantidade": "duas", "valorUnitario": 10.5}
+    return write_workbook(path, pedido=[order], produtos=[product])
+
+
 @pytest.mark.programs
 def test_child_sheets_of_an_order_are_corrected_in_the_grid(
     page: Page, ui: RunningPage, tmp_path: Path
 ) -> None:
-    order = {"chave": "A", "codigoDaFilial": 1, "codigoDoCliente": None}
-    product = {"chave": "A", "idProduto": 2001, "quantidade": "duas", "valorUnitario": 10.5}
-    path = write_workbook(tmp_path / "p.xlsx", pedido=[order], produtos=[product])
-    tab = begin(page, ui, path)
+    tab = begin(page, ui, write_wrong_order(tmp_path / "p.xlsx"))
     tab.locator("#to-mend").click()
     for name, cell, value in (("produtos", "C2", "2"), ("pedido", "C2", "1001")):
         tab.locator("#part").select_option(name)
@@ -188,10 +192,7 @@ def test_child_sheets_of_an_order_are_corrected_in_the_grid(
 def test_the_next_error_is_in_another_sheet_of_the_file_if_this_one_has_none(
     page: Page, ui: RunningPage, tmp_path: Path
 ) -> None:
-    order = {"chave": "A", "codigoDaFilial": 1, "codigoDoCliente": None}
-    product = {"chave": "A", "idProduto": 2001, "quantidade": "duas", "valorUnitario": 10.5}
-    path = write_workbook(tmp_path / "p.xlsx", pedido=[order], produtos=[product])
-    tab = begin(page, ui, path)
+    tab = begin(page, ui, write_wrong_order(tmp_path / "p.xlsx"))
     elsewhere = "errors in the file's other sheets: 1"
     expect(tab.locator("#known-counts")).to_contain_text(f"errors: 1 · warnings: 0 · {elsewhere}")
     tab.locator("#to-mend").click()
