@@ -15,7 +15,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple, TypeVar
 
-from xlbridge.errors import JournalError
+from xlbridge.errors import JournalError, UsageError
 from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
 from xlbridge.upload.lookup.row_table import batched
@@ -318,3 +318,16 @@ class OwnWrites:
             if shown != filled(name, newest) and shown in replaced:
                 return job_id
         return None
+
+
+def require_reason(again: str | None) -> None:
+    """Raise ``UsageError`` if the reason to send or process something again is empty."""
+    if again is not None and not again.strip():
+        raise UsageError(
+            Text(
+                pt="Informe o motivo em --again.",
+                en="--again needs a reason.",
+                page=Text(pt="Escreva o motivo.", en="Enter the reason."),
+            ),
+            Text(pt="Nada foi enviado.", en="Nothing was sent."),
+        )

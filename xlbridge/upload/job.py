@@ -127,7 +127,7 @@ class JobNotes:
     writes: int | None = None
     plan: Mapping[str, int] | None = None
     not_records: int = 0
-    unread: Mapping[str, str] | None = None
+    unread: Mapping[str, Any] | None = None
     hidden: int = 0
     planning: Mapping[str, Any] = field(default_factory=dict)
     at_once: int | None = None

@@ -26,7 +26,13 @@ from xlbridge.files import as_arguments, short_path
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Catalogue, Mode, Resource
-from xlbridge.upload.claims import ClaimScope, Patience, RowClaims, repeat_while_outdated
+from xlbridge.upload.claims import (
+    ClaimScope,
+    Patience,
+    RowClaims,
+    repeat_while_outdated,
+    require_reason,
+)
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, JobSpec, file_hash
 from xlbridge.upload.journal import NewRequest
@@ -362,18 +368,7 @@ class Uploads:
         Raises ``UsageError`` if options are wrong or the numbers of the rows are another system's,
         and what ``rows_to_send`` raises.
         """
-        if options.again is not None and not options.again.strip():
-            raise UsageError(
-                Text(
-                    pt="Informe o motivo em --again.",
-                    en="--again needs a reason.",
-                    page=Text(
-                        pt="Escreva o motivo.",
-                        en="Enter the reason.",
-                    ),
-                ),
-                Text(pt="Nada foi enviado.", en="Nothing was sent."),
-            )
+        require_reason(options.again)
         sheet, resource = self._linked(
             rows.sheet if isinstance(rows, CorrectedRows) else rows, options
         )

@@ -20,7 +20,13 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.report_forms import Heading, Line, Report, Table, group_by_reason, list_first
 from xlbridge.resources import Mode, normalize_header
 from xlbridge.resources.names import number_headers
-from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims, repeat_while_outdated
+from xlbridge.upload.claims import (
+    ClaimedRows,
+    ClaimScope,
+    RowClaims,
+    repeat_while_outdated,
+    require_reason,
+)
 from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, token_line
@@ -207,17 +213,7 @@ def plan_processing(
     ``UsageError`` if it is empty, or the workbook has numbers of another system;
     ``RemoteRejected``, ``TransportError`` or ``AuthenticationFailed`` if the system cannot be read.
     """
-    if again is not None and not again.strip():
-        raise UsageError(
-            Text(
-                pt="Informe o motivo em --again.",
-                en="--again needs a reason.",
-                page=Text(
-                    pt="Escreva o motivo.",
-                    en="Enter the reason.",
-                ),
-            )
-        )
+    require_reason(again)
     if numbers.file:
         profile = client.target.profile
         WorkbookOrigin.require_system(Path(numbers.file), client.identity, profile, _NOT_PROCESSED)
