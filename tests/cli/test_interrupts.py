@@ -117,6 +117,38 @@ sys.argv = ["xlbridge", "resources"]
 run()
 """
 
+LOST_IN_A_LOOKUP = """
+import ctypes
+import signal
+import sys
+import time
+from xlbridge.cli.main import run
+
+find = ctypes.pythonapi.PyDict_GetItem
+find.argtypes = [ctypes.py_object, ctypes.py_object]
+
+class Interrupting:
+    def __hash__(self):
+        signal.raise_signal(signal.SIGINT)
+        return 0
+
+class Stream:
+    def write(self, text):
+        if text.strip():
+            find({}, Interrupting())
+            time.sleep(0.5)
+
+    def flush(self):
+        pass
+
+    def isatty(self):
+        return False
+
+sys.stdout = Stream()
+sys.argv = ["xlbridge", "resources"]
+run()
+"""
+
 
 LOST_BEFORE_A_WAIT = """
 import _thread
@@ -161,7 +193,9 @@ run()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a signal ends the process at once there")
-@pytest.mark.parametrize("script", [LOST_IN_AN_IMPORT, LOST_IN_A_FINALIZER, LOST_BEFORE_A_WAIT])
+@pytest.mark.parametrize(
+    "script", [LOST_IN_AN_IMPORT, LOST_IN_A_FINALIZER, LOST_IN_A_LOOKUP, LOST_BEFORE_A_WAIT]
+)
 def test_an_interruption_is_not_lost(tmp_path: Path, script: str) -> None:
     done = run([sys.executable, "-c", script], home=tmp_path)
     assert (done.returncode, done.stderr.strip()) == (130, "Interrupted.")

@@ -61,19 +61,24 @@ def ignore_interrupts() -> None:
 
 
 _IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
+_LOOKUPS = frozenset({"__hash__", "__eq__", "__getattr__"})
+"""Methods whose errors some extension modules clear, as if nothing had been found."""
+
 _REPEAT_SECONDS = 0.01
 _handled: list[int] = []
 """The signals that the main thread has handled so far."""
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Raise ``KeyboardInterrupt``, or postpone it while a module is being imported.
+    """Raise ``KeyboardInterrupt``, or postpone it during an import or a lookup.
 
-    Libraries mistake an interrupted import for a missing module, and continue without it or fail.
+    Libraries mistake an interrupted import for a missing module, and an interrupted lookup for a
+    missing entry, and continue without it or fail.
     """
     _handled.append(number)
     while frame is not None:
-        if frame.f_code.co_filename == _IMPORT_SYSTEM:
+        code = frame.f_code
+        if code.co_filename == _IMPORT_SYSTEM or code.co_name in _LOOKUPS:
             _repeat(number)
             return
         frame = frame.f_back
