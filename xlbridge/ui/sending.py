@@ -12,6 +12,7 @@ from xlbridge.i18n import Text, count_text, untranslated
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.record_rows import row_text
 from xlbridge.report_forms import Report, ReportForms, group_by_reason
+from xlbridge.report_forms.totals import Axis
 from xlbridge.resources.references import BRANCH
 from xlbridge.ui.answers import ErrorsInGrid, table_json
 from xlbridge.ui.environment import PageConnection
@@ -120,10 +121,10 @@ class SheetUploads:
         totals = ControlTotals.of_sheet(sent)
         totals.branches = self._names.read(BRANCH)
         records = [row for row in planned.plan.rows if row.reason is not RowReason.NO_RECORD]
-        labels = ((row.row, action_text(row.action)) for row in records)
+        actions = ((row.row, str(action_text(row.action))) for row in records)
         written = [row.row for row in records if row.action.writes]
         writes = totals.by_column(written) if written else ()
-        by_action = totals.by_label(titles.PLAN, labels, pictured=False)
+        by_action = totals.by_label(Axis(titles.PLAN, sorted=False), actions, pictured=False)
         return {
             "counts": planned.plan.counts,
             "token": planned.plan.token,
