@@ -45,7 +45,7 @@ _BAD_MARK = "✗"
 _DROPPED = Text(
     pt="{line} · a etapa não está mais no plano", en="{line} · the step is no longer in the plan"
 )
-WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
+_WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
 
 
 def batch_report(batch: Batch, outcome: "BatchOutcome", *, one_screen: bool = False) -> ReportForms:
@@ -187,19 +187,8 @@ def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
         "done": all(state.done for state in outcome.steps),
         "rows": total_rows(outcome.steps).to_json(),
         "steps": [
-            {
-                "step": state.step.name,
-                "kind": "validate"
-                if isinstance(state.step, WorkbookStep) and not sends_workbooks(state.step)
-                else _KINDS[type(state.step)],
-                **({"target": target(state.step.profile).to_json()} if state.step.profile else {}),
-                "state": state.status.value,
-                "after": list(state.step.after),
-                "waits_for": list(state.waits_for),
-                "problem": None if state.problem is None else str(state.problem),
-                "rows": state.rows.to_json(),
-                "units": [_unit_json(unit) for unit in state.units],
-            }
+            step_json(state)
+            | ({"target": target(state.step.profile).to_json()} if state.step.profile else {})
             for state in outcome.steps
         ],
         "findings_page": None if page is None else str(page),
@@ -276,7 +265,7 @@ def _step_line(plan: BatchPlan, state: StepOverview, width: int) -> Line:
         mark = _BAD_MARK
     summary = state.status.text
     if state.waits_for and not state.done:
-        summary = WAITS_FOR.format(names=", ".join(state.waits_for))
+        summary = _WAITS_FOR.format(names=", ".join(state.waits_for))
     detail = _detail(state)
     text = untranslated("  {mark} {name}  {summary} · {detail}").format(
         mark=mark, name=f"{step.name:{width}}", summary=summary, detail=detail
@@ -368,18 +357,32 @@ def _unit_lines(unit: UnitOverview) -> Iterator[Text]:
             ).format(job=job.arguments())
 
 
-def _unit_json(unit: UnitOverview) -> dict[str, Any]:
+def step_json(state: StepOverview) -> dict[str, Any]:
+    """Return the status of a step and of its units as JSON."""
+    checks = isinstance(state.step, WorkbookStep) and not sends_workbooks(state.step)
     return {
-        "name": unit.name,
-        "state": unit.status.value,
-        "sha256": unit.sha256,
-        "rows": unit.rows.to_json(),
-        "errors": unit.check.errors if unit.check else 0,
-        "warnings": unit.check.warnings if unit.check else 0,
-        "problem": None if unit.problem is None else str(unit.problem),
-        "findings": list(map(str, unit.check.first_findings)) if unit.check else [],
-        "plan": None if unit.actions is None else dict(unit.actions),
-        "jobs": [job.id for job in unit.jobs],
+        "step": state.step.name,
+        "kind": "validate" if checks else _KINDS[type(state.step)],
+        "state": state.status.value,
+        "after": list(state.step.after),
+        "waits_for": list(state.waits_for),
+        "problem": None if state.problem is None else str(state.problem),
+        "rows": state.rows.to_json(),
+        "units": [
+            {
+                "name": unit.name,
+                "state": unit.status.value,
+                "sha256": unit.sha256,
+                "rows": unit.rows.to_json(),
+                "errors": unit.check.errors if unit.check else 0,
+                "warnings": unit.check.warnings if unit.check else 0,
+                "problem": None if unit.problem is None else str(unit.problem),
+                "findings": list(map(str, unit.check.first_findings)) if unit.check else [],
+                "plan": None if unit.actions is None else dict(unit.actions),
+                "jobs": [job.id for job in unit.jobs],
+            }
+            for unit in state.units
+        ],
     }
 
 

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Table, insert, or_, select, update
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
+from xlbridge.resources.names import coded_title
 from xlbridge.resources.references import REFERENCES
 from xlbridge.sandbox.areas.registry import tables as registry
 from xlbridge.sandbox.areas.registry.codes import REGISTRIES, Numbers
@@ -26,38 +27,9 @@ from xlbridge.wire.sales import SalesOrderInput
 
 __all__ = [
     "CODE_COLUMNS",
-    "REGISTRY_TITLES",
     "StandIns",
+    "registry_title",
 ]
-
-REGISTRY_TITLES: Mapping[str, Text] = {
-    registry.clients.name: Text(pt="clientes", en="clients"),
-    registry.suppliers.name: Text(pt="fornecedores", en="suppliers"),
-    registry.products.name: Text(pt="produtos", en="products"),
-    registry.branches.name: Text(pt="filiais", en="branches"),
-    registry.warehouses.name: Text(pt="almoxarifados", en="warehouses"),
-    registry.sections.name: Text(pt="seções", en="sections"),
-    registry.cost_centres.name: Text(pt="centros de custo", en="cost centres"),
-    registry.categories.name: Text(pt="categorias", en="categories"),
-    registry.accounts.name: Text(pt="contas correntes", en="current accounts"),
-    registry.portfolios.name: Text(pt="carteiras", en="portfolios"),
-    registry.payment_methods.name: Text(pt="formas de pagamento", en="payment methods"),
-    registry.product_types.name: Text(pt="tipos de produto", en="product types"),
-    registry.client_types.name: Text(pt="tipos de cliente", en="client types"),
-    registry.sellers.name: Text(pt="vendedores", en="sellers"),
-    registry.abc_costs.name: Text(pt="custos ABC", en="ABC costs"),
-    registry.services.name: Text(pt="serviços", en="services"),
-    registry.projects.name: Text(pt="projetos", en="projects"),
-    registry.collaborators.name: Text(pt="colaboradores", en="collaborators"),
-    registry.units.name: Text(pt="unidades de medida", en="units of measure"),
-    registry.product_groups.name: Text(pt="grupos de produto", en="product groups"),
-    registry.product_categories.name: Text(pt="categorias de produto", en="product categories"),
-    registry.purchase_types.name: Text(pt="tipos de compra", en="purchase types"),
-    registry.purchase_reasons.name: Text(pt="motivos de compra", en="purchase reasons"),
-    registry.invoice_models.name: Text(pt="modelos de nota", en="invoice models"),
-    registry.payment_conditions.name: Text(pt="condições de pagamento", en="payment conditions"),
-}
-"""Titles of the registries in which stand-ins are created."""
 
 _REGISTRIES: Mapping[str, Table] = {
     "cliente": registry.clients,
@@ -264,3 +236,13 @@ class StandIns:
 
 def _stand_in_name(code: object) -> str:
     return f"{code} (ensaio)"
+
+
+def registry_title(name: str) -> Text:
+    """Return the title of the registry whose table has a name."""
+    fields = {table.name: field for field, (table, _) in REGISTRIES.items()} | {
+        registry.portfolios.name: "codigoDaCarteira",
+        registry.warehouses.name: _WAREHOUSE_FIELDS[1],
+        registry.sections.name: "codigoDaSecao",
+    }
+    return coded_title(fields[name])
