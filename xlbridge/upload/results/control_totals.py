@@ -171,26 +171,25 @@ class ControlTotals:
         self,
         axis: Axis,
         rows: Iterable[tuple[int, str | None]],
+        title: Text | None = None,
         *,
         sheet: Text | None = None,
-        about: Text = _ALL,
         pictured: bool = True,
     ) -> Table:
-        """Return the totals of rows by an axis, each row with its value; the heading is filled into
-        ``about`` as their title."""
+        """Return the totals of rows by an axis, each row with its value; without a ``title`` the
+        heading of the axis is theirs."""
         has_amounts = self.amount is not None
         sums = axis.sum_up(
             (value, (1, self.of_rows([row]) or _ZERO) if has_amounts else (1,))
             for row, value in rows
         )
         total: list[Value] = [*map(sum, zip(*sums.values(), strict=True))]
-        title = about.format(title=axis.heading)
-        headings = [Heading(title, _LABEL_WIDTH, words=True), Heading(titles.ROWS)]
+        headings = [Heading(axis.heading, _LABEL_WIDTH, words=True), Heading(titles.ROWS)]
         if self.amount is not None:
             headings.append(Heading(self.amount, _AMOUNT_WIDTH))
         return Table(
-            sheet=sheet or title,
-            title=title,
+            sheet=sheet or title or axis.heading,
+            title=title or axis.heading,
             headings=tuple(headings),
             lines=[
                 *(axis.line(label, figures) for label, figures in sums.items()),
@@ -217,7 +216,7 @@ class ControlTotals:
                 else Axis(coded_title(column.name), names=self.branches)
             )
             found = ((row, texts[self._positions[row]]) for row in numbers)
-            yield self.by_label(axis, found, sheet=sheet, about=about)
+            yield self.by_label(axis, found, about.format(title=axis.heading), sheet=sheet)
 
     def by_outcome(
         self, changes: Mapping[int, LedgerRow], sheet: Text | None = None
@@ -229,7 +228,8 @@ class ControlTotals:
         outcomes = [
             (row, str(one.count_title)) for one in RowOutcome for row in by_outcome.get(one, ())
         ]
-        yield self.by_label(Axis(_OUTCOMES, sorted=False), outcomes, sheet=sheet)
+        by_state = Axis(titles.STATE, sorted=False)
+        yield self.by_label(by_state, outcomes, _OUTCOMES, sheet=sheet)
         reasons = {
             row: joined([found.message for found in ledger.rejections(change)], " · ")
             if change.planned is None and ledger.rejections(change)
@@ -246,7 +246,8 @@ class ControlTotals:
             found = [(row, text if len(texts[key]) == 1 else key) for row, text, key in keys]
             if self._resource is not None:
                 found = [(row, self._resource.with_titles(text)) for row, text in found]
-            yield self.by_label(Axis(_REASONS, sorted=False), found, sheet=sheet)
+            by_reason = Axis(titles.REASON, sorted=False)
+            yield self.by_label(by_reason, found, _REASONS, sheet=sheet)
         written = [row for row, (_, change) in rows.items() if change.in_system]
         if written:
             yield from self.by_column(written, _WRITTEN, sheet)
