@@ -53,12 +53,12 @@ from xlbridge.ui.exports_and_profiles import (
     environments_json,
     listings_json,
 )
+from xlbridge.ui.job_requests import JobRequests
 from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_requests import RowRequests
-from xlbridge.ui.sending import SheetUploads
+from xlbridge.ui.sending import UploadRequests
 from xlbridge.ui.sheet_requests import SheetRequests
 from xlbridge.ui.texts import page_texts
-from xlbridge.ui.upload_requests import UploadRequests
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload.processing import KINDS
 
@@ -187,14 +187,14 @@ class PageApplication:
         """Return the ASGI application."""
         work = BackgroundWork(self._remote)
         names = RegistryNames(self._remote)
-        uploads = SheetUploads(self._remote, self._workspace, names)
         routes = [
             Route("/", self.page),
             Route("/files/{name}", self.file),
             Route("/favicon.ico", self.no_icon),
             *SheetRequests(self._workspace, names).routes(),
             *RowRequests(self._workspace, names).routes(),
-            *UploadRequests(self._workspace, self._remote, work, uploads).routes(),
+            *UploadRequests(self._workspace, self._remote, work, names).routes(),
+            *JobRequests(self._workspace, self._remote, work, names).routes(),
             *ExportAndProfileRequests(self._workspace, self._remote, work).routes(),
             *BatchRequests(
                 self._workspace, self._remote, work, names, self._run_batch, self._prove_batch
