@@ -208,7 +208,7 @@ def _typed(values: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
     typed = {}
     for name, kind in fields.items():
         try:
-            typed[name] = msgspec.convert(values.get(name), kind, strict=False)
+            typed[name] = msgspec.convert(values.get(name), kind, strict=False, str_keys=True)
         except msgspec.ValidationError as error:
             raise MalformedRequest(name) from error
     return typed
