@@ -29,7 +29,7 @@ from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
 from xlbridge.upload import State
 from xlbridge.upload.planning import action_counts, token_line
-from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
+from xlbridge.upload.results import RowLedger, RowOutcome
 
 if TYPE_CHECKING:
     from xlbridge.batch.run_options import BatchConsentRequest, BatchOutcome
@@ -506,7 +506,11 @@ def month_tables(
         step = state.step
         if not sends_workbooks(step):
             continue
-        changes = dict(enumerate(_changes(batch, step, state.units)))
+        context = batch.environments.context(step.profile)
+        sent = (unit.jobs[0] for unit in state.units if unit.jobs)
+        ledgers = (RowLedger.of(context.journal, job) for job in sent)
+        records = ((one, row) for one in ledgers for row in one.now.values() if row.is_record)
+        changes = dict(enumerate(records))
         numbers: defaultdict[str, list[int]] = defaultdict(list)
         for number, (_, change) in changes.items():
             numbers[_GROUP_OF.get(change.outcome, "waiting")].append(number)
@@ -515,7 +519,6 @@ def month_tables(
         counts["waiting"] += sum(unit.rows.read for unit in unsent)
         if counts.total():
             rows.append((step.name, *(counts[name] for name in _GROUPS), counts.total()))
-        context = batch.environments.context(step.profile)
         try:
             totals = ControlTotals.of_changes(context, changes)
         except (LocalFailure, UsageError):
@@ -531,17 +534,6 @@ def month_tables(
             details += totals.by_outcome(changes, sheet=untranslated(step.name))
     tables = [_table(_ROWS, rows, shares=True), _table(_AMOUNTS, amounts)]
     return [*(table for table in tables if table.body), *details]
-
-
-def _changes(
-    batch: Batch, step: WorkbookStep, units: Sequence[UnitOverview]
-) -> Iterator[tuple[RowLedger, RowChange]]:
-    """Yield what became of each record of the workbooks that a step has sent."""
-    journal = batch.environments.context(step.profile).journal
-    for unit in units:
-        if unit.jobs:
-            ledger = RowLedger.of(journal, unit.jobs[0])
-            yield from ((ledger, change) for change in ledger.now.values() if change.is_record)
 
 
 def _table(title: Text, lines: Sequence[tuple[Value, ...]], *, shares: bool = False) -> Table:

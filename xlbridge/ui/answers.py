@@ -58,23 +58,21 @@ _ASK = Text(
 )
 
 
-def _page_hint(hint: Text | None) -> str:
-    """Return a hint for the page, or whom to ask if it says what to do outside of the page."""
-    text = "" if hint is None else str(hint)
-    return str(_ASK) if _OPTION.search(text) else text
-
-
 def error_json(error: XlbridgeError) -> dict[str, Any]:
-    """Return the message and hint of an error, and what it is about: fields or the grid."""
+    """Return the message and hint of an error, and what it is about: fields or the grid.
+
+    A hint that says what to do outside of the page is replaced by whom to ask.
+    """
     message, hint = error.message, error.hint
     fields: Sequence[FieldProblem] = error.problems if isinstance(error, InvalidFields) else ()
     if isinstance(error, InvalidFilter):
         message = error.message_with(lambda name: str(name.label))
         hint = error.hint_with(lambda name: str(name.label))
         fields = [FieldProblem(name.value, None, str(message)) for name in error.names]
+    text = "" if hint is None else str(hint)
     return {
         "message": str(message),
-        "hint": _page_hint(hint),
+        "hint": str(_ASK) if _OPTION.search(text) else text,
         "in_grid": isinstance(error, ErrorsInGrid),
         "fields": list(map(asdict, fields)),
     }

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from xlbridge.batch.batch import Batch
-from xlbridge.batch.plan.steps import AnyStep, ExportStep, file_digest, sends_workbooks
+from xlbridge.batch.plan.steps import ExportStep, file_digest, sends_workbooks
 from xlbridge.batch.proof.content import proof_report, typed_value
 from xlbridge.batch.proof.model import (
     CellDifference,
@@ -325,17 +325,14 @@ def require_proof_folder(batch: Batch) -> None:
 
     Called before anything is sent, as afterwards it would be too late.
     """
-    profiles = {step.profile for step in batch.plan.steps if _is_proven(step)}
+    steps = batch.plan.steps
+    profiles = {s.profile for s in steps if isinstance(s, ExportStep) or sends_workbooks(s)}
     # Perhaps only one of the environments gets something.
     groups = [[profile] for profile in profiles] + [list(profiles)]
     for workbook in {path for group in groups for path, _ in proof_paths(batch, group).values()}:
         with report_write_errors(workbook):
             workbook.parent.mkdir(parents=True, exist_ok=True)
         WorkbookMark.PROVEN.require_mark(workbook)
-
-
-def _is_proven(step: AnyStep) -> bool:
-    return isinstance(step, ExportStep) or sends_workbooks(step)
 
 
 def _step_file(batch: Batch, unit: UnitOverview) -> StepFile:
