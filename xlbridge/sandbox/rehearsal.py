@@ -14,10 +14,15 @@ from sqlalchemy import Connection, Table, insert, or_, select, update
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
-from xlbridge.resources.names import coded_title
+from xlbridge.resources.names import coded_title, registry_of
 from xlbridge.resources.references import REFERENCES
 from xlbridge.sandbox.areas.registry import tables as registry
 from xlbridge.sandbox.areas.registry.codes import REGISTRIES, Numbers
+from xlbridge.sandbox.areas.registry.records import (
+    ClientRegistration,
+    ProductRegistration,
+    SupplierRegistration,
+)
 from xlbridge.wire import WireModel
 from xlbridge.wire.budget import SpendingLimitInput
 from xlbridge.wire.financial import PayableInput, ReceivableInput
@@ -31,17 +36,6 @@ __all__ = [
     "registry_title",
 ]
 
-_REGISTRIES: Mapping[str, Table] = {
-    "cliente": registry.clients,
-    "fornecedor": registry.suppliers,
-    "produto": registry.products,
-    "centro-de-custo": registry.cost_centres,
-    "tipo-de-cliente": registry.client_types,
-    "tipo-de-produto": registry.product_types,
-    "filial": registry.branches,
-}
-"""Table of each registry that columns refer to."""
-
 _WAREHOUSE_FIELDS = ("codigoDaFilial", "codigoDoAlmoxarifado")
 _SECTION_WAREHOUSE_FIELDS = ("codigoDaFilialSecao", "codigoDoAlmoxarifadoSecao")
 _REVENUE: Mapping[type[WireModel] | None, bool] = {
@@ -51,9 +45,7 @@ _REVENUE: Mapping[type[WireModel] | None, bool] = {
     SpendingLimitInput: False,
 }
 _SCOPE_OF_REGISTRY = {
-    registry.clients: "client",
-    registry.suppliers: "supplier",
-    registry.products: "product",
+    one.table: one.scope for one in (ClientRegistration, SupplierRegistration, ProductRegistration)
 }
 """Registries whose codes the system generates, with the scope of their counter."""
 
@@ -103,7 +95,9 @@ class StandIns:
     ) -> None:
         self._connection = connection
         self._now = now
-        self._provided = {_REGISTRIES[name].name: codes for name, codes in provided.items()}
+        # The table of each registry that columns refer to.
+        self._tables = {registry_of(field): table for field, (table, _) in REGISTRIES.items()}
+        self._provided = {self._tables[name].name: codes for name, codes in provided.items()}
         self._existing: dict[str, dict[tuple[Any, ...], Mapping[str, Any]]] = {}
         self._numbers = Numbers(connection)
         self.counts: Counter[str] = Counter()
@@ -121,7 +115,7 @@ class StandIns:
             if code is None or column.registers is not None:
                 continue
             if column.references is not None:
-                self._ensure_entry(_REGISTRIES[column.references], code, model)
+                self._ensure_entry(self._tables[column.references], code, model)
             elif model is not None and column.name in REGISTRIES:
                 self._ensure_entry(REGISTRIES[column.name][0], code, model)
         if model is None:
@@ -138,7 +132,7 @@ class StandIns:
         self, registry: str, fields: Collection[str], field: str, value: str
     ) -> None:
         """Create a record with this value of a field, unless any of the fields has it already."""
-        table = _REGISTRIES[registry]
+        table = self._tables[registry]
         # A code list has the field of its names as a column of another name.
         columns = {REFERENCES[registry].label: table.c.get("name"), **table.c}
         known = [column for name in fields if (column := columns.get(name)) is not None]

@@ -44,7 +44,7 @@ from xlbridge.files import make_private_folder, replace_atomically, report_write
 from xlbridge.i18n import Text, untranslated
 from xlbridge.progress import OpenProgress, WorkProgress
 from xlbridge.report_forms import Table
-from xlbridge.resources import Catalogue, load_catalogue
+from xlbridge.resources import load_catalogue
 from xlbridge.resources.references import BRANCH
 from xlbridge.resources.yaml_files import read_document
 from xlbridge.ui.answers import (
@@ -163,7 +163,19 @@ class BatchRequests:
         found = find_workbooks(Path(folder), self._remote.settings)
         return {
             "name": plan_name(_MONTH.sub("", Path(folder).name)) or str(_PLAN_NAME),
-            "workbooks": [_workbook_json(book, catalogue) for book in found],
+            "workbooks": [
+                {
+                    "key": _key(book),
+                    "file": book.file,
+                    "sheet": book.sheet,
+                    "title": None if known is None else str(known.title),
+                    "rows": book.rows,
+                    "errors": book.errors,
+                    "problem": None if book.problem is None else str(book.problem),
+                }
+                for book in found
+                for known in [catalogue.get(book.resource or "")]
+            ],
         }
 
     def new_plan(
@@ -425,19 +437,6 @@ def _plan_json(path: Path) -> dict[str, Any] | None:
 
 def _key(book: FoundWorkbook) -> str:
     return f"{book.file}|{book.sheet or ''}"
-
-
-def _workbook_json(book: FoundWorkbook, catalogue: Catalogue) -> dict[str, Any]:
-    known = catalogue.get(book.resource or "")
-    return {
-        "key": _key(book),
-        "file": book.file,
-        "sheet": book.sheet,
-        "title": None if known is None else str(known.title),
-        "rows": book.rows,
-        "errors": book.errors,
-        "problem": None if book.problem is None else str(book.problem),
-    }
 
 
 def _proof_json(path: Path) -> dict[str, str]:
