@@ -16,18 +16,17 @@ from xlbridge.i18n import Text
 from xlbridge.record_rows import sheet_row
 from xlbridge.ui.answers import download, get_route, post_route, table_json
 from xlbridge.ui.environment import BackgroundWork, PageConnection
+from xlbridge.ui.job_reports import job_details, job_totals, listed_job
 from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_remarks import PlannedAction, refusals
-from xlbridge.ui.sending import HOW_TO_CONFIRM, job_totals, report_lines, titled_report
 from xlbridge.ui.sheet_editor import SheetChoice, SheetEditor, own_name
 from xlbridge.ui.sheet_forms import remembered_mapping, sheet_json
 from xlbridge.ui.workspace import Workspace
-from xlbridge.upload import Job, Resolution, State, UploadContext, open_context, resolve_job
+from xlbridge.upload import Job, Resolution, UploadContext, open_context, resolve_job
 from xlbridge.upload.results import (
     RowLedger,
     RowOutcome,
     ensure_evidence,
-    history_table,
     job_json,
     jobs_table,
     write_status_copy,
@@ -95,16 +94,13 @@ class JobRequests:
             )
             return {
                 "table": table_json(table),
-                "jobs": [_listed_job(context, job) for job in jobs],
+                "jobs": [listed_job(context, job) for job in jobs],
             }
 
     def job(self, job: str) -> dict[str, Any]:
         """Return a job with its history and details."""
         with open_context(self._remote.settings) as context:
-            shown = ensure_evidence(context, context.journal.job(job))
-            history = [list(map(str, line.values[:2])) for line in history_table(shown).lines]
-            details = {"history": history, "lines": _lines(context, shown)}
-            return _listed_job(context, shown) | details
+            return job_details(context, ensure_evidence(context, context.journal.job(job)))
 
     def totals(self, job: str) -> dict[str, Any]:
         """Return the control totals of a job, which take longer than its details; none if it has
@@ -181,36 +177,6 @@ class JobRequests:
 
 
 _STATUS_COPY_NAME = Text(pt="-situacao-{job}.xlsx", en="-state-{job}.xlsx")
-
-
-def _lines(context: UploadContext, job: Job) -> list[str]:
-    report = titled_report(context, job)
-    if job.is_task:
-        return [line.strip() for line in report_lines(report)]
-    # The page has buttons for the next step, unless that is to wait.
-    steps = report.next_steps if job.state is State.IN_DOUBT else []
-    if job.state.is_unsent:
-        steps = [*steps, HOW_TO_CONFIRM]
-    return report_lines(replace(report, next_steps=steps))
-
-
-def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
-    has_ended = job.state.is_final and job.state is not State.NEEDS_PERSON
-    listed = job_json(context.journal, job, with_rows=False)
-    resource, rows = context.catalogue.get(job.spec.resource), listed["rows"]
-    change = None if resource is None else resource.change
-    is_reversible = rows["updated"] > 0 or (
-        rows["created"] > 0 and change is not None and change.delete_name is not None
-    )
-    return listed | {
-        "final": job.state.is_final,
-        "sent": not job.state.is_unsent,
-        "doubtful": job.state is State.NEEDS_PERSON,
-        "is_upload": not job.is_task,
-        "can_undo": not (job.is_task or job.deletes or resource is None)
-        and has_ended
-        and is_reversible,
-    }
 
 
 def _held_rows(context: UploadContext, job: Job) -> Iterator[dict[str, Any]]:

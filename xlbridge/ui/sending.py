@@ -13,11 +13,12 @@ from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text, count_text, untranslated
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.record_rows import row_text
-from xlbridge.report_forms import Report, ReportForms, group_by_reason
+from xlbridge.report_forms import group_by_reason
 from xlbridge.report_forms.totals import Axis
 from xlbridge.resources.references import BRANCH
 from xlbridge.ui.answers import ErrorsInGrid, in_background, post_route, table_json
 from xlbridge.ui.environment import BackgroundWork, PageConnection
+from xlbridge.ui.job_reports import HOW_TO_CONFIRM, job_totals, report_lines, titled_report
 from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_remarks import planned_view, refusals
 from xlbridge.ui.sheet_editor import SheetEditor
@@ -51,7 +52,6 @@ from xlbridge.upload.processing import (
 from xlbridge.upload.results import (
     ControlTotals,
     job_document,
-    job_report,
 )
 from xlbridge.validation import ValidatedSheet, ValidationRequest
 from xlbridge.workbook import CellPosition, cell_position
@@ -72,11 +72,6 @@ _UNCONFIRMED = Text(
     pt="O envio {job} ainda não foi confirmado, e nada dele foi enviado.",
     en="The upload {job} has not been confirmed, and nothing of it was sent.",
 )
-HOW_TO_CONFIRM = Text(
-    pt="Abra a planilha, veja o plano e envie.", en="Open the workbook, see the plan and send."
-)
-
-
 _OPTIONS: dict[str, Any] = {
     **dict.fromkeys(("update", "good_rows", "foreign_numbers"), bool | None),
     **dict.fromkeys(("clear", "create_unread"), bool | None),
@@ -395,26 +390,6 @@ _LISTING_ORDER = (
     RowAction.UNCHANGED,
 )
 """Order of rows by action: those that need attention come first."""
-
-
-def job_totals(
-    context: UploadContext, job: Job, names: RegistryNames, sheet: ValidatedSheet | None = None
-) -> list[dict[str, Any]]:
-    """Return the control totals of a job's rows as they are now, of its sheet if it is at hand."""
-    branches = names.known(BRANCH)
-    return list(map(table_json, ControlTotals.of_job(context, job, sheet, branches)))
-
-
-def titled_report(context: UploadContext, job: Job) -> Report:
-    """Return the report of a job, with the titles of the columns. The reasons of rejected rows are
-    in the grid and the control totals."""
-    resource = context.catalogue.get(job.spec.resource)
-    return job_report(context.journal, job, resource, with_reasons=False)
-
-
-def report_lines(report: Report) -> list[str]:
-    """Return a report as lines of text."""
-    return list(map(str, ReportForms.of_report(lambda: report).lines()))
 
 
 def _options(
