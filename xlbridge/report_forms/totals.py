@@ -64,8 +64,7 @@ class Axis:
     @property
     def heading(self) -> Text:
         """Heading of the labels."""
-        heading = _HEADINGS.get(self.unit) if self.unit else None
-        return self.title if heading is None else heading.format(title=self.title)
+        return _HEADINGS[self.unit].format(title=self.title) if self.unit else self.title
 
     def label(self, value: str | None) -> str | None:
         """Return the label of a value: the ISO date of a day or of a week's Monday, an ISO month,

@@ -23,9 +23,7 @@ def listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
     listed = job_json(context.journal, job, with_rows=False)
     resource, rows = context.catalogue.get(job.spec.resource), listed["rows"]
     change = None if resource is None else resource.change
-    is_reversible = rows["updated"] > 0 or (
-        rows["created"] > 0 and change is not None and change.delete_name is not None
-    )
+    can_delete = change is not None and change.delete_name is not None
     return listed | {
         "final": job.state.is_final,
         "sent": not job.state.is_unsent,
@@ -33,25 +31,23 @@ def listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
         "is_upload": not job.is_task,
         "can_undo": not (job.is_task or job.deletes or resource is None)
         and has_ended
-        and is_reversible,
+        and (rows["updated"] > 0 or (can_delete and rows["created"] > 0)),
     }
 
 
 def job_details(context: UploadContext, job: Job) -> dict[str, Any]:
     """Return a job with its history and its report as lines."""
     history = [list(map(str, line.values[:2])) for line in history_table(job).lines]
-    return listed_job(context, job) | {"history": history, "lines": _lines(context, job)}
-
-
-def _lines(context: UploadContext, job: Job) -> list[str]:
     report = titled_report(context, job)
-    if job.is_task:
-        return [line.strip() for line in report_lines(report)]
-    # The page has buttons for the next step, unless that is to wait.
-    steps = report.next_steps if job.state is State.IN_DOUBT else []
-    if job.state.is_unsent:
-        steps = [*steps, HOW_TO_CONFIRM]
-    return report_lines(replace(report, next_steps=steps))
+    if not job.is_task:
+        # The page has buttons for the next step, unless that is to wait.
+        steps = report.next_steps if job.state is State.IN_DOUBT else []
+        report = replace(
+            report, next_steps=[*steps, HOW_TO_CONFIRM] if job.state.is_unsent else steps
+        )
+    lines = report_lines(report)
+    shown = [line.strip() for line in lines] if job.is_task else lines
+    return listed_job(context, job) | {"history": history, "lines": shown}
 
 
 def job_totals(
