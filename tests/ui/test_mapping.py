@@ -131,6 +131,18 @@ def test_values_only_the_user_knows_are_asked_for(client: httpx.Client, tmp_path
     assert "mapping.yaml" not in error["message"]
 
 
+def test_every_column_that_is_read_has_its_name_in_the_grid(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    header = ["Cliente", "Vencto", "Valor (R$)", "Tipo", "Ref", "Cor"]
+    rows = [[1001, "30/11/2026", 10.5, "NF", "2026/1", "azul"]]
+    form = open_workbook(client, write_rows(tmp_path / "a receber.xlsx", header, rows))["mapping"]
+    assert form["columns"]["historico"]["join"] == ["Tipo", "Ref"]
+    form["columns"] |= {n: {"constant": "1"} for n, b in form["columns"].items() if "constant" in b}
+    names = [column["name"] for column in confirmed(client, form)["columns"]]
+    assert names[3:] == ["historico", "historico", None]
+
+
 def test_edits_outlive_the_page(
     tmp_path: Path, home: Path, forks: Zygote, empty_sandbox: RunningSandbox
 ) -> None:

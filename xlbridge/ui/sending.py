@@ -16,7 +16,7 @@ from xlbridge.resources.references import BRANCH
 from xlbridge.ui.answers import ErrorsInGrid, table_json
 from xlbridge.ui.environment import PageConnection
 from xlbridge.ui.registry_names import RegistryNames
-from xlbridge.ui.row_remarks import planned_view, refusals
+from xlbridge.ui.row_remarks import hint_on_page, planned_view, refusals
 from xlbridge.ui.sheet_editor import SheetEditor, own_name
 from xlbridge.ui.texts import action_text
 from xlbridge.ui.workspace import Workspace
@@ -375,7 +375,7 @@ def _mark_names(editor: SheetEditor, sheet: ValidatedSheet, linked: ValidatedShe
     for before, after in zip(sheet.with_children, linked.with_children, strict=True):
         known = {(f.row, f.column) for f in before.error_findings()}
         marks.setdefault(after.sheet, {}).update(
-            (cell_position(f.cell), str(f.message))
+            (cell_position(f.cell), f"{f.message} {hint_on_page(f)}".strip())
             for f in after.error_findings()
             if f.row is not None and f.cell is not None and (f.row, f.column) not in known
         )

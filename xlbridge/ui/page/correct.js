@@ -366,7 +366,10 @@ async function showValues(rule) {
 export function setUpCorrect(whenSent, whenChanged) {
   dropPlan = whenChanged;
   byId("view").addEventListener("change", () => changeView(byId("view").value));
-  byId("part").addEventListener("change", () => showPart(byId("part").value));
+  byId("part").addEventListener("change", async () => {
+    await showPart(byId("part").value);
+    selectFirstError();
+  });
   byId("next-error").addEventListener("click", () => {
     grid.input.focus({ preventScroll: true });
     grid.keys.wait(nextError());
