@@ -123,9 +123,10 @@ class SheetUploads:
         labels = ((row.row, action_text(row.action)) for row in records)
         written = [row.row for row in records if row.action.writes]
         writes = totals.by_column(written) if written else ()
+        counts, aside = planned.plan.counts, planned.plan.not_records
         by_action = totals.by_label(titles.PLAN, labels, pictured=False)
         return {
-            "counts": planned.plan.counts,
+            "counts": {**counts, "held": counts["held"] - aside, "aside": aside},
             "token": planned.plan.token,
             "table": table_json(reason_table(shown, columns, titled=True)),
             "groups": _groups(sheet, shown),

@@ -57,6 +57,7 @@ const grid = new Grid(byId("grid"), {
 });
 
 export function showSheet(answer) {
+  if (state.sheet && state.sheet.id !== answer.id) saved = "";
   grid.clear();
   byId("remark").textContent = "";
   update(answer);
@@ -138,6 +139,7 @@ function change(path, findContent, { renew = false, keep = true } = {}) {
     }
     update(answer);
     await grid.load({ renew, keep, known: answer.window });
+    if (!grid.total) byId("remark").textContent = "";
     grid.notifyCurrent();
     return true;
   });
