@@ -165,6 +165,22 @@ def test_edits_outlive_the_page(
         assert client.post("/api/discard", json={"id": draft["id"]}).json() == {"drafts": []}
 
 
+def test_a_row_set_aside_outlives_the_page(
+    tmp_path: Path, home: Path, forks: Zygote, empty_sandbox: RunningSandbox
+) -> None:
+    total = {**dict.fromkeys(GOOD["contasreceber"]), "historico": "Total", "valorDoLancamento": 10}
+    path = tmp_path / "titulos.xlsx"
+    write_records(path, "contasreceber", [{"valorDoLancamento": 10}, total])
+    environment = clean_environment(home, **credentials(empty_sandbox))
+    with running_page(forks, tmp_path, home, environment) as ui, ui.client() as client:
+        (rule,) = open_workbook(client, path)["rules"]
+        client.post("/api/set-aside", json={"rule": rule["key"]})
+    with running_page(forks, tmp_path, home, environment) as ui, ui.client() as client:
+        (draft,) = client.get("/api/drafts").json()["drafts"]
+        sheet = client.post("/api/continue", json={"id": draft["id"]}).json()
+        assert (sheet["aside"], sheet["rules"]) == (1, [])
+
+
 def test_a_mapped_column_names_records(client: httpx.Client, tmp_path: Path) -> None:
     record = GOOD["contasreceber"] | {"codigoDoCliente": "Padaria que não existe"}
     headers = {name: f"Coluna {name}" for name in record}
