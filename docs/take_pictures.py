@@ -59,7 +59,7 @@ def running_page(language: str) -> Iterator[str]:
 def take(tab: Page, language: str) -> None:
     """Take the pictures of one language."""
     tab.set_input_files('[data-testid="drop"]', write_foreign())
-    tab.get_by_test_id("mapping").locator("select").first.wait_for()
+    tab.get_by_test_id("mapping").locator("td input").first.wait_for()  # for unknown names
     tab.screenshot(path=IMAGES / f"page-mapping.{language}.png")
     tab.set_input_files('[data-testid="drop"]', SHEET)
     tab.locator("#to-mend:enabled").wait_for()
