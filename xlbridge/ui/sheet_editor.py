@@ -587,10 +587,8 @@ class SheetEditor:
         return column.link.registry
 
     def column_at(self, index: int) -> Column | None:
-        """Return the resource's column read from a column without conversion, None if none is.
-
-        Of a column of names, only some may be converted.
-        """
+        """Return the resource's column read from a column without conversion, None if none is; of
+        names only some may be converted."""
         sheet, names = self.findings_view.sheet, self.findings_view.names(index)
         mapping = self.choice.mapping if self.shows_chosen else None
         direct = set(names)
