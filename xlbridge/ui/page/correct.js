@@ -57,7 +57,7 @@ const grid = new Grid(byId("grid"), {
 });
 
 export function showSheet(answer) {
-  if (state.sheet && state.sheet.id !== answer.id) saved = "";
+  if (state.sheet && state.sheet.file !== answer.file) saved = "";
   grid.clear();
   byId("remark").textContent = "";
   update(answer);
