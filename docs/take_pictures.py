@@ -33,7 +33,7 @@ steps:
     upload: receber.xlsx
     resource: contasreceber
 """
-_PATIENCE = 60
+_PATIENCE = 180
 _CROP = ("-x", "165", "-y", "178", "-W", "1632", "-H", "397")  # the cells on their page
 
 
@@ -50,14 +50,16 @@ def running_page(language: str) -> Iterator[str]:
             deadline = time.monotonic() + _PATIENCE
             while not ready.exists() and time.monotonic() < deadline:
                 time.sleep(0.1)
-            yield json.loads(ready.read_text("utf-8"))["url"]
-            process.terminate()
+            try:
+                yield json.loads(ready.read_text("utf-8"))["url"]
+            finally:
+                process.terminate()
 
 
 def take(tab: Page, language: str) -> None:
     """Take the pictures of one language."""
     tab.set_input_files('[data-testid="drop"]', write_foreign())
-    tab.get_by_test_id("mapping").locator("select").first.wait_for()
+    tab.get_by_test_id("mapping").locator("td input").first.wait_for()  # for unknown names
     tab.screenshot(path=IMAGES / f"page-mapping.{language}.png")
     tab.set_input_files('[data-testid="drop"]', SHEET)
     tab.locator("#to-mend:enabled").wait_for()
@@ -91,13 +93,13 @@ def take_sending(tab: Page, language: str) -> None:
     tab.get_by_test_id("send").wait_for()
     tab.screenshot(path=IMAGES / f"page-plan.{language}.png")
     tab.get_by_test_id("send").click()
-    tab.locator('[data-testid="outcome"]:not([hidden])').wait_for(timeout=_PATIENCE * 1000)
+    tab.locator('[data-testid="outcome"]:not([hidden])').wait_for()
     tab.evaluate("scrollTo(0, 0)")
     tab.screenshot(path=IMAGES / f"page-sent.{language}.png")
     tab.locator("[data-view=exports]").click()
     tab.locator("#listing").select_option("clientes")
     tab.locator("#export").click()
-    tab.locator("#preview td").first.wait_for(timeout=_PATIENCE * 1000)
+    tab.locator("#preview td").first.wait_for()
     tab.screenshot(path=IMAGES / f"page-export.{language}.png")
 
 
@@ -169,6 +171,7 @@ def main() -> None:
             for pictures in (take, take_sending):
                 with running_page(language) as link:
                     tab = browser.new_page(viewport={"width": 1280, "height": 800})
+                    tab.set_default_timeout(_PATIENCE * 1000)
                     tab.goto(link)
                     pictures(tab, language)
             take_proof(browser.new_page(viewport={"width": 1100, "height": 620}), language)

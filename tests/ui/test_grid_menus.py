@@ -160,7 +160,7 @@ def test_cells_are_filled_and_rows_inserted_and_deleted_from_the_menu(tab: Tab) 
     tab.locator("#grid .line .number").nth(1).click(button="right")
     tab.locator("#delete-rows").click()
     numbers(tab, 2, 4, 62, 63, 5)
-    expect(tab.locator("#undo-what")).to_have_text("Undo: rows come back: 3")
+    expect(tab.locator("#undo-what")).to_have_text("Undo: row 3 comes back")
     tab.locator("#undo").click()
     numbers(tab, 2, 3, 4, 62)
 

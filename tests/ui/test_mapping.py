@@ -131,6 +131,18 @@ def test_values_only_the_user_knows_are_asked_for(client: httpx.Client, tmp_path
     assert "mapping.yaml" not in error["message"]
 
 
+def test_every_column_that_is_read_has_its_name_in_the_grid(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    header = ["Cliente", "Vencto", "Valor (R$)", "Tipo", "Ref", "Cor"]
+    rows = [[1001, "30/11/2026", 10.5, "NF", "2026/1", "azul"]]
+    form = open_workbook(client, write_rows(tmp_path / "a receber.xlsx", header, rows))["mapping"]
+    assert form["columns"]["historico"]["join"] == ["Tipo", "Ref"]
+    form["columns"] |= {n: {"constant": "1"} for n, b in form["columns"].items() if "constant" in b}
+    names = [column["name"] for column in confirmed(client, form)["columns"]]
+    assert names[3:] == ["historico", "historico", None]
+
+
 def test_edits_outlive_the_page(
     tmp_path: Path, home: Path, forks: Zygote, empty_sandbox: RunningSandbox
 ) -> None:
@@ -151,6 +163,22 @@ def test_edits_outlive_the_page(
         copy.write_bytes(client.get("/api/workbook").content)
         assert list(validate(copy).frame["nomeComercial"]) == ["Padaria"]
         assert client.post("/api/discard", json={"id": draft["id"]}).json() == {"drafts": []}
+
+
+def test_a_row_set_aside_outlives_the_page(
+    tmp_path: Path, home: Path, forks: Zygote, empty_sandbox: RunningSandbox
+) -> None:
+    total = {**dict.fromkeys(GOOD["contasreceber"]), "historico": "Total", "valorDoLancamento": 10}
+    path = tmp_path / "titulos.xlsx"
+    write_records(path, "contasreceber", [{"valorDoLancamento": 10}, total])
+    environment = clean_environment(home, **credentials(empty_sandbox))
+    with running_page(forks, tmp_path, home, environment) as ui, ui.client() as client:
+        (rule,) = open_workbook(client, path)["rules"]
+        client.post("/api/set-aside", json={"rule": rule["key"]})
+    with running_page(forks, tmp_path, home, environment) as ui, ui.client() as client:
+        (draft,) = client.get("/api/drafts").json()["drafts"]
+        sheet = client.post("/api/continue", json={"id": draft["id"]}).json()
+        assert (sheet["aside"], sheet["rules"]) == (1, [])
 
 
 def test_a_mapped_column_names_records(client: httpx.Client, tmp_path: Path) -> None:

@@ -155,13 +155,18 @@ def test_a_name_typed_in_the_grid_is_marked_at_its_cell_by_the_plan(
     names = ("resource", "sheet", "header_row", "columns", "rows", "accept")
     form["columns"]["codigoDaFilial"]["values"] = {"Matrz São Paulo": "1"}
     assert client.post("/api/map", json={name: form[name] for name in names}).is_success
+    # Other names than the words of the mapping are looked up, and so they are offered.
+    offered = client.get("/api/names", params={"column": 0, "text": "matr"}).json()["records"]
+    assert [one["value"] for one in offered] == ["1 – Matriz São Paulo"]
     typed = [{"row": 3, "column": 0, "value": "Matriz Sao Palo"}]
     assert client.post("/api/edit", json=typed).json()["errors"] == 0
     error = client.post("/api/plan", json={}).json()["error"]
     assert error["in_grid"], error
     assert marked_cells(client) == [(3, "0", "refused")]
     (row,) = (row for row in client.get("/api/rows").json()["rows"] if row["marks"])
-    assert "Similar: 1 – Matriz São Paulo" in str(row["marks"])
+    assert "Similar: 1 – Matriz São Paulo. Register it first, or enter another." in str(
+        row["marks"]
+    )
     # The code or the name mends it there.
     typed[0]["value"] = "Matriz São Paulo"
     assert client.post("/api/edit", json=typed).json()["errors"] == 0

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import zipfile
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -83,7 +84,12 @@ def test_open_titles_are_summed_by_due_week_and_what_is_overdue(
     path = write_records(tmp_path / "titulos.xlsx", "contasreceber", records)
     sent = xlbridge("upload", path, "--yes", **credentials(demo_sandbox))
     assert sent.returncode == 0, sent.stderr
-    totals = export(client, "contasreceber", "xlsx")["totals"]
+    outcome = export(client, "contasreceber", "xlsx")
+    head, *rows = outcome["preview"]
+    at = head.index("Amount")
+    assert (outcome["amounts"][at], outcome["amounts"][0]) == (True, False)
+    assert all(re.fullmatch(r"[\d,]+\.\d\d", row[at]) for row in rows)
+    totals = outcome["totals"]
     by_week = next(table for table in totals if table["title"] == "Due date, by week")
     labels = [line["cells"][0] for line in by_week["lines"]]
     tones = {line["cells"][0]: line["tone"] for line in by_week["lines"]}

@@ -80,7 +80,7 @@ def test_a_row_set_aside_leaves_the_list_the_grid_and_the_count(
     expect(tab.locator("#counts")).to_contain_text("rows set aside: 1")
     assert counted(tab) == 1
     expect(tab.locator("#grid .line")).to_have_count(1)
-    expect(tab.locator("#undo-what")).to_have_text("Undo: rows come back: 4")
+    expect(tab.locator("#undo-what")).to_have_text("Undo: row 4 comes back")
     tab.locator("[data-view=send]").click()
     expect(tab.locator("#errors-left")).to_contain_text("Errors in the sheet: 1.")
     tab.locator("[data-view=mend]").click()

@@ -240,13 +240,13 @@ def test_rows_are_inserted_and_deleted_as_single_steps(
 ) -> None:
     assert shown(client) == [2, 3, 4, 5, 6, 7, 8]
     inserted = post(client, "insert-rows", above=3, count=2)
-    assert (inserted["rows"], inserted["undo"]) == (6, "new rows are removed: 8, 9")
+    assert (inserted["rows"], inserted["undo"]) == (6, "new rows 8, 9 are removed")
     assert shown(client) == [2, 3, 8, 9, 4, 5, 6, 7, 10]
     post(client, "insert-rows", above=None, count=1)
     assert shown(client) == [10, 2, 3, 8, 9, 4, 5, 6, 7, 11]
     client.post("/api/edit", json=[{"row": 8, "column": TEXT, "value": "Novo"}])
     deleted = post(client, "delete-rows", **block(9, 6, TEXT))
-    assert (deleted["undo"], deleted["errors"]) == ("rows come back: 4, 5, 6, 9", 5)
+    assert (deleted["undo"], deleted["errors"]) == ("rows 4, 5, 6, 9 come back", 5)
     assert shown(client) == [10, 2, 3, 8, 7, 11]
     (draft,) = client.get("/api/drafts").json()["drafts"]
     post(client, "continue", id=draft["id"])

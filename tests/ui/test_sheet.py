@@ -264,6 +264,10 @@ def test_rows_of_totals_are_set_aside_and_restored(client: httpx.Client, tmp_pat
     for step, edited, wrong in (("undo", 0, 0), ("undo", 0, 1), ("redo", 0, 0), ("redo", 1, 0)):
         assert client.post("/api/step", json={"step": step}).json()["edited"] == edited
         assert client.get("/api/rows").json()["total"] == wrong
+    # A row that is no record waits for nobody.
+    planned = client.post("/api/plan", json={}).json()
+    assert (planned["counts"]["held"], planned["counts"]["aside"]) == (0, 1)
+    assert planned["table"]["lines"][0]["cells"][:2] == ["set aside", "4"]
 
 
 def test_child_sheets_are_corrected_separately(client: httpx.Client, tmp_path: Path) -> None:

@@ -167,6 +167,7 @@ def test_child_sheets_of_an_order_are_corrected_in_the_grid(
     tab.locator("#to-mend").click()
     for name, cell, value in (("produtos", "C2", "2"), ("pedido", "C2", "1001")):
         tab.locator("#part").select_option(name)
+        expect(tab.locator("#cell-here")).to_have_attribute("data-cell", cell)
         tab.locator(f'[data-cell="{cell}"].error').click()
         expect(tab.locator("#problem")).to_be_hidden()
         tab.keyboard.type(value)

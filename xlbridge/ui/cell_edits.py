@@ -305,11 +305,22 @@ _CELLS_EMPTY = Text(
     pt="{cell} volta a ficar vazia, e mais {n} {n:célula muda|células mudam}",
     en="{cell} becomes empty again, and {n} more {n:cell changes|cells change}",
 )
-_ROWS_BACK = Text(pt="linhas de volta: {rows}", en="rows come back: {rows}")
-_ROWS_OUT = Text(pt="linhas deixadas de fora: {rows}", en="rows set aside: {rows}")
-_ROWS_DELETED = Text(pt="linhas excluídas: {rows}", en="rows deleted: {rows}")
-_ROWS_INSERTED = Text(pt="linhas novas: {rows}", en="new rows: {rows}")
-_INSERTED_OUT = Text(pt="saem as linhas novas: {rows}", en="new rows are removed: {rows}")
+_ROWS_BACK = Text(
+    pt="{n:volta a linha|voltam as linhas} {rows}",
+    en="{n:row|rows} {rows} {n:comes|come} back",
+)
+_ROWS_OUT = Text(
+    pt="{n:linha|linhas} {rows}: {n:deixada|deixadas} de fora",
+    en="{n:row|rows} {rows} set aside",
+)
+_ROWS_DELETED = Text(
+    pt="{n:linha excluída|linhas excluídas}: {rows}", en="{n:row|rows} {rows} deleted"
+)
+_ROWS_INSERTED = Text(pt="{n:linha nova|linhas novas}: {rows}", en="new {n:row|rows} {rows}")
+_INSERTED_OUT = Text(
+    pt="{n:sai a linha nova|saem as linhas novas} {rows}",
+    en="new {n:row|rows} {rows} {n:is|are} removed",
+)
 
 
 class WorkbookEdits:
@@ -448,4 +459,5 @@ class WorkbookEdits:
 
 def _rows_text(text: Text, rows: Collection[int]) -> str:
     listed = [str(row) for row in sorted(rows)[:_SHOWN_ROWS]]
-    return str(text.format(rows=", ".join([*listed, "…"] if len(rows) > len(listed) else listed)))
+    shown = ", ".join([*listed, "…"] if len(rows) > len(listed) else listed)
+    return str(text.format(n=len(rows), rows=shown))

@@ -41,7 +41,7 @@ from xlbridge.profiles import (
 )
 from xlbridge.progress import WorkProgress
 from xlbridge.report_forms import ReportForms
-from xlbridge.resources import Catalogue, Resource
+from xlbridge.resources import Catalogue, Kind, Resource
 from xlbridge.resources.names import field_title
 from xlbridge.resources.references import listing_resource
 from xlbridge.ui.answers import (
@@ -209,8 +209,13 @@ class ExportAndProfileRequests:
             below = ReportForms.of_report(lambda: replace(report, verdict=None)).lines()
             cells = read_workbook(path, self._workspace.settings.limits).sheets[0]
             columns = range(cells.first_column, cells.first_column + len(cells.columns))
+            known = {column.name: column.kind for column in export.listing.sheets[0].columns}
+            kinds = [known.get(displayed_text(cells, (1, column))) for column in columns]
             preview = [
-                [displayed_text(cells, (row, column)) for column in columns]
+                [
+                    displayed_text(cells, (row, column), kind)
+                    for column, kind in zip(columns, kinds, strict=True)
+                ]
                 for row in range(1, min(cells.height, _PREVIEWED + 1) + 1)
             ]
             if extension == "xlsx":
@@ -225,6 +230,7 @@ class ExportAndProfileRequests:
                     for table in cover.tables[1:]
                 ],
                 "preview": preview,
+                "amounts": [kind is Kind.MONEY for kind in kinds],
             }
 
     def exported(self, listing: str) -> Response:

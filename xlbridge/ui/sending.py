@@ -20,7 +20,7 @@ from xlbridge.ui.answers import ErrorsInGrid, in_background, post_route, table_j
 from xlbridge.ui.environment import BackgroundWork, PageConnection
 from xlbridge.ui.job_reports import HOW_TO_CONFIRM, job_totals, report_lines, titled_report
 from xlbridge.ui.registry_names import RegistryNames
-from xlbridge.ui.row_remarks import planned_view, refusals
+from xlbridge.ui.row_remarks import hint_on_page, planned_view, refusals
 from xlbridge.ui.sheet_editor import SheetEditor
 from xlbridge.ui.texts import action_text
 from xlbridge.ui.workspace import Workspace
@@ -148,9 +148,10 @@ class UploadRequests:
         actions = ((row.row, str(action_text(row.action))) for row in records)
         written = [row.row for row in records if row.action.writes]
         writes = totals.by_column(written) if written else ()
+        counts, aside = planned.plan.counts, planned.plan.not_records
         by_action = totals.by_label(Axis(titles.PLAN, sorted=False), actions, pictured=False)
         return {
-            "counts": planned.plan.counts,
+            "counts": {**counts, "held": counts["held"] - aside, "aside": aside},
             "token": planned.plan.token,
             "table": table_json(reason_table(listed, columns, titled=True)),
             "groups": _groups(sheet, listed),
@@ -344,7 +345,7 @@ def _mark_names(editor: SheetEditor, sheet: ValidatedSheet, linked: ValidatedShe
     for before, after in zip(sheet.with_children, linked.with_children, strict=True):
         known = {(f.row, f.column) for f in before.error_findings()}
         marks.setdefault(after.sheet, {}).update(
-            (cell_position(f.cell), str(f.message))
+            (cell_position(f.cell), f"{f.message} {hint_on_page(f)}".strip())
             for f in after.error_findings()
             if f.row is not None and f.cell is not None and (f.row, f.column) not in known
         )

@@ -587,12 +587,13 @@ class SheetEditor:
         return column.link.registry
 
     def column_at(self, index: int) -> Column | None:
-        """Return the resource's column read from a column without conversion, None if none is."""
+        """Return the resource's column read from a column without conversion, None if none is; of
+        names only some may be converted."""
         sheet, names = self.findings_view.sheet, self.findings_view.names(index)
         mapping = self.choice.mapping if self.shows_chosen else None
         direct = set(names)
         if mapping is not None:
-            direct = {name for name, column in mapping.by_path.items() if column.is_direct}
+            direct = {n for n, one in mapping.by_path.items() if one.is_direct or one.link}
         if sheet.resource is None or len(names) != 1 or names[0] not in direct:
             return None
         return sheet.resource.column_at(names[0])

@@ -166,9 +166,16 @@ def _columns(editor: SheetEditor) -> list[dict[str, Any]]:
     cells, sheet = editor.cells, editor.findings_view.sheet
     header = sheet.header_row
     known = {} if sheet.resource is None else sheet.resource.by_name
+    mapping = editor.choice.mapping if editor.shows_chosen else None
+    sources: dict[str, list[str]] = {}
+    for name, mapped in () if mapping is None else mapping.by_path.items():
+        for source in mapped.sources:
+            sources.setdefault(header_key(source), []).append(name)
     shown = []
     for index in editor.column_indexes:
-        names, column = editor.findings_view.names(index), editor.column_at(index)
+        text = "" if header is None else displayed_text(cells, (header, index))
+        names = editor.findings_view.names(index) or sources.get(header_key(text), ())
+        column = editor.column_at(index)
         title = " + ".join(str(known[name].title) if name in known else name for name in names)
         allowed: Sequence[str] = () if column is None else column.allowed
         if column is not None and column.kind is Kind.BOOLEAN:
@@ -177,7 +184,7 @@ def _columns(editor: SheetEditor) -> list[dict[str, Any]]:
             {
                 "index": index,
                 "letters": column_letters(index),
-                "header": "" if header is None else displayed_text(cells, (header, index)),
+                "header": text,
                 "name": " + ".join(names) or None,
                 "title": title or None,
                 "required": column is not None and column.required,

@@ -211,6 +211,7 @@ _TEXTS: Mapping[str, Text] = {
     "update_action": Text(pt="a alterar", en="to update"),
     "unchanged": Text(pt="sem alteração", en="unchanged"),
     "held": Text(pt="não enviadas, aguardando você", en="not sent, waiting for you"),
+    "aside": Text(pt="deixadas de fora, não são registros", en="set aside, not records"),
     "all_update": Text(pt="Alterar todas: {n}", en="Change all: {n}"),
     "all_clear": Text(pt="Apagar em todas: {n}", en="Clear in all: {n}"),
     "all_create_unread": Text(pt="Incluir todas assim mesmo: {n}", en="Create all anyway: {n}"),

@@ -185,7 +185,8 @@ class Workspace:
     def save_edits(self, editor: SheetEditor) -> None:
         """Store the edits of a workbook; the caller holds its lock."""
         file = editor.path.parent / _DRAFT
-        if not editor.edited and editor.job is None:
+        parts = editor.edits_json()
+        if editor.job is None and not any(any(part.values()) for part in parts.values()):
             file.unlink(missing_ok=True)
             return
         choice, resource = editor.choice, editor.validated.resource
@@ -200,7 +201,7 @@ class Workspace:
             "mapping": None if choice.mapping is None else choice.mapping.path.name,
             "dates": choice.reading.dates,
             "numbers": choice.reading.numbers,
-            "parts": editor.edits_json(),
+            "parts": parts,
             "layouts": {sheet: asdict(layout) for sheet, layout in editor.layouts.items()},
             "refused": editor.remarks.refusals_json(),
             "job": editor.job,

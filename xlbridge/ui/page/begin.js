@@ -62,7 +62,7 @@ export function showKnown(answer) {
   forgetOptions();
   byId("known").hidden = false;
   byId("first-steps").hidden = true;
-  byId("file-name").textContent = answer.file || "";
+  byId("file-name").textContent = byId("file-name").title = answer.file || "";
   const names = answer.sheets.map((name) => option(name, name));
   const chosen = byId("sheet").value;
   byId("sheet").replaceChildren(option("", texts.recognise), ...names);

@@ -184,10 +184,8 @@ export function show(name) {
     section.hidden = section.id !== name;
   }
   for (const one of document.querySelectorAll("nav button")) {
-    if (one.dataset.view === name) {
-      one.setAttribute("aria-current", "page");
-      one.scrollIntoView({ block: "nearest", inline: "center" });
-    } else one.removeAttribute("aria-current");
+    if (one.dataset.view === name) one.setAttribute("aria-current", "page");
+    else one.removeAttribute("aria-current");
   }
   for (const one of byId("help").children) one.hidden = one.dataset.help !== name;
   if (history.state !== name) history.pushState(name, "", `#/${name}`);

@@ -57,6 +57,7 @@ const grid = new Grid(byId("grid"), {
 });
 
 export function showSheet(answer) {
+  if (state.sheet && state.sheet.file !== answer.file) saved = "";
   grid.clear();
   byId("remark").textContent = "";
   update(answer);
@@ -138,6 +139,7 @@ function change(path, findContent, { renew = false, keep = true } = {}) {
     }
     update(answer);
     await grid.load({ renew, keep, known: answer.window });
+    if (!grid.total) byId("remark").textContent = "";
     grid.notifyCurrent();
     return true;
   });
@@ -366,7 +368,10 @@ async function showValues(rule) {
 export function setUpCorrect(whenSent, whenChanged) {
   dropPlan = whenChanged;
   byId("view").addEventListener("change", () => changeView(byId("view").value));
-  byId("part").addEventListener("change", () => showPart(byId("part").value));
+  byId("part").addEventListener("change", async () => {
+    await showPart(byId("part").value);
+    selectFirstError();
+  });
   byId("next-error").addEventListener("click", () => {
     grid.input.focus({ preventScroll: true });
     grid.keys.wait(nextError());

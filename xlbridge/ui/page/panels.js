@@ -31,13 +31,15 @@ async function exportListing() {
 
 export const followExport = () => followLine("export", showExport);
 
-function showExport({ listing, complete, lines, preview, totals }) {
+function showExport({ listing, complete, lines, preview, amounts, totals }) {
   const parts = [...lines, ...(complete ? [texts.complete] : [])].map((text) => element("p", text));
   parts.push(link(texts.download_export, "/api/exported", { listing }));
   byId("exported").replaceChildren(...parts);
   byId("export-totals").replaceChildren(...totalsParts(totals));
   const [head, ...rows] = preview;
-  byId("preview").replaceChildren(tableLine(head, "th"), ...rows.map((row) => tableLine(row)));
+  const shown = [tableLine(head, "th"), ...rows.map((row) => tableLine(row))];
+  for (const row of shown) amounts.forEach((isAmount, at) => row.children[at].classList.toggle("number", isAmount));
+  byId("preview").replaceChildren(...shown);
 }
 
 // Processing

@@ -4,7 +4,7 @@ import { button, byId, callSheet, element, figure, fill, follow, input, isFocusL
 import { changeView, refresh, showPart, showWrongRows } from "./correct.js";
 import { totalsParts } from "./totals.js";
 
-const ACTIONS = ["create", "update", "delete", "unchanged", "held", "unread"];
+const ACTIONS = ["create", "update", "delete", "unchanged", "held", "unread", "aside"];
 const actionName = (name) => texts[name === "update" ? "update_action" : name];
 const options = () => [...byId("plan-form").querySelectorAll("input")];
 const chosen = (one) => (one.type === "checkbox" ? one.checked : one.value.trim() || null);
@@ -73,7 +73,7 @@ function planParts(planned, wanted) {
   const figures = element("ul", undefined, "figures");
   for (const name of ACTIONS.filter((one) => planned.counts[one])) {
     const item = figureItem(name, planned.counts[name], actionName(name));
-    if (!["create", "unread"].includes(name)) {
+    if (!["create", "unread", "aside"].includes(name)) {
       item.append(button(texts.in_grid, () => showInGrid(`plan:${name}`)));
     }
     figures.append(item);

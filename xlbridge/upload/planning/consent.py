@@ -175,8 +175,8 @@ def _reason_line(
             _DIFFERENCE.format(row=row_text(row.row), text=text)
             for text in row.difference_texts(columns, titled=titled)
         ]
-    name = _ACTION_NAMES[first.action]
-    action = name.format(n=len(rows))
+    is_record = first.reason is not RowReason.NO_RECORD
+    action = (_ACTION_NAMES[first.action] if is_record else _SET_ASIDE).format(n=len(rows))
     numbers = list_first([row_text(row.row) for row in rows[:most]], most, len(rows))
     sentence = _REASON.format(action=action, n=len(rows), rows=numbers, reason=reason or "–")
     return Line((action, numbers, reason), text=sentence, below=details)
@@ -199,6 +199,10 @@ _OF_RECORD: Mapping[RowAction, Text] = {
         en="leave the system; the interface cannot bring them back",
     ),
 }
+_SET_ASIDE = Text(
+    pt="{n:deixada|deixadas} de fora",
+    en="{n:set aside|set aside}",
+)
 _ACTION_NAMES: dict[RowAction, Text] = {
     RowAction.DELETE: Text(pt="a excluir", en="to delete"),
     RowAction.UPDATE: Text(pt="a alterar", en="to update"),

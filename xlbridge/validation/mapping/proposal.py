@@ -539,7 +539,7 @@ _EARLIER_SHEET = Text(
     pt="é como no mapeamento usado antes, e os valores servem",
     en="it is as in the mapping used before, and the values fit",
 )
-_LAYOUT = Text(pt="é assim nos arquivos de {title}", en="it is so in files of {title}")
+_LAYOUT = Text(pt="é assim nos arquivos de {title}", en="so it is called in files of {title}")
 _IN_PLACE_OF = Text(
     pt="é a única coluna nova, e {header} não está mais na planilha",
     en="it is the only new column, and {header} is no longer in the sheet",
