@@ -235,13 +235,12 @@ class Resource:
 
     def columns_beside(self, headers: Mapping[str, str]) -> Mapping[str, Column]:
         """Return the columns by their paths, titled as by ``titles_beside``."""
-        titles = self.titles_beside(headers)
-
-        def titled(path: str, column: Column) -> Column:
+        titles, titled = self.titles_beside(headers), dict[str, Column]()
+        for path, column in self.by_path.items():
             title = titles.get(path) or titles.get(column.name, column.name)
-            return replace(column, title=title if isinstance(title, Text) else untranslated(title))
-
-        return {path: titled(path, column) for path, column in self.by_path.items()}
+            own = title if isinstance(title, Text) else untranslated(title)
+            titled[path] = replace(column, title=own)
+        return titled
 
     @cached_property
     def _titles(self) -> Mapping[str, Text]:
