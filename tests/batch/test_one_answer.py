@@ -9,7 +9,7 @@ import pytest
 from batch_parts import RunBatch, WritePlan, report, row_counts, states, token_of_both
 from environment import Xlbridge, credentials
 from sampling import every
-from sheets import GOOD, column_of, write_records
+from sheets import GOOD, column_of, write_records, write_workbook
 
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.workbook import STATUS_COLUMNS
@@ -101,6 +101,35 @@ def test_an_undone_upload_is_undone_everywhere_and_may_be_sent_again(
     assert again["proofs"][0]["settled"]
     shown = json.loads(command("jobs", job, "--format", "json").stdout)
     assert (shown["rows"]["accepted"], shown["undone"]) == (4, None)
+
+
+def test_a_processed_record_is_processed_in_every_report(
+    run_batch: RunBatch, write_plan: WritePlan, command: Xlbridge, tmp_path: Path
+) -> None:
+    """A processing is one of the reports' jobs; it cannot be undone."""
+    row = {"codigoDaFilial": 1, "codigoDoCliente": 1001, "observacao": "um só"}
+    item = {"idProduto": 2001, "quantidade": 2, "valorUnitario": 10.5}
+    write_workbook(
+        tmp_path / "pedidos.xlsx",
+        pedido=[{"chave": "A", **row}],
+        produtos=[{"chave": "A", **item}],
+    )
+    plan = write_plan(
+        PLAN.format(name="pedidos", resource="pedido")
+        + "  processar: {process: pedidos, records_of: contas}\n"
+    )
+    done = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    status = report(run_batch("status", "pedidos", "--format", "json"), 0)
+    assert states(status) == states(done) == {"contas": "done", "processar": "done"}
+    for found in (done, status):
+        [unit] = found["steps"][1]["units"]
+        shown = json.loads(command("jobs", *unit["jobs"], "--format", "json").stdout)
+        assert (unit["rows"]["read"], unit["rows"]["accepted"]) == (1, 1)
+        assert (shown["rows"]["read"], shown["rows"]["processed"]) == (1, 1)
+    jobs = json.loads(command("jobs", "--format", "json").stdout)["jobs"]
+    [listed] = [one["rows"] for one in jobs if one["job"] in unit["jobs"]]
+    assert (listed["read"], listed["accepted"]) == (1, 1)
+    assert done["proofs"][0]["settled"]
 
 
 def test_a_row_that_is_held_in_the_end_is_not_rejected_as_well(

@@ -85,6 +85,12 @@ def test_an_upload_is_undone_after_the_same_plan_as_in_the_terminal(
         False,
         "undo",
     )
+    # The page has the same counts as the terminal, in its list and of the upload alone.
+    shown = json.loads(xlbridge("jobs", first["job"], "--format", "json", **own).stdout)
+    assert (shown["rows"]["accepted"], shown["rows"]["undone"]) == (1, 2)
+    listed = {one["job"]: one for one in client.get("/api/jobs").json()["jobs"]}
+    for one in (listed[first["job"]], client.get("/api/job", params=job).json()):
+        assert one["rows"] == shown["rows"]
 
 
 def test_the_values_that_an_undo_restores_are_written_as_in_portuguese(

@@ -28,16 +28,22 @@ def interrupt(
 ) -> Interrupt:
     """Run a command, send it a SIGINT while it waits for answers, and return what it reports.
 
-    ``at_once`` of its requests are in flight. Their answers arrive after the signal, or only after
-    the end of the command if they are ``late``.
+    ``at_once`` of its requests are in flight: those that write, or are ``held``. Their answers
+    arrive after the signal, or only after the end of the command if they are ``late``.
     """
 
-    def interrupt(write: Write, at_once: int, *, late: bool) -> str:
+    def interrupt(
+        write: Write,
+        at_once: int,
+        *,
+        late: bool = False,
+        held: Callable[[str, str], bool] | None = None,
+    ) -> str:
         sent, answered = threading.Semaphore(0), threading.Event()
         in_flight: list[bool] = []
 
         def hold(method: str, request_path: str) -> ProxyFault:
-            if write.sends(method, request_path):
+            if (held or write.sends)(method, request_path):
                 sent.release()
                 answered.wait()
             return "pass"
@@ -87,4 +93,26 @@ def test_an_interrupted_command_is_resumed_and_writes_once(
     code, report = run("resume", job, "--yes")
     assert (code, report["state"], write.written()) == (0, "done", write.wanted), report
     assert report["rows"]["unknown"] == 0
+    assert sum(write.sends(*request) for request in writes(proxy)) == write.requests
+
+
+def test_a_change_is_not_sent_if_its_record_is_read_during_the_interrupt(
+    proxy: LossyProxy, run: Run, setting: Setting, interrupt: Interrupt
+) -> None:
+    """The request of a thread is granted by the main thread, which sends nothing any more."""
+    write = CHANNELS["undo_upload"](setting)
+    deleted = set[str]()
+
+    def reads_next(method: str, path: str) -> bool:
+        if write.sends(method, path):
+            deleted.add(path)
+        return method == "GET" and bool(deleted) and path not in deleted
+
+    proxy.seen.clear()
+    reported = interrupt(write, 1, held=reads_next)
+    assert sum(write.sends(*request) for request in proxy.seen) == 1
+    job = newest_job(run)
+    assert f"xlbridge resume {job}" in reported
+    code, report = run("resume", job, "--yes")
+    assert (code, report["state"], write.written()) == (0, "done", write.wanted), report
     assert sum(write.sends(*request) for request in writes(proxy)) == write.requests

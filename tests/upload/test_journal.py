@@ -13,9 +13,12 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from channel_parts import CHANNELS, Setting
 from environment import ROOT, Xlbridge, credentials
 from fake_clock import FakeClock
+from lossy_proxy import LossyProxy
 from sheets import write_records
+from update_parts import Run, newest_job
 from upload_parts import AT_ONCE, MakeClients, new_cnpj, write_job
 
 from xlbridge.batch.ledger import Ledger
@@ -222,6 +225,24 @@ def test_an_upload_is_resumed_after_its_journal_failed(
     verdict, next_step = done.stdout.splitlines()
     assert (done.returncode, verdict) == (0, "Done. Rows accepted: 1 of 1.")
     assert next_step.startswith("Next: nothing is left to do; a copy of the workbook")
+
+
+def test_a_record_is_not_sent_if_its_announcement_cannot_be_stored(
+    proxy: LossyProxy, run: Run, setting: Setting, home: Path
+) -> None:
+    write = CHANNELS["create_records"](setting)
+    Journal(home / "journal.db").close()
+    with closing(sqlite3.connect(home / "journal.db")) as journal:
+        journal.execute(
+            "CREATE TRIGGER broken BEFORE INSERT ON record_writes WHEN NEW.state = 'sending' "
+            "BEGIN SELECT RAISE(ABORT, 'cannot be written'); END"
+        )
+        proxy.seen.clear()
+        assert run(*write.command)[0] == 6
+        assert not any(write.sends(*request) for request in proxy.seen)
+        journal.execute("DROP TRIGGER broken")
+    assert run("resume", newest_job(run), "--yes")[0] == 0
+    assert write.written() == write.wanted
 
 
 def test_a_name_that_is_not_valid_text_is_refused(tmp_path: Path) -> None:

@@ -150,19 +150,30 @@ def test_a_busy_system_leaves_a_job_that_is_proven_unsent(
     assert Uploads(context, client).run(job, NO_PREVIEW).state is State.DONE
 
 
-def test_a_profile_may_trust_a_429(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+@pytest.mark.parametrize(
+    ("trusted", "state", "counts"),
+    [(True, State.DONE, (2, 1)), (False, State.NEEDS_PERSON, (1, 0))],
+    ids=["trusted", "not trusted"],
+)
+def test_only_a_profile_that_trusts_a_429_repeats_what_cannot_be_looked_up(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_clients: MakeClients,
+    trusted: bool,
+    state: State,
+    counts: tuple[int, int],
 ) -> None:
     name = f"Sem documento {new_cnpj()}"
     path = make_clients("", label=name)
     target = client.target
-    trusting = Target(
-        target.profile, target.base_url, target.email, target.password, trust_429=True
+    asked = Target(
+        target.profile, target.base_url, target.email, target.password, trust_429=trusted
     )
     proxy.fail_once("unavailable", "importacao/cliente")
-    with Client(trusting) as other:
-        assert send(context, other, path).state is State.DONE
-    assert (count_imports(proxy), count_named(client, name)) == (2, 1)
+    with Client(asked) as other:
+        assert send(context, other, path).state is state
+    assert (count_imports(proxy), count_named(client, name)) == counts
 
 
 def test_a_new_row_is_sent_again_though_another_row_has_its_key(

@@ -21,11 +21,11 @@ from xlbridge.resources.models import read_as
 from xlbridge.resources.names import SHIPPED_FILE
 from xlbridge.resources.remote.record_operations import NO_IMPORT
 from xlbridge.resources.resource import (
+    CHILD_KEY,
+    MAIN_KEY,
     Resource,
     RowCheck,
     default_totals,
-    key_of_child,
-    key_of_main,
     with_titles,
 )
 from xlbridge.resources.schema_folders import installed_schema_folders, shipped_folder
@@ -77,7 +77,7 @@ def _resource(path: Path, content: Mapping[str, Any], read: Callable[[Path], Res
     if not metadata.children:
         return main
     required = bool(metadata.needs_children)
-    key = key_of_main(required=required)
+    key = replace(MAIN_KEY, required=required)
     return replace(
         main,
         columns=(key, *columns) if required else (*columns, key),
@@ -85,7 +85,7 @@ def _resource(path: Path, content: Mapping[str, Any], read: Callable[[Path], Res
             replace(
                 child,
                 name=f"{main.name}.{name}",
-                columns=(key_of_child(), *child.columns),
+                columns=(CHILD_KEY, *child.columns),
                 row_checks=tuple(check.within_record() for check in child.row_checks),
                 paths=NO_IMPORT,
             )
@@ -184,7 +184,7 @@ def load_catalogue(*own_folders: str | PathLike[str]) -> Catalogue:
     ``SchemaFileError`` if a file is invalid, or two files of a folder or of installed packages have
     the same resource; ``ConfigError`` if an installed package cannot be found.
     """
-    resources = [*_shipped_resources(), *_installed_resources()]
+    resources = [*_common_resources()]
     for folder in own_folders:
         resources += _read_files(_own_files(Path(folder)))
     return Catalogue(resources)
@@ -206,12 +206,6 @@ def _read_files(paths: Iterable[Path]) -> list[Resource]:
     return resources
 
 
-@cache
-def _installed_resources() -> tuple[Resource, ...]:
-    folders = installed_schema_folders()
-    return tuple(_read_files(path for folder in folders for path in _own_files(folder)))
-
-
 def _own_files(folder: Path) -> list[Path]:
     """Return the schema files of a folder, without hidden ones."""
     files = folder.iterdir() if folder.is_dir() else ()
@@ -223,9 +217,12 @@ def _own_files(folder: Path) -> list[Path]:
 
 
 @cache
-def _shipped_resources() -> tuple[Resource, ...]:
-    """Return the resources of the shipped files from the JSON of
-    ``docs/generate_shipped_schemas.py``, as YAML and the models take many times longer."""
+def _common_resources() -> Sequence[Resource]:
+    """Return the resources of the shipped files and of installed packages.
+
+    The former are read from the JSON of ``docs/generate_shipped_schemas.py``, as YAML and the
+    models take many times longer.
+    """
     text = SHIPPED_FILE.read_text(encoding="utf-8")
     folder = shipped_folder("schemas")
     contents = json.loads(
@@ -238,4 +235,6 @@ def _shipped_resources() -> tuple[Resource, ...]:
     def read(path: Path) -> Resource:
         return _resource(path, contents[path.relative_to(folder).as_posix()], read)
 
-    return tuple(read(folder / name) for name in contents if "/" not in name)
+    shipped = [read(folder / name) for name in contents if "/" not in name]
+    installed = (path for folder in installed_schema_folders() for path in _own_files(folder))
+    return [*shipped, *_read_files(installed)]

@@ -87,9 +87,10 @@ def registry_of(field: str) -> str | None:
 
 @cache
 def _field_registries() -> Mapping[str, str]:
+    _, sheets = _shipped_files()
     return {
         name: body["references"]
-        for file in _sheets_of(_shipped_files())
+        for file in sheets
         for name, body in file["metadata"]["columns"].items()
         if "references" in body
     }
@@ -118,33 +119,28 @@ def _fields_by_header() -> Mapping[str, frozenset[str]]:
 @cache
 def _field_titles() -> Mapping[str, Text]:
     """Return the title of each field: the shared one, or that of the first sheet with the field."""
-    files = _shipped_files()
-    titles = {
-        name: Text(pt=body["title"], en=body["title_en"])
-        for name, body in files[SHARED_COLUMNS].items()
-    }
-    for file in _sheets_of(files):
+    shared, sheets = _shipped_files()
+    titles = {name: Text(pt=body["title"], en=body["title_en"]) for name, body in shared.items()}
+    for file in sheets:
         extra = file["metadata"]["columns"]
         for name, body in file["columns"].items():
             titles.setdefault(name, Text(pt=body["title"], en=extra[name]["title_en"]))
     return titles
 
 
-def _shipped_files() -> dict[str, Any]:
-    files: dict[str, Any] = json.loads(SHIPPED_FILE.read_text(encoding="utf-8"))
-    return files
-
-
-def _sheets_of(files: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [file for name, file in files.items() if name != SHARED_COLUMNS]
+def _shipped_files() -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
+    """Return the titles of shared columns, and the contents of the shipped schema files."""
+    files = json.loads(SHIPPED_FILE.read_text(encoding="utf-8"))
+    return files.pop(SHARED_COLUMNS), list(files.values())
 
 
 @cache
 def _column_names() -> tuple[frozenset[str], frozenset[str]]:
     """Return the names and titles, normalized, and the words in them."""
+    _, sheets = _shipped_files()
     written = {
         text
-        for file in _sheets_of(_shipped_files())
+        for file in sheets
         for name, column in file["columns"].items()
         for text in (name, column["title"])
     }

@@ -37,32 +37,31 @@ _NAME = re.compile(r"\b\w*[a-z][A-Z]\w*|\b\w+(?=:)")
 KEY = "chave"
 """Column that joins a child sheet to its main sheet; it is never sent."""
 
-_TITLE = Text(pt="Chave", en="Key")
-_IN_MAIN = Text(
-    pt="Chave da linha, escolhida por quem preenche; não se repete e não é enviada.",
-    en="Key of the row, chosen by who fills it in; unique, and not sent.",
-)
-_IN_CHILD = Text(
-    pt="Chave da linha da planilha principal a que esta pertence; não é enviada.",
-    en="Key of the row of the main sheet that this one belongs to; not sent.",
-)
 _MAX_KEY_LENGTH = 60
 
+CHILD_KEY = Column(
+    KEY,
+    Kind.TEXT,
+    required=True,
+    title=Text(pt="Chave", en="Key"),
+    description=Text(
+        pt="Chave da linha da planilha principal a que esta pertence; não é enviada.",
+        en="Key of the row of the main sheet that this one belongs to; not sent.",
+    ),
+    example="A-1",
+    checks={"str_length": {"min_value": 1, "max_value": _MAX_KEY_LENGTH}},
+)
+"""Key column of a child sheet."""
 
-def key_of_main(*, required: bool) -> Column:
-    """Return the key column of a main sheet."""
-    checks = {**_KEY_LENGTH, "no_repeats": {}}
-    return Column(KEY, Kind.TEXT, required, _TITLE, _IN_MAIN, example="A-1", checks=checks)
-
-
-def key_of_child() -> Column:
-    """Return the key column of a child sheet."""
-    return Column(KEY, Kind.TEXT, True, _TITLE, _IN_CHILD, example="A-1", checks=_KEY_LENGTH)
-
-
-_KEY_LENGTH: Mapping[str, Mapping[str, Any]] = {
-    "str_length": {"min_value": 1, "max_value": _MAX_KEY_LENGTH}
-}
+MAIN_KEY = replace(
+    CHILD_KEY,
+    description=Text(
+        pt="Chave da linha, escolhida por quem preenche; não se repete e não é enviada.",
+        en="Key of the row, chosen by who fills it in; unique, and not sent.",
+    ),
+    checks={**CHILD_KEY.checks, "no_repeats": {}},
+)
+"""Key column of a main sheet, which need not be required."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,13 +235,12 @@ class Resource:
 
     def columns_beside(self, headers: Mapping[str, str]) -> Mapping[str, Column]:
         """Return the columns by their paths, titled as by ``titles_beside``."""
-        titles = self.titles_beside(headers)
-
-        def titled(path: str, column: Column) -> Column:
+        titles, titled = self.titles_beside(headers), dict[str, Column]()
+        for path, column in self.by_path.items():
             title = titles.get(path) or titles.get(column.name, column.name)
-            return replace(column, title=title if isinstance(title, Text) else untranslated(title))
-
-        return {path: titled(path, column) for path, column in self.by_path.items()}
+            own = title if isinstance(title, Text) else untranslated(title)
+            titled[path] = replace(column, title=own)
+        return titled
 
     @cached_property
     def _titles(self) -> Mapping[str, Text]:

@@ -173,9 +173,7 @@ class _Validator:
             return ValidatedSheet(self.file, resource, cells.name, findings=findings)
         header = match_header(cells, position, resource, choice.main)
         key = _acceptance_key(resource, header_texts(cells, position))
-        accepting = self.accepting(resource, header, key)
-        validated = accepting.validate_rows(resource, choice, header, self.format_lookup(cells))
-        validated.acceptance_key = key
+        validated = self.validate_rows(resource, choice, header, self.format_lookup(cells), key)
         if outdated := outdated_template(fingerprint, resource, cells, position):
             validated.findings = [*outdated, *validated.findings]
         return validated
@@ -214,10 +212,7 @@ class _Validator:
         """Validate the rows of a mapped sheet as those of a resource; ``key`` is that of accepted
         findings, ``accepted`` are those of the mapping."""
         lookup = mapped.format_lookup(self.format_lookup(mapped.choice.cells))
-        accepting = self.accepting(resource, mapped.header, key, accepted)
-        validated = accepting.validate_rows(resource, mapped.choice, mapped.header, lookup)
-        validated.acceptance_key = key
-        return validated
+        return self.validate_rows(resource, mapped.choice, mapped.header, lookup, key, accepted)
 
     def add_lists(
         self, main: ValidatedSheet, lists: "MappedLists", mapping: "SheetMapping"
@@ -245,15 +240,6 @@ class _Validator:
         main.children = children
         check_children(main)
 
-    def accepting(
-        self, resource: Resource, header: Header, key: str, mapped: Collection[str] = ()
-    ) -> "_Validator":
-        """Return the validator of a sheet, with the findings that are accepted in it; ``mapped``
-        are those of its mapping."""
-        own = {normalize_header(own): name for name, own in header.names.items()}
-        texts = self.accepted.in_sheet(key, own | dict(resource.headers), mapped)
-        return replace(self, reading=replace(self.reading, accepted=texts))
-
     def add_children(self, main: ValidatedSheet, sheets: Sequence[SheetCells]) -> None:
         """Validate the child sheets of a main sheet, and add them to it."""
         resource = main.resource
@@ -276,13 +262,23 @@ class _Validator:
         return lookup if self.memo is None else self.memo.cached_lookup(lookup)
 
     def validate_rows(
-        self, resource: Resource, choice: ChosenSheet, header: Header, formats_of: FormatLookup
+        self,
+        resource: Resource,
+        choice: ChosenSheet,
+        header: Header,
+        formats_of: FormatLookup,
+        key: str,
+        mapped: Collection[str] = (),
     ) -> ValidatedSheet:
-        """Validate the rows below a header that was matched to the columns of a resource."""
-        cells = choice.cells
-        typed = type_rows(
-            resource, header, cells, self.reading, self.on_column, formats_of, self.memo
-        )
+        """Validate the rows below a header that was matched to the columns of a resource.
+
+        ``key`` is that of the findings accepted in such sheets, ``mapped`` are those accepted by
+        the mapping.
+        """
+        own = {normalize_header(own): name for name, own in header.names.items()}
+        texts = self.accepted.in_sheet(key, own | dict(resource.headers), mapped)
+        cells, reading = choice.cells, replace(self.reading, accepted=texts)
+        typed = type_rows(resource, header, cells, reading, self.on_column, formats_of, self.memo)
         # Cells of a column whose header is missing or repeated have no findings.
         for finding in header.findings:
             if finding.kind.severity is Severity.ERROR and finding.column is not None:
@@ -294,7 +290,7 @@ class _Validator:
         if not typed.rows and (header.columns or not cells.has_data(header.row)):
             empty = Finding(CATALOGUE["sheet-empty"], row=header.row)
             layout += [empty, *_hidden_sheets(choice, header.row)]
-        non_records = report_non_records(typed, self.reading, formats_of, self.memo)
+        non_records = report_non_records(typed, reading, formats_of, self.memo)
         layout += short_rows(typed, non_records)
         report_misplaced_documents(typed)
         fill_constants(typed, non_records)
@@ -307,8 +303,13 @@ class _Validator:
         numbers, number_problems = type_numbers(typed)
         problems = {**typed.problems, **number_problems}
         accepted = _set_accepted_aside(problems)
-        accepted.update((f.kind.code, f.column) for f in layout if self.accepts(f))
-        layout = [finding for finding in layout if not self.accepts(finding)]
+        found, layout = layout, []
+        for finding in found:
+            code, column = finding.kind.code, finding.column
+            if finding.kind.acceptable and reading.accepts(code, column):
+                accepted[code, column] += 1
+            else:
+                layout.append(finding)
         layout += findings_of_columns(typed)
         indexes = {**header.source_columns(), **header.numbers}
         columns = {name: cells.first_column + index for name, index in indexes.items()}
@@ -344,13 +345,9 @@ class _Validator:
             },
             constants=tuple(header.constants),
             accepted=dict(accepted),
-            accepted_texts=self.reading.accepted,
+            accepted_texts=texts,
+            acceptance_key=key,
         )
-
-    def accepts(self, finding: Finding) -> bool:
-        """Return whether a finding of the layout is accepted."""
-        accepts = self.reading.accepts(finding.kind.code, finding.column)
-        return finding.kind.acceptable and accepts
 
 
 def _set_accepted_aside(problems: Mapping[str, CellProblems]) -> Counter[tuple[str, str | None]]:

@@ -16,7 +16,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Kind, strip_accents
 from xlbridge.resources.checks import RULES
 from xlbridge.settings import WorkbookLimits
-from xlbridge.validation.headers.header_row import WORD, best_row
+from xlbridge.validation.headers.header_row import WORD, best_row, searched_rows
 from xlbridge.workbook.read import SheetCells, read_workbook
 
 _MAX_CHOICES = 8
@@ -100,6 +100,14 @@ class SchemaProposal:
         )
 
 
+def _count_names(cells: SheetCells, position: int) -> int:
+    """Count the names in a row, which are distinct texts with data below; 0 if there are others."""
+    filled = [value for value in cells.row(position) if value != ""]
+    are_names = all(isinstance(value, str) for value in filled)
+    is_header = are_names and len(set(filled)) == len(filled)
+    return len(filled) if is_header and cells.has_data(position + 1) else 0
+
+
 def propose_schema(
     path: str | Path, limits: WorkbookLimits, sheet: str | None, name: str | None
 ) -> SchemaProposal:
@@ -110,14 +118,7 @@ def propose_schema(
     """
     path = Path(path)
     for cells in read_workbook(path, limits, sheet).sheets:
-        # Names are distinct texts with data below.
-        def names(position: int, cells: SheetCells = cells) -> int:
-            filled = [value for value in cells.row(position) if value != ""]
-            are_names = all(isinstance(value, str) for value in filled)
-            is_header = are_names and len(set(filled)) == len(filled)
-            return len(filled) if is_header and cells.has_data(position + 1) else 0
-
-        position = best_row(cells, names)
+        position = best_row(_count_names(cells, row) for row in searched_rows(cells))
         if position is not None:
             below = range(position + 1, cells.height)
             rows = [row for row in below if any(value != "" for value in cells.row(row))]

@@ -16,7 +16,6 @@ from xlbridge.resources.checks import text_checks as text_checks
 from xlbridge.resources.checks.rule import (
     RowRule,
     Rule,
-    declared_findings,
     declared_row_rules,
     declared_rules,
 )
@@ -44,7 +43,9 @@ CATALOGUE: dict[str, FindingKind] = {
     for kinds in (
         SHEET_FINDINGS,
         CELL_FINDINGS,
-        dict.fromkeys(declared_findings()),
+        # Rules may share a finding; that of a rule of rows may be that of a rule of columns.
+        (rule.finding for rule in declared_rules.values()),
+        (rule.finding for rule in declared_row_rules.values() if rule.finding),
         RECORD_FINDINGS,
         BATCH_FINDINGS,
     )

@@ -16,9 +16,9 @@ from xlbridge.resources.checks.rule import (
     DATE_DTYPES,
     NUMBER_DTYPES,
     Count,
+    Rule,
     Statistics,
     Values,
-    builtin_check,
     column_check,
     value_text,
 )
@@ -64,7 +64,7 @@ def _comparison(
         form = of_dates if of_dates and isinstance(value, date) else words
         return form.format(value=value_text(value))
 
-    builtin_check(
+    Rule(
         name,
         finding=_VALUE_RANGE,
         wording=lambda s: bound(s["value"]),
@@ -73,7 +73,7 @@ def _comparison(
         details=lambda s: {"bounds": bound(s["value"])},
         value_test=lambda example, s: holds(example, s["value"]),
         dtypes=dtypes,
-    )
+    ).declare()
     return bound
 
 
@@ -148,7 +148,7 @@ def _is_in_range(example: Any, statistics: Statistics) -> bool:
     return bool(low < example < high)
 
 
-builtin_check(
+Rule(
     "in_range",
     finding=_VALUE_RANGE,
     wording=_range,
@@ -163,7 +163,7 @@ builtin_check(
     details=lambda s: {"bounds": _range(s)},
     value_test=_is_in_range,
     dtypes=NUMBER_DTYPES | DATE_DTYPES,
-)
+).declare()
 
 
 def _length(statistics: Statistics) -> Text:
@@ -175,7 +175,7 @@ def _length(statistics: Statistics) -> Text:
     return _span(low, high)
 
 
-builtin_check(
+Rule(
     "str_length",
     finding=error(
         "text-length",
@@ -191,7 +191,7 @@ builtin_check(
     value_test=lambda example, s: bool(
         s.get("min_value", 0) <= len(example) <= s.get("max_value", len(example))
     ),
-)
+).declare()
 
 
 def _list(values: Sequence[object]) -> Text:
@@ -204,7 +204,7 @@ def _list(values: Sequence[object]) -> Text:
     )
 
 
-builtin_check(
+Rule(
     "isin",
     finding=error(
         "value-not-allowed",
@@ -221,8 +221,8 @@ builtin_check(
     details=lambda s: {"allowed": _list(s["value"])},
     value_test=lambda example, s: example in s["value"],
     dtypes=ALL_DTYPES,
-)
-builtin_check(
+).declare()
+Rule(
     "notin",
     finding=error(
         "value-forbidden",
@@ -239,7 +239,7 @@ builtin_check(
     details=lambda s: {"forbidden": _list(s["value"])},
     value_test=lambda example, s: example not in s["value"],
     dtypes=ALL_DTYPES,
-)
+).declare()
 
 
 @column_check(
@@ -279,7 +279,7 @@ FORMAT = error(
     hint_pt="Confira o valor.",
     hint_en="Check the value.",
 )
-builtin_check(
+Rule(
     "str_matches",
     finding=FORMAT,
     wording=lambda s: Text(pt="na forma {form}", en="of the form {form}").format(form=s["value"]),
@@ -287,7 +287,7 @@ builtin_check(
     patterns=("value",),
     details=lambda s: {"form": s["value"]},
     value_test=lambda example, s: re.match(s["value"], example) is not None,
-)
+).declare()
 _TEXT_PART = error(
     "text-part",
     pt="O texto deve {demand}.",
@@ -300,7 +300,7 @@ _TEXT_PART = error(
 def _part_check(
     name: str, demand: Text, words: Text, holds: Callable[[str, str], bool], *, pattern: bool
 ) -> None:
-    builtin_check(
+    Rule(
         name,
         finding=_TEXT_PART,
         wording=lambda s: words.format(part=s["value"]),
@@ -308,7 +308,7 @@ def _part_check(
         patterns=("value",) if pattern else (),
         details=lambda s: {"demand": demand.format(part=s["value"])},
         value_test=lambda example, s: holds(example, s["value"]),
-    )
+    ).declare()
 
 
 _part_check(

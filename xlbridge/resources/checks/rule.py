@@ -5,10 +5,10 @@ wording. This module and the declarations import neither pandas nor numpy, so th
 only read schema files start quickly.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from msgspec import Meta
 
@@ -37,17 +37,16 @@ DATE_DTYPES = frozenset({"datetime64[us]"})
 ALL_DTYPES = TEXT_DTYPES | NUMBER_DTYPES | DATE_DTYPES | {"boolean"}
 
 
-def _no_details(_: Statistics) -> dict[str, object]:
-    return {}
-
-
 def _untested(frame: "pd.DataFrame", **_: Any) -> "pd.Series":
     raise NotImplementedError
 
 
+_Test = TypeVar("_Test", bound=Callable[..., Any])
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule about the cells of one column.
+    """A rule about the cells of one column, which is declared as the decorator of its test.
 
     ``finding``: finding of a cell that breaks it; ``details``: the finding's placeholders from the
     statistics; ``wording``: description for templates and pages; ``statistics``: types by name;
@@ -67,7 +66,7 @@ class Rule:
     finding: "FindingKind"
     wording: Wording
     statistics: Mapping[str, Any] = field(default_factory=dict)
-    details: Details = _no_details
+    details: Details = lambda _: {}
     optional: tuple[str, ...] = ()
     dtypes: frozenset[str] = TEXT_DTYPES
     column_values: tuple[str, ...] = ()
@@ -77,10 +76,23 @@ class Rule:
     value_test: ValueTest | None = None
     whole_column: bool = False
 
+    def __call__(self, test: _Test) -> _Test:
+        """Declare the rule with its column test, a function that also gets the statistics by name.
+
+        Raises ``ValueError`` if there is a rule of that name.
+        """
+        replace(self, column_test=test).declare()
+        return test
+
+    def declare(self) -> None:
+        """Declare the rule of a built-in check of pandera. Raises what declaring a test raises."""
+        _require_new(self.name)
+        declared_rules[self.name] = self
+
 
 @dataclass(frozen=True, slots=True)
 class RowRule:
-    """A rule across the columns of a row, or across rows.
+    """A rule across the columns of a row, or across rows, declared as the decorator of its test.
 
     The statistic ``column`` names the column of its findings; ``other`` and ``columns`` name the
     further columns that it reads: rows with an error in one of them are skipped. ``finding`` is
@@ -101,13 +113,22 @@ class RowRule:
     finding: "FindingKind | None"
     wording: Wording
     statistics: Mapping[str, Any]
-    details: Details = _no_details
+    details: Details = lambda _: {}
     dtypes: frozenset[str] = frozenset()
     row_test: "Callable[..., pd.Series]" = _untested
     correct: "Callable[..., pd.Series] | None" = None
     row_details: Callable[..., list[Mapping[str, object]]] | None = None
     tests_unknown: bool = False
     needed: tuple[str, ...] = ()
+
+    def __call__(self, test: _Test) -> _Test:
+        """Declare the rule with its row test, a function that also gets the statistics by name.
+
+        Raises ``ValueError`` if there is a rule of that name.
+        """
+        _require_new(self.name)
+        declared_row_rules[self.name] = replace(self, row_test=test)
+        return test
 
     def finding_of(self, statistics: Statistics) -> "FindingKind":
         """Return the finding of rows that break the rule."""
@@ -129,63 +150,16 @@ declared_row_rules: dict[str, RowRule] = {}
 """The rules declared so far; ``RULES`` and ``ROW_RULES`` have all of them."""
 
 
-def declared_findings() -> Iterator["FindingKind"]:
-    """Yield the findings of all rules declared so far; rules may share one."""
-    yield from (rule.finding for rule in declared_rules.values())
-    yield from (rule.finding for rule in declared_row_rules.values() if rule.finding)
+column_check = Rule
+"""Decorator that declares a rule by a function that tests a whole column."""
+
+row_check = RowRule
+"""Decorator that declares a rule by a function that tests a frame."""
 
 
-_Arguments = ParamSpec("_Arguments")
-_Rule = TypeVar("_Rule", Rule, RowRule)
-_Test = TypeVar("_Test", bound=Callable[..., Any])
-_Declared = TypeVar("_Declared")
-
-
-def _declared(
-    kind: Callable[_Arguments, _Rule], declare: Callable[[_Rule], _Declared]
-) -> Callable[_Arguments, _Declared]:
-    """Return the function that declares a rule of a kind, given by its arguments."""
-    return lambda *names, **properties: declare(kind(*names, **properties))
-
-
-def _add(rule: _Rule, declared: dict[str, _Rule]) -> None:
-    if rule.name in declared_rules or rule.name in declared_row_rules:
-        raise ValueError(f"There is a rule {rule.name!r} already.")
-    declared[rule.name] = rule
-
-
-def _with_column_test(rule: Rule) -> Callable[[_Test], _Test]:
-    def declare(test: _Test) -> _Test:
-        _add(replace(rule, column_test=test), declared_rules)
-        return test
-
-    return declare
-
-
-def _with_row_test(rule: RowRule) -> Callable[[_Test], _Test]:
-    def declare(test: _Test) -> _Test:
-        _add(replace(rule, row_test=test), declared_row_rules)
-        return test
-
-    return declare
-
-
-column_check = _declared(Rule, _with_column_test)
-"""Declare a rule whose function tests a whole column; see ``Rule`` for the arguments.
-
-The function takes the column, and the statistics by name. Raises ``ValueError`` if there is a rule
-of that name.
-"""
-
-row_check = _declared(RowRule, _with_row_test)
-"""Declare a rule whose function tests a frame; see ``RowRule`` for the arguments.
-
-The function takes the frame, and the statistics by name. Raises ``ValueError`` if there is a rule
-of that name.
-"""
-
-builtin_check = _declared(Rule, lambda rule: _add(rule, declared_rules))
-"""Declare the rule of a built-in check of pandera; see ``Rule`` for the arguments."""
+def _require_new(name: str) -> None:
+    if name in declared_rules or name in declared_row_rules:
+        raise ValueError(f"There is a rule {name!r} already.")
 
 
 def text_check(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from itertools import cycle
 from operator import mul
@@ -434,7 +434,30 @@ def _is_bill(digits: str) -> bool:
     return len(digits) == _BARCODE and digits[3] == check(digits[:3] + digits[4:])
 
 
-_NO_DETAILS: Mapping[str, object] = {}
+_WrongSlips = Iterator[tuple[int, Mapping[str, object]]]
+
+
+def _slip_check(
+    name: str, **properties: Any
+) -> Callable[[Callable[..., _WrongSlips]], Callable[..., _WrongSlips]]:
+    """Declare a rule whose function yields the positions of wrong slips in a frame, with the
+    details of each; it takes what ``row_check`` takes."""
+
+    def declare(find: Callable[..., _WrongSlips]) -> Callable[..., _WrongSlips]:
+        # Registering the rule with pandera reads the names of statistics from the signature.
+        @wraps(find)
+        def test_rows(frame: "pd.DataFrame", *, column: str, **others: Any) -> "pd.Series":
+            right = frame[column].isna() | frame[column].notna()
+            right.iloc[[position for position, _ in find(frame, column, **others)]] = False
+            return right
+
+        def describe(frame: "pd.DataFrame", **statistics: Any) -> list[Mapping[str, object]]:
+            return [details for _, details in find(frame, **statistics)]
+
+        row_check(name, row_details=describe, **properties)(test_rows)
+        return find
+
+    return declare
 
 
 def _codes(frame: "pd.DataFrame", column: str) -> Iterator[tuple[int, str]]:
@@ -443,30 +466,7 @@ def _codes(frame: "pd.DataFrame", column: str) -> Iterator[tuple[int, str]]:
     yield from zip(filled, frame[column].iloc[filled], strict=True)
 
 
-def _different_amounts(
-    frame: "pd.DataFrame", column: str, columns: Sequence[str]
-) -> Iterator[tuple[int, int]]:
-    """Yield the positions and cents of slips whose amount differs from each of ``columns``."""
-    amounts = (frame[list(columns)].astype("Float64") * 100).round()
-    expected = amounts.to_numpy(dtype=float, na_value=0.0)
-    for position, code in _codes(frame, column):
-        cents = boleto_cents(code)
-        if cents and expected[position].any() and cents not in expected[position]:
-            yield position, cents
-
-
-def _amount_details(
-    frame: "pd.DataFrame", *, column: str, columns: Sequence[str]
-) -> list[Mapping[str, object]]:
-    cents = dict(_different_amounts(frame, column, columns))
-    listed = ", ".join(columns)
-    return [
-        {"amount": localized_number(f"{cents.get(position, 0) / 100:.2f}"), "columns": listed}
-        for position in range(len(frame))
-    ]
-
-
-@row_check(
+@_slip_check(
     "slip_amount",
     finding=warning(
         "slip-amount",
@@ -479,36 +479,20 @@ def _amount_details(
         pt="{column}: boleto com o valor de {columns}", en="{column}: a slip with the {columns}"
     ).format(column=s["column"], columns=", ".join(s["columns"])),
     statistics={"column": Name, "columns": ColumnNames},
-    row_details=_amount_details,
     needed=("column",),
 )
-def slip_amount(frame: "pd.DataFrame", *, column: str, columns: Sequence[str]) -> "pd.Series":
-    """Accept slips in ``column`` with the amount of one of ``columns``, or without one."""
-    right = frame[column].isna() | frame[column].notna()
-    right.iloc[[position for position, _ in _different_amounts(frame, column, columns)]] = False
-    return right
-
-
-def _different_dates(
-    frame: "pd.DataFrame", column: str, other: str
-) -> Iterator[tuple[int, Mapping[str, object]]]:
-    """Yield the positions of slips that are due on another day, with the details."""
-    days = frame[other].dt.date
-    missing = frame[other].isna().to_numpy()
+def slip_amounts(frame: "pd.DataFrame", column: str, columns: Sequence[str]) -> _WrongSlips:
+    """Yield the slips in ``column`` whose amount is that of none of ``columns``."""
+    amounts = (frame[list(columns)].astype("Float64") * 100).round()
+    expected = amounts.to_numpy(dtype=float, na_value=0.0)
     for position, code in _codes(frame, column):
-        expected: Any = days.iat[position]
-        due_dates = () if missing[position] else boleto_due_dates(code)
-        if due_dates and expected not in due_dates:
-            nearest = min(due_dates, key=lambda day: abs(day - expected))
-            yield position, {"due": f"{nearest:%d/%m/%Y}", "other": other}
+        cents = boleto_cents(code)
+        if cents and expected[position].any() and cents not in expected[position]:
+            amount = localized_number(f"{cents / 100:.2f}")
+            yield position, {"amount": amount, "columns": ", ".join(columns)}
 
 
-def _date_details(frame: "pd.DataFrame", *, column: str, other: str) -> list[Mapping[str, object]]:
-    details = dict(_different_dates(frame, column, other))
-    return [details.get(position, _NO_DETAILS) for position in range(len(frame))]
-
-
-@row_check(
+@_slip_check(
     "slip_due_date",
     finding=warning(
         "slip-due-date",
@@ -521,11 +505,15 @@ def _date_details(frame: "pd.DataFrame", *, column: str, other: str) -> list[Map
         pt="{column}: boleto com o vencimento de {other}", en="{column}: a slip due on {other}"
     ).format(column=s["column"], other=s["other"]),
     statistics={"column": Name, "other": Name},
-    row_details=_date_details,
     needed=("column", "other"),
 )
-def slip_due_date(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series":
-    """Accept slips in ``column`` that are due on the day of ``other``, or have no due date."""
-    right = frame[column].isna() | frame[column].notna()
-    right.iloc[[position for position, _ in _different_dates(frame, column, other)]] = False
-    return right
+def slip_due_dates(frame: "pd.DataFrame", column: str, other: str) -> _WrongSlips:
+    """Yield the slips in ``column`` that are due on another day than that of ``other``."""
+    days = frame[other].dt.date
+    missing = frame[other].isna().to_numpy()
+    for position, code in _codes(frame, column):
+        expected: Any = days.iat[position]
+        due_dates = () if missing[position] else boleto_due_dates(code)
+        if due_dates and expected not in due_dates:
+            nearest = min(due_dates, key=lambda day: abs(day - expected))
+            yield position, {"due": f"{nearest:%d/%m/%Y}", "other": other}

@@ -147,11 +147,6 @@ class ColumnCells:
         """Distinct texts without spaces at their ends."""
         return list(map(str.strip, self.distinct_texts.values))
 
-    @cached_property
-    def joined_texts(self) -> str:
-        """All stripped texts in one, so that one test may suffice for all of them."""
-        return "".join(self.stripped_texts)
-
 
 FINDING_KINDS: tuple[FindingKind, ...] = tuple(CATALOGUE[code] for code in sorted(CATALOGUE))
 """Kinds of findings by the index that problems store; sorted, so that processes agree on it."""

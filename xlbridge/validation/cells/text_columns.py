@@ -76,7 +76,8 @@ def coerce_text(
 ) -> Any:
     """Return a text column as a pandas array, and add the problems of its cells."""
     found = cells.distinct_texts
-    texts, stripped, joined = found.values, cells.stripped_texts, cells.joined_texts
+    texts, stripped = found.values, cells.stripped_texts
+    joined = "".join(stripped)
     sent: list[str | None] = [text or None for text in stripped]
     if column.kind in DOCUMENTS:
         sent = [text and text.translate(_MASK) for text in sent]

@@ -6,7 +6,7 @@ in one unsplit cell, repeated headers, and headers of an earlier template.
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -175,16 +175,12 @@ def _distance_within(word: str, expected: str, limit: int) -> int:
     return row[-1] if row[-1] <= limit else -1
 
 
+# Cached, as the first rows are compared with the columns of each resource.
+@lru_cache(maxsize=1_000)
 def header_key(header: object) -> str:
     """Return the text of a header cell for comparisons: normalized, without invisible characters,
     empty if it is not a text."""
-    return _text_key(header) if isinstance(header, str) else ""
-
-
-@lru_cache(maxsize=1_000)
-def _text_key(text: str) -> str:
-    # Cached, as the first rows are compared with the columns of each resource.
-    return normalize_header(strip_invisible(text)[0])
+    return normalize_header(strip_invisible(header)[0]) if isinstance(header, str) else ""
 
 
 def header_digest(header: Iterable[str]) -> str:
@@ -239,13 +235,9 @@ class Header:
 def find_header_row(cells: SheetCells, resource: Resource) -> int | None:
     """Return the zero-based position of the first row that names the most columns, None if none of
     the first fifty names any."""
-    names, rows = resource.headers, cells.first_texts(SEARCHED_ROWS)
-
-    def count_columns(position: int) -> int:
-        texts = map(header_key, rows[position])
-        return len({names[text] for text in texts if text in names})
-
-    return best_row(cells, count_columns)
+    names = resource.headers
+    keys = (map(header_key, texts) for texts in cells.first_texts(SEARCHED_ROWS))
+    return best_row(len({names[key] for key in row if key in names}) for row in keys)
 
 
 def key_column(cells: SheetCells, header: int, resource: Resource) -> CellColumn | None:
@@ -258,18 +250,19 @@ def find_similar_header_row(cells: SheetCells, resource: Resource) -> int | None
     """Return the position of the row with the most fuzzy matches of columns, None if no row has
     two."""
     columns = HeaderMatcher(resource, resource.by_name)
-
-    def count_matches(position: int) -> int:
-        matches = [columns.match(text) for text in cells.row(position) if isinstance(text, str)]
-        found = len({match.column for match in matches if match is not None})
-        return found if found > 1 else 0
-
-    return best_row(cells, count_matches)
+    rows = (filter(None, map(columns.match, row)) for row in cells.first_texts(SEARCHED_ROWS))
+    counts = (len({match.column for match in row}) for row in rows)
+    return best_row(count if count > 1 else 0 for count in counts)
 
 
-def best_row(cells: SheetCells, score: Callable[[int], int]) -> int | None:
+def searched_rows(cells: SheetCells) -> range:
+    """Return the positions of the rows that are searched for the header."""
+    return range(min(cells.height, SEARCHED_ROWS))
+
+
+def best_row(row_scores: Iterable[int]) -> int | None:
     """Return the position of the first row with the highest score, None if all scores are 0."""
-    scores = list(map(score, range(min(cells.height, SEARCHED_ROWS))))
+    scores = list(row_scores)
     best = max(scores, default=0)
     return scores.index(best) if best else None
 
@@ -510,7 +503,7 @@ def joined_columns(cells: SheetCells, resource: Resource) -> tuple[int, Finding]
     """Return the number of names in the first cell that names all required columns, and its
     finding; None if there is no such cell."""
     names = resource.headers
-    for position in range(min(cells.height, SEARCHED_ROWS)):
+    for position in searched_rows(cells):
         for index, text in enumerate(cells.row(position)):
             for separator in _SEPARATORS if isinstance(text, str) else ():
                 parts = (header_key(part.strip(' "')) for part in str(text).split(separator))

@@ -46,13 +46,14 @@ def choose_sheet(
         return ChosenSheet(cells, wanted or _choose_by_headers([cells], catalogue, ())[1])
     mains = _without_child_sheets(workbook.sheets, [wanted] if wanted else catalogue.values())
     if wanted is not None:
-
-        def fitness(cells: SheetCells) -> tuple[int, bool, bool]:
-            known = len(matched_columns(cells, wanted)[0])
-            named = header_key(cells.name) == header_key(wanted.name)
-            return known, _has_data_for(wanted, cells), named
-
-        best = max(_with_data(mains, [wanted]), key=fitness)
+        best = max(
+            _with_data(mains, [wanted]),
+            key=lambda cells: (
+                len(matched_columns(cells, wanted)[0]),
+                _has_data_for(wanted, cells),
+                header_key(cells.name) == header_key(wanted.name),
+            ),
+        )
         return ChosenSheet(best, wanted, workbook.hidden)
     imported, created = _by_precedence(catalogue.values())
     found = _with_data(mains, imported)

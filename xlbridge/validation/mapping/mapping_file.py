@@ -7,7 +7,7 @@ Every mistake in the file is reported with its line.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -45,6 +45,7 @@ from xlbridge.validation.headers.header_row import (
     best_row,
     header_key,
     header_texts,
+    searched_rows,
 )
 from xlbridge.workbook.read import SheetCells, WorkbookCells
 
@@ -477,16 +478,13 @@ def find_header(
     one, or the header has changed.
     """
     wanted = Counter(map(header_key, mapping.header))
-
-    def count_known(cells: SheetCells, position: int) -> int:
-        return (wanted & Counter(map(header_key, header_texts(cells, position)))).total()
-
     # The first row of each sheet with the most headers of the mapping.
-    best = [
-        HeaderCandidate(cells, position, header_texts(cells, position))
-        for cells in workbook.sheets
-        if (position := best_row(cells, partial(count_known, cells))) is not None
-    ]
+    best = []
+    for cells in workbook.sheets:
+        headers = [header_texts(cells, position) for position in searched_rows(cells)]
+        known = ((wanted & Counter(map(header_key, texts))).total() for texts in headers)
+        if (position := best_row(known)) is not None:
+            best.append(HeaderCandidate(cells, position, headers[position]))
     same = [row for row in best if not any(row.changes(mapping.header))]
     filled = [row for row in same if row.cells.has_data(row.position + 1)]
     if len(filled) > 1 and sheet is None:

@@ -386,7 +386,7 @@ class _ChunkParser:
         self._shared_texts = shared_texts
         self._package = package
         self._sheet = sheet
-        self._parts = package.parser_parts()
+        self._parts = package.parser_parts([package.styles])
         self._head = b""
 
     def next_part(self, block: bytes, scan: QuickScan) -> bytes | None:
@@ -405,7 +405,7 @@ class _ChunkParser:
         self.has_ended = bool(end)
         # The parser knows only some errors; the scan has collected all of them.
         rows = replace_unknown_errors(rows) if scan.raw.errors else rows
-        if self._package.parts.shared_texts is not None:
+        if self._package.texts is not None:
             rows = self._mark_shared_texts(rows)
         return b"".join((self._head, rows, _END))
 

@@ -1,7 +1,7 @@
 """Exact scan of a sheet's raw XML, which refuses cells that readers disagree on.
 
 It visits every element and understands every notation, but is slow; the quick scan of
-the quick scan of ``chunked_parsing.py`` is for the common notation.
+``chunked_parsing.py`` is for the common notation.
 """
 
 import re

@@ -123,16 +123,19 @@ _ROWS_PER_BATCH = 4096
 
 
 class Budget:
-    """Budget of cells and text for all sheets of a workbook together."""
+    """Budget of cells and text for all sheets of a workbook together.
+
+    ``cells`` and ``text_length`` count those of the sheets that have ended.
+    """
 
     def __init__(self, limits: WorkbookLimits) -> None:
         self._limits = limits
-        self._cells = 0
-        self._text_length = 0
+        self.cells = 0
+        self.text_length = 0
 
     def check_extent(self, sheet: str, extent: Extent) -> None:
         """Raise ``WorkbookRefused`` if a sheet spans more cells than are left."""
-        if self._cells + extent.cells > self._limits.cells:
+        if self.cells + extent.cells > self._limits.cells:
             last = (cell_address(*extent.lowest), cell_address(*extent.rightmost))
             raise cells_too_far_apart(sheet, *last)
 
@@ -146,13 +149,8 @@ class Budget:
     def check_text_length(self, length: int, rows: int) -> None:
         """Raise ``WorkbookRefused`` if a sheet of ``rows`` has more text than is left."""
         limit = self._limits.text_size + rows * self._limits.text_per_row
-        if self._text_length + length > limit:
+        if self.text_length + length > limit:
             raise too_large(_CELL_TEXT, limit)
-
-    def end_sheet(self, cells: int, encoders: Iterable[CellEncoder]) -> None:
-        """Deduct the cells and texts of a sheet."""
-        self._cells += cells
-        self._text_length += sum(encoder.text_length for encoder in encoders)
 
 
 class SheetEncoder:
@@ -191,8 +189,9 @@ class SheetEncoder:
             top += len(batch)
 
     def end(self) -> None:
-        """Deduct the sheet from the budget."""
-        self._budget.end_sheet(self._height * len(self._columns), self._encoders.values())
+        """Deduct the cells and texts of the sheet from the budget."""
+        self._budget.cells += self._height * len(self._columns)
+        self._budget.text_length += sum(one.text_length for one in self._encoders.values())
 
 
 @dataclass(frozen=True, slots=True)

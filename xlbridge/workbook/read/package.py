@@ -28,7 +28,7 @@ from xlbridge.workbook.signature import (
 )
 
 _RELATIONS = "_rels/.rels"
-_MAIN_PARTS = ("workbook", "styles", "sharedStrings")
+_RELATED_PARTS = ("styles", "sharedStrings")
 _USUAL_WORKBOOKS = ("xl/workbook.xml", "xl/workbook.bin")
 _APPLICATION, _CUSTOM = "docprops/app.xml", "docprops/custom.xml"
 _CHUNK = 1 << 19
@@ -88,8 +88,8 @@ class _Relation(NamedTuple):
 class PackageParts:
     """Parts of a package, found by relations as in Excel: their names do not matter.
 
-    ``workbook``, ``styles`` and ``shared_texts`` are their names in lower case, None for one that
-    is missing.
+    ``workbook``, ``styles`` and ``texts`` are those of the workbook, the styles and the shared
+    texts: their names in lower case, None for one that is missing.
     """
 
     def __init__(self, archive: WorkbookArchive) -> None:
@@ -101,8 +101,13 @@ class PackageParts:
             raise unreadable()
         self.workbook = workbook
         self._relations = self.relations(workbook)
-        self.styles = self._related("styles")
-        self.shared_texts = self._related("sharedStrings")
+        # The first relation of a kind counts.
+        relations = reversed(self._relations.values())
+        related_parts = {one.kind: one.part for one in relations if one.part in archive}
+        self.styles, self.texts = map(related_parts.get, _RELATED_PARTS)
+        self._main_parts = {"workbook": workbook} | {
+            kind: related_parts[kind] for kind in _RELATED_PARTS if kind in related_parts
+        }
 
     def relations(self, part: str) -> dict[str, _Relation]:
         """Return the relations of a part by id; those of the package for an empty name."""
@@ -126,10 +131,6 @@ class PackageParts:
         """Return the parts of the tables in the sheet of a part."""
         return [one.part for one in self.relations(sheet).values() if one.kind == "table"]
 
-    def _related(self, kind: str) -> str | None:
-        parts = (one.part for one in self._relations.values() if one.kind == kind)
-        return next((part for part in parts if part in self._archive), None)
-
     @cached_property
     def parser_names(self) -> Mapping[str, str]:
         """Names by which the parser finds parts: those of the workbook and its relations."""
@@ -139,11 +140,6 @@ class PackageParts:
             folder = _SHEET_FOLDERS[sheet.kind]
             names[sheet.part] = self._parser_name(f"{folder}/sheet{number}")
         return names | {part: self._parser_name(name) for name, part in self._main_parts.items()}
-
-    @property
-    def _main_parts(self) -> dict[str, str]:
-        parts = zip(_MAIN_PARTS, (self.workbook, self.styles, self.shared_texts), strict=True)
-        return {name: part for name, part in parts if part is not None}
 
     def _parser_name(self, name: str) -> str:
         return f"xl/{name}.bin" if self.workbook.endswith(".bin") else f"xl/{name}.xml"
@@ -168,7 +164,8 @@ class PackageParts:
 
     def _is_usual(self) -> bool:
         """Return whether the parser finds the parts in the archive, and no others instead."""
-        by_name = {name: self._parser_name(name).lower() for name in _MAIN_PARTS}
+        main_parts = ("workbook", *_RELATED_PARTS)
+        by_name = {name: self._parser_name(name).lower() for name in main_parts}
         found = {name: part for name, part in by_name.items() if part in self._archive}
         return found == self._main_parts and all(
             one.part.startswith(f"xl/{_SHEET_FOLDERS[one.kind]}/")
@@ -191,50 +188,46 @@ def _relations_part(
     return content
 
 
-class Package:
-    """An .xlsx archive."""
+class Package(PackageParts):
+    """An .xlsx archive.
+
+    ``fingerprint`` is that of the workbook's template; ``exported``: it is an exported listing;
+    ``uses_1904_dates``: days are counted from 1904 instead of 1900.
+    """
 
     def __init__(self, archive: WorkbookArchive) -> None:
         """Raise ``WorkbookRefused`` if the archive does not hold an .xlsx workbook."""
-        self._archive = archive
-        self.parts = PackageParts(archive)
+        super().__init__(archive)
+        self._root = self._parsed(self.workbook)
         self._sheet_parts = {
-            element.get("name", ""): self.parts.sheet(
+            element.get("name", ""): self.sheet(
                 element.get(_RELATION) or element.get(_STRICT_RELATION)
             )
-            for element in self._sheet_elements()
+            for element in self._root.iterfind(".//{*}sheet")
         }
-
-    def fingerprint(self) -> str | None:
-        """Return the fingerprint of the workbook's template."""
-        return self._properties().get(TEMPLATE_PROPERTY)
-
-    def is_exported(self) -> bool:
-        """Return whether the workbook is an exported listing."""
-        return EXPORT_PROPERTY in self._properties()
+        self._properties = document_properties(archive.read(_CUSTOM))
+        self.fingerprint = self._properties.get(TEMPLATE_PROPERTY)
+        self.exported = EXPORT_PROPERTY in self._properties
+        properties = self._root.iterfind(".//{*}workbookPr")
+        self.uses_1904_dates = any(e.get("date1904") in TRUE for e in properties)
 
     def added_sheets(self) -> frozenset[str]:
         """Return the names of the sheets that xlbridge added, by the marks of the workbook.
 
         A visible sheet of lists is not one of them: an analyst may use its name.
         """
-        properties = self._properties()
-        marked = (names for mark, names in SHEETS_OF_PROPERTY.items() if mark in properties)
-        sheets = self._sheet_elements()
+        marks = SHEETS_OF_PROPERTY.items()
+        marked = (names for mark, names in marks if mark in self._properties)
+        sheets = self._root.iterfind(".//{*}sheet")
         visible = (e.get("name") for e in sheets if e.get("state", "visible") == "visible")
         summaries = [
             self.sheets[int(index) : int(index) + 1]
-            for element in self._parsed(self.parts.workbook).iter()
+            for element in self._root.iter()
             if element.get("name") == SUMMARY_NAME
             and (index := element.get("localSheetId", "")).isdecimal()
         ]
         added: frozenset[str] = frozenset().union(*marked, *summaries)
         return added - {LISTS_SHEET}.intersection(visible)
-
-    def uses_1904_dates(self) -> bool:
-        """Return whether days are counted from 1904 instead of 1900."""
-        properties = self._parsed(self.parts.workbook).iterfind(".//{*}workbookPr")
-        return any(e.get("date1904") in TRUE for e in properties)
 
     def lacks_results(self) -> bool:
         """Return whether a program that cannot calculate wrote the workbook.
@@ -242,7 +235,7 @@ class Package:
         It has zeros instead of results, to be calculated on opening. Programs that calculate have
         a number of their own, or other settings. Some that calculate only when asked have none.
         """
-        settings = list(self._parsed(self.parts.workbook).iterfind(".//{*}calcPr"))
+        settings = list(self._root.iterfind(".//{*}calcPr"))
         if not settings:
             program = self._parsed(_APPLICATION).findtext("{*}Application", "")
             return program in _PROGRAMS_WITHOUT_RESULTS
@@ -254,7 +247,7 @@ class Package:
 
     def cell_styles(self) -> tuple[dict[int, str], frozenset[int]]:
         """Return the significant number formats by style, and the styles struck through."""
-        root = self._parsed(self.parts.styles or "")
+        root = self._parsed(self.styles or "")
         # Conditional formats have formats of their own, elsewhere.
         declared = root.iterfind("{*}numFmts/*")
         codes = {e.get("numFmtId"): e.get("formatCode", "") for e in declared}
@@ -277,7 +270,7 @@ class Package:
         """
         if b"conditionalFormatting" not in below_rows:
             return []
-        styles = enumerate(self._parsed(self.parts.styles or "").iterfind("{*}dxfs/{*}dxf"))
+        styles = enumerate(self._parsed(self.styles or "").iterfind("{*}dxfs/{*}dxf"))
         shared = {
             str(index).encode(): _code_of_format(form.attrib)
             for index, style in styles
@@ -297,24 +290,15 @@ class Package:
 
     def add_totals_rows(self, sheet: str, layout: SheetLayout) -> None:
         """Add the totals rows of a sheet's tables to its layout."""
-        for table in map(self._parsed, self.parts.tables(self._sheet_parts.get(sheet, ""))):
+        for table in map(self._parsed, self.tables(self._sheet_parts.get(sheet, ""))):
             last = _LAST_ROW.search(table.get("ref", ""))
             count = table.get("totalsRowCount", "0")
             if last is not None and count.isdecimal():
                 layout.add_totals_rows(int(last[1]), int(count))
 
-    def parser_parts(self, *, with_shared_texts: bool = False) -> dict[str, bytes]:
-        """Return the parts that a parser needs besides a sheet, by the names it knows."""
-        shared_texts = self.parts.shared_texts if with_shared_texts else None
-        return self.parts.parser_parts([self.parts.styles, shared_texts])
-
     def parser_name(self, sheet: str) -> str | None:
         """Return the name by which the parser finds a sheet's part, None if there is none."""
-        return self.parts.parser_names.get(self.sheet_part(sheet))
-
-    def sheet_size(self, sheet: str) -> int:
-        """Return the size of a sheet's part in bytes, 0 if there is none."""
-        return self._archive.size(self.sheet_part(sheet))
+        return self.parser_names.get(self.sheet_part(sheet))
 
     @property
     def sheets(self) -> list[str]:
@@ -333,13 +317,7 @@ class Package:
 
     def shared_texts(self) -> bytes:
         """Return the part of the shared texts, empty if there is none."""
-        return self._archive.read(self.parts.shared_texts or "")
-
-    def _sheet_elements(self) -> Iterator[ET.Element]:
-        return self._parsed(self.parts.workbook).iterfind(".//{*}sheet")
-
-    def _properties(self) -> Mapping[str, str]:
-        return document_properties(self._archive.read(_CUSTOM))
+        return self._archive.read(self.texts or "")
 
     def _parsed(self, name: str) -> ET.Element:
         return parse_part(self._archive.read(name))

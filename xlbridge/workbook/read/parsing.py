@@ -87,7 +87,8 @@ class _XlsxParser:
     def parse(self, sheet: str, *, skip_generated: bool) -> Iterator[ParserMessage]:
         """Yield a sheet; with ``skip_generated`` none that looks like one that xlbridge adds."""
         # The quick scan finds scaled numbers by their style, which the default one may lack.
-        is_large = self._package.sheet_size(sheet) > _MAX_EXACT_SIZE and 0 not in self._scaling
+        size = self._archive.size(self._package.sheet_part(sheet))
+        is_large = size > _MAX_EXACT_SIZE and 0 not in self._scaling
         if is_large and not (skip_generated and is_reserved_name(sheet)):
             with suppress(UnusualSheet):
                 quick = QuickScan(self._scaling, lacks_results=self._lacks_results)
@@ -118,7 +119,7 @@ class _XlsxParser:
     def _with_facts(self, raw: RawSheet, sheet: str, below_rows: bytes) -> RawSheet:
         """Add the facts from other parts, and from below the rows, to those of a sheet."""
         package = self._package
-        raw.uses_1904_dates = package.uses_1904_dates()
+        raw.uses_1904_dates = package.uses_1904_dates
         raw.part = package.sheet_part(sheet)
         raw.formats, raw.struck = dict(self._formats), self._struck
         package.add_totals_rows(sheet, raw.layout)
@@ -138,7 +139,7 @@ class _XlsxParser:
         readable = replace_unknown_errors(scan.without_padding(content))
         if unknown_error is not None and readable == content:
             raise unknown_error
-        parts = package.parser_parts(with_shared_texts=True)
+        parts = package.parser_parts([package.styles, package.texts])
         if (name := package.parser_name(sheet)) is not None:
             parts[name] = readable
         return CalamineWorkbook.from_filelike(pack(parts)).get_sheet_by_name(sheet)
@@ -151,7 +152,7 @@ class _XlsxParser:
     def _book(self) -> CalamineWorkbook:
         # The parser itself unpacks without checks.
         self._archive.unpack()
-        return CalamineWorkbook.from_filelike(self._package.parts.parser_content())
+        return CalamineWorkbook.from_filelike(self._package.parser_content())
 
 
 @contextmanager
@@ -303,10 +304,10 @@ def parse_file(
     if archive is not None and kind in {FileKind.XLSX, FileKind.XLSM}:
         package = Package(archive)
         with refuse_on_failure():
-            book = CalamineWorkbook.from_filelike(pack(package.parser_parts()))
+            book = CalamineWorkbook.from_filelike(pack(package.parser_parts([package.styles])))
             added = package.added_sheets()
             start, names = _outline(
-                book, package.fingerprint(), package.is_exported(), added, sheet, limits
+                book, package.fingerprint, package.exported, added, sheet, limits
             )
             yield start
             parser = _XlsxParser(archive, package, Budget(limits))

@@ -55,10 +55,8 @@ class XlsbScan:
                 self._styles.cells.append(struct.unpack_from("<2xHH", data))
             elif kind == _CONDITIONAL_STYLE:
                 self._conditional_codes.append(self._conditional_code(data))
-        if parts.shared_texts is not None and any(self._styles.fonts):
-            texts = (
-                data for kind, data in self._records(parts.shared_texts) if kind == _SHARED_TEXT
-            )
+        if parts.texts is not None and any(self._styles.fonts):
+            texts = (data for kind, data in self._records(parts.texts) if kind == _SHARED_TEXT)
             for index, data in enumerate(texts):
                 text, pieces = self._rich_text(data)
                 if pieces:
