@@ -73,10 +73,7 @@ export class Grid {
     this.input.addEventListener("copy", (event) => this.copy(event));
     this.input.addEventListener("cut", (event) => this.cut(event));
     this.input.addEventListener("blur", () => this.commit());
-    new ResizeObserver(() => {
-      this.measure();
-      this.drawAll();
-    }).observe(root);
+    new ResizeObserver(() => this.drawAll()).observe(root);
     this.measure();
   }
 
@@ -103,6 +100,7 @@ export class Grid {
 
   // Draws the rows and the header again.
   drawAll() {
+    this.measure();
     this.head.replaceChildren(...this.columns.heads());
     this.space.style.width = `${this.columns.right}px`;
     this.draw();
