@@ -161,10 +161,9 @@ class _FailingRows:
                 return None
             if version != known_version:
                 # Missing values are equal.
-                is_same = np.asarray(
-                    (known == values) & ~(known.isna() | values.isna()), dtype=bool
-                )
-                is_same |= np.asarray(known.isna() & values.isna())
+                was_missing, is_missing = known.isna(), values.isna()
+                is_same = np.asarray((known == values) & ~(was_missing | is_missing), dtype=bool)
+                is_same |= was_missing & is_missing
                 changed = np.union1d(changed, np.flatnonzero(~is_same))
         if _MIN_KEPT * len(changed) > count:
             return None
@@ -186,8 +185,9 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
         return values[~missing] if missing.any() else values
 
     def missing_rows(name: str, rows: Positions | None) -> Positions:
-        missing = np.flatnonzero(frame[name].isna().to_numpy())
-        return missing if rows is None else np.intersect1d(missing, rows)
+        values = frame[name] if rows is None else frame[name].iloc[rows]
+        missing = np.flatnonzero(values.isna().to_numpy())
+        return missing if rows is None else rows[missing]
 
     def failing_rows(check: pa.Check, name: str, rows: Positions | None) -> Positions:
         values = present(name) if rows is None else frame[name].iloc[rows].dropna()
