@@ -25,13 +25,25 @@ from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells
 def displayed_text(cells: SheetCells, position: CellPosition, kind: Kind | None = None) -> str:
     """Return a cell's content as Excel shows it in the general format, money with its cents and
     thousands; ``kind`` is that of its column."""
-    if position in cells.raw.errors:
-        return cells.raw.errors[position]
-    return shown_text(cells.columns[position[1] - cells.first_column].value(position[0] - 1), kind)
+    return displayed_texts(cells, [position[0]], position[1], kind)[0]
+
+
+def displayed_texts(
+    cells: SheetCells, rows: Sequence[int], column: int, kind: Kind | None
+) -> list[str]:
+    """Return the contents of some rows of a column as ``displayed_text`` does."""
+    errors = cells.raw.errors
+    values = cells.columns[column - cells.first_column].values(row - 1 for row in rows)
+    return [
+        errors[row, column] if (row, column) in errors else shown_text(value, kind)
+        for row, value in zip(rows, values, strict=True)
+    ]
 
 
 def shown_text(value: Any, kind: Kind | None = None) -> str:
     """Return a value as ``displayed_text`` shows it."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, datetime) and value.time() == datetime.min.time():
         return display(value.date())
     if isinstance(value, bool) and active_language() != "pt-BR":

@@ -6,9 +6,11 @@ Remarks are the reasons for which the system rejected rows, and the actions of t
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from xlbridge.i18n import Text, without_values
 from xlbridge.record_rows import number_in_row, sheet_row
@@ -28,11 +30,14 @@ class FindingsView:
 
     def __init__(self, sheet: ValidatedSheet) -> None:
         self.sheet = sheet
-        self._rows = np.array(row_numbers(sheet.findings), dtype=np.intc)
         self._names: dict[int, list[str]] = {}
         for name, column in sheet.columns.items():
             self._names.setdefault(column, []).append(name)
         self._in_titles = str if sheet.resource is None else sheet.resource.with_titles
+
+    @cached_property
+    def _rows(self) -> npt.NDArray[np.intc]:
+        return np.array(row_numbers(self.sheet.findings), dtype=np.intc)
 
     def names(self, column: int) -> Sequence[str]:
         """Return the names of the resource's columns read from a column of the sheet."""
@@ -105,17 +110,15 @@ class FindingsView:
                 return position
         return None
 
-    def marks(self, row: int) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the marks for a row's findings in the grid, with their columns."""
-        first = int(np.searchsorted(self._rows, row, "left"))
-        last = int(np.searchsorted(self._rows, row, "right"))
-        for finding in self.sheet.findings[first:last]:
+    def marks(self, rows: Collection[int]) -> Iterator[tuple[CellPosition, dict[str, Any]]]:
+        """Yield the marks for the findings of some rows in the grid, with their cells."""
+        for finding in self.sheet.findings_of(rows):
             position = self._position(finding)
             if position is None:
                 continue
             is_error = finding.kind.severity is Severity.ERROR
             yield (
-                position[1],
+                position,
                 {
                     "severity": "error" if is_error else "warning",
                     "code": finding.kind.code,

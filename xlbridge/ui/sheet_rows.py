@@ -1,7 +1,7 @@
 """Rows of the shown sheet: views, their order and filters, what is found and filled in them."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.findings import CorrectedValue, Severity
-from xlbridge.ui.cell_edits import continue_series, displayed_text, is_computed, typed_value
+from xlbridge.ui.cell_edits import continue_series, displayed_texts, is_computed, typed_value
 from xlbridge.ui.row_order import ColumnTexts, Rows, SoughtText
 from xlbridge.ui.row_remarks import PLANNED, REFUSED
 from xlbridge.ui.sheet_editor import MAX_ROWS, SheetEditor
@@ -126,16 +126,17 @@ class SheetRows:
             if (registry := editor.registry(index)) is not None
         ]
         edited, set_aside = editor.edits.values, editor.set_aside
-        cells, kinds = editor.cells, [(n, editor.kind(n)) for n in editor.column_indexes]
-        texts = {
-            row: [displayed_text(cells, (row, n), kind) for n, kind in kinds] for row in numbers
-        }
+        columns = [
+            displayed_texts(editor.cells, numbers, n, editor.kind(n)) for n in editor.column_indexes
+        ]
+        texts = dict(zip(numbers, map(list, zip(*columns, strict=True)), strict=True))
+        marks = self._marks(numbers)
         return [
             {
                 "row": row,
                 "cells": cells,
                 "names": {n: names[cells[n]] for n, names in registries if cells[n] in names},
-                "marks": {} if row in set_aside else self._marks(row),
+                "marks": {} if row in set_aside else marks[row],
                 "aside": row in set_aside,
                 "edited": [
                     n for n, column in enumerate(editor.column_indexes) if (row, column) in edited
@@ -144,15 +145,20 @@ class SheetRows:
             for row, cells in texts.items()
         ]
 
-    def _marks(self, row: int) -> dict[int, list[dict[str, Any]]]:
-        """Return the marks of a row's cells, by their index in the row."""
-        editor, marks = self.editor, dict[int, list[dict[str, Any]]]()
+    def _marks(self, rows: Collection[int]) -> Mapping[int, Mapping[int, list[dict[str, Any]]]]:
+        """Return the marks of the cells of rows, by the row and their index in it."""
+        editor = self.editor
+        marks = {row: defaultdict[int, list[dict[str, Any]]](list) for row in rows}
         first, shown = editor.column_indexes.start, editor.findings_view.sheet.sheet
-        all_marks = [*editor.findings_view.marks(row), *editor.remarks.marks(shown, row)]
-        if editor.shows_chosen:
-            all_marks += editor.remarks.planned_marks(row, editor.validated.record_columns, first)
-        for column, mark in all_marks:
-            marks.setdefault(column - first, []).append(mark)
+        for (row, column), mark in editor.findings_view.marks(rows):
+            marks[row][column - first].append(mark)
+        planned = editor.validated.record_columns if editor.shows_chosen else {}
+        for row, of_row in marks.items():
+            remarks = [*editor.remarks.marks(shown, row)]
+            if editor.shows_chosen:
+                remarks += editor.remarks.planned_marks(row, planned, first)
+            for column, mark in remarks:
+                of_row[column - first].append(mark)
         return marks
 
     def next_error(self, row: int, column: int) -> CellPosition | None:

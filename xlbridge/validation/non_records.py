@@ -170,7 +170,10 @@ class _Marks:
         others = [name for name in self.names if not resource.by_name[name].kind.is_text]
 
         def find() -> Positions:
-            return np.flatnonzero(typed.frame[others].isna().all(axis="columns"))
+            empty = np.arange(len(typed.rows))
+            for name in others:
+                empty = empty[typed.frame[name].iloc[empty].isna().to_numpy()]
+            return empty
 
         candidates = self.memo.result("lines", self._versions(others), find).value
         if not len(candidates):

@@ -28,6 +28,7 @@ from xlbridge.validation.sheet_findings import (
     by_column_and_kind,
     count_errors,
     row_numbers,
+    select_rows,
     split_findings,
     without_repeated,
 )
@@ -149,11 +150,11 @@ class ValidatedSheet:
         """Return the sheet without the findings of some rows, by Excel's numbers."""
         if not rows:
             return self
-        listed, cells = split_findings(self.findings)
-        numbers = row_numbers(self.findings)[len(listed) :]
-        kept = np.flatnonzero(~np.isin(numbers, list(rows)))
-        layout = [finding for finding in listed if finding.row not in rows]
-        return replace(self, findings=cells.cells_at(kept, layout))
+        return replace(self, findings=select_rows(self.findings, rows, invert=True))
+
+    def findings_of(self, rows: Collection[int]) -> Sequence[Finding]:
+        """Return the findings of some rows, by Excel's numbers."""
+        return select_rows(self.findings, rows)
 
     def error_findings(self) -> Iterator[Finding]:
         """Yield the findings that stop an upload, in their order."""

@@ -9,9 +9,10 @@ takes longer than all the rest. After an edit, a rule tests the edited rows alon
 which they may be equal.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,8 @@ class _CellRule:
     ``tests_unknown`` even if they have an error. ``by_row``: no row depends on another one.
 
     ``failing`` returns the positions of the rows that break it, among the given ones. From those
-    rows ``correct`` returns the corrected values, ``describe`` the details of each.
+    rows ``correct`` returns the corrected values, ``describe`` the details of each; both read no
+    other columns than the rule.
     """
 
     column: str
@@ -76,27 +78,22 @@ def apply_rules(typed: TypedRows, memo: ColumnMemo | None) -> None:
             versions = tuple(typed.versions[name] for name in read)
             find = partial(_FailingRows.of, rule, typed, memo.known(key, None), is_kept=True)
             failing = memo.result(key, versions, find).value
-        positions = failing.positions
         skipped = (rule.column, *(() if rule.tests_unknown else rule.others))
-        for name in skipped if len(positions) else ():
-            positions = positions[~problems[name].failed[positions]]
+        known = np.ones(len(failing.positions), dtype=bool)
+        for name in skipped if len(known) else ():
+            known &= ~problems[name].failed[failing.positions]
+        positions = failing.positions[known]
         if not len(positions):
             continue
         if rule.code == _REPEATED:
-            firsts = failing.firsts[np.searchsorted(failing.positions, positions)]
-            column.add_all(positions, rule.code, firsts=firsts.tolist())
+            column.add_all(positions, rule.code, firsts=failing.firsts[known].tolist())
         elif rule.correct is not None:
             corrected = rule.correct(typed.frame.iloc[positions]).tolist()
             for position, value in zip(positions.tolist(), corrected, strict=True):
                 column.add(position, rule.code, rule.details, value)
             column.failed[positions] = True
         elif rule.describe is not None:
-            column.add_all(positions, rule.code, rule.describe(typed.frame.iloc[positions]))
-        elif rule.code == _WRONG_LENGTH:
-            # Texts of one length share their details.
-            lengths = typed.frame[rule.column].iloc[positions].str.len().astype(int).tolist()
-            details = {length: {**rule.details, "found": length} for length in set(lengths)}
-            column.add_all(positions, rule.code, [details[length] for length in lengths])
+            column.add_all(positions, rule.code, [*compress(failing.details, known)])
         else:
             column.add_all(positions, rule.code, rule.details)
 
@@ -106,12 +103,14 @@ class _FailingRows:
     """Positions of the rows that break a rule, and the columns that it reads: the version of each
     and its values.
 
-    ``firsts`` are the first rows with the same values, of a rule about repetition.
+    ``firsts`` are the first rows with the same values, of a rule about repetition; ``details`` what
+    a rule says of each row, if it says anything.
     """
 
     read: Mapping[str, tuple[Hashable, Any]]
     positions: Positions
     firsts: Positions
+    details: Sequence[Mapping[str, object]]
 
     @classmethod
     def of(
@@ -144,7 +143,10 @@ class _FailingRows:
                 rows = np.flatnonzero(own.isin(own.iloc[positions]))
             found = first_occurrences(frame[list(columns)].iloc[rows])
             firsts = rows[found[np.searchsorted(rows, positions)]]
-        return cls(read, positions, firsts)
+        details: Sequence[Mapping[str, object]] = ()
+        if rule.describe is not None and len(positions):
+            details = rule.describe(frame.iloc[positions])
+        return cls(read, positions, firsts, details)
 
     def _concerned(
         self, read: Mapping[str, tuple[Hashable, Any]], column: str | None
@@ -159,10 +161,9 @@ class _FailingRows:
                 return None
             if version != known_version:
                 # Missing values are equal.
-                is_same = np.asarray(
-                    (known == values) & ~(known.isna() | values.isna()), dtype=bool
-                )
-                is_same |= np.asarray(known.isna() & values.isna())
+                was_missing, is_missing = known.isna(), values.isna()
+                is_same = np.asarray((known == values) & ~(was_missing | is_missing), dtype=bool)
+                is_same |= was_missing & is_missing
                 changed = np.union1d(changed, np.flatnonzero(~is_same))
         if _MIN_KEPT * len(changed) > count:
             return None
@@ -184,8 +185,9 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
         return values[~missing] if missing.any() else values
 
     def missing_rows(name: str, rows: Positions | None) -> Positions:
-        missing = np.flatnonzero(frame[name].isna().to_numpy())
-        return missing if rows is None else np.intersect1d(missing, rows)
+        values = frame[name] if rows is None else frame[name].iloc[rows]
+        missing = np.flatnonzero(values.isna().to_numpy())
+        return missing if rows is None else rows[missing]
 
     def failing_rows(check: pa.Check, name: str, rows: Positions | None) -> Positions:
         values = present(name) if rows is None else frame[name].iloc[rows].dropna()
@@ -214,9 +216,14 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
             # Only present values are checked; pandera would look for missing ones again.
             check.ignore_na = False
             rule, failing = RULES[name], partial(failing_rows, check, column.name)
-            details = rule.details(column.checks[name])
+            code, details = rule.finding.code, rule.details(column.checks[name])
             yield _CellRule(
-                column.name, rule.finding.code, failing, details, by_row=not rule.whole_column
+                column.name,
+                code,
+                failing,
+                details,
+                by_row=not rule.whole_column,
+                describe=partial(_lengths, column.name, details) if code == _WRONG_LENGTH else None,
             )
     for declared in resource.row_checks:
         row_rule, statistics = ROW_RULES[declared.name], declared.statistics
@@ -235,6 +242,15 @@ def _rules(typed: TypedRows) -> Iterator[_CellRule]:
             correct=None if correct is None else partial(correct, **statistics),
             describe=None if describe is None else partial(describe, **statistics),
         )
+
+
+def _lengths(
+    column: str, common: Mapping[str, object], frame: pd.DataFrame
+) -> list[Mapping[str, object]]:
+    """Return the details of texts of a wrong length; those of one length share them."""
+    lengths = frame[column].str.len().astype(int).tolist()
+    details = {length: {**common, "found": length} for length in set(lengths)}
+    return [details[length] for length in lengths]
 
 
 def _failing(check: pa.Check, values: pd.Series | pd.DataFrame) -> Positions:

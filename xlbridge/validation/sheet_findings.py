@@ -4,7 +4,7 @@ A ``Finding`` is only created when it is read. Findings of the layout come first
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
@@ -116,7 +116,7 @@ class SheetFindings(Sequence[Finding]):
         """Return the findings of cells of several parts, by row, after ``layout``."""
         offsets = np.cumsum([0, *(len(part.columns) for part in parts)])
         owners = [part._owners + offset for part, offset in zip(parts, offsets, strict=False)]
-        rows = np.concatenate([row_numbers(part)[len(part.layout) :] for part in parts])
+        rows = np.concatenate([part.cell_rows for part in parts])
         order = np.argsort(rows, kind="stable")
         return cls(
             layout,
@@ -162,6 +162,14 @@ class SheetFindings(Sequence[Finding]):
     def cell_errors(self) -> int:
         """Number of findings of cells that stop an upload."""
         return sum(int(_IS_ERROR[column.kinds[at]].sum()) for column, at, _ in self.by_column())
+
+    @cached_property
+    def cell_rows(self) -> Integers:
+        """Excel's row number of each finding of a cell."""
+        rows = np.empty(len(self._owners), dtype=np.intc)
+        for column, positions, indexes in self.by_column():
+            rows[indexes] = column.rows[positions]
+        return rows
 
     def by_column(self) -> Iterator[tuple[FindingColumn, Integers, Integers]]:
         """Yield each column with findings, their positions there, and their indexes among the
@@ -253,12 +261,16 @@ def count_corrected(findings: Sequence[Finding]) -> int:
 def row_numbers(findings: Sequence[Finding]) -> Sequence[int]:
     """Return Excel's row number of each finding, zero for a finding of the whole sheet."""
     listed, cells = split_findings(findings)
-    rows = np.array([finding.row or 0 for finding in listed], dtype=np.intc)
-    of_cells = np.empty(len(findings) - len(listed), dtype=np.intc)
-    for column, positions, indexes in cells.by_column():
-        of_cells[indexes] = column.rows[positions]
-    numbers: list[int] = np.concatenate([rows, of_cells]).tolist()
-    return numbers
+    return [*(finding.row or 0 for finding in listed), *cells.cell_rows.tolist()]
+
+
+def select_rows(
+    findings: Sequence[Finding], rows: Collection[int], *, invert: bool = False
+) -> SheetFindings:
+    """Return the findings of some rows, by Excel's numbers, or with ``invert`` all others."""
+    listed, cells = split_findings(findings)
+    found = np.flatnonzero(np.isin(cells.cell_rows, list(rows), invert=invert))
+    return cells.cells_at(found, [one for one in listed if (one.row in rows) is not invert])
 
 
 def details_of(findings: Sequence[Finding]) -> Iterator[Mapping[str, object]]:

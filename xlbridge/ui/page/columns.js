@@ -13,7 +13,7 @@ const FROZEN_SHARE = 0.6; // of the grid, more would leave no room for other col
 export class Columns {
   constructor(root, handlers) {
     this.root = root;
-    this.handlers = handlers; // layout(changes), columnMenu(place, header), resized()
+    this.handlers = handlers; // layout(changes), columnMenu(place, header), resized(), width()
     this.set([], { hidden: [], widths: {}, frozen: 0, filters: {}, sort: null });
   }
 
@@ -45,7 +45,7 @@ export class Columns {
   }
 
   isFrozen(place) {
-    return place < this.layout.frozen && this.frozenRight <= this.root.clientWidth * FROZEN_SHARE;
+    return place < this.layout.frozen && this.frozenRight <= this.handlers.width() * FROZEN_SHARE;
   }
 
   // Right edge of the columns that stay in view.

@@ -226,7 +226,7 @@ async function goTo({ position, column }) {
 // Selects the first error among the rows shown, unless the user has chosen a cell or scrolled; "next
 // error" begins there.
 function selectFirstError() {
-  if (grid.visited || grid.root.scrollTop > 0) return;
+  if (grid.visited || grid.box.scrollTop > 0) return;
   const rows = Array.from({ length: Math.min(grid.total, grid.visible()) }, (_, at) => grid.rowAt(at));
   const isWrong = (marks) => ["error", "refused"].includes(worst(marks));
   for (const isSought of [isWrong, () => true]) {
@@ -392,6 +392,7 @@ export function setUpCorrect(whenSent, whenChanged) {
     if (!document.hidden && !byId("mend").hidden) grid.load();
   });
   whenShown("mend", async () => {
+    grid.measure();
     await grid.load({ view: state.view, renew: true });
     selectFirstError();
     if (isFocusLost()) grid.input.focus({ preventScroll: true });

@@ -49,19 +49,20 @@ async function goToNext() {
 
 const next = () => enqueue(goToNext);
 
+const replacing = () => ({ ...sought(), by: byId("find-by").value });
+
 function replaceOne() {
   const row = grid.rowAt(grid.at);
   if (!row) return;
   const only = [row.row, state.sheet.columns[grid.column].index];
-  const content = { column: null, ...sought(), by: byId("find-by").value, only };
-  handlers.change("/api/find-replace", () => content);
+  const asked = { ...replacing(), only };
+  handlers.change("/api/find-replace", () => asked);
   next();
 }
 
 async function replaceAll() {
-  const asked = { column: null, ...sought(), by: byId("find-by").value, only: null };
-  const { only, column, ...query } = asked;
-  const found = await enqueue(() => callSheet("/api/replacements", { query: column ? { ...query, column } : query }));
+  const asked = replacing();
+  const found = await enqueue(() => callSheet("/api/replacements", { query: asked }));
   if (found === null) return;
   handlers.showChanges(found, async () => {
     await handlers.change("/api/find-replace", () => asked);

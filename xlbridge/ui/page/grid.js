@@ -24,7 +24,7 @@ export class Grid {
   constructor(root, handlers) {
     this.root = root;
     this.handlers = handlers;
-    this.columns = new Columns(root, { ...handlers, resized: () => this.drawAll() });
+    this.columns = new Columns(root, { ...handlers, resized: () => this.drawAll(), width: () => this.box.clientWidth });
     this.view = "";
     this.windows = null; // rows shown
     this.loading = null; // rows that replace them once loaded
@@ -49,7 +49,10 @@ export class Grid {
     this.opener.addEventListener("mousedown", (event) => event.preventDefault()); // the text area keeps the focus
     this.opener.addEventListener("click", () => this.open());
     this.day.addEventListener("change", () => this.takeDay());
-    root.addEventListener("scroll", () => this.draw());
+    root.addEventListener("scroll", () => {
+      this.measure();
+      this.draw();
+    });
     root.addEventListener("mousedown", (event) => this.press(event));
     root.addEventListener("contextmenu", (event) => {
       const one = event.target.closest("[data-at]");
@@ -71,6 +74,19 @@ export class Grid {
     this.input.addEventListener("cut", (event) => this.cut(event));
     this.input.addEventListener("blur", () => this.commit());
     new ResizeObserver(() => this.drawAll()).observe(root);
+    this.measure();
+  }
+
+  // Reads the size and scroll position. The browser lays the page out for that, so they are read when they may have
+  // changed, not each time they are needed.
+  measure() {
+    const { scrollTop, scrollLeft, clientHeight, clientWidth } = this.root;
+    this.box = { scrollTop, scrollLeft, clientHeight, clientWidth };
+  }
+
+  scroll(position) {
+    Object.assign(this.root, position);
+    this.measure();
   }
 
   setColumns(columns, layout) {
@@ -84,6 +100,7 @@ export class Grid {
 
   // Draws the rows and the header again.
   drawAll() {
+    this.measure();
     this.head.replaceChildren(...this.columns.heads());
     this.space.style.width = `${this.columns.right}px`;
     this.draw();
@@ -91,14 +108,14 @@ export class Grid {
 
   // Scrolls to a column.
   showColumn(place) {
-    this.root.scrollLeft = this.columns.left(place) - this.columns.edge;
+    this.scroll({ scrollLeft: this.columns.left(place) - this.columns.edge });
   }
 
   // Removes all rows, and forgets the current cell, before another sheet is shown.
   clear() {
     this.cancel();
     [this.at, this.column, this.corner, this.visited] = [0, 0, null, false];
-    [this.root.scrollTop, this.root.scrollLeft] = [0, 0];
+    this.scroll({ scrollTop: 0, scrollLeft: 0 });
     this.windows = null;
     this.loading = null;
     this.draw();
@@ -133,15 +150,17 @@ export class Grid {
     const first = keep ? this.firstVisible() : 0;
     const isThere = await windows.fetch(first, first + this.visible(), renew);
     if (!isThere || this.loading !== windows) return;
+    const before = this.total;
     this.windows = windows;
     if (!keep) {
-      this.root.scrollTop = 0;
+      this.scroll({ scrollTop: 0 });
       this.at = 0;
       this.visited = false;
     }
     this.at = Math.min(this.at, Math.max(this.total - 1, 0));
     this.cells.setAttribute("aria-rowcount", this.total + 1);
     this.space.style.height = `${Math.min(this.height, TALLEST)}px`;
+    if (this.total !== before) this.measure();
     this.draw();
   }
 
@@ -162,7 +181,7 @@ export class Grid {
   }
 
   visible() {
-    return Math.ceil(this.root.clientHeight / ROW_HEIGHT) + 2;
+    return Math.ceil(this.box.clientHeight / ROW_HEIGHT) + 2;
   }
 
   get height() {
@@ -171,17 +190,17 @@ export class Grid {
 
   // Pixels of rows per pixel of the scroll bar: more than one in a very tall sheet.
   get pace() {
-    const below = HEAD_HEIGHT - this.root.clientHeight;
+    const below = HEAD_HEIGHT - this.box.clientHeight;
     return this.height > TALLEST ? (this.height + below) / (TALLEST + below) : 1;
   }
 
   // Pixels of rows above the visible ones.
   get above() {
-    return this.root.scrollTop * this.pace;
+    return this.box.scrollTop * this.pace;
   }
 
   topOf(at) {
-    return `${HEAD_HEIGHT + at * ROW_HEIGHT - this.above + this.root.scrollTop}px`;
+    return `${HEAD_HEIGHT + at * ROW_HEIGHT - this.above + this.box.scrollTop}px`;
   }
 
   firstVisible() {
@@ -213,8 +232,8 @@ export class Grid {
     if (this.windows && this.total === 0) {
       lines.push(element("p", this.root.dataset.nothing, "nothing"));
     }
-    this.placeInput(); // first: it asks for sizes, which are known until the lines change
     this.lines.replaceChildren(...lines);
+    this.placeInput();
     if (missing.length) this.fetch(missing[0], missing.at(-1));
   }
 
@@ -271,11 +290,11 @@ export class Grid {
   }
 
   placeInput() {
-    const { column, columns, root } = this;
+    const { column, columns, box } = this;
     if (!columns.all[column]) return;
     const [top, width, isFrozen] = [this.topOf(this.at), columns.width(column), columns.isFrozen(column)];
-    const left = columns.left(column) + (isFrozen ? root.scrollLeft : 0);
-    const isInView = isFrozen || left + width - root.scrollLeft > columns.edge + OPENER;
+    const left = columns.left(column) + (isFrozen ? box.scrollLeft : 0);
+    const isInView = isFrozen || left + width - box.scrollLeft > columns.edge + OPENER;
     const { allowed, has_names: hasNames, is_date: isDate } = columns.all[column];
     this.opener.hidden = !this.total || !isInView || !(allowed.length || hasNames || isDate);
     for (const one of [this.input, this.choices.list, this.opener, this.day]) {
@@ -392,14 +411,14 @@ export class Grid {
 
   scrollTo(at, column) {
     const top = at * ROW_HEIGHT;
-    const inner = this.root.clientHeight - HEAD_HEIGHT - ROW_HEIGHT;
-    if (top < this.above) this.root.scrollTop = top / this.pace;
-    if (top > this.above + inner) this.root.scrollTop = (top - inner) / this.pace;
+    const inner = this.box.clientHeight - HEAD_HEIGHT - ROW_HEIGHT;
+    if (top < this.above) this.scroll({ scrollTop: top / this.pace });
+    if (top > this.above + inner) this.scroll({ scrollTop: (top - inner) / this.pace });
     if (this.columns.isFrozen(column)) return;
     const left = this.columns.left(column) - this.columns.edge;
-    const wide = this.root.clientWidth - this.columns.edge - this.columns.width(column);
-    if (left < this.root.scrollLeft) this.root.scrollLeft = left;
-    if (left > this.root.scrollLeft + wide) this.root.scrollLeft = left - Math.max(wide, 0);
+    const wide = this.box.clientWidth - this.columns.edge - this.columns.width(column);
+    if (left < this.box.scrollLeft) this.scroll({ scrollLeft: left });
+    if (left > this.box.scrollLeft + wide) this.scroll({ scrollLeft: left - Math.max(wide, 0) });
   }
 
   notifyCurrent() {

@@ -97,7 +97,7 @@ export class Keys {
 
   get page() {
     const { grid } = this;
-    return Math.max(1, Math.floor((grid.root.clientHeight - HEAD_HEIGHT) / ROW_HEIGHT) - 1);
+    return Math.max(1, Math.floor((grid.box.clientHeight - HEAD_HEIGHT) / ROW_HEIGHT) - 1);
   }
 
   // The column where the filled or empty cells of a row end.

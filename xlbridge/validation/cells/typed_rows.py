@@ -31,6 +31,7 @@ _FILLED = ("rows", "filled")
 _TEXT_WARNINGS = ("number-as-text", "date-as-text")
 """Warnings that a .csv does not get, as it has no other way to write numbers and dates."""
 _NUMBER_STYLE = ("numbers", "style")
+_DATE_ORDER = "order of dates"
 _MIN_KEPT = 16
 """Factor by which a column has more cells than those that are typed again alone."""
 
@@ -157,8 +158,8 @@ class TypedRows:
         """Return the rows without those that have nothing but spaces, or only cells outside the
         resource's columns."""
         filled = np.zeros(len(self.rows), dtype=bool)
-        for name, problems in self.problems.items():
-            filled |= self.frame[name].notna().to_numpy() | problems.failed
+        for name in self.problems.keys() - self.absent:
+            filled |= self.frame[name].notna().to_numpy() | self.problems[name].failed
             if filled.all():
                 return self
         selection = None if memo is None else memo.result(_FILLED, filled.tobytes(), lambda: None)
@@ -192,7 +193,7 @@ def type_rows(
         layout = header.row, header.columns, rows, headers.tolist(), formats
         memo.begin(resource.name, reading, *layout)
     style = _number_style(resource, header, cells, numbers, memo)
-    order = _date_order(resource, header, cells, numbers)
+    order = _date_order(resource, header, cells, numbers, memo)
 
     def type_cells(column: Column, index: int, before: _TypedColumn | None) -> _TypedColumn:
         """Return the typed values of a column; ``before`` are those before the last edits."""
@@ -283,7 +284,11 @@ def _number_style(
 
 
 def _date_order(
-    resource: Resource, header: Header, cells: SheetCells, numbers: npt.NDArray[np.int64]
+    resource: Resource,
+    header: Header,
+    cells: SheetCells,
+    numbers: npt.NDArray[np.int64],
+    memo: ColumnMemo | None,
 ) -> Callable[[str], SheetOrder | None]:
     """Return a function that detects the order of day and month that the text dates of a sheet
     prove, apart from those of one column."""
@@ -305,11 +310,12 @@ def _date_order(
     def texts_of(name: str) -> Collection[str]:
         return set(ColumnCells(sources[name], numbers).texts()[1])
 
-    @cache
     def find(name: str) -> SheetOrder | None:
         return sheet_date_order({other: texts_of(other) for other in sources if other != name})
 
-    return find
+    results = memo or ColumnMemo()
+    edits = tuple((other, source.edits) for other, source in sources.items())
+    return lambda name: results.result((_DATE_ORDER, name), edits, partial(find, name)).value
 
 
 def _whole_frame(resource: Resource, arrays: Mapping[str, Any], count: int) -> pd.DataFrame:
