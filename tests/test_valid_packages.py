@@ -50,6 +50,8 @@ def write_every_kind(xlbridge: Xlbridge, sandbox: RunningSandbox, folder: Path) 
     wrong = SAMPLES / "contasreceber-com-erros.xlsx"
     run(0, "template", "contasreceber", "-o", folder / "template.xlsx")
     run(0, "template", "pedido", "--with-lists", "-o", folder / "lists.xlsx")
+    migrated = folder / "migrated.xlsx"
+    run(0, "template", "contasreceber", "--migrate", wrong, "--headers", "names", "-o", migrated)
     fixed = ("--fix", folder / "fixed.xlsx", "--annotate", folder / "marked.xlsx")
     run(1, "validate", wrong, *fixed)
     sent = folder / "sent.xlsx"
@@ -59,6 +61,13 @@ def write_every_kind(xlbridge: Xlbridge, sandbox: RunningSandbox, folder: Path) 
     for name in ("book.xlsx", "book.ods"):
         run(0, "export", "contasreceber", "-o", folder / name)
     run(0, "export", "contasreceber", "--as-template", "-o", folder / "sheet.xlsx")
+    # Sheets with a part of their columns on paper, lists of records, and bars to both sides.
+    orders = ("export", "pedidos", "--limit", "5", "-o")
+    run(0, *orders, folder / "orders.xlsx")
+    run(0, *orders, folder / "order-sheets.xlsx", "--as-template")
+    run(0, *orders, folder / "flat.xlsx", "--flat", "parcelas", "--headers", "names")
+    run(0, "export", "movimentacoes", "--product", "2001-2009", "-o", folder / "moved.xlsx")
+    run(0, "export", "clientes", "--from", "20/10/2026", "-o", folder / "clients.ods")
     shutil.copyfile(folder / "book.xlsx", folder / "refreshed.xlsx")
     run(0, "export", "contasreceber", "--into", folder / "refreshed.xlsx", "--yes")
     write_records(folder / "batch-1.xlsx", "contasreceber", [{"numeroDoDocumento": "PACKAGE-1"}])
@@ -66,14 +75,14 @@ def write_every_kind(xlbridge: Xlbridge, sandbox: RunningSandbox, folder: Path) 
     run(0, "batch", "run", folder / "plan.yaml", "--yes")
     assert (folder / "packages-proof.xlsx").exists()
     yield from sorted(folder.glob("*.xlsx"))
-    yield folder / "book.ods"
+    yield from sorted(folder.glob("*.ods"))
 
 
 def test_every_kind_of_workbook_is_valid(
     xlbridge: Xlbridge, demo_sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     written = [*write_every_kind(xlbridge, demo_sandbox, tmp_path)]
-    assert len(written) == 13
+    assert len(written) == 19
     assert [mistake for path in written for mistake in mistakes(path)] == []
     # The validator notices what is in the wrong order.
     broken = tmp_path / "broken.xlsx"

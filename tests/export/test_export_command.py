@@ -59,6 +59,7 @@ def test_an_export_reports_and_writes_its_manifest(
         ["estoque", "-o", "a.xlsx", "--attachments", "files"],
         ["estoque", "-o", "a.xlsx", "--as-template", "cliente"],
         ["clientes", "-o", "a.csv", "--as-template", "cliente"],
+        ["clientes", "-o", "a.ods", "--as-template", "cliente"],
         ["pedidos", "-o", "a.csv", "--manifest", "a.parcelas.csv"],
         ["caixabancos", "-o", "a.xlsx", "--account", "1"],
         ["contatos", "-o", "a.xlsx", "--client", "0"],

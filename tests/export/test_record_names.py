@@ -257,3 +257,17 @@ def test_the_cover_names_branches_and_the_largest_clients(
             xlbridge("export", *listing, "-o", path, "--force", **system.environment())
         (page, *_) = openpyxl.load_workbook(path).worksheets
         assert ("1 – Matriz", 1, 5) in page.iter_rows(values_only=True, max_col=3), listing
+
+
+def test_the_period_of_a_statement_is_that_of_its_entries(
+    tmp_path: Path, demo: RunningSandbox, xlbridge: Xlbridge
+) -> None:
+    output = tmp_path / "statement.xlsx"
+    period = ["--from", "01/10/2026", "--to", "31/10/2026", "--account", "1"]
+    done = xlbridge("export", "caixabancos", "-o", output, *period, **credentials(demo))
+    assert done.returncode == 0, done.stderr
+    cover = openpyxl.load_workbook(output).worksheets[0]
+    facts = {row[0].value: row[1].value for row in cover}
+    assert facts["Entries since"].startswith("01/10/2026")
+    assert facts["Entries until"].startswith("31/10/2026")
+    assert "Updated since" not in facts

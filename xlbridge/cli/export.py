@@ -117,8 +117,8 @@ def _parameter_name(name: Filter) -> str:
     "--format",
     "form",
     type=click.Choice(list(FORMATS)),
-    pt="O formato (padrão: o da extensão).",
-    en="The format (default: by the extension).",
+    pt="O formato (padrão: o da extensão). Só um .xlsx tem gráficos.",
+    en="The format (default: by the extension). Only an .xlsx has charts.",
 )
 @option(
     "--csv-dialect",
@@ -156,8 +156,8 @@ def _parameter_name(name: Filter) -> str:
     metavar="RESOURCE",
     is_flag=False,
     flag_value="",
-    pt="Grava no leiaute da planilha de importação desse recurso (padrão: o da listagem).",
-    en="Uses the layout of that resource's import sheet (default: the listing's own).",
+    pt="Grava um .xlsx no leiaute da planilha de importação desse recurso (padrão: o da listagem).",
+    en="Writes an .xlsx in that resource's import layout (default: that of the listing itself).",
 )
 @option(
     "--settled",

@@ -409,8 +409,8 @@ force_option = option(
 headers_option = option(
     "--headers",
     type=click.Choice(get_args(Headers)),
-    pt="Cabeçalhos do .xlsx: títulos para pessoas (padrão) ou os nomes do sistema.",
-    en="Headers of an .xlsx: titles for people (default), or the system's names.",
+    pt="Cabeçalhos da pasta de trabalho: títulos para pessoas (padrão) ou os nomes do sistema.",
+    en="Headers of a workbook: titles for people (default), or the system's names.",
 )
 
 status_copy_option = option(

@@ -62,6 +62,7 @@ _TONE_FORMATS: dict[Tone, dict[str, Any]] = {
 }
 _HEADING = {
     "bold": True,
+    "valign": "vcenter",
     "text_wrap": True,
     "bg_color": style.STRONG,
     "font_color": "FFFFFF",

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from math import ceil
 from pathlib import Path
 from textwrap import wrap
 from types import MappingProxyType
@@ -50,8 +49,7 @@ from xlbridge.workbook.write.new_workbook import new_workbook, print_across_page
 from xlbridge.workbook.write.report_workbook import write_cover
 
 _LAST_ROW = 100_000
-_HEADER_HEIGHT = 38
-"""Height of a header of two lines."""
+_HEADER_PADDING, _HEADER_INDENT = 3, 1
 _LEAST_LENGTH, _BESIDE_TEXT = 10, 4
 """Length of a day or a common number, and the indent and margins of a text."""
 _KEY_WIDTH, _FREE_TEXT_WIDTH, _CHOICE_WIDTH, _MAX_WIDTH = 16, 30, 40, 48
@@ -144,16 +142,23 @@ def add_data_sheets(
     for part in (resource, *resource.children):
         before, after = layout.added(part, resource)
         sheet: Worksheet = book.add_worksheet(part.sheet)
-        sheet.set_row_pixels(0, _HEADER_HEIGHT)
         columns = list(enumerate(part.sheet_columns, start=len(before)))
         last = len(columns) + len(before)
-        for index, (text, width, note) in (*enumerate(before), *enumerate(after, start=last)):
+        added = (*enumerate(before), *enumerate(after, start=last))
+        headers = [layout.header(column) for _, column in columns]
+        # Rows may narrow the columns to the width of their headers.
+        narrowest = [
+            *map(style.heading_width, headers),
+            *(width - _HEADER_INDENT for _, (_, width, _) in added),
+        ]
+        height = style.heading_lines([*headers, *(text for _, (text, _, _) in added)], narrowest)
+        sheet.set_row(0, height * style.LINE_HEIGHT + _HEADER_PADDING)
+        for index, (text, width, note) in added:
             sheet.set_column(index, index, width)
             sheet.write_string(0, index, text, remark)
             if note:
                 sheet.write_comment(0, index, note, _COMMENT)
-        for index, column in columns:
-            header = layout.header(column)
+        for (index, column), header in zip(columns, headers, strict=True):
             sheet.set_column(index, index, _width(column, header), cell_format(book, column))
             sheet.write_string(0, index, header, required if column.required else optional)
             lines = [
@@ -214,7 +219,8 @@ def _print_filled(
         longest = filled.longest.get(index, 0)
         if longest or column.required:
             last = index + 1
-        width = max(_header_width(layout.header(column)), longest + _BESIDE_TEXT)
+        heading = style.heading_width(layout.header(column)) + _HEADER_INDENT
+        width = max(heading, longest + _BESIDE_TEXT)
         width = min(width, _MAX_WIDTH if column.kind.is_text else widths[index])
         if width != widths[index]:
             widths[index] = width
@@ -253,11 +259,6 @@ def _limited_columns(resource: Resource) -> list[tuple[Resource, Column]]:
     return [(part, column) for part in parts for column in part.columns if column.allowed]
 
 
-def _header_width(header: str) -> int:
-    """Return the width of bold text in two lines, and the filter button."""
-    return max(ceil(len(header) / 2), *map(len, header.split())) + 6
-
-
 def _width(column: Column, header: str) -> int:
     text_length = column.checks.get("str_length", {}).get("max_value", 0)
     content = min(text_length, _FREE_TEXT_WIDTH) if column.kind is Kind.TEXT else 0
@@ -268,7 +269,7 @@ def _width(column: Column, header: str) -> int:
     return min(
         _MAX_WIDTH,
         max(
-            _header_width(header),
+            style.heading_width(header) + _HEADER_INDENT,
             len(example_in_words(column)) + 2,
             _MIN_WIDTHS.get(column.kind, 0),
             content,
@@ -288,12 +289,12 @@ _TABLE_HEADERS = (
     titles.RULES,
     Text(pt="Exemplo", en="Example"),
 )
-_TITLE_WIDTH, _WIDTHS = 34, (17, 18, 46, 36, 30)
+_TITLE_WIDTH, _WIDTHS = 34, (15, 18, 46, 38, 30)
 """Widths of the table's columns; that of the second fits the names."""
 _MIN_NAME_WIDTH, _COMMON_NAME_WIDTH, _MAX_NAME_WIDTH = 28, 34, 44
 _DESCRIPTION = 4
 """Index of the column of descriptions, the widest."""
-_PADDING = 5
+_PADDING, _CELL_INDENT = 5, 2
 
 _HEADINGS = {
     "steps": titles.WHAT_TO_DO,
@@ -474,7 +475,9 @@ class _InstructionsWriter:
             # Programs do not fit the height of a row to its text on opening.
             texts = zip(cells, self.widths, strict=False)
             lines = [
-                len(wrap(text, width - 3)) for (name, text), width in texts if name in _WRAPPED
+                len(wrap(text, width - _CELL_INDENT))
+                for (name, text), width in texts
+                if name in _WRAPPED
             ]
             height = _PADDING + style.LINE_HEIGHT * max([1, *lines])
             self.sheet.set_row(self.row, min(height, style.MAX_ROW_HEIGHT))
