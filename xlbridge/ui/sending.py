@@ -123,7 +123,7 @@ class SheetUploads:
         labels = ((row.row, action_text(row.action)) for row in records)
         written = [row.row for row in records if row.action.writes]
         writes = totals.by_column(written) if written else ()
-        by_action = totals.by_label(titles.PLAN, labels, pictured=False)
+        by_action = totals.by_label(titles.PLAN, labels, titles.PLAN, pictured=False)
         return {
             "counts": planned.plan.counts,
             "token": planned.plan.token,

@@ -132,8 +132,12 @@ def open_row_table(proof: Proof) -> Table:
         state = OPEN_REASONS[row.state]
         if row.state is OpenReason.UNKNOWN and row.key:
             state = _UNKNOWN_FOUND if row.codes else _UNKNOWN_NOT_FOUND
-        titled = (proof.column_title(row.location.resource, name) for name in row.key)
-        key = " · ".join(map("{}: {}".format, titled, row.key.values())) or None
+        columns = proof.catalogue.named(row.location.resource).by_path
+        titled = (
+            f"{columns[name].title}: {value_text(typed_value(columns[name].kind, value))}"
+            for name, value in row.key.items()
+        )
+        key = " · ".join(titled) or None
         codes = ", ".join(row.codes) or None
         place = _location_values(row.location)
         lines.append(Line((*place, row_text(row.location.row), state, key, codes)))
@@ -508,4 +512,7 @@ def _facts(proof: Proof) -> Iterator[tuple[Text, Text | str]]:
     yield Text(pt="Conferido em", en="Proven at"), f"{proof.at:%d/%m/%Y %H:%M:%S}"
     yield titles.PLAN, proof.title.plan.name
     for name, value in proof.title.parameters.items():
-        yield Text(pt="Parâmetro {name}", en="Parameter {name}").format(name=name), value
+        if name == "month":
+            yield Text(pt="Mês", en="Month"), f"{value[5:]}/{value[:4]}"
+        else:
+            yield Text(pt="Parâmetro {name}", en="Parameter {name}").format(name=name), value

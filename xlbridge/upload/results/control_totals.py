@@ -44,11 +44,12 @@ if TYPE_CHECKING:
 
 _DUE = "dataDeVencimento"
 _ZERO = Decimal(0)
-_LABEL_WIDTH, _AMOUNT_WIDTH = 60, 24
+_LABEL_WIDTH, _AMOUNT_WIDTH = 60, 30
 _OUTCOMES = Text(pt="Situação das linhas", en="Status of the rows")
 _REASONS = Text(pt="Por que não foram gravadas", en="Why they were not written")
 _ALL = untranslated("{title}")
 _WRITTEN = Text(pt="No sistema: {title}", en="In the system: {title}")
+_IN_REAIS = untranslated("{title} (R$)")
 _NO_DATE = Text(pt="sem data", en="no date")
 _NO_REASON = Text(pt="sem motivo informado", en="no reason given")
 
@@ -80,7 +81,7 @@ class ControlTotals:
         if name is not None and name in frame:
             values = frame[name].astype(object).where(frame[name].notna(), None).tolist()
             self._amounts = [resource.totals.amount_of({name: value}) for value in values]
-            self.amount = resource.amount_title
+            self.amount = _IN_REAIS.format(title=resource.amount_title)
         self._columns = [
             column
             for column in map(resource.by_name.__getitem__, resource.totals.by)
@@ -171,18 +172,20 @@ class ControlTotals:
         self,
         title: Text,
         rows: Iterable[tuple[int, Label]],
+        labels: Text,
         *,
         sheet: Text | None = None,
         pictured: bool = True,
     ) -> Table:
-        """Return the totals of rows, each with its label, in the order of their first rows."""
+        """Return the totals of rows, each with its label, in the order of their first rows;
+        ``labels`` is the heading of these."""
         counts: Counter[str] = Counter()
         amounts: defaultdict[str, Decimal] = defaultdict(Decimal)
         for row, label in rows:
             counts[str(label)] += 1
             amounts[str(label)] += self.of_rows([row]) or _ZERO
         lines: list[tuple[Value, ...]] = [*counts.items(), (titles.TOTAL, counts.total())]
-        headings = [Heading(title, _LABEL_WIDTH, words=True), Heading(titles.ROWS)]
+        headings = [Heading(labels, _LABEL_WIDTH, words=True), Heading(titles.ROWS)]
         if self.amount is not None:
             headings.append(Heading(self.amount, _AMOUNT_WIDTH))
             sums = [amounts[label] for label in counts]
@@ -213,8 +216,8 @@ class ControlTotals:
             ]
             found = [(row, labels[self._positions[row]]) for row in numbers]
             found.sort(key=lambda it: titles.label_order(it[1]))
-            title = titles.BY_MONTH.format(title=column.title) if by_month else column.title
-            title = about.format(title=title)
+            of_labels = titles.BY_MONTH.format(title=column.title) if by_month else column.title
+            title = about.format(title=of_labels)
             if by_month:
                 found = [
                     (row, f"{month[5:]}/{month[:4]}" if month else str(_NO_DATE))
@@ -225,7 +228,7 @@ class ControlTotals:
                     (row, f"{code} – {name}" if (name := self.branches.get(code)) else code)
                     for row, code in found
                 ]
-            yield self.by_label(title, found, sheet=sheet)
+            yield self.by_label(title, found, of_labels, sheet=sheet)
 
     def by_outcome(
         self, changes: Mapping[int, LedgerRow], sheet: Text | None = None
@@ -235,7 +238,7 @@ class ControlTotals:
         rows = {row: found for row, found in sorted(changes.items()) if found[1].is_record}
         by_outcome = group_by_reason((change.outcome, row) for row, (_, change) in rows.items())
         outcomes = [(row, one.count_title) for one in RowOutcome for row in by_outcome.get(one, ())]
-        yield self.by_label(_OUTCOMES, outcomes, sheet=sheet)
+        yield self.by_label(_OUTCOMES, outcomes, titles.STATE, sheet=sheet)
         reasons = {
             row: joined([found.message for found in ledger.rejections(change)], " · ")
             if change.planned is None and ledger.rejections(change)
@@ -251,8 +254,8 @@ class ControlTotals:
             keys = [(row, str(text), without_values(str(text))) for row, text in reasons.items()]
             found = [(row, text if len(texts[key]) == 1 else key) for row, text, key in keys]
             if self._resource is not None:
-                found = [(row, self._resource.with_titles(text)) for row, text in found]
-            yield self.by_label(_REASONS, found, sheet=sheet)
+                found = [(row, sentence(self._resource.with_titles(text))) for row, text in found]
+            yield self.by_label(_REASONS, found, titles.REASON, sheet=sheet)
         written = [row for row, (_, change) in rows.items() if change.in_system]
         if written:
             yield from self.by_column(written, _WRITTEN, sheet)
@@ -292,14 +295,14 @@ class UploadRows:
             named = (found.column or "" for found in of_row)
             columns.update(n for n in named if n in resource.by_name or parse_item_column(n))
             if (own := by_number.get(change.row)) is not None:
-                columns.update(own.raw_cells, resource.by_name.keys() & own.differences)
+                columns.update(own.wrong, resource.by_name.keys() & own.differences)
             row = change.planned
             text = _CORRECT_CELLS if columns else _CORRECT_ROW
             if row is not None and row.action is RowAction.HELD and change.is_record:
                 text = (row.reason and row.reason.remedy) or text
                 reason = resource.with_titles(row.why_text(resource.by_path))
                 what_to_do = str(text.format(job=row.job or "–"))
-                reasons[change.row] = _sentence(reason), _sentence(what_to_do)
+                reasons[change.row] = sentence(reason), sentence(what_to_do)
             elif change.is_given_up and of_row:
                 messages = (
                     # After the title of its column.
@@ -323,7 +326,8 @@ _CORRECT_OTHERS = Text(
 )
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """Return a text that begins with a capital letter."""
     return text[:1].upper() + text[1:]
 
 

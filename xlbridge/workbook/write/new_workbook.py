@@ -17,7 +17,14 @@ from xlsxwriter.worksheet import Worksheet
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
 from xlbridge.workbook.address import CellRange, escape_text
-from xlbridge.workbook.style import FONT, FONT_SIZE, PRINT_SCALE, is_made_to_fit
+from xlbridge.workbook.style import (
+    DENSE_WIDTH,
+    FONT,
+    FONT_SIZE,
+    PRINT_SCALE,
+    READABLE_WIDTH,
+    is_made_to_fit,
+)
 
 _MARGIN, _TOP, _BOTTOM = 0.4, 0.5, 0.7  # inches
 _MAX_FOOTER_LENGTH = 100
@@ -32,17 +39,20 @@ def print_across_pages(
     title: str,
     widths: Sequence[int] = (),
     repeated: range = range(0),
+    *,
+    dense: bool = False,
 ) -> None:
     """Print a sheet in landscape, with page numbers, on as few pages as are readable.
 
     It is one page wide, unless ``widths`` are more; then pages of the same rows come after each
-    other. ``repeated`` are the columns to repeat on every page.
+    other. A ``dense`` sheet may be printed smaller for that. ``repeated`` are the columns to repeat
+    on every page.
     """
     if repeated:
         sheet.repeat_columns(repeated.start, repeated.stop - 1)
     sheet.set_landscape()
     sheet.set_paper(9)  # A4
-    if is_made_to_fit(widths):
+    if is_made_to_fit(widths, DENSE_WIDTH if dense else READABLE_WIDTH):
         sheet.fit_to_pages(1, 0)
     else:
         # To fit a number of pages, programs would make the sheet as large as that allows.

@@ -50,11 +50,15 @@ from xlbridge.workbook.write.new_workbook import new_workbook, print_across_page
 from xlbridge.workbook.write.report_workbook import write_cover
 
 _LAST_ROW = 100_000
-_HEADER_HEIGHT = 38
-"""Height of a header of two lines."""
+_KEPT_IN_VIEW = 2
+"""Most of the columns added in front that do not scroll."""
+_HEADER_LINE = 19
+"""Height of a line of a header, in pixels."""
 _LEAST_LENGTH, _BESIDE_TEXT = 10, 4
 """Length of a day or a common number, and the indent and margins of a text."""
-_KEY_WIDTH, _FREE_TEXT_WIDTH, _CHOICE_WIDTH, _MAX_WIDTH = 16, 30, 40, 48
+FREE_TEXT_WIDTH = 30
+"""Width of a column of free text, which wraps in sheets with columns in front of it."""
+_KEY_WIDTH, _CHOICE_WIDTH, _MAX_WIDTH = 16, 40, 48
 _MIN_WIDTHS: Mapping[Kind, int] = {Kind.DATE: 12, Kind.MONEY: 14}
 _COMMENT_LINE, _COMMENT_SYMBOLS = 18, 46
 _COMMENT = {"width": 320, "font_name": style.FONT, "font_size": 10}
@@ -81,6 +85,11 @@ class SheetLayout:
     before: Sequence[AddedColumn]
     after: Sequence[AddedColumn]
     headers: Headers
+
+    @property
+    def header_lines(self) -> int:
+        """Lines of a header: more where columns are added in front, for a page to hold them all."""
+        return 3 if self.before else 2
 
     def header(self, column: Column) -> str:
         """Return the header of a column."""
@@ -110,9 +119,10 @@ class FilledRows:
     longest: dict[int, int] = field(default_factory=dict)
 
     def add(self, index: int, value: object) -> None:
-        """Count the value of a cell; other values than texts fit all columns of their kinds."""
-        length = len(value) if isinstance(value, str) else 0
-        self.longest[index] = max(self.longest.get(index, _LEAST_LENGTH), length)
+        """Count the value of a cell; others than texts and whole numbers fit all columns of their
+        kinds."""
+        length = len(str(value)) if isinstance(value, str | int) else _LEAST_LENGTH
+        self.longest[index] = max(self.longest.get(index, 1), length)
 
 
 def header_text(column: Column, headers: Headers) -> str:
@@ -144,7 +154,7 @@ def add_data_sheets(
     for part in (resource, *resource.children):
         before, after = layout.added(part, resource)
         sheet: Worksheet = book.add_worksheet(part.sheet)
-        sheet.set_row_pixels(0, _HEADER_HEIGHT)
+        sheet.set_row_pixels(0, layout.header_lines * _HEADER_LINE)
         columns = list(enumerate(part.sheet_columns, start=len(before)))
         last = len(columns) + len(before)
         for index, (text, width, note) in (*enumerate(before), *enumerate(after, start=last)):
@@ -177,7 +187,7 @@ def add_data_sheets(
             sheet.ignore_errors({"number_stored_as_text": " ".join(ranges)})
         widths = layout.widths(part, resource)
         sheet.set_comments_author("xlbridge")
-        sheet.freeze_panes(1, 0)
+        sheet.freeze_panes(1, len(before[:_KEPT_IN_VIEW]))
         sheet.autofilter(0, 0, _LAST_ROW, len(widths) - 1)
         sheet.set_tab_color(style.STRONG)
         _set_printing(sheet, part, len(before), widths)
@@ -192,7 +202,7 @@ def _set_printing(sheet: Worksheet, part: Resource, before: int, widths: Sequenc
     keys = [i for i, one in enumerate(part.sheet_columns) if one.name == KEY and one.required]
     first = [0] if before else keys[:1]
     repeated = range(first[0], first[0] + 1) if first else range(0)
-    print_across_pages(sheet, str(part.title), widths, repeated)
+    print_across_pages(sheet, str(part.title), widths, repeated, dense=before > 0)
 
 
 def _print_filled(
@@ -214,8 +224,11 @@ def _print_filled(
         longest = filled.longest.get(index, 0)
         if longest or column.required:
             last = index + 1
-        width = max(_header_width(layout.header(column)), longest + _BESIDE_TEXT)
-        width = min(width, _MAX_WIDTH if column.kind.is_text else widths[index])
+        header = _header_width(layout.header(column), layout.header_lines)
+        most = widths[index]
+        if column.kind.is_text:
+            most = FREE_TEXT_WIDTH if before and column.kind is Kind.TEXT else _MAX_WIDTH
+        width = min(max(header, longest + _BESIDE_TEXT), most)
         if width != widths[index]:
             widths[index] = width
             sheet.set_column(index, index, width, cell_format(book, column))
@@ -253,14 +266,16 @@ def _limited_columns(resource: Resource) -> list[tuple[Resource, Column]]:
     return [(part, column) for part in parts for column in part.columns if column.allowed]
 
 
-def _header_width(header: str) -> int:
-    """Return the width of bold text in two lines, and the filter button."""
-    return max(ceil(len(header) / 2), *map(len, header.split())) + 6
+def _header_width(header: str, lines: int = 2) -> int:
+    """Return the width of bold text in some lines, and the filter button, which is beside the last
+    of three."""
+    beside = 6 if lines < 3 else 4
+    return max(ceil(len(header) / lines), *map(len, header.split())) + beside
 
 
 def _width(column: Column, header: str) -> int:
     text_length = column.checks.get("str_length", {}).get("max_value", 0)
-    content = min(text_length, _FREE_TEXT_WIDTH) if column.kind is Kind.TEXT else 0
+    content = min(text_length, FREE_TEXT_WIDTH) if column.kind is Kind.TEXT else 0
     if column.link is not None:
         content = _CHOICE_WIDTH
     if column.name == KEY:
