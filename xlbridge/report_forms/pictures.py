@@ -40,8 +40,9 @@ def draw_bars(
     shares: bool,
     more: str = "",
 ) -> Element:
-    """Return a picture of horizontal bars, with a legend if they have several ``series``. Labels are
-    beside the bars, sentences above them.
+    """Return a picture of horizontal bars, with a legend if they have several ``series``.
+
+    Labels are beside the bars, sentences above them.
 
     ``axes`` name what each bar is about, above the labels, and what the bars measure, below them.
     With ``shares`` each bar is as wide as any other and shows the parts of its sum. ``more`` stands
