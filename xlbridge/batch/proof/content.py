@@ -38,6 +38,7 @@ from xlbridge.report_forms import (
     Tone,
     Value,
     grouped_number,
+    more_text,
     value_text,
 )
 from xlbridge.resources import Kind
@@ -417,13 +418,21 @@ def proof_report(proof: Proof) -> ReportForms:
     return ReportForms.of_report(lambda: proof_content(proof), workbook=workbook)
 
 
+_MOST_PROBLEMS = 10
+_MORE = Text(pt="{more}, nas páginas seguintes", en="{more}, on the following pages")
+
+
 def proof_content(proof: Proof) -> Report:
     """Return the content of a proof: its verdict, facts and tables."""
+    problems = list(open_items(proof))
+    if left := problems[_MOST_PROBLEMS:]:
+        # The first page has the signatures, too.
+        problems[_MOST_PROBLEMS:] = [_MORE.format(more=more_text(len(left)))]
     return Report(
         title=_PROOF_TITLE.format(batch=proof.title.batch),
         verdict=verdict(proof),
         grade=_GRADES[proof_state(proof)],
-        problems=list(open_items(proof)),
+        problems=problems,
         facts=list(_facts(proof)),
         tables=[
             # Those of the same sheet are adjacent.

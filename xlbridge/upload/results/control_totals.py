@@ -242,7 +242,7 @@ class ControlTotals:
         reasons = {
             row: joined([found.message for found in ledger.rejections(change)], " · ")
             if change.planned is None and ledger.rejections(change)
-            else ledger.reason(change) or _NO_REASON
+            else sentence(str(ledger.reason(change) or _NO_REASON))
             for row, (ledger, change) in rows.items()
             if change.is_refused
         }
@@ -254,7 +254,7 @@ class ControlTotals:
             keys = [(row, str(text), without_values(str(text))) for row, text in reasons.items()]
             found = [(row, text if len(texts[key]) == 1 else key) for row, text, key in keys]
             if self._resource is not None:
-                found = [(row, sentence(self._resource.with_titles(text))) for row, text in found]
+                found = [(row, self._resource.with_titles(text)) for row, text in found]
             yield self.by_label(_REASONS, found, titles.REASON, sheet=sheet)
         written = [row for row, (_, change) in rows.items() if change.in_system]
         if written:

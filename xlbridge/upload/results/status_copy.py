@@ -94,7 +94,7 @@ def _remark_columns(context: UploadContext, job: Job, sent: UploadRows) -> "list
     source, limits, resource = Path(job.spec.file), context.settings.limits, sent.resource
     (main,) = read_workbook(source, limits, job.spec.sheet).sheets
     statuses = {
-        row: replace(status, reason=sentence(resource.with_titles(status.reason)))
+        row: replace(status, reason=resource.with_titles(status.reason))
         for row, status in _by_row(row_statuses(context, job)).items()
     }
     header = find_header_row(main, resource)
@@ -256,7 +256,7 @@ def row_statuses(context: UploadContext, job: Job) -> dict[int, RowStatus]:
 
     def reason(change: RowChange) -> str:
         if change.planned is not None:
-            return change.planned.why_text(columns)
+            return sentence(change.planned.why_text(columns))
         return str(ledger.reason(change) or "")
 
     return {

@@ -267,7 +267,7 @@ def _replace_summary_sheet(
     xml.add_child(root, "autoFilter", ref=f"A{_HEADER_ROW}:{last_column}{last_row}")
     if len(links):
         root.append(links)
-    xml.add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
+    _set_printing(root)
     package.write(sheets.part(name), xml.to_bytes(root))
     sheets.activate(name)
 
@@ -337,7 +337,7 @@ def _add_row(
 
 
 _VALUE_ELEMENTS = frozenset({"v", "is", "f"})
-_REMARK_WIDTHS = (18, 60, 22, 50)
+_REMARK_WIDTHS = (22, 60, 22, 50)
 
 
 @dataclass(frozen=True, slots=True)
@@ -520,10 +520,17 @@ def _replace_upload_summary(
         add((more_text(len(open_rows) - _MAX_OPEN_ROWS), ids["text"]))
     if len(links):
         root.append(links)
-    xml.add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
+    _set_printing(root)
     package.write(sheets.part(name), xml.to_bytes(root))
     sheets.activate(name)
     sheets.save()
+
+
+def _set_printing(root: xml.Element) -> None:
+    """Print a sheet of xlbridge in landscape, one page wide, with narrow margins."""
+    sides = dict.fromkeys(("left", "right", "top", "bottom"), "0.4")
+    xml.add_child(root, "pageMargins", **sides, header="0.2", footer="0.2")
+    xml.add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
 
 
 def _write_row(

@@ -43,12 +43,14 @@ MAX_LINES = 1_000_000
 """Maximum number of lines of a table on a sheet, just below Excel's limit."""
 
 _LABEL_WIDTH, _TEXT_WIDTH = 26, 96
-_BOLD_WIDTH, _TITLE_WIDTH = 1.1, 1.7
-"""Widths of a bold letter and of one of a title, in characters."""
-_INDENT = 2
+_TITLE_WIDTH = 1.7
+"""Width of a letter of a title, in characters."""
+_INDENT = 1
 _BLANK_HEIGHT = 30
 """Height of a line to sign on."""
 _MIN_WIDTH, _PADDING = 60, 5
+_LITTLE_LONGER = 1.25
+"""Length of a cover, in pages, up to which it is made to fit one."""
 _OPEN, _OPEN_BACKGROUND = style.GRADE_COLOURS[Grade.ERROR]
 _TONE_FORMATS: dict[Tone, dict[str, Any]] = {
     Tone.PLAIN: {},
@@ -59,6 +61,7 @@ _TONE_FORMATS: dict[Tone, dict[str, Any]] = {
 _HEADING = {
     "bold": True,
     "text_wrap": True,
+    "valign": "vcenter",
     "bg_color": style.STRONG,
     "font_color": "FFFFFF",
     "border": 1,
@@ -102,7 +105,7 @@ def write_report(
 _LEAST_BARS = 2
 _CHART_ROWS, _AROUND_BARS, _ROW_PIXELS, _CHART_WIDTH = 6, 3, 20, 640
 _CHART_MARGIN, _AXIS_PARTS = 20, 5
-_LONG_LABEL, _ABOVE_BARS, _BELOW_BARS = 30, 52, 8
+_LONG_LABEL, _ROWS_OF_LONG_LABEL, _ABOVE_BARS, _BELOW_BARS = 30, 1.5, 52, 8
 _ROW_HEIGHT = 15
 """Height of a row that has none of its own, in points."""
 _CHART_COLUMN = 105
@@ -173,9 +176,7 @@ class _SheetWriter:
         print_across_pages(sheet, title)
         self._page_height = page_height(widths, beside)
 
-    def line(
-        self, values: Sequence[Value], forms: Sequence[Format], letter_width: float = 1.0
-    ) -> None:
+    def line(self, values: Sequence[Value], forms: Sequence[Format]) -> None:
         """Write the cells of the next row."""
         for column, (value, form) in enumerate(zip(values, forms, strict=True)):
             cell = self.row, column
@@ -189,16 +190,16 @@ class _SheetWriter:
                     self.sheet.write_datetime(*cell, day, form)
                 case _:
                     self.sheet.write_string(*cell, _clean(value), form)
-        lines = self._lines_of(values, letter_width)
+        lines = self._lines_of(values)
         if lines > 1:
             self._set_height(lines * style.LINE_HEIGHT)
         self.row += 1
 
-    def _lines_of(self, values: Sequence[Value], letter_width: float = 1.0) -> int:
+    def _lines_of(self, values: Sequence[Value]) -> int:
         """Return how many lines the texts of a row take."""
         lines = 1
         for value, width in zip(values, self._widths, strict=False):
-            room = max(int(width / letter_width) - _INDENT, 1)
+            room = max(width - _INDENT, 1)
             if isinstance(value, str | Text) and len(text := _clean(value)) > room:
                 lines = max(lines, len(wrap(text, room)))
         return lines
@@ -209,7 +210,7 @@ class _SheetWriter:
         The title of the table comes next.
         """
         least = _BLANK_HEIGHT if table.by_hand else _ROW_HEIGHT
-        heading = self._lines_of([one.title for one in table.headings], _BOLD_WIDTH)
+        heading = self._lines_of([one.title for one in table.headings])
         height = max(_chart_rows(table) * _ROW_HEIGHT, heading * style.LINE_HEIGHT + least)
         if len(table.lines) * least < self._page_height:
             heights = (
@@ -224,6 +225,13 @@ class _SheetWriter:
         if used and used + height + around > self._page_height:
             self._breaks.append(self.row)
             self.sheet.set_h_pagebreaks(self._breaks)
+
+    def fit_one_page(self) -> None:
+        """Print the sheet on one page, if it is at most a little longer than that."""
+        height = sum(self._heights.get(row, _ROW_HEIGHT) for row in range(self.row))
+        if height <= _LITTLE_LONGER * self._page_height:
+            self.sheet.set_h_pagebreaks([])
+            self.sheet.fit_to_pages(1, 1)
 
     def _set_height(self, height: float) -> None:
         self._heights[self.row] = min(height, style.MAX_ROW_HEIGHT)
@@ -260,7 +268,7 @@ class _SheetWriter:
         if table.by_hand:
             self._add_blanks(table, forms)
             return
-        self.line([str(heading.title) for heading in table.headings], forms, _BOLD_WIDTH)
+        self.line([str(heading.title) for heading in table.headings], forms)
         for line in table.lines:
             cells = zip(table.headings, line.values, strict=True)
             self.line(line.values, [_cell_format(self._styles, *c, line.tone) for c in cells])
@@ -350,8 +358,7 @@ class _SheetWriter:
         rows = _chart_rows(table)
         height = rows * _ROW_PIXELS
         chart.set_size({"width": _CHART_WIDTH, "height": height})
-        if max(len(value_text(line.values[0])) for line in drawn) > _LONG_LABEL:
-            # Programs would leave long labels more room than bars.
+        if _has_long_labels(table):
             share = (height - _ABOVE_BARS - _BELOW_BARS) / height
             area = {"x": 0.45, "y": _ABOVE_BARS / height, "width": 0.52, "height": share}
             chart.set_plotarea({"layout": area})
@@ -374,7 +381,15 @@ def _chart_rows(table: Table) -> int:
     if not table.bars or table.body < _LEAST_BARS:
         return 0
     legend = 1 if len(table.bars) > 1 else 0
-    return max(_CHART_ROWS, len(_drawn(table)) + _AROUND_BARS) + legend
+    bars = len(_drawn(table))
+    if _has_long_labels(table):
+        bars = math.ceil(bars * _ROWS_OF_LONG_LABEL)
+    return max(_CHART_ROWS, bars + _AROUND_BARS) + legend
+
+
+def _has_long_labels(table: Table) -> bool:
+    """Return whether programs would leave the labels of bars more room than these."""
+    return max(len(value_text(line.values[0])) for line in _drawn(table)) > _LONG_LABEL
 
 
 def _axis_step(bars: Sequence[float]) -> float:
@@ -432,6 +447,7 @@ def _write_cover(
         if table.title is not None:
             writer.paragraph(table.title, titled, padding=_PADDING)
         writer.table(table)
+    writer.fit_one_page()
 
 
 def _write_tables(

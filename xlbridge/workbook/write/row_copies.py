@@ -33,6 +33,8 @@ from xlbridge.workbook.write.template import FREE_TEXT_WIDTH, FilledRows, templa
 
 _REMARK_WIDTHS = (9, 40, 26)
 _NUMBER_WIDTH = 24
+_MOST_LINES = 4
+"""Most lines of a long text of the analyst's own that are in view."""
 _TOP = {"valign": "top"}
 _REMARK = {"italic": True, "font_color": style.QUIET, **_TOP}
 _WRONG = {
@@ -127,13 +129,16 @@ class RejectedRows:
                         writer.write(sheet, position + 1, 0, numbers[position], _REMARK)
                         writer.write(sheet, position + 1, 1, reason, wrapped)
                         writer.write(sheet, position + 1, 2, what_to_do, wrapped)
-                        texts = list(zip((reason, what_to_do), _REMARK_WIDTHS[1:], strict=True))
-                        texts += (
-                            (str(value), FREE_TEXT_WIDTH)
-                            for _, column, value in cells
-                            if column.kind is Kind.TEXT and value is not None
+                        lines = max(
+                            len(wrap(text, width))
+                            for text, width in zip(
+                                (reason, what_to_do), _REMARK_WIDTHS[1:], strict=True
+                            )
                         )
-                        lines = max(len(wrap(text, width)) for text, width in texts)
+                        for _, column, value in cells:
+                            if column.kind is Kind.TEXT and value is not None:
+                                of_text = wrap(str(value), FREE_TEXT_WIDTH)
+                                lines = max(lines, min(len(of_text), _MOST_LINES))
                         height = min(lines * style.LINE_HEIGHT, style.MAX_ROW_HEIGHT)
                         sheet.set_row(position + 1, height if lines > 1 else None)
                     for index, column, value in cells:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import ceil
+from numbers import Integral
 from pathlib import Path
 from textwrap import wrap
 from types import MappingProxyType
@@ -121,7 +122,7 @@ class FilledRows:
     def add(self, index: int, value: object) -> None:
         """Count the value of a cell; others than texts and whole numbers fit all columns of their
         kinds."""
-        length = len(str(value)) if isinstance(value, str | int) else _LEAST_LENGTH
+        length = len(str(value)) if isinstance(value, str | Integral) else _LEAST_LENGTH
         self.longest[index] = max(self.longest.get(index, 1), length)
 
 
