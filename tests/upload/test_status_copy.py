@@ -72,7 +72,7 @@ def test_a_status_copy_has_statuses_reasons_and_codes(
     [coloured] = sheet.conditional_formatting
     assert [str(area) for area in coloured.cells.ranges] == ["A5:G5"]
     assert str(coloured.rules[0].dxf.fill.bgColor.rgb) == f"FF{ERROR_FILL}"
-    assert [sheet.column_dimensions[letter].width for letter in "DEFG"] == [22, 60, 22, 50]
+    assert [sheet.column_dimensions[letter].width for letter in "DEFG"] == [30, 60, 22, 50]
     assert sheet.auto_filter.ref == "A3:G5"
     # The reason is the message of the system; the analyst edits the cells next to it.
     assert [cell.quotePrefix for cell in sheet[5][3:5]] == [True, True]

@@ -324,7 +324,7 @@ _ACCEPTED_ROWS = Heading(Text(pt="Linhas aceitas", en="Rows accepted"), 10)
 _UNREAD_ROWS = Heading(
     Text(pt="Destas, sem conferência possível", en="Of these, not read back"), 12
 )
-_FOUND_ROWS = Heading(Text(pt="Linhas conferidas no sistema", en="Rows read back"), 10)
+_FOUND_ROWS = Heading(Text(pt="Registros no sistema", en="Records in the system"), 12)
 _ROWS_DIFFERENCE = Heading(
     Text(pt="Diferença em linhas", en="Difference in rows"), 13, alarming=True
 )
@@ -419,7 +419,7 @@ def proof_report(proof: Proof) -> ReportForms:
 
 
 _MOST_PROBLEMS = 10
-_MORE = Text(pt="{more}, nas páginas seguintes", en="{more}, on the following pages")
+_MORE = Text(pt="{more}, nos detalhes", en="{more}, in the details")
 
 
 def proof_content(proof: Proof) -> Report:
@@ -473,7 +473,9 @@ def _summary_table(proof: Proof) -> Table:
         title=Text(pt="O que foi enviado e o que está no sistema", en="What was sent and is there"),
         headings=(
             Heading(titles.RESOURCE, 30),
-            *(_ACCEPTED_ROWS, _FOUND_ROWS, _SENT, _FOUND, _DIFFERENCE),
+            _ACCEPTED_ROWS,
+            Heading(Text(pt="Linhas conferidas no sistema", en="Rows read back"), 12),
+            *(_SENT, _FOUND, _DIFFERENCE),
         ),
         lines=lines,
         none=_NO_TOTALS,

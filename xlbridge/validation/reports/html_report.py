@@ -101,7 +101,7 @@ def report_page(report: Report) -> str:
         "files": [_file(item, limit) for item in report.results],
     }
     end = summary(report)
-    if end.verdict is None:
+    if len({item.file for item in report.results}) == 1:
         found = {word: sum(getattr(sheet, word) for sheet in report.sheets) for word in _COUNTED}
         # The section of the file has the counts, to filter by.
         verdict = _VERDICTS[end.grade].format(**found) if report.sheets else _NOT_CHECKED

@@ -337,7 +337,7 @@ def _add_row(
 
 
 _VALUE_ELEMENTS = frozenset({"v", "is", "f"})
-_REMARK_WIDTHS = (22, 60, 22, 50)
+_REMARK_WIDTHS = (30, 60, 22, 50)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ _INDENT = 1
 _BLANK_HEIGHT = 30
 """Height of a line to sign on."""
 _MIN_WIDTH, _PADDING = 60, 5
-_LITTLE_LONGER = 1.25
+_LITTLE_LONGER = 1.4
 """Length of a cover, in pages, up to which it is made to fit one."""
 _OPEN, _OPEN_BACKGROUND = style.GRADE_COLOURS[Grade.ERROR]
 _TONE_FORMATS: dict[Tone, dict[str, Any]] = {
@@ -105,7 +105,7 @@ def write_report(
 _LEAST_BARS = 2
 _CHART_ROWS, _AROUND_BARS, _ROW_PIXELS, _CHART_WIDTH = 6, 3, 20, 640
 _CHART_MARGIN, _AXIS_PARTS = 20, 5
-_LONG_LABEL, _ROWS_OF_LONG_LABEL, _ABOVE_BARS, _BELOW_BARS = 30, 1.5, 52, 8
+_LONG_LABEL, _ROWS_OF_LONG_LABEL, _ABOVE_BARS, _BELOW_BARS = 40, 1.5, 52, 8
 _ROW_HEIGHT = 15
 """Height of a row that has none of its own, in points."""
 _CHART_COLUMN = 105
