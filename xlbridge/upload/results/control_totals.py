@@ -347,7 +347,7 @@ def upload_summary(context: UploadContext, job: Job, sent: UploadRows, target: P
     records = [change for _, change in changes.values() if change.is_record]
     refused = sum(change.is_refused for change in records)
     return Report(
-        verdict=_OPEN_ROWS.format(n=refused, all=len(records)),
+        verdict=_OPEN_ROWS.format(n=refused, all=len(records)) if refused else _NO_OPEN_ROW,
         grade=Grade.WARNING if refused else Grade.GOOD,
         facts=[
             (titles.FILE, Path(job.spec.file).name),
@@ -364,6 +364,7 @@ _OPEN_ROWS = Text(
     pt="{n} de {all} {all:linha ficou|linhas ficaram} por resolver.",
     en="{n} of {all} {all:row is|rows are} open.",
 )
+_NO_OPEN_ROW = Text(pt="Nenhuma linha ficou por resolver.", en="No row is open.")
 _SEND_AGAIN = Text(
     pt="Corrija as linhas na planilha ao lado, salve, e envie só elas: xlbridge retry {file}",
     en="Correct the rows in the next sheet, save, and send only these: xlbridge retry {file}",
