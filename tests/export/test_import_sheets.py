@@ -260,3 +260,16 @@ def test_an_import_sheet_prints_up_to_its_last_filled_column(
     assert printed[0][-1].column < filled[-1]
     for number in range(printed[0][-1].column + 1, filled[-3]):
         assert sheet.cell(2, number).value is None
+
+
+def test_an_import_sheet_of_titles_prints_one_page_wide(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    output = tmp_path / "cr.xlsx"
+    part = {"codigoDaFilialDoRateio": 1, "valor": 10.5}
+    exported_titles(
+        xlbridge, output, {"rateio": [part]}, options=("--as-template", "contasreceber")
+    )
+    sheet = openpyxl.load_workbook(output)["contasreceber"]
+    assert sheet.sheet_properties.pageSetUpPr.fitToPage
+    assert sheet.page_setup.orientation == "landscape"
+    assert (sheet.page_setup.fitToWidth or 1, sheet.page_setup.fitToHeight) == (1, 0)
+    assert sheet.print_title_rows == "$1:$1"

@@ -5,6 +5,7 @@ import re
 import zipfile
 from functools import cache
 from pathlib import Path
+from textwrap import wrap
 
 import openpyxl
 import pytest
@@ -19,7 +20,7 @@ from sheets import INSTRUCTIONS_SHEET_PT, LISTS_SHEET, TEMPLATE_PROPERTY, header
 from xlbridge.cli.main import main
 from xlbridge.errors import UsageError
 from xlbridge.files import replace_atomically
-from xlbridge.i18n import Text, override_language
+from xlbridge.i18n import Language, Text, override_language
 from xlbridge.resources import (
     Column,
     Kind,
@@ -427,3 +428,26 @@ def test_lists_of_registries_are_text_and_mention_omitted_records(tmp_path: Path
     assert {finding.column for finding in validated.error_findings()}.isdisjoint(
         {"codigoDoCliente"}
     )
+
+
+@pytest.mark.parametrize("language", ["pt-BR", "en"])
+@each_resource
+def test_the_header_row_holds_every_title(
+    tmp_path: Path, resource: Resource, language: Language
+) -> None:
+    path = tmp_path / "template.xlsx"
+    with override_language(language):
+        write_template(path, resource)
+    book = openpyxl.load_workbook(path)
+    for part in (resource, *resource.children):
+        sheet = book[part.sheet]
+        widths = {
+            number: one.width
+            for one in sheet.column_dimensions.values()
+            for number in range(one.min, one.max + 1)
+        }
+        for cell in sheet[1]:
+            # Beside the text are an indent and the button of the filter.
+            lines = wrap(cell.value, round(widths[cell.column]) - 4)
+            assert 15 * len(lines) <= sheet.row_dimensions[1].height
+            assert len(lines) <= 3

@@ -275,13 +275,7 @@ class PreparedExport:
                     )
                     for index, sheet in enumerate(sheets)
                 ]
-                totals = self.listing.totals
-                cover = result.cover(
-                    self.output.path.name,
-                    self.listing.title,
-                    self.filters,
-                    "" if totals is None else totals.amount,
-                )
+                cover = result.cover(self.output.path.name, self.listing, self.filters)
                 writer.write(tables, cover, system)
         if downloads is None:
             return result

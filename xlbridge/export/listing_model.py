@@ -14,6 +14,11 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 from xlbridge.wire import Operation, WireModel, fields_in_order, record_model
 
+_ENTRIES = {
+    Filter.FROM: Text(pt="Lançamentos desde", en="Entries since"),
+    Filter.TO: Text(pt="Lançamentos até", en="Entries until"),
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerRecord:
@@ -140,6 +145,10 @@ class Listing:
             if name in declared or any(query_field(name, query) for query in queries)
             if name is not Filter.LIMIT or query_field(name, self.operation.query)
         )
+
+    def filter_label(self, name: Filter) -> Text:
+        """Return the label of a filter; the period of a statement is that of its entries."""
+        return _ENTRIES.get(name, name.label) if self.period_field else name.label
 
     @property
     def required(self) -> tuple[Filter, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 from xlbridge import titles
 from xlbridge.client.listings import WindowEnds
 from xlbridge.export.filters import Filter, Filters
-from xlbridge.export.listing_model import FetchedWindow, InferredValues
+from xlbridge.export.listing_model import FetchedWindow, InferredValues, Listing
 from xlbridge.export.sheets import OVERDUE, Total, TotalTable
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text, count_text, joined, untranslated
@@ -163,17 +163,20 @@ class ExportResult:
             ],
         )
 
-    def cover(self, file: str, title: Text, filters: Filters, amount: str) -> Report:
-        """Return the report with what a workbook's cover shows; ``amount`` is summed in it."""
+    def cover(self, file: str, listing: Listing, filters: Filters) -> Report:
+        """Return the report with what a workbook's cover shows."""
+        amount = "" if listing.totals is None else listing.totals.amount
         used: list[tuple[Text, str]] = []
         for name, value in filters.values.items():
             text = str(list_first(value, _MOST_VALUES) if isinstance(value, tuple) else value)
             if isinstance(value, datetime):
                 text = f"{value:%d/%m/%Y %H:%M}"
-            used.append((name.label, str(titles.YES) if name.type.is_flag else text))
+            used.append(
+                (listing.filter_label(name), str(titles.YES) if name.type.is_flag else text)
+            )
         return replace(
             self.report(Path(file)),
-            title=joined([COVER_TITLE, title], ""),
+            title=joined([COVER_TITLE, listing.title], ""),
             facts=[
                 (_EXPORTED_AT, f"{self.started:%d/%m/%Y %H:%M:%S}"),
                 (_COMPLETE, titles.YES if self.complete else titles.NO),

@@ -93,7 +93,7 @@ def listings_json(catalogue: Catalogue) -> list[dict[str, Any]]:
                 {
                     "name": name.value,
                     "kind": name.type.kind.value,
-                    "meaning": str(name.label),
+                    "meaning": str(listing.filter_label(name)),
                 }
                 for name in listing.filters
             ],
@@ -199,9 +199,7 @@ class ExportAndProfileRequests:
                 )
                 result = export.run(client, on_progress=on_progress)
             self._exported[request.listing] = _one_file(path, export.files)
-            totals = export.listing.totals
-            amount = "" if totals is None else totals.amount
-            cover = result.cover(path.name, export.listing.title, request.filters, amount)
+            cover = result.cover(path.name, export.listing, request.filters)
             report = result.report(Path(path.name))
             below = ReportForms.of_report(lambda: replace(report, verdict=None)).lines()
             cells = read_workbook(path, self._workspace.settings.limits).sheets[0]

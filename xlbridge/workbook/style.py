@@ -2,11 +2,13 @@
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 from xlbridge.report_forms import Grade
 from xlbridge.resources import Kind
 from xlbridge.resources.findings import Severity
+from xlbridge.titles import REQUIRED_MARK
 
 NUMBER_FORMATS: Mapping[Kind, str] = {
     **{kind: "@" for kind in Kind if kind.is_text},
@@ -52,6 +54,30 @@ def is_made_to_fit(widths: Sequence[int], most: int = READABLE_WIDTH) -> bool:
     """Return whether a sheet is printed as small as the width of a page needs, as other sheets are
     printed in ``PRINT_SCALE``; without ``widths`` it is. ``most`` are the characters across."""
     return not widths or _CERTAIN_WIDTH < _printed_width(widths) <= most
+
+
+FILTER_BUTTON_WIDTH = 3
+_MOST_HEADING_LINES = 3
+
+
+def heading_width(title: str) -> int:
+    """Return the width of a column's heading in three lines, with the button of a filter."""
+    title = _glued(title)
+    width = max(map(len, title.split(" ")))
+    while len(wrap(title, width)) > _MOST_HEADING_LINES:
+        width += 1
+    return width + FILTER_BUTTON_WIDTH
+
+
+def heading_lines(titles: Sequence[str], widths: Sequence[int]) -> int:
+    """Return the number of lines that the longest title takes in its column."""
+    columns = zip(titles, widths, strict=True)
+    return max(len(wrap(_glued(title), width - FILTER_BUTTON_WIDTH)) for title, width in columns)
+
+
+def _glued(title: str) -> str:
+    """Return a title whose mark of required columns stays with its last word."""
+    return title.replace(REQUIRED_MARK, f"\N{NO-BREAK SPACE}{REQUIRED_MARK.strip()}")
 
 
 BESIDE_NUMBERS: Mapping[str, Any] = {"align": "left", "indent": 1}

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain, islice
 from pathlib import Path
-from textwrap import wrap
 from time import localtime
 from typing import IO, Any, Protocol
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -192,12 +191,11 @@ def summed_columns(sheet: Sheet, headers: Headers) -> list[int]:
 
 
 _MIN_WIDTH, _MAX_WIDTH = 8, 50
-_PADDING, _FILTER_BUTTON_WIDTH = 2, 3
-_MOST_HEADING_LINES = 3
+_PADDING = 2
 _MIN_KIND_WIDTHS = {Kind.DATE: 10, Kind.MONEY: 12, Kind.NUMBER: 10}
 _MOMENT_WIDTH = 16
 _MOST_REPEATED, _MOST_OF_ONE = 36, 70
-WIDEST_COLUMN = _MAX_WIDTH + _FILTER_BUTTON_WIDTH
+WIDEST_COLUMN = _MAX_WIDTH + style.FILTER_BUTTON_WIDTH
 """Maximum width of a column, in characters."""
 
 
@@ -209,25 +207,16 @@ def is_on_the_right(column: ExportColumn) -> bool:
 def column_widths(table: Table, titles: Sequence[str]) -> list[int]:
     """Return the widths of the columns of a workbook's sheet, in characters.
 
-    Titles wrap into at most three lines (``heading_lines``).
+    Titles wrap as in ``style.heading_width``.
     """
     widths = []
     for column, longest, title in zip(table.sheet.columns, table.widths, titles, strict=True):
         least = _MIN_KIND_WIDTHS.get(column.kind, _MIN_WIDTH)
         if column.kind is Kind.DATE:
             longest = min(longest, _MOMENT_WIDTH)
-        heading = max(map(len, title.split()), default=1)
-        while len(wrap(title, heading)) > _MOST_HEADING_LINES:
-            heading += 1
         content = max(least, longest) + _PADDING
-        widths.append(min(max(content, heading + _FILTER_BUTTON_WIDTH), WIDEST_COLUMN))
+        widths.append(min(max(content, style.heading_width(title)), WIDEST_COLUMN))
     return widths
-
-
-def heading_lines(titles: Sequence[str], widths: Sequence[int]) -> int:
-    """Return the number of lines that the longest title takes in its column."""
-    columns = zip(titles, widths, strict=True)
-    return max(len(wrap(title, width - _FILTER_BUTTON_WIDTH)) for title, width in columns)
 
 
 def printed_columns(sheet: Sheet, widths: Sequence[int]) -> int:

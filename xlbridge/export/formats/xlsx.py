@@ -35,7 +35,6 @@ from xlbridge.export.formats.base import (
     cells_of,
     column_widths,
     compressed_member,
-    heading_lines,
     is_on_the_right,
     printed_columns,
     repeated_columns,
@@ -210,7 +209,7 @@ def _add_data_sheet(
         worksheet.set_column(index, index, width)
         if titled:
             worksheet.write_comment(0, index, column.name)
-    lines = heading_lines(texts, widths)
+    lines = style.heading_lines(texts, widths)
     worksheet.set_row(0, lines * style.LINE_HEIGHT if titled else None)
     # Programs that know no styles of tables show these colours.
     colours = {"bg_color": style.SOFT, "font_color": style.STRONG}

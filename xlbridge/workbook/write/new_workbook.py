@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
+from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import shorten
@@ -167,6 +169,23 @@ class Formats:
         if key not in self._formats:
             self._formats[key] = self._book.add_format(self._common | properties)
         return self._formats[key]
+
+
+_LEAST_LENGTH = 10
+"""Length of a day or a common number."""
+
+
+@dataclass(slots=True)
+class FilledRows:
+    """Rows of a sheet: their number, and the length of the longest text of each filled column."""
+
+    rows: int = 0
+    longest: dict[int, int] = field(default_factory=dict)
+
+    def add(self, index: int, value: object) -> None:
+        """Count the value of a cell; others than texts and integers fit columns of their kinds."""
+        length = len(str(value)) if isinstance(value, str | Integral) else _LEAST_LENGTH
+        self.longest[index] = max(self.longest.get(index, 1), length)
 
 
 class CellWriter:

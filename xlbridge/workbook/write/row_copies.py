@@ -28,8 +28,13 @@ from xlbridge.workbook.signature import (
     WorkbookOrigin,
 )
 from xlbridge.workbook.write.clean_workbook import cell_values
-from xlbridge.workbook.write.new_workbook import CellWriter, new_workbook, print_across_pages
-from xlbridge.workbook.write.template import FREE_TEXT_WIDTH, FilledRows, template_sheets
+from xlbridge.workbook.write.new_workbook import (
+    CellWriter,
+    FilledRows,
+    new_workbook,
+    print_across_pages,
+)
+from xlbridge.workbook.write.template import FREE_TEXT_WIDTH, template_sheets
 
 _REMARK_WIDTHS = (9, 40, 26)
 _NUMBER_WIDTH = 24

@@ -8,9 +8,7 @@ the instructions have the examples, so that none is uploaded by mistake.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from math import ceil
-from numbers import Integral
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import wrap
 from types import MappingProxyType
@@ -47,16 +45,13 @@ from xlbridge.workbook.write.column_inputs import (
     kind_name,
     rules_in_words,
 )
-from xlbridge.workbook.write.new_workbook import new_workbook, print_across_pages
+from xlbridge.workbook.write.new_workbook import FilledRows, new_workbook, print_across_pages
 from xlbridge.workbook.write.report_workbook import write_cover
 
 _LAST_ROW = 100_000
-_KEPT_IN_VIEW = 2
-"""Most of the columns added in front that do not scroll."""
-_HEADER_LINE = 19
-"""Height of a line of a header, in pixels."""
-_LEAST_LENGTH, _BESIDE_TEXT = 10, 4
-"""Length of a day or a common number, and the indent and margins of a text."""
+_HEADER_PADDING, _HEADER_INDENT = 3, 1
+_BESIDE_TEXT = 4
+"""Indent and margins of a text."""
 FREE_TEXT_WIDTH = 30
 """Width of a column of free text, which wraps in sheets with columns in front of it."""
 _KEY_WIDTH, _CHOICE_WIDTH, _MAX_WIDTH = 16, 40, 48
@@ -87,11 +82,6 @@ class SheetLayout:
     after: Sequence[AddedColumn]
     headers: Headers
 
-    @property
-    def header_lines(self) -> int:
-        """Lines of a header: more where columns are added in front, for a page to hold them all."""
-        return 3 if self.before else 2
-
     def header(self, column: Column) -> str:
         """Return the header of a column."""
         return header_text(column, self.headers)
@@ -110,20 +100,6 @@ class SheetLayout:
             *(_width(column, self.header(column)) for column in part.sheet_columns),
             *(width for _, width, _ in after),
         ]
-
-
-@dataclass(slots=True)
-class FilledRows:
-    """Rows of a sheet: their number, and the length of the longest text of each filled column."""
-
-    rows: int = 0
-    longest: dict[int, int] = field(default_factory=dict)
-
-    def add(self, index: int, value: object) -> None:
-        """Count the value of a cell; others than texts and whole numbers fit all columns of their
-        kinds."""
-        length = len(str(value)) if isinstance(value, str | Integral) else _LEAST_LENGTH
-        self.longest[index] = max(self.longest.get(index, 1), length)
 
 
 def header_text(column: Column, headers: Headers) -> str:
@@ -155,16 +131,23 @@ def add_data_sheets(
     for part in (resource, *resource.children):
         before, after = layout.added(part, resource)
         sheet: Worksheet = book.add_worksheet(part.sheet)
-        sheet.set_row_pixels(0, layout.header_lines * _HEADER_LINE)
         columns = list(enumerate(part.sheet_columns, start=len(before)))
         last = len(columns) + len(before)
-        for index, (text, width, note) in (*enumerate(before), *enumerate(after, start=last)):
+        added = (*enumerate(before), *enumerate(after, start=last))
+        headers = [layout.header(column) for _, column in columns]
+        # Rows may narrow the columns to the width of their headers.
+        narrowest = [
+            *map(style.heading_width, headers),
+            *(width - _HEADER_INDENT for _, (_, width, _) in added),
+        ]
+        height = style.heading_lines([*headers, *(text for _, (text, _, _) in added)], narrowest)
+        sheet.set_row(0, height * style.LINE_HEIGHT + _HEADER_PADDING)
+        for index, (text, width, note) in added:
             sheet.set_column(index, index, width)
             sheet.write_string(0, index, text, remark)
             if note:
                 sheet.write_comment(0, index, note, _COMMENT)
-        for index, column in columns:
-            header = layout.header(column)
+        for (index, column), header in zip(columns, headers, strict=True):
             sheet.set_column(index, index, _width(column, header), cell_format(book, column))
             sheet.write_string(0, index, header, required if column.required else optional)
             lines = [
@@ -188,7 +171,7 @@ def add_data_sheets(
             sheet.ignore_errors({"number_stored_as_text": " ".join(ranges)})
         widths = layout.widths(part, resource)
         sheet.set_comments_author("xlbridge")
-        sheet.freeze_panes(1, len(before[:_KEPT_IN_VIEW]))
+        sheet.freeze_panes(1, min(len(before), 2))
         sheet.autofilter(0, 0, _LAST_ROW, len(widths) - 1)
         sheet.set_tab_color(style.STRONG)
         _set_printing(sheet, part, len(before), widths)
@@ -225,11 +208,11 @@ def _print_filled(
         longest = filled.longest.get(index, 0)
         if longest or column.required:
             last = index + 1
-        header = _header_width(layout.header(column), layout.header_lines)
+        heading = style.heading_width(layout.header(column)) + _HEADER_INDENT
         most = widths[index]
         if column.kind.is_text:
             most = FREE_TEXT_WIDTH if before and column.kind is Kind.TEXT else _MAX_WIDTH
-        width = min(max(header, longest + _BESIDE_TEXT), most)
+        width = min(max(heading, longest + _BESIDE_TEXT), most)
         if width != widths[index]:
             widths[index] = width
             sheet.set_column(index, index, width, cell_format(book, column))
@@ -267,13 +250,6 @@ def _limited_columns(resource: Resource) -> list[tuple[Resource, Column]]:
     return [(part, column) for part in parts for column in part.columns if column.allowed]
 
 
-def _header_width(header: str, lines: int = 2) -> int:
-    """Return the width of bold text in some lines, and the filter button, which is beside the last
-    of three."""
-    beside = 6 if lines < 3 else 4
-    return max(ceil(len(header) / lines), *map(len, header.split())) + beside
-
-
 def _width(column: Column, header: str) -> int:
     text_length = column.checks.get("str_length", {}).get("max_value", 0)
     content = min(text_length, FREE_TEXT_WIDTH) if column.kind is Kind.TEXT else 0
@@ -284,7 +260,7 @@ def _width(column: Column, header: str) -> int:
     return min(
         _MAX_WIDTH,
         max(
-            _header_width(header),
+            style.heading_width(header) + _HEADER_INDENT,
             len(example_in_words(column)) + 2,
             _MIN_WIDTHS.get(column.kind, 0),
             content,
@@ -304,12 +280,12 @@ _TABLE_HEADERS = (
     titles.RULES,
     Text(pt="Exemplo", en="Example"),
 )
-_TITLE_WIDTH, _WIDTHS = 34, (17, 18, 46, 36, 30)
+_TITLE_WIDTH, _WIDTHS = 34, (15, 18, 46, 38, 30)
 """Widths of the table's columns; that of the second fits the names."""
 _MIN_NAME_WIDTH, _COMMON_NAME_WIDTH, _MAX_NAME_WIDTH = 28, 34, 44
 _DESCRIPTION = 4
 """Index of the column of descriptions, the widest."""
-_PADDING = 5
+_PADDING, _CELL_INDENT = 5, 2
 
 _HEADINGS = {
     "steps": titles.WHAT_TO_DO,
@@ -490,7 +466,9 @@ class _InstructionsWriter:
             # Programs do not fit the height of a row to its text on opening.
             texts = zip(cells, self.widths, strict=False)
             lines = [
-                len(wrap(text, width - 3)) for (name, text), width in texts if name in _WRAPPED
+                len(wrap(text, width - _CELL_INDENT))
+                for (name, text), width in texts
+                if name in _WRAPPED
             ]
             height = _PADDING + style.LINE_HEIGHT * max([1, *lines])
             self.sheet.set_row(self.row, min(height, style.MAX_ROW_HEIGHT))
