@@ -4,7 +4,6 @@ A title of one report alone is declared beside it.
 """
 
 from collections.abc import Mapping, Sequence
-from math import inf
 from typing import Any
 
 from xlbridge.i18n import Text, joined, untranslated
@@ -14,7 +13,6 @@ AMOUNT = Text(pt="Valor (R$)", en="Amount (R$)")
 BATCH = Text(pt="Lote", en="Batch")
 BATCHES = Text(pt="Lotes", en="Batches")
 BEFORE = Text(pt="Antes", en="Before")
-BY_MONTH = Text(pt="{title}, por mês", en="{title}, by month")
 CELL = Text(pt="Célula", en="Cell")
 COLUMN = Text(pt="Coluna", en="Column")
 DATE = Text(pt="Data", en="Date")
@@ -62,17 +60,6 @@ REQUIRED_MARK = " *"
 YES = Text(pt="sim", en="yes")
 NO = Text(pt="não", en="no")
 EMPHATIC_NO = Text(pt="NÃO", en="NO")
-
-
-NO_LABEL = "–"
-"""Label of the total of rows that have none."""
-
-
-def label_order(label: str | None) -> tuple[bool, float, str]:
-    """Return the key by which the labels of totals are sorted: numbers in their order, then texts,
-    and rows without a label last."""
-    number = int(label) if label and label.isdecimal() else inf
-    return label in (None, "", NO_LABEL), number, label or ""
 
 
 def quirks_facts(target: Mapping[str, Any] | None) -> Sequence[tuple[Text, str]]:

@@ -50,7 +50,7 @@ LINES = [
 def test_outflows_are_taken_from_inflows(tmp_path: Path, xlbridge: Xlbridge) -> None:
     path = tmp_path / "cb.xlsx"
     by_month, by_branch = export(path, xlbridge, LINES)
-    total = {"label": "1", "rows": 3, "amount": "58.25", "inflow": "100.50", "outflow": "42.25"}
+    total = {"label": "1", "rows": 3, "amount": "58.25", "inflow": "100.5", "outflow": "42.25"}
     assert by_branch["sums"] == [total]
     assert [one["amount"] for one in by_month["sums"]] == ["70.5", "-12.25"]
     book = openpyxl.load_workbook(path)

@@ -212,7 +212,9 @@ def test_totals_of_records_without_a_branch_come_last(tmp_path: Path, xlbridge: 
         done = xlbridge("export", "contasreceber", *arguments, **system.environment())
     assert done.returncode == 0, done.stderr
     by = {one["by"]: one["sums"] for one in json.loads(manifest.read_text("utf-8"))["totals"]}
-    assert [total["label"] for total in by["By branch"]] == ["9", "10", "–"]
+    assert [total["label"] for total in by["Branch"]] == ["9", "10", "–"]
+    cover = [row[0].value for row in openpyxl.load_workbook(path).worksheets[0].iter_rows()]
+    assert cover[cover.index("Branch") :][3:5] == ["(empty)", "Total"]
 
 
 def test_the_cover_names_branches_and_the_largest_clients(
@@ -240,7 +242,7 @@ def test_the_cover_names_branches_and_the_largest_clients(
         ("Total", 17, 153000),
     ]
     by = {one["by"]: one["sums"] for one in json.loads(manifest.read_text("utf-8"))["totals"]}
-    assert by["By branch"] == [{"label": "1", "rows": 17, "amount": "153000"}]
+    assert by["Branch"] == [{"label": "1", "rows": 17, "amount": "153000"}]
     assert not any("largest" in title for title in by)
     with fake_system({RECEIVABLES: titles(7, 8), CLIENT_LIST: CLIENTS}) as system:
         xlbridge("export", "contasreceber", "-o", path, "--force", **system.environment())

@@ -30,7 +30,7 @@ from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
 from xlbridge.upload import State
 from xlbridge.upload.planning import action_counts, token_line
-from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
+from xlbridge.upload.results import RowLedger, RowOutcome
 
 if TYPE_CHECKING:
     from xlbridge.batch.run_options import BatchConsentRequest, BatchOutcome
@@ -46,7 +46,7 @@ _BAD_MARK = "✗"
 _DROPPED = Text(
     pt="{line} · a etapa não está mais no plano", en="{line} · the step is no longer in the plan"
 )
-WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
+_WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
 
 
 def batch_report(batch: Batch, outcome: "BatchOutcome", *, one_screen: bool = False) -> ReportForms:
@@ -188,19 +188,8 @@ def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
         "done": all(state.done for state in outcome.steps),
         "rows": total_rows(outcome.steps).to_json(),
         "steps": [
-            {
-                "step": state.step.name,
-                "kind": "validate"
-                if isinstance(state.step, WorkbookStep) and not sends_workbooks(state.step)
-                else _KINDS[type(state.step)],
-                **({"target": target(state.step.profile).to_json()} if state.step.profile else {}),
-                "state": state.status.value,
-                "after": list(state.step.after),
-                "waits_for": list(state.waits_for),
-                "problem": None if state.problem is None else str(state.problem),
-                "rows": state.rows.to_json(),
-                "units": [_unit_json(unit) for unit in state.units],
-            }
+            step_json(state)
+            | ({"target": target(state.step.profile).to_json()} if state.step.profile else {})
             for state in outcome.steps
         ],
         "findings_page": None if page is None else str(page),
@@ -277,7 +266,7 @@ def _step_line(plan: BatchPlan, state: StepOverview, width: int) -> Line:
         mark = _BAD_MARK
     summary = state.status.text
     if state.waits_for and not state.done:
-        summary = WAITS_FOR.format(names=", ".join(state.waits_for))
+        summary = _WAITS_FOR.format(names=", ".join(state.waits_for))
     detail = _detail(state)
     text = untranslated("  {mark} {name}  {summary} · {detail}").format(
         mark=mark, name=f"{step.name:{width}}", summary=summary, detail=detail
@@ -369,18 +358,32 @@ def _unit_lines(unit: UnitOverview) -> Iterator[Text]:
             ).format(job=job.arguments())
 
 
-def _unit_json(unit: UnitOverview) -> dict[str, Any]:
+def step_json(state: StepOverview) -> dict[str, Any]:
+    """Return the status of a step and of its units as JSON."""
+    checks = isinstance(state.step, WorkbookStep) and not sends_workbooks(state.step)
     return {
-        "name": unit.name,
-        "state": unit.status.value,
-        "sha256": unit.sha256,
-        "rows": unit.rows.to_json(),
-        "errors": unit.check.errors if unit.check else 0,
-        "warnings": unit.check.warnings if unit.check else 0,
-        "problem": None if unit.problem is None else str(unit.problem),
-        "findings": list(map(str, unit.check.first_findings)) if unit.check else [],
-        "plan": None if unit.actions is None else dict(unit.actions),
-        "jobs": [job.id for job in unit.jobs],
+        "step": state.step.name,
+        "kind": "validate" if checks else _KINDS[type(state.step)],
+        "state": state.status.value,
+        "after": list(state.step.after),
+        "waits_for": list(state.waits_for),
+        "problem": None if state.problem is None else str(state.problem),
+        "rows": state.rows.to_json(),
+        "units": [
+            {
+                "name": unit.name,
+                "state": unit.status.value,
+                "sha256": unit.sha256,
+                "rows": unit.rows.to_json(),
+                "errors": unit.check.errors if unit.check else 0,
+                "warnings": unit.check.warnings if unit.check else 0,
+                "problem": None if unit.problem is None else str(unit.problem),
+                "findings": list(map(str, unit.check.first_findings)) if unit.check else [],
+                "plan": None if unit.actions is None else dict(unit.actions),
+                "jobs": [job.id for job in unit.jobs],
+            }
+            for unit in state.units
+        ],
     }
 
 
@@ -504,7 +507,11 @@ def month_tables(
         step = state.step
         if not sends_workbooks(step):
             continue
-        changes = dict(enumerate(_changes(batch, step, state.units)))
+        context = batch.environments.context(step.profile)
+        sent = (unit.jobs[0] for unit in state.units if unit.jobs)
+        ledgers = (RowLedger.of(context.journal, job) for job in sent)
+        records = ((one, row) for one in ledgers for row in one.now.values() if row.is_record)
+        changes = dict(enumerate(records))
         numbers: defaultdict[str, list[int]] = defaultdict(list)
         for number, (_, change) in changes.items():
             numbers[_GROUP_OF.get(change.outcome, "waiting")].append(number)
@@ -513,7 +520,6 @@ def month_tables(
         counts["waiting"] += sum(unit.rows.read for unit in unsent)
         if counts.total():
             rows.append((step.name, *(counts[name] for name in _GROUPS), counts.total()))
-        context = batch.environments.context(step.profile)
         try:
             totals = ControlTotals.of_changes(context, changes)
         except (LocalFailure, UsageError):
@@ -529,17 +535,6 @@ def month_tables(
             details += totals.by_outcome(changes, sheet=untranslated(step.name))
     tables = [_table(_ROWS, rows, shares=True), _table(_AMOUNTS, amounts)]
     return [*(table for table in tables if table.body), *details]
-
-
-def _changes(
-    batch: Batch, step: WorkbookStep, units: Sequence[UnitOverview]
-) -> Iterator[tuple[RowLedger, RowChange]]:
-    """Yield what became of each record of the workbooks that a step has sent."""
-    journal = batch.environments.context(step.profile).journal
-    for unit in units:
-        if unit.jobs:
-            ledger = RowLedger.of(journal, unit.jobs[0])
-            yield from ((ledger, change) for change in ledger.now.values() if change.is_record)
 
 
 def _table(title: Text, lines: Sequence[tuple[Value, ...]], *, shares: bool = False) -> Table:

@@ -4,7 +4,7 @@ A run holds the batch's lock, and ends with the findings page and the closing pr
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
@@ -236,19 +236,27 @@ class BatchRun:
             self._options.progress(Text(pt="Conferindo", en="Checking"), len(books)) as progress,
             self._options.executor_for(files) as executor,
         ):
-            results = self._kept(_validate_all(self._batch, books, executor))
+            results = self._validated(books, executor)
             refused, unchecked = check_all(self._batch, results, progress.advance, under_way)
         for book, error in unchecked:
             self._note_failure(book.step, book.name, book.sha256, error)
         return refused
 
-    def _kept(
-        self, results: Iterable[tuple[WorkbookFile, FileResult]]
+    def _validated(
+        self, books: Sequence[WorkbookFile], executor: Executor | None
     ) -> Iterator[tuple[WorkbookFile, FileResult]]:
         """Yield results of checks; the sender keeps small ones, so that it need not read again."""
-        for book, result in results:
-            self._sender.keep(book, result)
-            yield book, result
+        groups: defaultdict[tuple[str | None, CsvForm], list[WorkbookFile]] = defaultdict(list)
+        for book in books:
+            groups[book.step.profile, book.step.csv].append(book)
+        for (profile, csv), group in groups.items():
+            settings = self._batch.environments.context(profile).settings
+            requests = [validation_request(self._batch, book) for book in group]
+            limits = settings.limits.with_csv(csv)
+            results = validate_files(requests, settings.schemas, limits, executor)
+            for book, result in zip(group, map(main_result, results), strict=True):
+                self._sender.keep(book, result)
+                yield book, result
 
     def _run_step(
         self,
@@ -339,20 +347,6 @@ _NOT_TRIED = Text(
     pt="não tentado, porque o sistema não respondeu antes: {why}",
     en="not tried, because the system did not answer before: {why}",
 )
-
-
-def _validate_all(
-    batch: Batch, books: Sequence[WorkbookFile], executor: Executor | None
-) -> Iterator[tuple[WorkbookFile, FileResult]]:
-    groups: defaultdict[tuple[str | None, CsvForm], list[WorkbookFile]] = defaultdict(list)
-    for book in books:
-        groups[book.step.profile, book.step.csv].append(book)
-    for (profile, csv), group in groups.items():
-        settings = batch.environments.context(profile).settings
-        requests = [validation_request(batch, book) for book in group]
-        limits = settings.limits.with_csv(csv)
-        results = validate_files(requests, settings.schemas, limits, executor)
-        yield from zip(group, map(main_result, results), strict=True)
 
 
 def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:

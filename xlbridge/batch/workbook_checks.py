@@ -284,7 +284,16 @@ def check_all(
     def checks_for(step: WorkbookStep) -> CrossWorkbookChecks:
         key = _environment_of(step)
         if key not in by_environment:
-            by_environment[key] = _checks_of_environment(batch, step)
+            resolver = None
+            if step.sending is not None:
+                # Slow to import, and needed only to send.
+                from xlbridge.upload.results import SheetCodes
+
+                client = batch.environments.client(step.profile)
+                codes = SheetCodes(batch.environments.context(step.profile), client)
+                resolver = LinkResolver(Registries(client), codes.of, codes.patience)
+            steps = [other.name for other in batch.plan.ordered]
+            by_environment[key] = CrossWorkbookChecks(steps, batch.plan.folder, resolver)
         return by_environment[key]
 
     def add_unsettled(book: WorkbookFile) -> None:
@@ -325,21 +334,6 @@ def check_all(
         if not check.ok:
             failed.append(result)
     return failed, unchecked
-
-
-def _checks_of_environment(batch: Batch, step: WorkbookStep) -> CrossWorkbookChecks:
-    """Return the checks of workbooks that belong to the environment of a step."""
-    resolver = None
-    if step.sending is not None:
-        context = batch.environments.context(step.profile)
-        client = batch.environments.client(step.profile)
-        # Slow to import, and needed only to send.
-        from xlbridge.upload.results import SheetCodes
-
-        codes = SheetCodes(context, client)
-        resolver = LinkResolver(Registries(client), codes.of, codes.patience)
-    steps = [other.name for other in batch.plan.ordered]
-    return CrossWorkbookChecks(steps, batch.plan.folder, resolver)
 
 
 def _environment_of(step: WorkbookStep) -> tuple[str | None, bool]:

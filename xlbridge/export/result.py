@@ -3,8 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
-from decimal import Decimal
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,10 @@ from xlbridge import titles
 from xlbridge.client.listings import WindowEnds
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.listing_model import FetchedWindow, InferredValues, Listing
-from xlbridge.export.sheets import OVERDUE, Total, TotalTable
+from xlbridge.export.sheets import TotalTable
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text, count_text, joined, untranslated
-from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, Value, list_first
+from xlbridge.report_forms import Grade, Heading, Line, Report, Table, Tone, list_first
 from xlbridge.resources.names import field_title
 from xlbridge.wire import format_moment
 from xlbridge.workbook import COVER_SHEET, COVER_TITLE
@@ -227,15 +226,15 @@ class ExportResult:
             "zones": {name: list(zones) for name, zones in self.zones.items()},
             "totals": [
                 {
-                    "by": str(table.title),
+                    "by": str(table.axis.heading),
                     "sums": [
-                        {"label": total.label, "rows": total.rows, "amount": f"{total.amount:f}"}
-                        | (_directions(total) if table.directed else {})
-                        for total in table.totals
+                        {"label": label or "–", "rows": rows, "amount": f"{amount:f}"}
+                        | dict(zip(("inflow", "outflow"), map("{:f}".format, parts), strict=False))
+                        for label, (rows, *parts, amount) in table.sums.items()
                     ],
                 }
                 for table in self.totals
-                if table.others is None
+                if not table.others
             ],
         }
 
@@ -246,10 +245,6 @@ class ExportResult:
             temporary.write_text(document + "\n", encoding="utf-8")
 
 
-def _directions(total: Total) -> dict[str, str]:
-    return {"inflow": f"{total.inflow:f}", "outflow": f"{total.outflow:f}"}
-
-
 _MOST_VALUES = 20
 _EXPORTED_AT = Text(pt="Exportado em", en="Exported at")
 _COMPLETE = Text(pt="Completo", en="Complete")
@@ -258,50 +253,22 @@ _SHEET, _ROWS = Heading(titles.SHEET, _LABEL_WIDTH), Heading(titles.ROWS, _NUMBE
 
 
 def _total_table(totals: TotalTable, amount: str) -> Table:
-    """Return the control totals with their sum, months as on closing proofs."""
-    lines = []
-    for total in totals.totals:
-        # The label of an amount without a date is a dash.
-        year, hyphen, month = total.label.partition("-")
-        label: Value = f"{month}/{year}" if totals.by_month and hyphen else total.label
-        if not hyphen and (totals.by_month or totals.by_week):
-            label = _WITHOUT_DATE
-        if total.name:
-            label = f"{total.label} – {total.name}"
-        tone = Tone.PLAIN
-        if totals.by_week and hyphen:
-            if total.label in OVERDUE:
-                tone, label = Tone.OPEN, OVERDUE[total.label]
-            else:
-                label = _WEEK.format(day=f"{date.fromisoformat(total.label):%d/%m/%Y}")
-        lines.append(Line((label, total.rows, *_amounts(totals, [total])), tone))
-    every = totals.totals
-    if (others := totals.others) is not None:
-        every = (*every, others)
-        label = _OTHERS.format(n=int(others.label))
-        lines.append(Line((label, others.rows, *_amounts(totals, [others]))))
-    rows = sum(total.rows for total in every)
+    """Return control totals with their sum; ``amount`` is the field that is summed."""
+    lines = [totals.axis.line(label, figures) for label, figures in totals.sums.items()]
+    if totals.others:
+        lines.append(Line((_OTHERS.format(n=totals.others), *totals.of_others)))
     headings = _DIRECTED if totals.directed else (field_title(amount),)
     return Table(
         sheet=COVER_SHEET,
         headings=(
-            Heading(totals.title, _LABEL_WIDTH),
+            Heading(totals.axis.heading, _LABEL_WIDTH),
             _ROWS,
             *(Heading(heading, _NUMBER_WIDTH) for heading in headings),
         ),
-        lines=[*lines, Line((titles.TOTAL, rows, *_amounts(totals, every)), Tone.SUM)],
+        lines=[*lines, Line((titles.TOTAL, *totals.total), Tone.SUM)],
         bars=[1 + len(headings)],
-        drawn=len(totals.totals),
+        drawn=len(totals.sums),
     )
-
-
-def _amounts(table: TotalTable, summed: Sequence[Total]) -> tuple[Decimal, ...]:
-    """Return the sum of some totals; what came in, what went out and the balance if directed."""
-    amount = Decimal(sum(total.amount for total in summed))
-    if not table.directed:
-        return (amount,)
-    outflow = Decimal(sum(total.outflow for total in summed))
-    return amount + outflow, outflow, amount
 
 
 _DIRECTED = (
@@ -310,10 +277,6 @@ _DIRECTED = (
     Text(pt="Saldo (entradas – saídas)", en="Net (inflows – outflows)"),
 )
 _OTHERS = Text(pt="outros ({n})", en="others ({n})")
-_WITHOUT_DATE = Text(pt="sem data", en="without a date")
-_WEEK = Text(pt="semana de {day}", en="week of {day}")
-
-
 _WRITTEN = Text(
     pt="{file}: {count} {n:registro|registros} ({rows})",
     en="{file}: {count} {n:record|records} ({rows})",

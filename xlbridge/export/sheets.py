@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain
@@ -22,9 +22,10 @@ from urllib.parse import urlsplit, urlunsplit
 from xlbridge import titles
 from xlbridge.client import Record
 from xlbridge.i18n import Text
+from xlbridge.report_forms.totals import Axis, Unit
 from xlbridge.resources import Kind
 from xlbridge.resources.names import coded_title, field_title, registry_of
-from xlbridge.resources.references import REFERENCES
+from xlbridge.resources.references import BRANCH, REFERENCES
 
 Cell = str | bool | list[str] | None
 """Content of a cell between an answer and a file.
@@ -183,7 +184,7 @@ def with_names(sheet: Sheet) -> Sheet:
     return replace(sheet, columns=tuple(columns), record_columns=own_columns)
 
 
-_DAY, _MONTH = slice(0, 10), slice(0, 7)
+_DAY = slice(0, 10)
 _MONTH_START = re.compile(r"[0-9]{4}-[0-9]{2}").match
 
 _NO_NUMBER = "?"
@@ -254,63 +255,25 @@ class TotalsSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
-    """Number of rows with a label, and the sum of their amounts.
+class TotalTable:
+    """Control totals by an axis: the number of rows and the amount of each label.
 
-    ``name`` is that of the record whose code is the label. With directions ``amount`` is what
-    came in, less ``outflow``.
+    Of ``directed`` ones what came in and what went out precede the amount, which is their
+    difference. ``others`` counts the labels that the largest amounts leave out, and
+    ``of_others`` are their figures.
     """
 
-    label: str
-    rows: int
-    amount: Decimal
-    name: str = ""
-    outflow: Decimal = _ZERO
+    axis: Axis
+    sums: Mapping[str | None, Sequence[Any]]
+    directed: bool = False
+    others: int = 0
+    of_others: Sequence[Any] = ()
 
     @property
-    def inflow(self) -> Decimal:
-        """Sum of the amounts that came in."""
-        return self.amount + self.outflow
-
-
-@dataclass(frozen=True, slots=True)
-class TotalTable:
-    """Control totals by month, branch, situation, due week, kind or party.
-
-    ``directed`` ones tell inflows from outflows. ``others`` are those that the largest amounts
-    leave out, None if there are none. With ``by_month`` the labels are months, such as ``2026-10``;
-    with ``by_week`` keys of ``OVERDUE`` and the Mondays of weeks.
-    """
-
-    title: Text
-    totals: tuple[Total, ...]
-    by_month: bool
-    by_week: bool = False
-    others: Total | None = None
-    directed: bool = False
-
-
-_OVERDUE_SINCE = Text(pt="vencidas há {days} dias", en="overdue {days} days")
-OVERDUE: Mapping[str, Text] = {
-    "overdue-91+": _OVERDUE_SINCE.format(days=Text(pt="mais de 90", en="more than 90")),
-    **{
-        f"overdue-{days}": _OVERDUE_SINCE.format(days=days.replace("-", "–"))
-        for days in ("61-90", "31-60", "1-30")
-    },
-}
-"""Titles of the totals that are overdue, the longest first."""
-
-
-def _due_label(day: str | None, today: date) -> str | None:
-    """Return the key of ``OVERDUE`` or the Monday of the week for a due day, None without one."""
-    try:
-        due = date.fromisoformat(day or "")
-    except ValueError:
-        return None
-    days = (today - due).days
-    if days <= 0:
-        return (due - timedelta(days=due.weekday())).isoformat()
-    return [*OVERDUE][-min((days - 1) // 30 + 1, len(OVERDUE))]
+    def total(self) -> Sequence[Any]:
+        """Figures of all labels together."""
+        every = (*self.sums.values(), *([self.of_others] if self.others else []))
+        return [*map(sum, zip(*every, strict=True))]
 
 
 def total_tables(
@@ -323,16 +286,6 @@ def total_tables(
     """
     if totals is None:
         return ()
-    headings = (
-        titles.BY_MONTH.format(title=field_title(totals.due or "")),
-        Text(pt="Por filial", en="By branch"),
-        Text(pt="Por situação", en="By situation"),
-        Text(pt="Por semana de vencimento", en="By due week"),
-        field_title(totals.kind),
-    )
-    sums: list[dict[str, tuple[int, Decimal, Decimal]]] = [
-        defaultdict(lambda: (0, _ZERO, _ZERO)) for _ in headings
-    ]
     by_labels: dict[bytes, tuple[int, Decimal]] = defaultdict(lambda: (0, _ZERO))
     by_party: dict[bytes, tuple[int, Decimal]] = defaultdict(lambda: (0, _ZERO))
     for line in chain.from_iterable(block.splitlines() for block in blocks):
@@ -343,35 +296,31 @@ def total_tables(
         for sums_of, key in ((by_labels, labels), (by_party, party)):
             count, so_far = sums_of[key]
             sums_of[key] = (count + 1, so_far + amount)
-    branches = dict(names.get("filial", {}))
+    branches = dict(names.get(BRANCH, {}))
+    rows: list[tuple[Sequence[str | None], Sequence[Any]]] = []
     for encoded, (count, amount) in by_labels.items():
         day, branch, branch_name, situation, kind = json.loads(encoded)
         branches.setdefault(branch, branch_name)
-        month = None if day is None else day[_MONTH]
-        due = _due_label(day, today) if totals.is_open else None
-        outflow = amount if totals.directed and kind.lower() in _OUTFLOWS else _ZERO
-        shown = None if totals.directed else kind
-        for table, label in zip(sums, (month, branch, situation, due, shown), strict=True):
-            rows, so_far, out = table[label or titles.NO_LABEL]
-            net = so_far + amount - 2 * outflow
-            table[label or titles.NO_LABEL] = (rows + count, net, out + outflow)
+        figures: Sequence[Any] = (count, amount)
+        if totals.directed:
+            is_outflow = kind.lower() in _OUTFLOWS
+            inflow, outflow = (_ZERO, amount) if is_outflow else (amount, _ZERO)
+            figures = (count, inflow, outflow, inflow - outflow)
+        due, shown = day if totals.is_open else None, None if totals.directed else kind
+        rows.append(((day, branch, situation, due, shown), figures))
+    date_title = field_title(totals.due or "")
+    axes = (
+        Axis(date_title, Unit.MONTH),
+        Axis(coded_title(totals.branch or ""), names=branches),
+        Axis(titles.STATE),
+        Axis(date_title, Unit.WEEK, today),
+        Axis(field_title(totals.kind)),
+    )
+    sums = [axis.sum_up((of[at], figures) for of, figures in rows) for at, axis in enumerate(axes)]
     tables = [
-        TotalTable(
-            title,
-            tuple(
-                Total(label, rows, amount, names_of.get(label, ""), outflow)
-                for label, (rows, amount, outflow) in sorted(
-                    table.items(),
-                    key=lambda one: ([*OVERDUE, one[0]].index(one[0]), titles.label_order(one[0])),
-                )
-            ),
-            by_month=table is sums[0],
-            by_week=table is sums[3],
-            directed=totals.directed,
-        )
-        for title, table in zip(headings, sums, strict=True)
-        for names_of in [branches if table is sums[1] else {}]
-        if set(table) - {titles.NO_LABEL}
+        TotalTable(axis, of_axis, totals.directed)
+        for axis, of_axis in zip(axes, sums, strict=True)
+        if of_axis.keys() - {None}
     ]
     if totals.party:
         tables.append(_largest_parties(totals.party, by_party, names))
@@ -386,22 +335,16 @@ def _largest_parties(
     field: str, sums: Mapping[bytes, tuple[int, Decimal]], names: RecordNames
 ) -> TotalTable:
     """Return the totals of the parties with the largest amounts, and of all others together."""
-    named = names.get(registry_of(field) or "", {})
-    ordered = sorted(sums.items(), key=lambda one: (-one[1][1], one[0]))
-    totals = []
-    for encoded, (count, amount) in ordered[:_MOST_PARTIES]:
-        code, name = json.loads(encoded)
-        totals.append(Total(code or titles.NO_LABEL, count, amount, named.get(code, name)))
-    rest = [total for _, total in ordered[_MOST_PARTIES:]]
-    others = Total(
-        str(len(rest)),
-        sum(count for count, _ in rest),
-        Decimal(sum(amount for _, amount in rest)),
-    )
-    title = coded_title(field)
+    parties = [(*json.loads(encoded), figures) for encoded, figures in sums.items()]
+    named = {code: name for code, name, _ in parties} | {**names.get(registry_of(field) or "", {})}
+    axis = Axis(coded_title(field), names=named)
+    by_code = axis.sum_up((code, figures) for code, _, figures in parties)
+    ordered = sorted(by_code.items(), key=lambda one: -one[1][1])
+    largest, rest = ordered[:_MOST_PARTIES], [figures for _, figures in ordered[_MOST_PARTIES:]]
     if rest:
-        title = _LARGEST.format(title=title, n=len(totals))
-    return TotalTable(title, tuple(totals), by_month=False, others=others if rest else None)
+        axis = replace(axis, title=_LARGEST.format(title=axis.title, n=len(largest)))
+    of_others = [*map(sum, zip(*rest, strict=True))]
+    return TotalTable(axis, dict(largest), others=len(rest), of_others=of_others)
 
 
 @lru_cache(maxsize=10_000)

@@ -14,9 +14,15 @@ from sqlalchemy import Connection, Table, insert, or_, select, update
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
+from xlbridge.resources.names import coded_title, registry_of
 from xlbridge.resources.references import REFERENCES
 from xlbridge.sandbox.areas.registry import tables as registry
 from xlbridge.sandbox.areas.registry.codes import REGISTRIES, Numbers
+from xlbridge.sandbox.areas.registry.records import (
+    ClientRegistration,
+    ProductRegistration,
+    SupplierRegistration,
+)
 from xlbridge.wire import WireModel
 from xlbridge.wire.budget import SpendingLimitInput
 from xlbridge.wire.financial import PayableInput, ReceivableInput
@@ -26,49 +32,9 @@ from xlbridge.wire.sales import SalesOrderInput
 
 __all__ = [
     "CODE_COLUMNS",
-    "REGISTRY_TITLES",
     "StandIns",
+    "registry_title",
 ]
-
-REGISTRY_TITLES: Mapping[str, Text] = {
-    registry.clients.name: Text(pt="clientes", en="clients"),
-    registry.suppliers.name: Text(pt="fornecedores", en="suppliers"),
-    registry.products.name: Text(pt="produtos", en="products"),
-    registry.branches.name: Text(pt="filiais", en="branches"),
-    registry.warehouses.name: Text(pt="almoxarifados", en="warehouses"),
-    registry.sections.name: Text(pt="seções", en="sections"),
-    registry.cost_centres.name: Text(pt="centros de custo", en="cost centres"),
-    registry.categories.name: Text(pt="categorias", en="categories"),
-    registry.accounts.name: Text(pt="contas correntes", en="current accounts"),
-    registry.portfolios.name: Text(pt="carteiras", en="portfolios"),
-    registry.payment_methods.name: Text(pt="formas de pagamento", en="payment methods"),
-    registry.product_types.name: Text(pt="tipos de produto", en="product types"),
-    registry.client_types.name: Text(pt="tipos de cliente", en="client types"),
-    registry.sellers.name: Text(pt="vendedores", en="sellers"),
-    registry.abc_costs.name: Text(pt="custos ABC", en="ABC costs"),
-    registry.services.name: Text(pt="serviços", en="services"),
-    registry.projects.name: Text(pt="projetos", en="projects"),
-    registry.collaborators.name: Text(pt="colaboradores", en="collaborators"),
-    registry.units.name: Text(pt="unidades de medida", en="units of measure"),
-    registry.product_groups.name: Text(pt="grupos de produto", en="product groups"),
-    registry.product_categories.name: Text(pt="categorias de produto", en="product categories"),
-    registry.purchase_types.name: Text(pt="tipos de compra", en="purchase types"),
-    registry.purchase_reasons.name: Text(pt="motivos de compra", en="purchase reasons"),
-    registry.invoice_models.name: Text(pt="modelos de nota", en="invoice models"),
-    registry.payment_conditions.name: Text(pt="condições de pagamento", en="payment conditions"),
-}
-"""Titles of the registries in which stand-ins are created."""
-
-_REGISTRIES: Mapping[str, Table] = {
-    "cliente": registry.clients,
-    "fornecedor": registry.suppliers,
-    "produto": registry.products,
-    "centro-de-custo": registry.cost_centres,
-    "tipo-de-cliente": registry.client_types,
-    "tipo-de-produto": registry.product_types,
-    "filial": registry.branches,
-}
-"""Table of each registry that columns refer to."""
 
 _WAREHOUSE_FIELDS = ("codigoDaFilial", "codigoDoAlmoxarifado")
 _SECTION_WAREHOUSE_FIELDS = ("codigoDaFilialSecao", "codigoDoAlmoxarifadoSecao")
@@ -79,9 +45,7 @@ _REVENUE: Mapping[type[WireModel] | None, bool] = {
     SpendingLimitInput: False,
 }
 _SCOPE_OF_REGISTRY = {
-    registry.clients: "client",
-    registry.suppliers: "supplier",
-    registry.products: "product",
+    one.table: one.scope for one in (ClientRegistration, SupplierRegistration, ProductRegistration)
 }
 """Registries whose codes the system generates, with the scope of their counter."""
 
@@ -131,7 +95,9 @@ class StandIns:
     ) -> None:
         self._connection = connection
         self._now = now
-        self._provided = {_REGISTRIES[name].name: codes for name, codes in provided.items()}
+        # The table of each registry that columns refer to.
+        self._tables = {registry_of(field): table for field, (table, _) in REGISTRIES.items()}
+        self._provided = {self._tables[name].name: codes for name, codes in provided.items()}
         self._existing: dict[str, dict[tuple[Any, ...], Mapping[str, Any]]] = {}
         self._numbers = Numbers(connection)
         self.counts: Counter[str] = Counter()
@@ -149,7 +115,7 @@ class StandIns:
             if code is None or column.registers is not None:
                 continue
             if column.references is not None:
-                self._ensure_entry(_REGISTRIES[column.references], code, model)
+                self._ensure_entry(self._tables[column.references], code, model)
             elif model is not None and column.name in REGISTRIES:
                 self._ensure_entry(REGISTRIES[column.name][0], code, model)
         if model is None:
@@ -166,7 +132,7 @@ class StandIns:
         self, registry: str, fields: Collection[str], field: str, value: str
     ) -> None:
         """Create a record with this value of a field, unless any of the fields has it already."""
-        table = _REGISTRIES[registry]
+        table = self._tables[registry]
         # A code list has the field of its names as a column of another name.
         columns = {REFERENCES[registry].label: table.c.get("name"), **table.c}
         known = [column for name in fields if (column := columns.get(name)) is not None]
@@ -264,3 +230,13 @@ class StandIns:
 
 def _stand_in_name(code: object) -> str:
     return f"{code} (ensaio)"
+
+
+def registry_title(name: str) -> Text:
+    """Return the title of the registry whose table has a name."""
+    fields = {table.name: field for field, (table, _) in REGISTRIES.items()} | {
+        registry.portfolios.name: "codigoDaCarteira",
+        registry.warehouses.name: _WAREHOUSE_FIELDS[1],
+        registry.sections.name: "codigoDaSecao",
+    }
+    return coded_title(fields[name])

@@ -4,7 +4,9 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from http import HTTPStatus
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -22,7 +24,8 @@ from xlbridge.report_forms import Table, value_text
 _XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _NO_FILE = Text(pt="Não há arquivo para baixar.", en="There is no file to download.")
 
-Answer = Callable[[Request], Awaitable[Response]]
+Answer = Callable[..., Any]
+"""What answers a request: a function of its fields, or a coroutine of the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +58,21 @@ _ASK = Text(
 )
 
 
-def _page_hint(hint: Text | None) -> str:
-    """Return a hint for the page, or whom to ask if it says what to do outside of the page."""
-    text = "" if hint is None else str(hint)
-    return str(_ASK) if _OPTION.search(text) else text
-
-
 def error_json(error: XlbridgeError) -> dict[str, Any]:
-    """Return the message and hint of an error, and what it is about: fields or the grid."""
+    """Return the message and hint of an error, and what it is about: fields or the grid.
+
+    A hint that says what to do outside of the page is replaced by whom to ask.
+    """
     message, hint = error.message, error.hint
     fields: Sequence[FieldProblem] = error.problems if isinstance(error, InvalidFields) else ()
     if isinstance(error, InvalidFilter):
         message = error.message_with(lambda name: str(name.label))
         hint = error.hint_with(lambda name: str(name.label))
         fields = [FieldProblem(name.value, None, str(message)) for name in error.names]
+    text = "" if hint is None else str(hint)
     return {
         "message": str(message),
-        "hint": _page_hint(hint),
+        "hint": str(_ASK) if _OPTION.search(text) else text,
         "in_grid": isinstance(error, ErrorsInGrid),
         "fields": list(map(asdict, fields)),
     }
@@ -117,15 +118,18 @@ class MalformedRequest(XlbridgeError):
         super().__init__(text.format(reason=reason))
 
 
-def get_route(path: str, answer: Answer, **fields: Any) -> Route:
+def get_route(path: str, answer: Answer, *, of_sheet: bool = False, **fields: Any) -> Route:
     """Return the route of a request without side effects, with the ``fields`` of its query.
 
-    Fields have types that ``msgspec.convert`` knows; those that may be None may be missing.
+    Fields have types that ``msgspec.convert`` knows; those that may be None may be missing. The
+    answer gets their values, and before them ``of_sheet`` the id of the sheet that the page shows.
+    It is a response or a document to be sent as JSON, and built in a thread; only a coroutine gets
+    the request itself instead.
     """
 
     async def checked(request: Request) -> Response:
-        _require_fields(request.query_params, fields)
-        return await answer(request)
+        values = _typed(request.query_params, fields)
+        return await _respond(request, answer, values, of_sheet=of_sheet)
 
     return Route(path, _report_errors(checked))
 
@@ -139,13 +143,23 @@ def read_object(file: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def post_route(path: str, answer: Answer, *, items: bool = False, **fields: Any) -> Route:
+def post_route(
+    path: str,
+    answer: Answer,
+    *,
+    items: bool = False,
+    of_sheet: bool = False,
+    start: Callable[[Callable[[], None]], Response] | None = None,
+    **fields: Any,
+) -> Route:
     """Return the route of a request with side effects, with the ``fields`` of its JSON object.
 
-    With ``items`` it sends a list of such objects. Fields as for ``get_route``.
+    With ``items`` it sends a list of such objects. What is returned to ``start`` is work to be done
+    in the background. All else as for ``get_route``.
     """
 
     async def checked(request: Request) -> Response:
+        values: dict[str, Any] = {}
         if fields:
             try:
                 body = await request.json()
@@ -154,26 +168,51 @@ def post_route(path: str, answer: Answer, *, items: bool = False, **fields: Any)
             if isinstance(body, list) is not items:
                 raise MalformedRequest("JSON")
             for one in body if items else [body]:
-                _require_fields(one, fields)
-        return await answer(request)
+                values = _typed(one, fields)
+        return await _respond(request, answer, values, of_sheet=of_sheet, start=start)
 
     return Route(path, _report_errors(checked), methods=["POST"])
 
 
-def _require_fields(values: Any, fields: Mapping[str, Any]) -> None:
-    """Raise ``MalformedRequest`` unless values have the fields, of their types."""
+def in_background(work: Callable[..., None]) -> Callable[..., Callable[[], None]]:
+    """Return the answer to a request that starts work with its fields."""
+    return partial(partial, work)
+
+
+async def _respond(
+    request: Request,
+    answer: Answer,
+    values: Mapping[str, Any],
+    *,
+    of_sheet: bool,
+    start: Callable[[Callable[[], None]], Response] | None = None,
+) -> Response:
+    if iscoroutinefunction(answer):
+        response: Response = await answer(request)
+        return response
+    shown = [shown_sheet_id(request)] if of_sheet else []
+    found = await run_in_threadpool(partial(answer, *shown, **values))
+    if start is not None:
+        return start(found)
+    return found if isinstance(found, Response) else JSONResponse(found)
+
+
+def _typed(values: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the fields, of their types. Raises ``MalformedRequest``."""
     import msgspec
 
     if not isinstance(values, Mapping):
         raise MalformedRequest("JSON")
+    typed = {}
     for name, kind in fields.items():
         try:
-            msgspec.convert(values.get(name), kind, strict=False)
+            typed[name] = msgspec.convert(values.get(name), kind, strict=False, str_keys=True)
         except msgspec.ValidationError as error:
             raise MalformedRequest(name) from error
+    return typed
 
 
-def _report_errors(answer: Answer) -> Answer:
+def _report_errors(answer: Callable[[Request], Awaitable[Response]]) -> Answer:
     async def wrapper(request: Request) -> Response:
         try:
             return await answer(request)
@@ -195,8 +234,8 @@ async def json_response(build: Callable[[], object]) -> Response:
     return JSONResponse(await run_in_threadpool(build))
 
 
-def download(path: Path | None, media_type: str = _XLSX) -> Response:
+def download(path: Path | str | None, media_type: str = _XLSX) -> Response:
     """Return a file to save. Raises ``UsageError`` if it does not exist."""
-    if path is None or not path.exists():
+    if path is None or not Path(path).exists():
         raise UsageError(_NO_FILE)
-    return FileResponse(path, media_type=media_type, filename=path.name)
+    return FileResponse(path, media_type=media_type, filename=Path(path).name)

@@ -6,7 +6,7 @@ only written when the user puts the corrected copy in its place; the earlier one
 
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,7 +15,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -45,16 +44,15 @@ from xlbridge.files import make_private_folder, replace_atomically, report_write
 from xlbridge.i18n import Text, untranslated
 from xlbridge.progress import OpenProgress, WorkProgress
 from xlbridge.report_forms import Table
-from xlbridge.resources import Catalogue, load_catalogue
+from xlbridge.resources import load_catalogue
 from xlbridge.resources.references import BRANCH
 from xlbridge.resources.yaml_files import read_document
 from xlbridge.ui.answers import (
     download,
     error_json,
     get_route,
-    json_response,
+    in_background,
     post_route,
-    shown_sheet_id,
     table_json,
 )
 from xlbridge.ui.environment import BackgroundWork, PageConnection
@@ -104,25 +102,23 @@ class BatchRequests:
 
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
+        start, run, prove = self._work.start, in_background(self.run), in_background(self.prove)
         return [
             get_route("/api/batches", self.batches),
             get_route("/api/batch-totals", self.totals, batch=str),
             get_route("/api/folder", self.folder, folder=str | None),
             post_route("/api/workbooks", self.workbooks, folder=str),
             post_route("/api/new-plan", self.new_plan, **_NEW_PLAN),
-            post_route("/api/begin-batch", self.begin, plan=str, month=str | None),
+            post_route("/api/begin-batch", self.begin, start=start, plan=str, month=str | None),
             post_route("/api/batch-unit", self.open_unit, batch=str, step=str, unit=str),
-            post_route("/api/replace-unit", self.replace_unit),
-            post_route("/api/batch-run", self.run, batch=str, token=str | None),
-            post_route("/api/batch-proof", self.prove, batch=str),
+            post_route("/api/replace-unit", self.replace_unit, of_sheet=True),
+            post_route("/api/batch-run", run, start=start, batch=str, token=str | None),
+            post_route("/api/batch-proof", prove, start=start, batch=str),
             get_route("/api/proof", self.proof, batch=str, file=str),
         ]
 
-    async def batches(self, _request: Request) -> Response:
+    def batches(self) -> dict[str, Any]:
         """Return the batches with the current state of their steps, without calling a system."""
-        return await json_response(lambda: {"batches": self._batches()})
-
-    def _batches(self) -> list[dict[str, Any]]:
         batches = []
         titled = self._workspace.catalogue.with_titles
         with open_ledger(self._remote.base, creates=False) as ledger:
@@ -143,69 +139,67 @@ class BatchRequests:
             except XlbridgeError as error:
                 document |= {"steps": [], "error": error_json(error)}
             batches.append({**document, "created_at": f"{record.created_at:%d/%m/%Y %H:%M}"})
-        return batches
+        return {"batches": batches}
 
-    async def totals(self, request: Request) -> Response:
+    def totals(self, batch: str) -> dict[str, Any]:
         """Return the control totals of a batch: of the month, then of each step."""
+        with self._opened(batch) as opened:
 
-        def build() -> dict[str, Any]:
-            with self._opened(request.query_params["batch"]) as batch:
-                steps = BatchOutcome.of(batch).steps
-                tables = month_tables(batch, steps, partial(self._known_branches, batch))
-            return {"totals": [table_json(table) for table in tables]}
+            def known_branches(profile: str | None) -> Mapping[str, str]:
+                settings = opened.environments.context(profile).settings
+                return self._names.known(BRANCH, settings)
 
-        return await json_response(build)
+            tables = month_tables(opened, BatchOutcome.of(opened).steps, known_branches)
+        return {"totals": list(map(table_json, tables))}
 
-    async def folder(self, request: Request) -> Response:
+    def folder(self, folder: str | None) -> dict[str, Any]:
         """Return the folders, plans and the number of workbooks in a folder of this computer."""
-        path = request.query_params.get("folder", "").strip()
-        return await json_response(lambda: _folder_json(Path(path) if path else Path.home()))
+        path = (folder or "").strip()
+        return _folder_json(Path(path) if path else Path.home())
 
-    async def workbooks(self, request: Request) -> Response:
+    def workbooks(self, folder: str) -> dict[str, Any]:
         """Return what the workbooks of a folder are, to make a plan of them."""
-        folder = Path((await request.json())["folder"])
+        catalogue = self._workspace.catalogue
+        found = find_workbooks(Path(folder), self._remote.settings)
+        return {
+            "name": plan_name(_MONTH.sub("", Path(folder).name)) or str(_PLAN_NAME),
+            "workbooks": [
+                {
+                    "key": _key(book),
+                    "file": book.file,
+                    "sheet": book.sheet,
+                    "title": None if known is None else str(known.title),
+                    "rows": book.rows,
+                    "errors": book.errors,
+                    "problem": None if book.problem is None else str(book.problem),
+                }
+                for book in found
+                for known in [catalogue.get(book.resource or "")]
+            ],
+        }
 
-        def build() -> dict[str, Any]:
-            catalogue = self._workspace.catalogue
-            found = find_workbooks(folder, self._remote.settings)
-            return {
-                "name": plan_name(_MONTH.sub("", folder.name)) or str(_PLAN_NAME),
-                "workbooks": [_workbook_json(book, catalogue) for book in found],
-            }
-
-        return await json_response(build)
-
-    async def new_plan(self, request: Request) -> Response:
+    def new_plan(
+        self, folder: str, name: str, month: str, workbooks: Sequence[str]
+    ) -> dict[str, Any]:
         """Write the plan of a month for the chosen workbooks of a folder."""
-        body = await request.json()
-        folder, chosen = Path(body["folder"]), set(body["workbooks"])
+        found = find_workbooks(Path(folder), self._remote.settings)
+        books = [book for book in found if _key(book) in workbooks]
+        written = write_plan(Path(folder), name, month, books, self._workspace.catalogue)
+        return {"plan": str(written)}
 
-        def build() -> dict[str, Any]:
-            found = find_workbooks(folder, self._remote.settings)
-            books = [book for book in found if _key(book) in chosen]
-            catalogue = self._workspace.catalogue
-            written = write_plan(folder, body["name"], body["month"], books, catalogue)
-            return {"plan": str(written)}
-
-        return await json_response(build)
-
-    async def begin(self, request: Request) -> Response:
-        """Start the batch of a plan: check its workbooks, and ask for consent to send them."""
-        body = await request.json()
-        month = body.get("month")
+    def begin(self, plan: str, month: str | None) -> Callable[[], None]:
+        """Return the start of a plan's batch: check its workbooks, and ask for consent to send
+        them."""
         parameters = with_month({}, month) if month else {}
 
         def opened(tell: Callable[[Text], None]) -> AbstractContextManager[Batch]:
-            return open_batch(Path(body["plan"]), parameters, self._remote.base, tell)
+            return open_batch(Path(plan), parameters, self._remote.base, tell)
 
-        return self._work.start(partial(self._run, opened, ""))
+        return partial(self._run, opened, "")
 
-    async def replace_unit(self, request: Request) -> Response:
+    def replace_unit(self, shown: str | None) -> dict[str, Any]:
         """Put the corrected copy of a batch's workbook in its place, and keep the earlier one."""
-        editor = self._workspace.editor_for(shown_sheet_id(request))
-        return await json_response(lambda: self._replace_unit(editor))
-
-    def _replace_unit(self, editor: SheetEditor) -> dict[str, Any]:
+        editor = self._workspace.editor_for(shown)
         unit = editor.unit
         if unit is None:
             raise UsageError(_NO_UNIT)
@@ -232,31 +226,24 @@ class BatchRequests:
             self._workspace.drop_edits(editor)
         return {"message": str(_REPLACED.format(file=target.name, kept=backup))}
 
-    async def prove(self, request: Request) -> Response:
-        """Start writing the closing proof of a batch as it is now."""
-        return self._work.start(partial(self._prove, (await request.json())["batch"]))
-
-    def _prove(self, name: str) -> None:
+    def prove(self, batch: str) -> None:
+        """Write the closing proof of a batch as it is now."""
         remote = self._remote
         with remote.track("batch"):
             tell = remote.progress
-            with self._opened(name, tell) as batch:
-                outcome = self._prove_batch(batch, partial(_show_phase, remote, tell))
-                remote.state.outcome = {**_outcome_json(batch, outcome), "asked": None}
+            with self._opened(batch, tell) as opened:
+                outcome = self._prove_batch(opened, partial(_show_phase, remote, tell))
+                remote.state.outcome = {**_outcome_json(opened, outcome), "asked": None}
 
-    async def proof(self, request: Request) -> Response:
+    def proof(self, batch: str, file: str) -> Response:
         """Return a closing proof of a batch, a page or a workbook, by the name of its file."""
-        name, file = request.query_params["batch"], request.query_params["file"]
-        with self._opened(name) as batch:
-            files = BatchOutcome.of(batch).proof_files(batch)
+        with self._opened(batch) as opened:
+            files = BatchOutcome.of(opened).proof_files(opened)
         return download(next((path for path in files if path.name == file), None))
 
-    async def open_unit(self, request: Request) -> Response:
+    def open_unit(self, batch: str, step: str, unit: str) -> dict[str, Any]:
         """Open a copy of a batch's workbook, validated as its step does."""
-        body = await request.json()
-        return await json_response(
-            lambda: sheet_json(self._open_unit(body["batch"], body["step"], body["unit"]))
-        )
+        return sheet_json(self._open_unit(batch, step, unit))
 
     def _open_unit(self, name: str, step_name: str, unit: str) -> SheetEditor:
         with self._opened(name) as batch:
@@ -285,14 +272,12 @@ class BatchRequests:
         self._workspace.show(editor)
         return editor
 
-    async def run(self, request: Request) -> Response:
-        """Start a run of the open steps of a batch.
+    def run(self, batch: str, token: str | None) -> None:
+        """Run the open steps of a batch.
 
         A run without a token sends nothing; its outcome includes the token to confirm.
         """
-        body = await request.json()
-        opened = partial(self._opened, body["batch"])
-        return self._work.start(partial(self._run, opened, body.get("token", "")))
+        self._run(partial(self._opened, batch), token or "")
 
     def _run(self, opened: OpenBatch, token: str) -> None:
         remote = self._remote
@@ -362,10 +347,6 @@ class BatchRequests:
             "table": table_json(report.tables[0]),
             "totals": list(map(table_json, totals)),
         }
-
-    def _known_branches(self, batch: Batch, profile: str | None) -> Mapping[str, str]:
-        settings = batch.environments.context(profile).settings
-        return self._names.known(BRANCH, settings)
 
     def _opened(
         self, name: str, announce: Callable[[Text], None] = lambda _text: None
@@ -456,19 +437,6 @@ def _plan_json(path: Path) -> dict[str, Any] | None:
 
 def _key(book: FoundWorkbook) -> str:
     return f"{book.file}|{book.sheet or ''}"
-
-
-def _workbook_json(book: FoundWorkbook, catalogue: Catalogue) -> dict[str, Any]:
-    known = catalogue.get(book.resource or "")
-    return {
-        "key": _key(book),
-        "file": book.file,
-        "sheet": book.sheet,
-        "title": None if known is None else str(known.title),
-        "rows": book.rows,
-        "errors": book.errors,
-        "problem": None if book.problem is None else str(book.problem),
-    }
 
 
 def _proof_json(path: Path) -> dict[str, str]:

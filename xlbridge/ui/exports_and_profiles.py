@@ -1,13 +1,12 @@
 """Requests about exports and profiles."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -50,7 +49,6 @@ from xlbridge.ui.answers import (
     InvalidFields,
     download,
     get_route,
-    json_response,
     post_route,
     table_json,
 )
@@ -125,8 +123,11 @@ _STORED: Mapping[PasswordSource, Text] = {
         en="The password is in a file that only you can read, not encrypted.",
     ),
 }
-_FILTERS = dict[Filter, str | bool | None] | None
-_FORMAT = Literal["xlsx", "csv-br", "csv", "import"] | None
+_EXPORT: dict[str, Any] = {
+    "listing": str,
+    "filters": dict[Filter, str | bool | None] | None,
+    "format": Literal["xlsx", "csv-br", "csv", "import"] | None,
+}
 
 
 class ExportAndProfileRequests:
@@ -142,9 +143,14 @@ class ExportAndProfileRequests:
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
         return [
-            post_route("/api/export", self.export, listing=str, filters=_FILTERS, format=_FORMAT),
+            post_route("/api/export", self.export, start=self._work.start, **_EXPORT),
             get_route("/api/exported", self.exported, listing=str),
-            post_route("/api/template-with-lists", self.make_template, resource=str),
+            post_route(
+                "/api/template-with-lists",
+                self.make_template,
+                start=self._work.start,
+                resource=str,
+            ),
             get_route("/api/template-with-lists", self.template, resource=str),
             get_route("/api/profiles", self.profiles),
             post_route("/api/new-profile", self.new_profile, **_PROFILE),
@@ -153,28 +159,25 @@ class ExportAndProfileRequests:
             post_route("/api/production", self.production, name=str, production=bool),
         ]
 
-    async def export(self, request: Request) -> Response:
-        """Start an export of a listing to a workbook, .csv files or its import sheet."""
-        body = await request.json()
-        listing = find_listing(body["listing"]).name
+    def export(
+        self, listing: str, filters: Mapping[Filter, str | bool | None] | None, **form: str | None
+    ) -> Callable[[], None]:
+        """Return an export of a listing to a workbook, .csv files or its import sheet."""
         options: dict[Filter, object] = {}
-        for name, text in body.get("filters", {}).items():
-            wanted = Filter(name)
+        for wanted, text in (filters or {}).items():
             if text and wanted.type.is_flag:
                 options[wanted] = True
-            elif text and wanted.type.is_repeatable:
+            elif isinstance(text, str) and text and wanted.type.is_repeatable:
                 options[wanted] = tuple(part.strip() for part in text.split(",") if part.strip())
             elif text:
                 options[wanted] = text
-        filters = Filters.parse(options)
-        name = body.get("format") or "xlsx"
         export = ExportRequest(
-            listing=listing,
-            filters=filters,
-            as_template="" if name == "import" else None,
+            listing=find_listing(listing).name,
+            filters=Filters.parse(options),
+            as_template="" if form["format"] == "import" else None,
             known_ids=(),
         )
-        return self._work.start(partial(self._export, export, name))
+        return partial(self._export, export, form["format"] or "xlsx")
 
     def _export(self, request: ExportRequest, form: str) -> None:
         """Export a listing; the outcome includes its first rows."""
@@ -222,16 +225,16 @@ class ExportAndProfileRequests:
                 "preview": preview,
             }
 
-    async def exported(self, request: Request) -> Response:
+    def exported(self, listing: str) -> Response:
         """Return the workbook of an export."""
-        path = self._exported.get(request.query_params["listing"])
+        path = self._exported.get(listing)
         media_type = _TYPES.get("" if path is None else path.suffix)
         return download(path) if media_type is None else download(path, media_type)
 
-    async def make_template(self, request: Request) -> Response:
-        """Start the blank workbook of a resource, with lists of the system's records."""
-        resource = self._workspace.catalogue.named((await request.json())["resource"])
-        return self._work.start(partial(self._make_template, resource))
+    def make_template(self, resource: str) -> Callable[[], None]:
+        """Return the work on the blank workbook of a resource, with lists of the system's
+        records."""
+        return partial(self._make_template, self._workspace.catalogue.named(resource))
 
     def _make_template(self, resource: Resource) -> None:
         """Write the workbook; the outcome says which lists are not complete."""
@@ -250,92 +253,71 @@ class ExportAndProfileRequests:
             self._templates[resource.name] = path
             remote.state.outcome = {"resource": resource.name, "lines": list(map(str, remarks))}
 
-    async def template(self, request: Request) -> Response:
+    def template(self, resource: str) -> Response:
         """Return the workbook that ``make_template`` wrote."""
-        return download(self._templates.get(request.query_params["resource"]))
+        return download(self._templates.get(resource))
 
-    async def new_profile(self, request: Request) -> Response:
+    def new_profile(
+        self, name: str, url: str, email: str, password: str, *, production: bool
+    ) -> dict[str, Any]:
         """Create an environment once its credentials are accepted, and store its password."""
-        body = await request.json()
-
-        def create() -> dict[str, Any]:
-            base = self._remote.base
-            name, url, email = (body[field].strip() for field in ("name", "url", "email"))
-            try:
-                parse_base_url(url)
-            except ConfigError as error:
-                raise _at_field("url", error, str(error.hint)) from error
-            profile = new_profile(base, Profile(name, url, email, body["production"]))
-            settings = replace(base, password=body["password"], base_url=profile.base_url)
-            target = target_of(settings, profile)
-            try:
-                with Client(target, retry_policy=RetryPolicy.quick()) as client:
-                    expiration = client.login().expiration_text
-            except AuthenticationFailed as error:
-                raise _at_field("password", error) from error
-            except TransportError as error:
-                raise _at_field("url", error) from error
-            save_profile(base, profile)
-            stored = store_password(base, profile, body["password"], None)
-            if name == choose_profile(base).name:
-                self._remote.use(name)
-            message = _ACCEPTED.format(name=profile.name, expiration=expiration)
-            return {"message": str(joined([message, _STORED[stored]], " "))}
-
-        return await json_response(create)
-
-    async def profiles(self, _request: Request) -> Response:
-        """Return the environments, the page's first, without passwords."""
-        return await json_response(lambda: {"profiles": environments_json(self._remote)})
-
-    async def use_profile(self, request: Request) -> Response:
-        """Switch the page to another environment."""
-        name = (await request.json())["name"]
-
-        def use() -> dict[str, Any]:
-            self._remote.use(name)
-            if self._workspace.is_open:
-                editor = self._workspace.editor
-                with editor.lock:
-                    editor.forget_uploads()
-                    self._workspace.save_edits(editor)
-            return {}
-
-        return await json_response(use)
-
-    async def login(self, request: Request) -> Response:
-        """Check the credentials of an environment."""
-        name = (await request.json())["name"]
-
-        def log_in() -> dict[str, Any]:
-            base = self._remote.base
-            chosen = choose_profile(base)
-            settings = base if name == chosen.name else base.with_profile(name)
-            with connect(settings, lambda _text: None) as client:
+        base = self._remote.base
+        name, url, email = name.strip(), url.strip(), email.strip()
+        try:
+            parse_base_url(url)
+        except ConfigError as error:
+            raise _at_field("url", error, str(error.hint)) from error
+        profile = new_profile(base, Profile(name, url, email, production))
+        settings = replace(base, password=password, base_url=profile.base_url)
+        target = target_of(settings, profile)
+        try:
+            with Client(target, retry_policy=RetryPolicy.quick()) as client:
                 expiration = client.login().expiration_text
-            return {"message": str(_ACCEPTED.format(name=name, expiration=expiration))}
+        except AuthenticationFailed as error:
+            raise _at_field("password", error) from error
+        except TransportError as error:
+            raise _at_field("url", error) from error
+        save_profile(base, profile)
+        stored = store_password(base, profile, password, None)
+        if name == choose_profile(base).name:
+            self._remote.use(name)
+        message = _ACCEPTED.format(name=profile.name, expiration=expiration)
+        return {"message": str(joined([message, _STORED[stored]], " "))}
 
-        return await json_response(log_in)
+    def profiles(self) -> dict[str, Any]:
+        """Return the environments, the page's first, without passwords."""
+        return {"profiles": environments_json(self._remote)}
 
-    async def production(self, request: Request) -> Response:
+    def use_profile(self, name: str) -> dict[str, Any]:
+        """Switch the page to another environment."""
+        self._remote.use(name)
+        if self._workspace.is_open:
+            editor = self._workspace.editor
+            with editor.lock:
+                editor.forget_uploads()
+                self._workspace.save_edits(editor)
+        return {}
+
+    def login(self, name: str) -> dict[str, Any]:
+        """Check the credentials of an environment."""
+        base = self._remote.base
+        settings = base if name == choose_profile(base).name else base.with_profile(name)
+        with connect(settings, lambda _text: None) as client:
+            expiration = client.login().expiration_text
+        return {"message": str(_ACCEPTED.format(name=name, expiration=expiration))}
+
+    def production(self, name: str, *, production: bool) -> dict[str, Any]:
         """Mark an environment as production, or remove the mark."""
-        body = await request.json()
-        name = body["name"]
-
-        def mark() -> dict[str, Any]:
-            base = self._remote.base
-            known = read_profile_file(base).profiles.get(name)
-            if known is None:
-                raise UsageError(_NOT_IN_FILE.format(name=name))
-            chosen = choose_profile(base)
-            profile = replace(known, production=body["production"])
-            if name == chosen.name:
-                self._remote.use(name, lambda: save_profile(base, profile))
-            else:
-                save_profile(base, profile)
-            return {}
-
-        return await json_response(mark)
+        base = self._remote.base
+        known = read_profile_file(base).profiles.get(name)
+        if known is None:
+            raise UsageError(_NOT_IN_FILE.format(name=name))
+        profile = replace(known, production=production)
+        if name == choose_profile(base).name:
+            self._remote.use(name, lambda: save_profile(base, profile))
+        else:
+            save_profile(base, profile)
+        return {}
 
 
 def _at_field(name: str, error: XlbridgeError, hint: str = "") -> InvalidFields:

@@ -4,13 +4,13 @@ They are read from the page's environment when a code is first typed, and kept f
 that they are shown without a connection, too.
 """
 
-from collections.abc import Iterable, Set
+from collections.abc import Set
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from xlbridge.client import Client
-from xlbridge.client.registries import NamedRecord, Registries, StoredNames
+from xlbridge.client.registries import Registries, StoredNames
 from xlbridge.errors import XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column
@@ -139,7 +139,13 @@ class RegistryNames:
         stored = self._stored(registry, settings)
         if stored.path not in self._read:
             with suppress(XlbridgeError):
-                self._store(stored, Registries(client).named(REFERENCES[registry]))
+                records = Registries(client).named(REFERENCES[registry])
+                by_name = sorted(records, key=lambda one: one.label.casefold())
+                names = {str(one.code): one.label for one in by_name}
+                inactive = {str(one.code) for one in by_name if not one.active}
+                self._keep(stored.path, names, inactive)
+                self._read.add(stored.path)
+                stored.write(names, inactive)
         return self.known(registry, settings)
 
     def _read_names(self, registry: str) -> bool:
@@ -147,14 +153,6 @@ class RegistryNames:
         with suppress(XlbridgeError), self._remote.connected(looking_up=True) as (_, client):
             self.read_with(client, registry)
         return self._stored(registry).path in self._read
-
-    def _store(self, stored: StoredNames, records: Iterable[NamedRecord]) -> None:
-        by_name = sorted(records, key=lambda one: one.label.casefold())
-        names = {str(one.code): one.label for one in by_name}
-        inactive = {str(one.code) for one in by_name if not one.active}
-        self._keep(stored.path, names, inactive)
-        self._read.add(stored.path)
-        stored.write(names, inactive)
 
     def _keep(self, path: Path, names: Names, inactive: Set[str]) -> None:
         self._names[path] = names

@@ -1,15 +1,18 @@
 """Requests about the rows of the open sheet: windows of a view, what is found, filled, arranged."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from xlbridge.ui.answers import get_route, json_response, post_route, shown_sheet_id
+from xlbridge.ui.answers import get_route, post_route, shown_sheet_id
 from xlbridge.ui.registry_names import RegistryNames
-from xlbridge.ui.row_order import SheetLayout, SoughtText, read_layout
+from xlbridge.ui.row_order import SheetLayout, SoughtText
 from xlbridge.ui.sheet_forms import changes_json, counts_json, sheet_json, sheet_version
 from xlbridge.ui.sheet_rows import WRONG, CellBlock, SheetRows
 from xlbridge.ui.workspace import Workspace
@@ -29,168 +32,116 @@ class RowRequests:
 
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
+        asked, changing = partial(get_route, of_sheet=True), partial(post_route, of_sheet=True)
         place: dict[str, Any] = {"row": int, "column": int, "view": str | None}
         return [
             get_route("/api/rows", self.rows, start=int | None, count=int | None, view=str | None),
-            get_route("/api/next-error", self.next_error, **place),
-            get_route("/api/edge", self.edge, **place, down=bool),
-            get_route("/api/find", self.find, **_SOUGHT, row=int, at=int, view=str),
-            get_route("/api/replacements", self.replacements, **_SOUGHT, by=str),
-            get_route("/api/column-values", self.column_values, column=int, contains=str | None),
-            get_route("/api/names", self.names, column=int, text=str),
-            post_route(
-                "/api/find-replace",
-                self.replace,
-                **_SOUGHT,
-                by=str,
-                only=tuple[int, int] | None,
+            asked("/api/next-error", self.next_error, **place),
+            asked("/api/edge", self.edge, **place, down=bool),
+            asked("/api/find", self.find, **_SOUGHT, row=int, at=int, view=str),
+            asked("/api/replacements", self.replacements, **_SOUGHT, by=str),
+            asked("/api/column-values", self.column_values, column=int, contains=str | None),
+            asked("/api/names", self.names, column=int, text=str),
+            changing(
+                "/api/find-replace", self.replace, **_SOUGHT, by=str, only=tuple[int, int] | None
             ),
-            post_route("/api/layout", self.layout, layout=SheetLayout),
-            post_route("/api/fill", self.fill, **_BLOCK, series=bool),
-            post_route("/api/insert-rows", self.insert, above=int | None, count=int),
-            post_route("/api/delete-rows", self.delete, **_BLOCK),
+            changing("/api/layout", self.layout, layout=SheetLayout),
+            changing("/api/fill", self.fill, **_BLOCK, series=bool),
+            changing("/api/insert-rows", self.insert, above=int | None, count=int),
+            changing("/api/delete-rows", self.delete, **_BLOCK),
         ]
 
-    async def _answer(
-        self, request: Request, build: Callable[[SheetRows], dict[str, Any]]
-    ) -> Response:
-        rows = self._workspace.rows_for(shown_sheet_id(request))
+    @contextmanager
+    def _locked(self, shown: str | None) -> Iterator[SheetRows]:
+        rows = self._workspace.rows_for(shown)
+        with rows.editor.lock:
+            yield rows
 
-        def locked() -> dict[str, Any]:
-            with rows.editor.lock:
-                return build(rows)
-
-        return await json_response(locked)
-
-    async def _change(self, request: Request, change: Callable[[SheetRows], object]) -> Response:
-        workspace, shown = self._workspace, shown_sheet_id(request)
-        return await json_response(
-            lambda: sheet_json(
-                workspace.changed(shown, lambda _: change(workspace.rows_for(shown)))
-            )
-        )
+    def _change(self, shown: str | None, change: Callable[[SheetRows], object]) -> dict[str, Any]:
+        workspace = self._workspace
+        return sheet_json(workspace.changed(shown, lambda _: change(workspace.rows_for(shown))))
 
     async def rows(self, request: Request) -> Response:
         """Return some rows of a view."""
 
-        def read(rows: SheetRows) -> dict[str, Any]:
-            window = rows.window(request.query_params, self._names.known)
-            return {**window, "version": sheet_version(rows.editor)}
+        def read() -> dict[str, Any]:
+            with self._locked(shown_sheet_id(request)) as rows:
+                window = rows.window(request.query_params, self._names.known)
+                return {**window, "version": sheet_version(rows.editor)}
 
-        return await self._answer(request, read)
+        return JSONResponse(await run_in_threadpool(read))
 
-    async def next_error(self, request: Request) -> Response:
+    def next_error(
+        self, shown: str | None, row: int, column: int, view: str | None
+    ) -> dict[str, Any]:
         """Return the next cell with an error, and its row's position in a view."""
-        query = request.query_params
-
-        def find(rows: SheetRows) -> dict[str, Any]:
-            position = rows.next_error(int(query["row"]), int(query["column"]))
+        with self._locked(shown) as rows:
+            position = rows.next_error(row, column)
             if position is None:
                 return {"row": None}
-            numbers = rows.view(query.get("view", WRONG))
+            numbers = rows.view(view or WRONG)
             at = numbers.index(position[0]) if position[0] in numbers else None
             return {"row": position[0], "column": position[1], "position": at}
 
-        return await self._answer(request, find)
-
-    async def edge(self, request: Request) -> Response:
+    def edge(
+        self, shown: str | None, row: int, column: int, view: str | None, *, down: bool
+    ) -> dict[str, Any]:
         """Return the position in a view where the filled or empty cells from a cell on end."""
-        query = request.query_params
-        row, column, down = int(query["row"]), int(query["column"]), query["down"] == "1"
-        view = query.get("view", WRONG)
-        return await self._answer(
-            request, lambda rows: {"position": rows.edge(view, row, column, down=down)}
-        )
+        with self._locked(shown) as rows:
+            return {"position": rows.edge(view or WRONG, row, column, down=down)}
 
-    async def find(self, request: Request) -> Response:
+    def find(
+        self, shown: str | None, row: int, at: int, view: str, **sought: Any
+    ) -> dict[str, Any]:
         """Return the number of cells with a text, and the next one after a cell."""
-        query = request.query_params
-        after = int(query["row"]), int(query["at"])
-
-        def find(rows: SheetRows) -> dict[str, Any]:
-            found = rows.found(_sought(query))
+        with self._locked(shown) as rows:
+            found = rows.found(SoughtText(**sought))
             answer: dict[str, Any] = {"count": sum(map(len, found.values())), "row": None}
-            following = rows.next_found(found, query["view"], after)
+            following = rows.next_found(found, view, (row, at))
             if following is not None:
-                (row, column), at = following
-                answer |= {"row": row, "column": column, "position": at}
+                cell, position = following
+                answer |= {"row": cell[0], "column": cell[1], "position": position}
             return answer
 
-        return await self._answer(request, find)
-
-    async def replacements(self, request: Request) -> Response:
+    def replacements(self, shown: str | None, by: str, **sought: Any) -> dict[str, Any]:
         """Return the cells in which a text would be replaced, the first ones with both values."""
-        query = request.query_params
+        with self._locked(shown) as rows:
+            return changes_json(rows.replacements(SoughtText(**sought), by))
 
-        def find(rows: SheetRows) -> dict[str, Any]:
-            return changes_json(rows.replacements(_sought(query), query["by"]))
-
-        return await self._answer(request, find)
-
-    async def replace(self, request: Request) -> Response:
+    def replace(
+        self, shown: str | None, by: str, only: tuple[int, int] | None, **sought: Any
+    ) -> dict[str, Any]:
         """Replace a text in one cell, or in all of them as one step."""
-        body = await request.json()
-        only = None if body.get("only") is None else (body["only"][0], body["only"][1])
-        return await self._change(
-            request,
-            lambda rows: rows.editor.set_values(
-                {
-                    cell: after
-                    for cell, (_, after) in rows.replacements(
-                        _sought(body), body["by"], only
-                    ).items()
-                }
-            ),
-        )
 
-    async def column_values(self, request: Request) -> Response:
+        def change(rows: SheetRows) -> None:
+            found = rows.replacements(SoughtText(**sought), by, only)
+            rows.editor.set_values({cell: after for cell, (_, after) in found.items()})
+
+        return self._change(shown, change)
+
+    def column_values(self, shown: str | None, column: int, contains: str | None) -> dict[str, Any]:
         """Return the most frequent values of a column that contain a text."""
-        query = request.query_params
-        column, contains = int(query["column"]), query.get("contains", "")
+        with self._locked(shown) as rows:
+            return counts_json(rows.values(column, contains or ""), _MAX_VALUES)
 
-        def find(rows: SheetRows) -> dict[str, Any]:
-            return counts_json(rows.values(column, contains), _MAX_VALUES)
-
-        return await self._answer(request, find)
-
-    async def names(self, request: Request) -> Response:
+    def names(self, shown: str | None, column: int, text: str) -> dict[str, Any]:
         """Return the records of a column's registry that a typed text may mean."""
-        query = request.query_params
-        rows = self._workspace.rows_for(shown_sheet_id(request))
-        column = rows.editor.column_at(int(query["column"]))
-        if column is None:
-            return JSONResponse({"records": [], "read": False})
-        return await json_response(lambda: self._names.offer(column, query["text"]))
+        found = self._workspace.rows_for(shown).editor.column_at(column)
+        return {"records": [], "read": False} if found is None else self._names.offer(found, text)
 
-    async def layout(self, request: Request) -> Response:
+    def layout(self, shown: str | None, layout: SheetLayout) -> dict[str, Any]:
         """Set how the shown sheet is sorted and filtered, and its columns' layout."""
-        layout = read_layout((await request.json())["layout"])
-        return await self._change(request, lambda rows: setattr(rows.editor, "layout", layout))
+        return self._change(shown, lambda rows: setattr(rows.editor, "layout", layout))
 
-    async def fill(self, request: Request) -> Response:
+    def fill(self, shown: str | None, *, series: bool, **block: Any) -> dict[str, Any]:
         """Fill cells downwards, or continue them as a series."""
-        body = await request.json()
-        series = bool(body["series"])
-        return await self._change(request, lambda rows: rows.fill(_block(body), as_series=series))
+        return self._change(shown, lambda rows: rows.fill(CellBlock(**block), as_series=series))
 
-    async def insert(self, request: Request) -> Response:
+    def insert(self, shown: str | None, above: int | None, count: int) -> dict[str, Any]:
         """Insert empty rows below another one, or below the header."""
-        body = await request.json()
-        above = None if body.get("above") is None else int(body["above"])
-        count = min(max(int(body["count"]), 1), _MAX_INSERTED)
-        return await self._change(request, lambda rows: rows.insert(above, count))
+        count = min(max(count, 1), _MAX_INSERTED)
+        return self._change(shown, lambda rows: rows.insert(above, count))
 
-    async def delete(self, request: Request) -> Response:
+    def delete(self, shown: str | None, **block: Any) -> dict[str, Any]:
         """Delete rows of a view."""
-        body = await request.json()
-        return await self._change(request, lambda rows: rows.delete(_block(body)))
-
-
-def _sought(values: Any) -> SoughtText:
-    column = values.get("column")
-    whole = values.get("whole") in {True, "1", "true"}
-    return SoughtText(values["text"], None if column in {None, ""} else int(column), whole)
-
-
-def _block(body: Any) -> CellBlock:
-    return CellBlock(*(body[name] for name in _BLOCK))
+        return self._change(shown, lambda rows: rows.delete(CellBlock(**block)))

@@ -1,35 +1,36 @@
-"""Uploads from the page: plan, upload, resume, undo, resolve, processing; run in a thread."""
+"""Requests about what the page sends: plan, upload, resume, undo, processing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import Any
+
+from starlette.routing import Route
 
 from xlbridge import titles
 from xlbridge.errors import UsageError
-from xlbridge.files import make_private_folder, path_beside
+from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text, count_text, untranslated
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.record_rows import row_text
-from xlbridge.report_forms import Report, ReportForms, group_by_reason
+from xlbridge.report_forms import group_by_reason
+from xlbridge.report_forms.totals import Axis
 from xlbridge.resources.references import BRANCH
-from xlbridge.ui.answers import ErrorsInGrid, table_json
-from xlbridge.ui.environment import PageConnection
+from xlbridge.ui.answers import ErrorsInGrid, in_background, post_route, table_json
+from xlbridge.ui.environment import BackgroundWork, PageConnection
+from xlbridge.ui.job_reports import HOW_TO_CONFIRM, job_totals, report_lines, titled_report
 from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_remarks import planned_view, refusals
-from xlbridge.ui.sheet_editor import SheetEditor, own_name
+from xlbridge.ui.sheet_editor import SheetEditor
 from xlbridge.ui.texts import action_text
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import (
     InvalidSheet,
     Job,
-    Resolution,
     State,
     UploadContext,
     UploadOptions,
     Uploads,
-    open_context,
-    resolve_job,
 )
 from xlbridge.upload.planning import (
     ApproveAll,
@@ -50,13 +51,7 @@ from xlbridge.upload.processing import (
 )
 from xlbridge.upload.results import (
     ControlTotals,
-    ensure_evidence,
-    history_table,
     job_document,
-    job_json,
-    job_report,
-    jobs_table,
-    write_status_copy,
 )
 from xlbridge.validation import ValidatedSheet, ValidationRequest
 from xlbridge.workbook import CellPosition, cell_position
@@ -77,24 +72,54 @@ _UNCONFIRMED = Text(
     pt="O envio {job} ainda não foi confirmado, e nada dele foi enviado.",
     en="The upload {job} has not been confirmed, and nothing of it was sent.",
 )
-_HOW_TO_CONFIRM = Text(
-    pt="Abra a planilha, veja o plano e envie.", en="Open the workbook, see the plan and send."
-)
+_OPTIONS: dict[str, Any] = {
+    **dict.fromkeys(("update", "good_rows", "foreign_numbers"), bool | None),
+    **dict.fromkeys(("clear", "create_unread"), bool | None),
+    "again": str | None,
+}
+"""Options of an upload with their types."""
 
 
-class SheetUploads:
-    """Uploads of the open sheet, and the jobs of the journal."""
+class UploadRequests:
+    """Requests about uploads to the environment of the page, and processing."""
 
-    def __init__(self, remote: PageConnection, workspace: Workspace, names: RegistryNames) -> None:
-        self._remote = remote
+    def __init__(
+        self,
+        workspace: Workspace,
+        remote: PageConnection,
+        work: BackgroundWork,
+        names: RegistryNames,
+    ) -> None:
         self._workspace = workspace
+        self._remote = remote
+        self._work = work
         self._names = names
 
-    def plan(self, editor: SheetEditor, options: Mapping[str, Any]) -> dict[str, Any]:
+    def routes(self) -> list[Route]:
+        """Return the routes of the requests."""
+        start = self._work.start
+        options = dict[str, bool | str | None] | None
+        numbers: dict[str, Any] = {"listing": str, "numbers": list[int]}
+        return [
+            post_route("/api/plan", self.plan, of_sheet=True, **_OPTIONS),
+            post_route(
+                "/api/send", self.send, of_sheet=True, start=start, token=str, options=options
+            ),
+            post_route("/api/resume", in_background(self.resume), start=start, job=str),
+            post_route("/api/undo-plan", self.plan_undo, job=str),
+            post_route("/api/undo", in_background(self.undo), start=start, job=str, token=str),
+            post_route("/api/process-plan", self.plan_process, **numbers),
+            post_route(
+                "/api/process", in_background(self.process), start=start, token=str, **numbers
+            ),
+        ]
+
+    def plan(self, shown: str | None, **options: Any) -> dict[str, Any]:
         """Return the action of each row of the corrected copy, without writing anything.
 
         Raises ``UsageError`` if the sheet has errors, ``ApiError`` if a look-up fails.
         """
+        editor = self._workspace.editor_for(shown)
         sheet, version = self._corrected_sheet(editor)
         with self._remote.awaited("plan"), self._remote.connected() as (context, client):
             uploads = Uploads(context, client)
@@ -108,7 +133,7 @@ class SheetUploads:
                     raise
                 # Its path is the page's copy.
                 raise UsageError(untranslated(message), error.hint) from error
-        shown = sorted(
+        listed = sorted(
             (row for row in planned.plan.rows if not row.is_created),
             key=lambda row: _LISTING_ORDER.index(row.action),
         )
@@ -116,19 +141,19 @@ class SheetUploads:
         sent = rows.sheet if isinstance(rows, CorrectedRows) else rows
         with editor.lock:
             if editor.version == version:
-                editor.remarks.plan(shown, columns, sent.record_columns)
+                editor.remarks.plan(listed, columns, sent.record_columns)
         totals = ControlTotals.of_sheet(sent)
         totals.branches = self._names.read(BRANCH)
         records = [row for row in planned.plan.rows if row.reason is not RowReason.NO_RECORD]
-        labels = ((row.row, action_text(row.action)) for row in records)
+        actions = ((row.row, str(action_text(row.action))) for row in records)
         written = [row.row for row in records if row.action.writes]
         writes = totals.by_column(written) if written else ()
-        by_action = totals.by_label(titles.PLAN, labels, titles.PLAN, pictured=False)
+        by_action = totals.by_label(Axis(titles.PLAN, sorted=False), actions, pictured=False)
         return {
             "counts": planned.plan.counts,
             "token": planned.plan.token,
-            "table": table_json(reason_table(shown, columns, titled=True)),
-            "groups": _groups(sheet, shown),
+            "table": table_json(reason_table(listed, columns, titled=True)),
+            "groups": _groups(sheet, listed),
             "unread": str(planned.unread or ""),
             "totals": list(map(table_json, (by_action, *writes))),
             "writes": len(planned.plan.positions),
@@ -136,8 +161,15 @@ class SheetUploads:
             "target": client.target.to_json(),
         }
 
-    def send(self, editor: SheetEditor, options: Mapping[str, Any], token: str) -> None:
-        """Upload the corrected copy according to the plan confirmed by ``token``."""
+    def send(
+        self, shown: str | None, token: str, options: Mapping[str, Any] | None
+    ) -> Callable[[], None]:
+        """Return the upload of the corrected copy by the plan that ``token`` confirms."""
+        editor = self._workspace.editor_for(shown)
+        self._workspace.keep_folder(editor)
+        return partial(self._send, editor, options or {}, token)
+
+    def _send(self, editor: SheetEditor, options: Mapping[str, Any], token: str) -> None:
         with self._remote.track("upload"):
             sheet, version = self._corrected_sheet(editor)
             with self._remote.connected() as (context, client):
@@ -157,26 +189,26 @@ class SheetUploads:
                 self._finish(context, job, sent)
                 self._show_refusals(job, editor, sent, is_whole=editor.version == version)
 
-    def resume(self, job_id: str) -> None:
+    def resume(self, job: str) -> None:
         """Resume a job that has been confirmed."""
         remote = self._remote
-        with remote.track("upload", job_id), remote.connected() as (context, client):
-            job = context.journal.job(job_id)
-            if job.state.is_unsent:
-                raise UsageError(_UNCONFIRMED.format(job=job_id), _HOW_TO_CONFIRM)
-            upload_options = _options({}, job.token, remote)
-            job = Uploads(context, client).run(job, upload_options)
-            self._finish(context, job)
+        with remote.track("upload", job), remote.connected() as (context, client):
+            confirmed = context.journal.job(job)
+            if confirmed.state.is_unsent:
+                raise UsageError(_UNCONFIRMED.format(job=job), HOW_TO_CONFIRM)
+            upload_options = _options({}, confirmed.token, remote)
+            done = Uploads(context, client).run(confirmed, upload_options)
+            self._finish(context, done)
             editor = self._workspace.editor if self._workspace.is_open else None
-            if editor is not None and editor.job in {job.id, job.spec.retry_of} - {None}:
-                self._show_refusals(job, editor, editor.validated, is_whole=False)
+            if editor is not None and editor.job in {done.id, done.spec.retry_of} - {None}:
+                self._show_refusals(done, editor, editor.validated, is_whole=False)
 
-    def plan_undo(self, job_id: str) -> dict[str, Any]:
+    def plan_undo(self, job: str) -> dict[str, Any]:
         """Return what undoing an upload would reverse, and what not, without writing anything."""
         with self._remote.connected() as (context, client):
-            job = context.journal.job(job_id)
-            plan = Uploads(context, client).plan_undo(job)
-            columns = context.catalogue.named(job.spec.resource).by_name
+            written = context.journal.job(job)
+            plan = Uploads(context, client).plan_undo(written)
+            columns = context.catalogue.named(written.spec.resource).by_name
         return {
             "undo": plan.writes,
             "left": len(plan.left),
@@ -196,78 +228,15 @@ class SheetUploads:
             "target": client.target.to_json(),
         }
 
-    def undo(self, job_id: str, token: str) -> None:
+    def undo(self, job: str, token: str) -> None:
         """Undo an upload according to the plan confirmed by ``token``."""
         remote = self._remote
         with remote.track("undo"), remote.connected() as (context, client):
             uploads = Uploads(context, client)
-            undo = uploads.create_undo(uploads.plan_undo(context.journal.job(job_id)))
+            undo = uploads.create_undo(uploads.plan_undo(context.journal.job(job)))
             remote.state.job = undo.id
             upload_options = _options({}, token, remote)
             self._finish(context, uploads.run(undo, upload_options))
-
-    def jobs(self) -> dict[str, Any]:
-        """Return the jobs of the journal, newest first, without calling the system."""
-        with open_context(self._remote.settings) as context:
-            jobs = context.journal.jobs()
-            catalogue = context.catalogue
-            table = jobs_table(
-                context.journal,
-                jobs,
-                show_file=own_name,
-                show_resource=lambda name: catalogue[name].title if name in catalogue else name,
-            )
-            return {
-                "table": table_json(table),
-                "jobs": [_listed_job(context, job) for job in jobs],
-            }
-
-    def job(self, job_id: str) -> dict[str, Any]:
-        """Return a job with its history and details."""
-        with open_context(self._remote.settings) as context:
-            job = ensure_evidence(context, context.journal.job(job_id))
-            history = [list(map(str, line.values[:2])) for line in history_table(job).lines]
-            return _listed_job(context, job) | {"history": history, "lines": _lines(context, job)}
-
-    def totals(self, job_id: str) -> dict[str, Any]:
-        """Return the control totals of a job's rows as they are now, none if it has no rows."""
-        with open_context(self._remote.settings) as context:
-            job = context.journal.job(job_id)
-            return {"totals": [] if job.is_task else self._totals(context, job)}
-
-    def _totals(
-        self, context: UploadContext, job: Job, sheet: ValidatedSheet | None = None
-    ) -> list[dict[str, Any]]:
-        names = self._names.known(BRANCH)
-        return list(map(table_json, ControlTotals.of_job(context, job, sheet, names)))
-
-    def resolve(self, job_id: str, seen: str, reason: str) -> None:
-        """Record what the user saw in the system about a job in doubt.
-
-        Raises ``UsageError`` if nothing is in doubt, there is no reason, or rows may still arrive.
-        """
-        with open_context(self._remote.settings) as context:
-            resolve_job(context, context.journal.job(job_id), Resolution(seen), reason)
-
-    def evidence(self, job_id: str, kind: str) -> Path | None:
-        """Return the rejects workbook or the evidence page of a job, None if it has none."""
-        with open_context(self._remote.settings) as context:
-            job = ensure_evidence(context, context.journal.job(job_id))
-            name = getattr(job.notes, f"{kind}_file")
-        return None if name is None else Path(name)
-
-    def status_copy(self, job_id: str, folder: Path) -> Path:
-        """Write a copy of a job's workbook with the status of each row.
-
-        Raises ``UsageError`` if the workbook is gone or was changed.
-        """
-        with open_context(self._remote.settings) as context:
-            job = context.journal.job(job_id)
-            job.require_upload()
-            file = folder / Path(job.spec.file).name
-            target = path_beside(file, _STATUS_COPY_NAME.format(job=job.id))
-            write_status_copy(context, job, target)
-        return target
 
     def plan_process(self, listing: str, numbers: Sequence[int]) -> dict[str, Any]:
         """Return what processing records would do, without writing anything."""
@@ -313,14 +282,14 @@ class SheetUploads:
     def _finish(
         self, context: UploadContext, job: Job, sheet: ValidatedSheet | None = None
     ) -> None:
-        report, outcome = _titled_report(context, job), job_document(context.journal, job)
+        report, outcome = titled_report(context, job), job_document(context.journal, job)
         outcome["headline"] = str(report.verdict)
         report = replace(report, verdict=None)
         if not job.is_task:
             # The page has the next steps itself.
             report = replace(report, next_steps=())
-            outcome["totals"] = self._totals(context, job, sheet)
-        outcome["lines"] = [line.strip() for line in _text(report)]
+            outcome["totals"] = job_totals(context, job, self._names, sheet)
+        outcome["lines"] = [line.strip() for line in report_lines(report)]
         self._remote.state.outcome = outcome
 
     def _show_refusals(
@@ -383,7 +352,6 @@ def _mark_names(editor: SheetEditor, sheet: ValidatedSheet, linked: ValidatedShe
         editor.set_refusals(marks)
 
 
-_STATUS_COPY_NAME = Text(pt="-situacao-{job}.xlsx", en="-state-{job}.xlsx")
 _PAGE_OPTIONS: Mapping[RowReason, str] = {
     RowReason.DIFFERS: "update",
     RowReason.UNKNOWN_NUMBER: "foreign_numbers",
@@ -424,28 +392,6 @@ _LISTING_ORDER = (
 """Order of rows by action: those that need attention come first."""
 
 
-def _lines(context: UploadContext, job: Job) -> list[str]:
-    report = _titled_report(context, job)
-    if job.is_task:
-        return [line.strip() for line in _text(report)]
-    # The page has buttons for the next step, unless that is to wait.
-    steps = report.next_steps if job.state is State.IN_DOUBT else []
-    if job.state.is_unsent:
-        steps = [*steps, _HOW_TO_CONFIRM]
-    return _text(replace(report, next_steps=steps))
-
-
-def _titled_report(context: UploadContext, job: Job) -> Report:
-    """Return the report of a job, with the titles of the columns. The reasons of rejected rows are
-    in the grid and the control totals."""
-    resource = context.catalogue.get(job.spec.resource)
-    return job_report(context.journal, job, resource, with_reasons=False)
-
-
-def _text(report: Report) -> list[str]:
-    return list(map(str, ReportForms.of_report(lambda: report).lines()))
-
-
 def _options(
     choices: Mapping[str, Any],
     token: str,
@@ -456,7 +402,7 @@ def _options(
         consent=Confirmed(token) if token else ApproveAll(),
         progress=remote.progress,
         on_count=remote.count,
-        **choices,
+        **{name: choice for name, choice in choices.items() if choice and name in _OPTIONS},
     )
 
 
@@ -469,26 +415,3 @@ _RESTORED = Text(
     pt="linha {row}, registro {code}: volta a ter {values}",
     en="row {row}, record {code}: gets back {values}",
 )
-
-
-def _is_reversible(context: UploadContext, job: Job, rows: Mapping[str, int]) -> bool:
-    """Return whether the interface can reverse any row that an upload has written."""
-    if job.deletes or job.spec.resource not in context.catalogue:
-        return False
-    change = context.catalogue[job.spec.resource].change
-    return rows["updated"] > 0 or (
-        rows["created"] > 0 and change is not None and change.delete_name is not None
-    )
-
-
-def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
-    is_upload = not job.is_task
-    has_ended = job.state.is_final and job.state is not State.NEEDS_PERSON
-    listed = job_json(context.journal, job, with_rows=False)
-    return listed | {
-        "final": job.state.is_final,
-        "sent": not job.state.is_unsent,
-        "doubtful": job.state is State.NEEDS_PERSON,
-        "is_upload": is_upload,
-        "can_undo": is_upload and has_ended and _is_reversible(context, job, listed["rows"]),
-    }

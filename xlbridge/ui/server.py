@@ -53,12 +53,12 @@ from xlbridge.ui.exports_and_profiles import (
     environments_json,
     listings_json,
 )
+from xlbridge.ui.job_requests import JobRequests
 from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_requests import RowRequests
-from xlbridge.ui.sending import SheetUploads
+from xlbridge.ui.sending import UploadRequests
 from xlbridge.ui.sheet_requests import SheetRequests
 from xlbridge.ui.texts import page_texts
-from xlbridge.ui.upload_requests import UploadRequests
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload.processing import KINDS
 
@@ -93,12 +93,6 @@ class _PageSecret:
     def asks(self, headers: Any) -> bool:
         """Return whether the headers of a request prove that it knows the secret."""
         return hmac.compare_digest(headers.get(_PROOF, ""), self.sign(headers.get(_NONCE, "")))
-
-
-def _record_running(settings: Settings, port: int, secret: _PageSecret) -> None:
-    """Record the running page of a home."""
-    content = {"port": port, "pid": os.getpid(), "of": _digest(settings), "secret": secret.value}
-    write_private(settings.home / _FILE, json.dumps(content))
 
 
 def _forget_running(settings: Settings) -> None:
@@ -187,14 +181,14 @@ class PageApplication:
         """Return the ASGI application."""
         work = BackgroundWork(self._remote)
         names = RegistryNames(self._remote)
-        uploads = SheetUploads(self._remote, self._workspace, names)
         routes = [
             Route("/", self.page),
             Route("/files/{name}", self.file),
             Route("/favicon.ico", self.no_icon),
             *SheetRequests(self._workspace, names).routes(),
             *RowRequests(self._workspace, names).routes(),
-            *UploadRequests(self._workspace, self._remote, work, uploads).routes(),
+            *UploadRequests(self._workspace, self._remote, work, names).routes(),
+            *JobRequests(self._workspace, self._remote, work, names).routes(),
             *ExportAndProfileRequests(self._workspace, self._remote, work).routes(),
             *BatchRequests(
                 self._workspace, self._remote, work, names, self._run_batch, self._prove_batch
@@ -206,6 +200,7 @@ class PageApplication:
 
     async def page(self, _request: Request) -> Response:
         """Return the page."""
+        left = self._workspace.left_environment
         html = render_page(
             "xlbridge.ui",
             served=True,
@@ -221,17 +216,12 @@ class PageApplication:
             is_open=self._workspace.is_open,
             running=self._remote.followed_work,
             left_open="" if self._workspace.is_open else self._workspace.left_open,
-            left_environment=self._left_environment(),
+            left_environment="" if left == self._remote.environment else left,
             environment=environments_json(self._remote)[0],
             theme=_Preferences.of_home(self._home).theme,
             home=str(self._home),
         )
         return HTMLResponse(html)
-
-    def _left_environment(self) -> str:
-        """Return the environment of the work that is opened again, empty if the page uses it."""
-        name = self._workspace.left_environment
-        return "" if name == self._remote.environment else name
 
     async def file(self, request: Request) -> Response:
         """Return a script or style sheet of the page."""
@@ -462,7 +452,9 @@ def serve_page(
                 content = {"url": guard.launch_link, "pid": os.getpid()}
                 write_private(options.ready_file, json.dumps(content), in_home=False)
                 stack.callback(options.ready_file.unlink, missing_ok=True)
-            _record_running(settings, port, guard.owner)
+            record = {"port": port, "pid": os.getpid(), "of": _digest(settings)}
+            record["secret"] = guard.owner.value
+            write_private(settings.home / _FILE, json.dumps(record))
             stack.callback(_forget_running, settings)
             announce(guard.launch_link)
             if options.browser:

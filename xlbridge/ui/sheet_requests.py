@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
@@ -18,7 +19,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.yaml_files import InvalidFile
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, CsvForm, ParseOptions
-from xlbridge.ui.answers import download, get_route, json_response, post_route, shown_sheet_id
+from xlbridge.ui.answers import download, get_route, post_route, shown_sheet_id
 from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.sheet_editor import (
     ReadingProgress,
@@ -96,6 +97,7 @@ _CONFIRMED: dict[str, Any] = {
     "columns": dict[str, dict[str, Any]],
     "rows": dict[str, dict[str, bool]] | None,
     "accept": list[str] | None,
+    "once": list[str] | None,
 }
 _COLUMN: dict[str, Any] = {**_PLACE, "header": str, "column": str}
 
@@ -109,6 +111,7 @@ class SheetRequests:
 
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
+        asked, changing = partial(get_route, of_sheet=True), partial(post_route, of_sheet=True)
         return [
             post_route("/api/open", self.open),
             get_route("/api/progress", self.progress),
@@ -118,22 +121,22 @@ class SheetRequests:
             post_route("/api/continue", self.continue_draft, id=str),
             post_route("/api/discard", self.discard, id=str),
             post_route("/api/choose", self.choose, **_CHOICE),
-            post_route("/api/reading", self.reading, dates=str | None, numbers=str | None),
-            post_route("/api/accept", self.accept, code=str, column=str | None),
+            changing("/api/reading", self.reading, dates=str | None, numbers=str | None),
+            changing("/api/accept", self.accept, code=str, column=str | None),
             post_route("/api/mapping-column", self.mapping_column, **_COLUMN),
             post_route("/api/unknown-names", self.unknown_names, **_PLACE),
             post_route("/api/map", self.map, **_PLACE, **_CONFIRMED),
             post_route("/api/mapped-names", self.mapped_names, **_PLACE, **_CONFIRMED),
             get_route("/api/sheet", self.sheet),
-            post_route("/api/part", self.part, sheet=str),
+            changing("/api/part", self.part, sheet=str),
             post_route("/api/edit", self.edit, items=True, row=int, column=int),
-            post_route("/api/step", self.step, step=str),
-            post_route("/api/set-aside", self.set_aside, rule=str),
-            get_route("/api/values", self.values, rule=str),
-            post_route("/api/replace", self.replace, rule=str, before=str, after=str),
-            get_route("/api/fixes", self.fixes, rule=str),
-            post_route("/api/fix", self.fix, rule=str),
-            get_route("/api/workbook", self.workbook),
+            changing("/api/step", self.step, step=str),
+            changing("/api/set-aside", self.set_aside, rule=str),
+            asked("/api/values", self.values, rule=str),
+            changing("/api/replace", self.replace, rule=str, before=str, after=str),
+            asked("/api/fixes", self.fixes, rule=str),
+            changing("/api/fix", self.fix, rule=str),
+            asked("/api/workbook", self.workbook),
         ]
 
     async def open(self, request: Request) -> Response:
@@ -185,79 +188,68 @@ class SheetRequests:
             progress.is_reading = False
         return editor, answer
 
-    async def sample(self, _request: Request) -> Response:
+    def sample(self) -> dict[str, Any]:
         """Open a small sheet with mistakes, to try the page with."""
         path = self._workspace.new_folder() / str(_SAMPLE_NAME)
-
-        def read() -> dict[str, Any]:
-            write_sample(path, self._workspace.catalogue.named(_SAMPLE_OF))
-            editor = self._workspace.read_file(
-                path, self._workspace.catalogue, self._workspace.settings.limits
-            )
-            answer = self._recognise(editor, SheetChoice(), None)
-            self._workspace.show(editor)
-            return answer
-
-        return await json_response(read)
+        write_sample(path, self._workspace.catalogue.named(_SAMPLE_OF))
+        editor = self._workspace.read_file(
+            path, self._workspace.catalogue, self._workspace.settings.limits
+        )
+        answer = self._recognise(editor, SheetChoice(), None)
+        self._workspace.show(editor)
+        return answer
 
     async def progress(self, _request: Request) -> Response:
         """Return the progress of reading the last workbook."""
         return JSONResponse(self._progress.to_json())
 
-    async def template(self, request: Request) -> Response:
+    def template(self, resource: str) -> Response:
         """Return the blank workbook of a resource."""
-        resource = self._workspace.catalogue.named(request.query_params["resource"])
-        path = self._workspace.new_folder() / f"{resource.name}.xlsx"
-        await run_in_threadpool(write_template, path, resource)
+        found = self._workspace.catalogue.named(resource)
+        path = self._workspace.new_folder() / f"{found.name}.xlsx"
+        write_template(path, found)
         return download(path)
 
-    async def drafts(self, _request: Request) -> Response:
+    def drafts(self) -> dict[str, Any]:
         """Return the workbooks with stored edits."""
-        return await json_response(lambda: {"drafts": self._workspace.drafts()})
+        return {"drafts": self._workspace.drafts()}
 
-    async def continue_draft(self, request: Request) -> Response:
+    def continue_draft(self, **draft: str) -> dict[str, Any]:
         """Open a workbook with its stored edits."""
-        name = (await request.json())["id"]
-        await run_in_threadpool(self._workspace.continue_draft, name)
-        return await self.sheet(request)
+        return sheet_json(self._workspace.continue_draft(draft["id"]))
 
-    async def discard(self, request: Request) -> Response:
+    def discard(self, **draft: str) -> dict[str, Any]:
         """Delete stored edits."""
-        name = (await request.json())["id"]
-        await run_in_threadpool(self._workspace.discard_draft, name)
-        return await self.drafts(request)
+        self._workspace.discard_draft(draft["id"])
+        return self.drafts()
 
-    async def choose(self, request: Request) -> Response:
+    def choose(
+        self, resource: str | None, sheet: str | None, header_row: int | str | None
+    ) -> dict[str, Any]:
         """Validate the open workbook by another choice of resource, sheet and header row."""
-        body = await request.json()
         editor = self._workspace.editor
-        choice = SheetChoice(
-            body.get("resource") or None, body.get("sheet") or None, None, editor.choice.reading
-        )
-        row = int(body["header_row"]) if body.get("header_row") else None
-        return await json_response(lambda: self._recognise(editor, choice, row))
+        choice = SheetChoice(resource or None, sheet or None, None, editor.choice.reading)
+        return self._recognise(editor, choice, int(header_row) if header_row else None)
 
-    async def reading(self, request: Request) -> Response:
+    def reading(self, shown: str | None, **chosen: Any) -> dict[str, Any]:
         """Parse text dates and numbers of the open sheet by other conventions."""
-        body = await request.json()
-        options = ParseOptions(body.get("dates") or None, body.get("numbers") or None)
-        return await self._change(
-            request, lambda editor: editor.choose(replace(editor.choice, reading=options))
+        options = ParseOptions(chosen["dates"] or None, chosen["numbers"] or None)
+        return self._change(
+            shown, lambda editor: editor.choose(replace(editor.choice, reading=options))
         )
 
-    async def accept(self, request: Request) -> Response:
+    def accept(self, shown: str | None, code: str, column: str | None) -> dict[str, Any]:
         """Accept a finding as right in its column, here and in later sheets with this header."""
-        body = await request.json()
         # Columns of lists in the rows of their main sheet are called by their path.
-        column = (body.get("column") or "").rpartition(".")[2]
-        text = f"{body['code']}:{column}" if column else str(body["code"])
+        name = (column or "").rpartition(".")[2]
+        text = f"{code}:{name}" if name else code
 
         def accept(editor: SheetEditor) -> None:
             accepted = (*editor.choice.accepted, text)
             editor.choose(replace(editor.choice, accepted=accepted))
             editor.remember_accepted()
 
-        return await self._change(request, accept)
+        return self._change(shown, accept)
 
     def _recognise(
         self, editor: SheetEditor, choice: SheetChoice, header_row: int | None
@@ -297,85 +289,66 @@ class SheetRequests:
                 return answer if "rows" in answer else _unrecognised(editor, error)
             return answer | {"mapping": proposed_form(editor, proposal)}
 
-    async def mapping_column(self, request: Request) -> Response:
+    def mapping_column(
+        self, resource: str, sheet: str, header_row: int, header: str, column: str
+    ) -> Mapping[str, Any]:
         """Return the mapping of a header to the column that the user chose."""
-        body = await request.json()
-        resource = self._workspace.catalogue.named(body["resource"])
-        column = body["sheet"], int(body["header_row"]), body["header"], body["column"]
-        editor = self._workspace.editor
-        return await json_response(lambda: chosen_column(editor, resource, *column))
+        found = self._workspace.catalogue.named(resource)
+        return chosen_column(self._workspace.editor, found, sheet, header_row, header, column)
 
-    async def unknown_names(self, request: Request) -> Response:
+    def unknown_names(self, resource: str, sheet: str, header_row: int) -> dict[str, Any]:
         """Return the columns with names that the page's environment does not have, each of them
         with a value to be filled in, and why they could not be looked up, if so."""
-        body = await request.json()
         editor, catalogue = self._workspace.editor, self._workspace.catalogue
-        place = body["resource"], body["sheet"], int(body["header_row"])
+        with editor.lock:
+            settings = self._workspace.settings
+            proposal = proposed_mapping(editor, catalogue, settings, resource, sheet, header_row)
+            cells = editor.sheet_cells(proposal.sheet)
+        try:
+            asked = self._names.ask_unknown(proposal, cells, catalogue)
+        except XlbridgeError as error:
+            return {"columns": {}, "reasons": {}, "error": str(error.message)}
+        return asked_columns(proposal, asked)
 
-        def ask() -> dict[str, Any]:
-            with editor.lock:
-                settings = self._workspace.settings
-                proposal = proposed_mapping(editor, catalogue, settings, *place)
-                cells = editor.sheet_cells(proposal.sheet)
-            try:
-                asked = self._names.ask_unknown(proposal, cells, catalogue)
-            except XlbridgeError as error:
-                return {"columns": {}, "reasons": {}, "error": str(error.message)}
-            return asked_columns(proposal, asked)
-
-        return await json_response(ask)
-
-    async def mapped_names(self, request: Request) -> Response:
+    def mapped_names(self, **body: Any) -> dict[str, Any]:
         """Return the problems of the names in a mapping's form, as soon as they can be asked for;
         other mistakes are told when it is confirmed."""
-        body = await request.json()
         editor, catalogue = self._workspace.editor, self._workspace.catalogue
-
-        def check() -> dict[str, Any]:
-            form, resource = only_names(body), catalogue.named(body["resource"])
-            if not form["columns"]:
+        form, resource = only_names(body), catalogue.named(body["resource"])
+        if not form["columns"]:
+            return {"fields": []}
+        with editor.lock:
+            try:
+                known = self._names.read
+                mapping = confirmed_mapping(editor, resource, form, known, "names.yaml")
+            except InvalidFile:
                 return {"fields": []}
-            with editor.lock:
-                try:
-                    known = self._names.read
-                    mapping = confirmed_mapping(editor, resource, form, known, "names.yaml")
-                except InvalidFile:
-                    return {"fields": []}
-            problems = self._names.problems(mapping, catalogue, with_doubts=True)
-            return {"fields": list(map(asdict, problems))}
+        problems = self._names.problems(mapping, catalogue, with_doubts=True)
+        return {"fields": list(map(asdict, problems))}
 
-        return await json_response(check)
-
-    async def map(self, request: Request) -> Response:
+    def map(self, **body: Any) -> dict[str, Any]:
         """Validate the open sheet with the confirmed mapping, and remember it."""
-        body = await request.json()
         editor = self._workspace.editor
+        with editor.lock:
+            resource = self._workspace.catalogue.named(body["resource"])
+            try:
+                mapping = confirmed_mapping(editor, resource, body, self._names.read)
+                if unknown := self._names.problems(mapping, self._workspace.catalogue):
+                    raise name_problems(unknown)
+                choice = SheetChoice(None, body["sheet"], mapping, editor.choice.reading)
+                editor.choose(choice)
+            except InvalidFile as error:
+                raise mapping_problems(resource, body, error.mistakes) from error
+            remember(editor, self._workspace.settings)
+            return sheet_json(editor)
 
-        def read() -> dict[str, Any]:
-            with editor.lock:
-                resource = self._workspace.catalogue.named(body["resource"])
-                try:
-                    mapping = confirmed_mapping(editor, resource, body, self._names.read)
-                    if unknown := self._names.problems(mapping, self._workspace.catalogue):
-                        raise name_problems(unknown)
-                    choice = SheetChoice(None, body["sheet"], mapping, editor.choice.reading)
-                    editor.choose(choice)
-                except InvalidFile as error:
-                    raise mapping_problems(resource, body, error.mistakes) from error
-                remember(editor, self._workspace.settings)
-                return sheet_json(editor)
-
-        return await json_response(read)
-
-    async def sheet(self, _request: Request) -> Response:
+    def sheet(self) -> dict[str, Any]:
         """Return the open sheet: columns, rules, counts."""
-        editor = self._workspace.editor
-        return await json_response(lambda: sheet_json(editor))
+        return sheet_json(self._workspace.editor)
 
-    async def part(self, request: Request) -> Response:
+    def part(self, shown: str | None, sheet: str) -> dict[str, Any]:
         """Show the chosen sheet or a child sheet."""
-        name = (await request.json())["sheet"]
-        return await self._change(request, lambda editor: editor.show_part(name))
+        return self._change(shown, lambda editor: editor.show_part(sheet))
 
     async def edit(self, request: Request) -> Response:
         """Write typed texts into cells; the answer has the rows of the view that is shown."""
@@ -389,73 +362,53 @@ class SheetRequests:
                 window = rows.window(request.query_params, self._names.known)
                 return {**sheet_json(editor), "window": window}
 
-        return await json_response(edit)
+        return JSONResponse(await run_in_threadpool(edit))
 
-    async def step(self, request: Request) -> Response:
+    def step(self, shown: str | None, step: str) -> dict[str, Any]:
         """Undo or redo one step."""
-        name = (await request.json())["step"]
-        return await self._change(
-            request, lambda editor: (editor.undo if name == "undo" else editor.redo)()
+        return self._change(
+            shown, lambda editor: (editor.undo if step == "undo" else editor.redo)()
         )
 
-    async def set_aside(self, request: Request) -> Response:
+    def set_aside(self, shown: str | None, rule: str) -> dict[str, Any]:
         """Set aside the non-records among the rows of a rule."""
-        rule = (await request.json())["rule"]
-        return await self._change(request, lambda editor: editor.set_aside_rows(rule))
+        return self._change(shown, lambda editor: editor.set_aside_rows(rule))
 
-    async def values(self, request: Request) -> Response:
+    def values(self, shown: str | None, rule: str) -> dict[str, Any]:
         """Return the values of the cells of a rule, the most frequent first."""
-        rule = request.query_params["rule"]
-        editor = self._workspace.editor_for(shown_sheet_id(request))
+        editor = self._workspace.editor_for(shown)
+        with editor.lock:
+            return counts_json(editor.values(rule), _MAX_VALUES)
 
-        def find() -> dict[str, Any]:
-            with editor.lock:
-                return counts_json(editor.values(rule), _MAX_VALUES)
-
-        return await json_response(find)
-
-    async def replace(self, request: Request) -> Response:
+    def replace(self, shown: str | None, rule: str, before: str, after: str) -> dict[str, Any]:
         """Write a text into all cells of a rule that have a value."""
-        body = await request.json()
-        rule, before, after = body["rule"], body["before"], body["after"]
-        return await self._change(request, lambda editor: editor.replace_value(rule, before, after))
+        return self._change(shown, lambda editor: editor.replace_value(rule, before, after))
 
-    async def fixes(self, request: Request) -> Response:
+    def fixes(self, shown: str | None, rule: str) -> dict[str, Any]:
         """Return the changes that the certain corrections of a rule would make."""
-        rule = request.query_params["rule"]
-        editor = self._workspace.editor_for(shown_sheet_id(request))
+        editor = self._workspace.editor_for(shown)
+        with editor.lock:
+            return changes_json(editor.fixes(rule))
 
-        def find() -> dict[str, Any]:
-            with editor.lock:
-                return changes_json(editor.fixes(rule))
-
-        return await json_response(find)
-
-    async def fix(self, request: Request) -> Response:
+    def fix(self, shown: str | None, rule: str) -> dict[str, Any]:
         """Make all certain corrections of a rule as one step."""
-        rule = (await request.json())["rule"]
-        return await self._change(
-            request,
+        return self._change(
+            shown,
             lambda editor: editor.set_values(
                 {cell: new for cell, (_, new) in editor.fixes(rule).items()}
             ),
         )
 
-    async def _change(self, request: Request, change: Callable[[SheetEditor], object]) -> Response:
-        shown = shown_sheet_id(request)
-        return await json_response(lambda: sheet_json(self._workspace.changed(shown, change)))
+    def _change(self, shown: str | None, change: Callable[[SheetEditor], object]) -> dict[str, Any]:
+        return sheet_json(self._workspace.changed(shown, change))
 
-    async def workbook(self, request: Request) -> Response:
+    def workbook(self, shown: str | None) -> Response:
         """Return the corrected copy of the original, its rows in the order of the page."""
-        editor = self._workspace.editor_for(shown_sheet_id(request))
+        editor = self._workspace.editor_for(shown)
         # The copy that is sent has the row numbers of the page.
         target = self._workspace.new_folder() / f"{editor.path.stem}-corrigida.xlsx"
-
-        def save() -> None:
-            with editor.lock:
-                editor.save_corrected(target, placed=True)
-
-        await run_in_threadpool(save)
+        with editor.lock:
+            editor.save_corrected(target, placed=True)
         return download(target)
 
 

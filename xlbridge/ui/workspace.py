@@ -223,11 +223,12 @@ class Workspace:
             draft = _read_draft(file)
             if draft is not None and (file.parent / draft["source"]).is_file():
                 changed = datetime.fromisoformat(draft["changed_at"]).astimezone()
+                known = self.catalogue.get(draft["recognised"] or "")
                 drafts.append(
                     {
                         "file": draft["name"],
                         **{name: draft[name] for name in ("resource", "sheet")},
-                        "title": self._title(draft["recognised"]),
+                        "title": "" if known is None else str(known.title),
                         "changed_at": f"{changed:%d/%m/%Y %H:%M}",
                         "at": draft["changed_at"],
                         "id": file.parent.name,
@@ -235,11 +236,6 @@ class Workspace:
                     }
                 )
         return sorted(drafts, key=lambda draft: str(draft["at"]), reverse=True)
-
-    def _title(self, resource: str | None) -> str:
-        """Return the title of a resource, empty if it is not known."""
-        known = self.catalogue.get(resource or "")
-        return "" if known is None else str(known.title)
 
     def discard_draft(self, name: str) -> None:
         """Delete stored edits; an uploaded workbook is kept."""

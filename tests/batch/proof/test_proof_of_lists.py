@@ -57,7 +57,7 @@ def test_lists_are_compared_item_by_item_and_named_by_their_cells(
     ]
     (summary,) = proof.resources
     assert (summary.amount, summary.found_amount) == (Decimal("22.5"), Decimal("32.5"))
-    (by_branch,) = (table for table in proof.totals if "branch" in str(table.by).lower())
+    (by_branch,) = (table for table in proof.totals if "branch" in str(table.axis.heading).lower())
     assert by_branch.sum.difference == 10
     (fields,) = proof.fields
     assert "produtos.quantidade" in fields.compared

@@ -146,7 +146,7 @@ def test_some_of_many_lines_are_shown_and_all_counted(
 def test_totals_that_do_not_agree_are_shown_before_others(
     tmp_path: Path, page: Page, month: Proof
 ) -> None:
-    table = next(t for t in month.totals if t.amount is not None and t.kind == "date")
+    table = next(t for t in month.totals if t.amount is not None and t.axis.unit)
     (open_one,) = [t for t in table.totals if not t.agrees]
     fine = replace(open_one, found=open_one.amount, found_rows=open_one.rows)
     totals = (*[fine] * 500, open_one)

@@ -1,17 +1,17 @@
 """Builder of closing proofs, one per environment, and their figures: a workbook and a page."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from xlbridge import titles
 from xlbridge.batch.batch import Batch
-from xlbridge.batch.plan.steps import AnyStep, ExportStep, file_digest, sends_workbooks
-from xlbridge.batch.proof.content import proof_report
+from xlbridge.batch.plan.steps import ExportStep, file_digest, sends_workbooks
+from xlbridge.batch.proof.content import proof_report, typed_value
 from xlbridge.batch.proof.model import (
     CellDifference,
     ComparedFields,
@@ -49,9 +49,10 @@ from xlbridge.errors import XlbridgeError
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text, joined
 from xlbridge.record_rows import row_text
+from xlbridge.report_forms.totals import Axis, Unit
 from xlbridge.resources import Catalogue, Column, Kind, Resource
 from xlbridge.resources.names import coded_title
-from xlbridge.resources.references import REFERENCES
+from xlbridge.resources.references import BRANCH, REFERENCES
 from xlbridge.upload import Journal, State, UploadContext
 from xlbridge.upload.lookup import FoundRecord
 from xlbridge.upload.results import RowChange, RowLedger, RowOutcome
@@ -75,8 +76,6 @@ def summarize_resource(resource: Resource, rows: Sequence[ReadBackRow]) -> Resou
     )
 
 
-_MONTH_LENGTH = 7  # of an ISO date
-_BY_DAY = Text(pt="{title}, por dia", en="{title}, by day")
 _ZERO = Decimal(0)
 
 
@@ -102,63 +101,48 @@ def total_tables(
     columns = [(at, resource.by_name[name]) for at, name in enumerate(resource.totals.by)]
     columns.sort(key=lambda one: one[1].kind is not Kind.DATE)
     for index, column in columns:
-        if details is (column.kind is Kind.DATE or column.references == "filial"):
+        if details is (column.kind is Kind.DATE or column.references == BRANCH):
             continue
-        if column.kind is Kind.DATE:
-            by_month = titles.BY_MONTH.format(title=column.title)
-            yield _total_table(resource, column, by_month, rows, index, _MONTH_LENGTH)
-            yield _total_table(resource, column, _BY_DAY.format(title=column.title), rows, index)
-        else:
+        show = partial(typed_value, column.kind)
+        axes = [Axis(column.title, unit) for unit in (Unit.MONTH, Unit.DAY)]
+        if column.kind is not Kind.DATE:
             title = coded_title(column.name) if column.references else column.title
-            table = _total_table(resource, column, title, rows, index)
-            names = _names(registries, column)
-            labels = [total.label for total in table.totals if total.label in names]
-            yield replace(table, names={label: names[label] for label in labels if label})
+            axes = [Axis(title, names=_names(registries, column), show=show)]
+        for axis in axes:
+            yield _total_table(resource, column, axis, rows, index)
 
 
 def _total_table(
-    resource: Resource,
-    column: Column,
-    by: Text,
-    rows: Sequence[ReadBackRow],
-    index: int,
-    length: int | None = None,
+    resource: Resource, column: Column, axis: Axis, rows: Sequence[ReadBackRow], index: int
 ) -> TotalTable:
-    sums: defaultdict[str | None, list[Any]] = defaultdict(lambda: [0, _ZERO] * 3)
-
-    def add(label: str | None, side: int, amount: Decimal) -> None:
-        of_label = sums[None if label is None else label[:length]]
-        of_label[side] += 1
-        of_label[side + 1] += amount
-
     returned = _is_returned(resource, column.name)
     with_amounts = resource.amount_title is None or _are_amounts_returned(resource, rows)
-    for row in rows:
-        add(row.labels[index], _SENT, row.amount)
-        if row.status is ReadBackStatus.UNREAD:
-            add(row.labels[index], _UNREAD, row.amount)
-        for record in _found_records(row) if returned else ():
-            label = row.labels[index] and _system_value(row, record, column.name)
-            add(label, _FOUND, _system_amount(resource, row, record))
 
-    def total(label: str | None, values: Sequence[Any]) -> Total:
-        found = tuple(values[_FOUND:]) if returned else (None, None)
-        return Total(label, *values[:_FOUND], *(found if with_amounts else (found[0], None)))
+    def figures() -> Iterator[tuple[str | None, Sequence[Any]]]:
+        """Yield labels with rows and amounts: sent, of these not read back, and found."""
+        for row in rows:
+            sent, nothing = (1, row.amount), (0, _ZERO)
+            unread = sent if row.status is ReadBackStatus.UNREAD else nothing
+            yield row.labels[index], (*sent, *unread, *nothing)
+            for record in _found_records(row) if returned else ():
+                label = row.labels[index] and _system_value(row, record, column.name)
+                found = (1, _system_amount(resource, row, record))
+                yield label, (*nothing, *nothing, *found)
 
-    labels = sorted(sums, key=titles.label_order)
+    def total(label: str | None, sums: Sequence[Any]) -> Total:
+        rows, amount, unread_rows, unread, found_rows, found = sums
+        found_rows = found_rows if returned else None
+        found = found if returned and with_amounts else None
+        return Total(label, rows, amount, unread_rows, unread, found_rows, found)
+
+    sums = axis.sum_up(figures())
     return TotalTable(
         resource=resource.title,
-        by=by,
-        kind=column.kind,
-        by_month=length is not None,
+        axis=axis,
         amount=resource.amount_title,
-        totals=tuple(total(label, sums[label]) for label in labels),
+        totals=tuple(total(label, values) for label, values in sums.items()),
         sum=total(None, list(map(sum, zip(*sums.values(), strict=True)))),
     )
-
-
-_SENT, _UNREAD, _FOUND = 0, 2, 4
-"""Positions of the row counts in the sums of a label; their amounts follow."""
 
 
 def _found_records(row: ReadBackRow) -> Iterator[FoundRecord]:
@@ -341,17 +325,14 @@ def require_proof_folder(batch: Batch) -> None:
 
     Called before anything is sent, as afterwards it would be too late.
     """
-    profiles = {step.profile for step in batch.plan.steps if _is_proven(step)}
+    steps = batch.plan.steps
+    profiles = {s.profile for s in steps if isinstance(s, ExportStep) or sends_workbooks(s)}
     # Perhaps only one of the environments gets something.
     groups = [[profile] for profile in profiles] + [list(profiles)]
     for workbook in {path for group in groups for path, _ in proof_paths(batch, group).values()}:
         with report_write_errors(workbook):
             workbook.parent.mkdir(parents=True, exist_ok=True)
         WorkbookMark.PROVEN.require_mark(workbook)
-
-
-def _is_proven(step: AnyStep) -> bool:
-    return isinstance(step, ExportStep) or sends_workbooks(step)
 
 
 def _step_file(batch: Batch, unit: UnitOverview) -> StepFile:

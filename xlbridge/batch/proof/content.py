@@ -13,6 +13,8 @@ from xlbridge.batch.proof.model import (
     Proof,
     ProofState,
     RowLocation,
+    Total,
+    TotalTable,
     open_items,
     proof_state,
     total_counts,
@@ -41,6 +43,7 @@ from xlbridge.report_forms import (
     more_text,
     value_text,
 )
+from xlbridge.report_forms.totals import Unit
 from xlbridge.resources import Kind
 from xlbridge.upload.results import RowOutcome
 from xlbridge.workbook import WorkbookMark
@@ -318,8 +321,6 @@ def _field_table(proof: Proof) -> Table:
 
 _TOTALS_SHEET = Text(pt="Totais de controle", en="Control totals")
 _NO_TOTALS = Text(pt="Nenhuma linha aceita.", en="No row was accepted.")
-_TOTAL = untranslated("Total")
-_EMPTY = Text(pt="(vazio)", en="(empty)")
 _ACCEPTED_ROWS = Heading(Text(pt="Linhas aceitas", en="Rows accepted"), 10)
 _UNREAD_ROWS = Heading(
     Text(pt="Destas, sem conferência possível", en="Of these, not read back"), 12
@@ -351,42 +352,40 @@ _ABOUT_TOTALS = Text(
 def _total_tables(proof: Proof) -> Iterator[Table]:
     if not proof.totals:
         yield Table(sheet=_TOTALS_SHEET, lines=(), none=_NO_TOTALS, about=_ABOUT_TOTALS)
-    shown = [table for table in proof.totals if not (table.by_day and table.agrees)]
+    shown = [one for one in proof.totals if one.axis.unit is not Unit.DAY or not one.agrees]
     for index, table in enumerate(shown):
-        title = _TOTALS_TITLE.format(
-            resource=table.resource, amount=table.amount or _COUNT, by=table.by
-        )
-        counts = (_ACCEPTED_ROWS, _UNREAD_ROWS, _FOUND_ROWS, _ROWS_DIFFERENCE)
-        amounts = () if table.amount is None else (_SENT, _UNREAD, _FOUND, _DIFFERENCE)
-        headings = (Heading(table.by, 42 if table.names else 22), *counts, *amounts)
-        lines = []
-        for total in (*table.totals, table.sum):
-            label: Value = _EMPTY
-            if total is table.sum:
-                label = _TOTAL
-            elif total.label is not None and table.by_month:
-                label = f"{total.label[5:7]}/{total.label[:4]}"
-            elif total.label is not None:
-                label = typed_value(table.kind, total.label)
-                if name := table.names.get(total.label):
-                    label = f"{total.label} – {name}"
-            values: tuple[Value, ...] = (label, total.rows, total.unread_rows)
-            values += (total.found_rows, total.rows_difference)
-            if table.amount is not None:
-                values += (total.amount, total.unread, total.found, total.difference)
-            tone = Tone.PLAIN if total.agrees else Tone.OPEN
-            lines.append(Line(values, Tone.SUM if total is table.sum else tone))
-        about = _ABOUT_TOTALS if index == 0 else None
+        axis, with_amounts = table.axis, table.amount is not None
         yield Table(
             sheet=_TOTALS_SHEET,
-            headings=headings,
-            lines=lines,
+            headings=(
+                Heading(axis.heading, 42 if axis.names else 22),
+                *(_ACCEPTED_ROWS, _UNREAD_ROWS, _FOUND_ROWS, _ROWS_DIFFERENCE),
+                *((_SENT, _UNREAD, _FOUND, _DIFFERENCE) if with_amounts else ()),
+            ),
+            lines=[
+                *(
+                    axis.line(one.label, _figures(table, one), is_open=not one.agrees)
+                    for one in table.totals
+                ),
+                Line((titles.TOTAL, *_figures(table, table.sum)), Tone.SUM),
+            ],
             none=_NO_TOTALS,
-            title=title,
-            about=about,
-            bars=[headings.index(_SENT)] if amounts and not table.by_day else (),
+            title=_TOTALS_TITLE.format(
+                resource=table.resource, amount=table.amount or _COUNT, by=axis.heading
+            ),
+            about=_ABOUT_TOTALS if index == 0 else None,
+            bars=[_SENT_TOTAL] if with_amounts and axis.unit is not Unit.DAY else (),
         )
 
+
+def _figures(table: TotalTable, total: Total) -> tuple[Value, ...]:
+    rows = total.rows, total.unread_rows, total.found_rows, total.rows_difference
+    amounts = total.amount, total.unread, total.found, total.difference
+    return rows if table.amount is None else (*rows, *amounts)
+
+
+_SENT_TOTAL = 5
+"""Column of the amount sent."""
 
 _ROW_COUNTS = Text(pt="lidas {read} · {counts}", en="read {read} · {counts}")
 _READ_BACK_COUNTS = Text(

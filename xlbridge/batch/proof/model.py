@@ -14,6 +14,7 @@ from xlbridge.export import LISTINGS
 from xlbridge.files import short_path
 from xlbridge.i18n import Text, untranslated
 from xlbridge.report_forms import Line, Tone, grouped_number
+from xlbridge.report_forms.totals import Axis
 from xlbridge.resources import Catalogue, Kind
 from xlbridge.upload import Job
 from xlbridge.upload.results import RowChange, RowLedger
@@ -216,25 +217,13 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class TotalTable:
-    """Control totals of a resource's rows by one column; ``amount`` is None if rows are counted.
-
-    ``kind`` is that of the labels; with ``by_month`` they are the months of dates. ``names`` are
-    those of the records whose codes the labels are.
-    """
+    """Control totals of a resource's rows by an axis; ``amount`` is None if rows are counted."""
 
     resource: Text
-    by: Text
-    kind: Kind
-    by_month: bool
+    axis: Axis
     amount: Text | None
     totals: tuple[Total, ...]
     sum: Total
-    names: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def by_day(self) -> bool:
-        """True if the labels are days."""
-        return self.kind is Kind.DATE and not self.by_month
 
     @property
     def agrees(self) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge import titles
-from xlbridge.batch.plan.steps import BatchPlan, WorkbookStep, relative_name, sends_workbooks
+from xlbridge.batch.plan.steps import BatchPlan, relative_name
 from xlbridge.batch.proof.builder import NOT_WRITTEN, contradictions
 from xlbridge.batch.proof.content import OPEN_REASONS
 from xlbridge.batch.proof.model import (
@@ -19,12 +19,12 @@ from xlbridge.batch.proof.model import (
     proof_json,
     verdict,
 )
-from xlbridge.batch.report import WAITS_FOR, step_table, total_rows
+from xlbridge.batch.report import step_json, step_table, total_rows
 from xlbridge.batch.run_options import BatchOutcome
 from xlbridge.files import as_arguments
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Tone, Value
-from xlbridge.sandbox.rehearsal import REGISTRY_TITLES
+from xlbridge.sandbox.rehearsal import registry_title
 from xlbridge.upload.results import RowOutcome
 
 Place = tuple[str, str, int]
@@ -261,20 +261,6 @@ def _verdict(result: RehearsalResult) -> Text:
     )
 
 
-def _open_steps(result: RehearsalResult) -> Iterator[tuple[str, Text]]:
-    """Yield the steps that are not done and why; problems of workbooks are shown with these."""
-    for state in result.outcome.steps:
-        if state.done:
-            continue
-        problems = [unit.problem for unit in state.units if unit.problem is not None]
-        reason = state.problem
-        if reason is None and problems and not isinstance(state.step, WorkbookStep):
-            reason = problems[0]
-        if reason is None and state.waits_for:
-            reason = WAITS_FOR.format(names=", ".join(state.waits_for))
-        yield state.step.name, reason or state.status.text
-
-
 def _holds(result: RehearsalResult, kinds: Sequence[str]) -> bool:
     return all(kind not in kinds for kind, _, _ in result.breaches)
 
@@ -288,7 +274,7 @@ def _facts(result: RehearsalResult) -> Iterator[tuple[Text, Value]]:
     )
     yield Text(pt="Arquivos copiados", en="Workbooks copied"), copied.format(n=result.copied)
     created = [
-        untranslated("{n} {what}").format(n=count, what=REGISTRY_TITLES[table])
+        untranslated("{what} {n}").format(n=count, what=registry_title(table))
         for table, count in result.stand_ins.items()
     ]
     if created:
@@ -332,20 +318,7 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
         "stand_ins": dict(result.stand_ins),
         "assertions": {key: _holds(result, kinds) for key, (_, kinds) in _ASSERTIONS.items()},
         "rows": total_rows(result.outcome.steps).to_json(),
-        "workbooks": [
-            {
-                "step": state.step.name,
-                "workbook": unit.name,
-                "rows": unit.rows.to_json(),
-                "problem": None if unit.problem is None else str(unit.problem),
-                "errors": list(
-                    map(str, unit.check.first_findings if unit.check and unit.check.errors else ())
-                ),
-            }
-            for state in result.outcome.steps
-            if sends_workbooks(state.step)
-            for unit in state.units
-        ],
+        "steps": list(map(step_json, result.outcome.steps)),
         "breaches": [
             _row_json(place, kind=kind, message=str(message))
             for kind, message, place in result.breaches
@@ -353,7 +326,6 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
         "in_doubt": [_row_json(place, there=there) for place, there in result.doubts.items()],
         "rejected": [_row_json(place, message=str(r)) for place, r in result.refused.items()],
         "held": [_row_json(place, message=str(r)) for place, r in result.held.items()],
-        "open_steps": {name: str(text) for name, text in _open_steps(result)},
         "proofs": [proof_json(proof) | deleted for proof in result.outcome.proofs],
     }
 

@@ -5,7 +5,7 @@ copy, whose first sheet has these totals.
 The amount and the columns are those of the resource's control totals, as in the closing proof.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -25,7 +25,9 @@ from xlbridge.report_forms import (
     Value,
     group_by_reason,
 )
+from xlbridge.report_forms.totals import Axis, Unit
 from xlbridge.resources import Column, Kind, Resource
+from xlbridge.resources.names import coded_title
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.planning.planned_row import PlannedRow
@@ -50,10 +52,8 @@ _REASONS = Text(pt="Por que não foram gravadas", en="Why they were not written"
 _ALL = untranslated("{title}")
 _WRITTEN = Text(pt="No sistema: {title}", en="In the system: {title}")
 _IN_REAIS = untranslated("{title} (R$)")
-_NO_DATE = Text(pt="sem data", en="no date")
 _NO_REASON = Text(pt="sem motivo informado", en="no reason given")
 
-Label = str | Text
 LedgerRow = tuple[RowLedger, RowChange]
 """Row of a sheet's ledger, which has the reasons of its outcome."""
 
@@ -170,35 +170,32 @@ class ControlTotals:
 
     def by_label(
         self,
-        title: Text,
-        rows: Iterable[tuple[int, Label]],
-        labels: Text,
+        axis: Axis,
+        rows: Iterable[tuple[int, str | None]],
+        title: Text | None = None,
         *,
         sheet: Text | None = None,
         pictured: bool = True,
     ) -> Table:
-        """Return the totals of rows, each with its label, in the order of their first rows;
-        ``labels`` is the heading of these."""
-        counts: Counter[str] = Counter()
-        amounts: defaultdict[str, Decimal] = defaultdict(Decimal)
-        for row, label in rows:
-            counts[str(label)] += 1
-            amounts[str(label)] += self.of_rows([row]) or _ZERO
-        lines: list[tuple[Value, ...]] = [*counts.items(), (titles.TOTAL, counts.total())]
-        headings = [Heading(labels, _LABEL_WIDTH, words=True), Heading(titles.ROWS)]
+        """Return the totals of rows by an axis, each row with its value; without a ``title`` the
+        heading of the axis is theirs."""
+        has_amounts = self.amount is not None
+        sums = axis.sum_up(
+            (value, (1, self.of_rows([row]) or _ZERO) if has_amounts else (1,))
+            for row, value in rows
+        )
+        total: list[Value] = [*map(sum, zip(*sums.values(), strict=True))]
+        headings = [Heading(axis.heading, _LABEL_WIDTH, words=True), Heading(titles.ROWS)]
         if self.amount is not None:
             headings.append(Heading(self.amount, _AMOUNT_WIDTH))
-            sums = [amounts[label] for label in counts]
-            lines = [
-                (*line, amount)
-                for line, amount in zip(lines, [*sums, sum(sums, _ZERO)], strict=True)
-            ]
-        *plain, total = lines
         return Table(
-            sheet=sheet or title,
-            title=title,
+            sheet=sheet or title or axis.heading,
+            title=title or axis.heading,
             headings=tuple(headings),
-            lines=[*map(Line, plain), Line(total, Tone.SUM)],
+            lines=[
+                *(axis.line(label, figures) for label, figures in sums.items()),
+                Line((titles.TOTAL, *(total or [0, _ZERO][: len(headings) - 1])), Tone.SUM),
+            ],
             bars=[len(headings) - 1] if pictured else (),
         )
 
@@ -209,26 +206,18 @@ class ControlTotals:
         filled into ``about``."""
         numbers = [row for row in rows if row in self._positions]
         for column in self._columns:
-            by_month, values = column.kind is Kind.DATE, self._frame[column.name]
-            labels = [
-                "" if empty else f"{value:%Y-%m}" if by_month else str(value)
+            values = self._frame[column.name]
+            texts = [
+                None if empty else str(value)
                 for value, empty in zip(values.tolist(), values.isna().tolist(), strict=True)
             ]
-            found = [(row, labels[self._positions[row]]) for row in numbers]
-            found.sort(key=lambda it: titles.label_order(it[1]))
-            of_labels = titles.BY_MONTH.format(title=column.title) if by_month else column.title
-            title = about.format(title=of_labels)
-            if by_month:
-                found = [
-                    (row, f"{month[5:]}/{month[:4]}" if month else str(_NO_DATE))
-                    for row, month in found
-                ]
-            else:
-                found = [
-                    (row, f"{code} – {name}" if (name := self.branches.get(code)) else code)
-                    for row, code in found
-                ]
-            yield self.by_label(title, found, of_labels, sheet=sheet)
+            axis = (
+                Axis(column.title, Unit.MONTH)
+                if column.kind is Kind.DATE
+                else Axis(coded_title(column.name), names=self.branches)
+            )
+            found = ((row, texts[self._positions[row]]) for row in numbers)
+            yield self.by_label(axis, found, about.format(title=axis.heading), sheet=sheet)
 
     def by_outcome(
         self, changes: Mapping[int, LedgerRow], sheet: Text | None = None
@@ -237,8 +226,11 @@ class ControlTotals:
         of those in the system by their columns."""
         rows = {row: found for row, found in sorted(changes.items()) if found[1].is_record}
         by_outcome = group_by_reason((change.outcome, row) for row, (_, change) in rows.items())
-        outcomes = [(row, one.count_title) for one in RowOutcome for row in by_outcome.get(one, ())]
-        yield self.by_label(_OUTCOMES, outcomes, titles.STATE, sheet=sheet)
+        outcomes = [
+            (row, str(one.count_title)) for one in RowOutcome for row in by_outcome.get(one, ())
+        ]
+        by_state = Axis(titles.STATE, sorted=False)
+        yield self.by_label(by_state, outcomes, _OUTCOMES, sheet=sheet)
         reasons = {
             row: joined([found.message for found in ledger.rejections(change)], " · ")
             if change.planned is None and ledger.rejections(change)
@@ -255,7 +247,8 @@ class ControlTotals:
             found = [(row, text if len(texts[key]) == 1 else key) for row, text, key in keys]
             if self._resource is not None:
                 found = [(row, self._resource.with_titles(text)) for row, text in found]
-            yield self.by_label(_REASONS, found, titles.REASON, sheet=sheet)
+            by_reason = Axis(titles.REASON, sorted=False)
+            yield self.by_label(by_reason, found, _REASONS, sheet=sheet)
         written = [row for row, (_, change) in rows.items() if change.in_system]
         if written:
             yield from self.by_column(written, _WRITTEN, sheet)

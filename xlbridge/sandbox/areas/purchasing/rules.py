@@ -316,6 +316,8 @@ class PurchaseOrderRegistration(DocumentRegistration[PurchaseOrder]):
 class SpendingLimitRegistration(RecordRegistration[SpendingLimit]):
     """Registration of new spending limits."""
 
+    table, model, scope = spending_limits, SpendingLimit, "spending_limit"
+
     def problems(self, data: SpendingLimitInput) -> list[Problem]:
         """Return the problems of a limit, new or altered."""
         category = data.codigoDoItemDeLancamento
@@ -332,13 +334,6 @@ class SpendingLimitRegistration(RecordRegistration[SpendingLimit]):
             message = f"O planejamento {other} já tem um limite com os mesmos códigos e mês."
             problems.append(("mes", message))
         return problems
-
-    def accept(self, data: SpendingLimitInput) -> SpendingLimit:
-        """Accept a limit, with the next id."""
-        number = self._numbers.next("spending_limit")
-        limit = SpendingLimit(idPlanejamento=number, **data.model_dump())
-        self._rows[spending_limits].append(limit.model_dump())
-        return limit
 
 
 LIMIT_CODES = ("codigoDaFilial", "codigoDoCentroDeCusto", "codigoDoProjeto")

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from sqlalchemy import (
     Column,
@@ -211,8 +211,13 @@ class RecordRegistration(ABC, Generic[Record]):
     """Registration of new records of one kind, within one transaction: looks up codes, numbers
     records and writes them by table.
 
-    ``now`` is the time of the call; ``lookup`` may be shared within a transaction.
+    ``now`` is the time of the call; ``lookup`` may be shared within a transaction. Records with
+    one ``table`` are a ``model``, and its key is their number in a ``scope``.
     """
+
+    table: ClassVar[Table]
+    model: ClassVar[type[Any]]
+    scope: ClassVar[str]
 
     def __init__(
         self, connection: Connection, now: datetime, lookup: CodeLookup | None = None
@@ -233,9 +238,20 @@ class RecordRegistration(ABC, Generic[Record]):
     def problems(self, data: Any) -> list[Problem]:
         """Return the problems of a new record, considering those accepted before it."""
 
-    @abstractmethod
     def accept(self, data: Any) -> Record:
         """Number a record without problems and keep its rows for ``write``."""
+        (number,) = self.table.primary_key
+        values = {number.name: self._numbers.next(self.scope), **self._content(data)}
+        if "ultimaAtualizacao" in self.table.c:
+            values["ultimaAtualizacao"] = self._now
+        record: Record = self.model(**values)
+        self._rows[self.table].append(self.model.model_dump(record))
+        return record
+
+    def _content(self, data: Any) -> dict[str, Any]:
+        """Return the fields of an accepted record, without its number."""
+        fields: dict[str, Any] = data.model_dump()
+        return fields
 
     def register(self, data: Any) -> Record:
         """Register a single record. Raises ``RequestError`` (400) with all its problems."""

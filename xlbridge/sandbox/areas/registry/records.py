@@ -58,7 +58,6 @@ from xlbridge.wire.registry import (
     Client,
     ClientCategory,
     ClientIdws,
-    ClientInput,
     ClientQuery,
     ClientType,
     Contact,
@@ -67,7 +66,6 @@ from xlbridge.wire.registry import (
     PartyInput,
     ProductType,
     Supplier,
-    SupplierInput,
 )
 
 _MASK = re.compile(r"[\s./-]")
@@ -105,7 +103,7 @@ class PartyRegistration(RecordRegistration[Party]):
         document = (data.cnpj or data.cpf) if data.natureza == "J" else (data.cpf or data.cnpj)
         return unmasked_document(document) if document else None
 
-    def _terms(self, data: PartyInput) -> dict[str, Any]:
+    def _content(self, data: PartyInput) -> dict[str, Any]:
         """Return the fields of an accepted party, whose document is registered from now on."""
         document = self._document(data)
         if document:
@@ -116,6 +114,7 @@ class PartyRegistration(RecordRegistration[Party]):
 class ClientRegistration(PartyRegistration[Client]):
     """Registration of new clients."""
 
+    table, model, scope = clients, Client, "client"
     column, label = clients.c.cnpjcpf, "cliente"
 
     def problems(self, data: PartyInput) -> list[Problem]:
@@ -123,29 +122,15 @@ class ClientRegistration(PartyRegistration[Client]):
         codes = self._lookup.field_problems(data, "codigoDoTipoDeCliente", "codigoDoVendedor")
         return [*super().problems(data), *codes]
 
-    def accept(self, data: ClientInput) -> Client:
-        """Accept a client, with the next code."""
-        client = Client(
-            codigoDoCliente=self._numbers.next("client"),
-            ativo=True,
-            ultimaAtualizacao=self._now,
-            **self._terms(data),
-        )
-        self._rows[clients].append(client.model_dump())
-        return client
+    def _content(self, data: PartyInput) -> dict[str, Any]:
+        return {**super()._content(data), "ativo": True}
 
 
 class SupplierRegistration(PartyRegistration[Supplier]):
     """Registration of new suppliers."""
 
+    table, model, scope = suppliers, Supplier, "supplier"
     column, label = suppliers.c.cnpjcpf, "fornecedor"
-
-    def accept(self, data: SupplierInput) -> Supplier:
-        """Accept a supplier, with the next code."""
-        number = self._numbers.next("supplier")
-        supplier = Supplier(codigoDoFornecedor=number, **self._terms(data))
-        self._rows[suppliers].append(supplier.model_dump())
-        return supplier
 
 
 class ContactRegistration(RecordRegistration[Contact]):
@@ -179,6 +164,8 @@ _WEIGHT_PLACES = 3
 class ProductRegistration(RecordRegistration[Product]):
     """Registration of new products."""
 
+    table, model, scope = products, Product, "product"
+
     def problems(self, data: ProductInput) -> list[Problem]:
         """Return the problems of a product, new or altered."""
         problems = self._lookup.field_problems(data, *_CODES)
@@ -199,12 +186,6 @@ class ProductRegistration(RecordRegistration[Product]):
         if self._connection.scalar(select(exists().where(others))):
             problems.append(("codigoInterno", f"O código {code} já é de outro produto."))
         return problems
-
-    def accept(self, data: ProductInput) -> Product:
-        """Accept a product, with the next id."""
-        product = Product(idProduto=self._numbers.next("product"), **data.model_dump())
-        self._rows[products].append(product.model_dump())
-        return product
 
 
 handle_creation(CLIENT_CREATE, ClientRegistration)

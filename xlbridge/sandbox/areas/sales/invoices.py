@@ -254,6 +254,8 @@ _RATES = tuple(
 class ServiceInvoiceRegistration(RecordRegistration[ServiceInvoice]):
     """Registration of new service invoices, pending emission."""
 
+    table, model, scope = service_invoices, ServiceInvoice, "service_invoice"
+
     def problems(self, data: ServiceInvoiceInput) -> list[Problem]:
         """Return the problems of an invoice, new or altered."""
         lookup = self._lookup
@@ -266,16 +268,6 @@ class ServiceInvoiceRegistration(RecordRegistration[ServiceInvoice]):
         for name in _RATES:
             problems.extend(rate_problems(name, getattr(data, name)))
         return problems
-
-    def accept(self, data: ServiceInvoiceInput) -> ServiceInvoice:
-        """Accept an invoice, with the next id."""
-        invoice = ServiceInvoice(
-            idNF=self._numbers.next("service_invoice"),
-            ultimaAtualizacao=self._now,
-            **data.model_dump(),
-        )
-        self._rows[service_invoices].append(invoice.model_dump())
-        return invoice
 
 
 def change_service_invoice(
@@ -298,6 +290,8 @@ def change_service_invoice(
 class ServiceForecastRegistration(RecordRegistration[ServiceForecast]):
     """Registration of new service forecasts."""
 
+    table, model, scope = service_forecasts, ServiceForecast, "service_forecast"
+
     def problems(self, data: ServiceForecastInput) -> list[Problem]:
         """Return the problems of a forecast, new or altered."""
         lookup = self._lookup
@@ -313,12 +307,8 @@ class ServiceForecastRegistration(RecordRegistration[ServiceForecast]):
             problems.append(("dataDeTermino", "O término é anterior ao início."))
         return problems
 
-    def accept(self, data: ServiceForecastInput) -> ServiceForecast:
-        """Accept a forecast, with the next code."""
-        code = self._numbers.next("service_forecast")
-        forecast = ServiceForecast(codigoDaPrevisao=code, **forecast_values(data, self._now))
-        self._rows[service_forecasts].append(forecast.model_dump())
-        return forecast
+    def _content(self, data: ServiceForecastInput) -> dict[str, Any]:
+        return forecast_values(data, self._now)
 
 
 def forecast_values(data: ServiceForecastInput, now: datetime) -> dict[str, Any]:
