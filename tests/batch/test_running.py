@@ -14,12 +14,14 @@ from batch_parts import (
     write_clients,
     write_payables,
 )
+from environment import Xlbridge, credentials
 from openpyxl import load_workbook
 from sheets import write_records, write_rows
 from upload_parts import new_cnpj
 
 from xlbridge.files import file_lock
 from xlbridge.i18n import Text
+from xlbridge.sandbox import RunningSandbox
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 OWN = """\
@@ -329,7 +331,11 @@ def test_the_page_of_a_status_names_branches(
 
 
 def test_the_status_of_twelve_steps_fits_on_a_screen(
-    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+    run_batch: RunBatch,
+    write_plan: WritePlan,
+    tmp_path: Path,
+    xlbridge: Xlbridge,
+    batch_sandbox: RunningSandbox,
 ) -> None:
     steps = []
     for number in range(12):
@@ -345,5 +351,8 @@ def test_the_status_of_twelve_steps_fits_on_a_screen(
     assert all(sum(f" step-{number} " in line for line in lines) == 1 for number in range(12))
     (more,) = [line for line in lines if "more lines" in line]
     assert more.endswith("xlbridge batch status many --format html")
+    larger = credentials(batch_sandbox, COLUMNS="120", LINES="30")
+    shown = xlbridge("batch", "status", "many", **larger).stdout.splitlines()
+    assert len(lines) < sum(-(-len(line) // 120) for line in shown) <= 29
     page = run_batch("status", "many", "--format", "html").stdout
     assert all(page.count(f"wrong-{number}.xlsx") for number in range(12))

@@ -115,6 +115,9 @@ def test_a_rejects_workbook_begins_with_what_became_of_the_rows(rejected: Reject
     of_all, of_open, *of_written = (row[1:3] for row in shown if row[0] == "Total")
     assert (of_all, of_open, set(of_written)) == ((5, 475.0), (2, 190.0), {(3, 285.0)})
     assert f"xlbridge retry {rejects.name}" in str(shown)
+    # On one page of paper, with the reason beside the cells that are scrolled to.
+    assert sheet.sheet_properties.pageSetUpPr.fitToPage
+    assert sheet.freeze_panes == "C2"
     wrong = sheet.cell(2, header_of(sheet).index("codigoDaContaCorrente") + 1)
     reason = sheet["B2"].value
     assert reason.startswith("Current account code: ")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from environment import Xlbridge, credentials
 from openpyxl import load_workbook
-from sheets import header_of, write_rows
+from sheets import ERROR_FILL, header_of, write_rows
 from upload_parts import YES, existing_cnpj, new_cnpj, registered, row_counts, send_sheet
 
 from xlbridge.client import Client
@@ -19,7 +19,7 @@ from xlbridge.upload import (
     Uploads,
 )
 from xlbridge.upload.planning import RowReason
-from xlbridge.upload.results import ControlTotals
+from xlbridge.upload.results import ControlTotals, write_status_copy
 from xlbridge.validation import validate_workbook
 
 HEADER = ["nomeComercial", "cnpj", "codigoDoTipoDeCliente", "email"]
@@ -119,6 +119,26 @@ def test_reasons_in_totals_name_columns_by_their_titles(
     shown = "\n".join(str(line.values[0]) for line in lines)
     assert "Client type code" in shown
     assert "codigoDoTipoDeCliente" not in shown
+
+
+def test_cells_that_are_missing_or_break_a_rule_are_coloured_and_linked(
+    context: UploadContext, client: Client, tmp_path: Path
+) -> None:
+    rows = [["Boa", new_cnpj(), 1, None], [None, new_cnpj(), 1, None], ["Ruim", new_cnpj(), 0, ""]]
+    path = write_rows(tmp_path / "clientes.xlsx", HEADER, rows)
+    sheet = validate_workbook(path, context.catalogue)
+    job = send_sheet(context, client, sheet, replace(YES, good_rows=True))
+    assert job.notes.rejects_file is not None
+    rejects = load_workbook(job.notes.rejects_file)["cliente"]
+    at = {name: header_of(rejects).index(name) + 1 for name in HEADER}
+    for row, name in ((2, "nomeComercial"), (3, "codigoDoTipoDeCliente")):
+        cell = rejects.cell(row, at[name])
+        assert (cell.fill.fgColor.rgb, cell.comment is not None) == (f"FF{ERROR_FILL}", True)
+        assert rejects.cell(row, 3).value == "Correct the coloured cells."
+    write_status_copy(context, job, tmp_path / "copy.xlsx")
+    summary = load_workbook(tmp_path / "copy.xlsx").worksheets[0]
+    links = [cell.value for row in summary.iter_rows() for cell in row if cell.hyperlink]
+    assert links == ["A3", "C4"]
 
 
 @pytest.mark.parametrize("options", [(), ("--good-rows",)])

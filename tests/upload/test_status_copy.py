@@ -72,7 +72,7 @@ def test_a_status_copy_has_statuses_reasons_and_codes(
     [coloured] = sheet.conditional_formatting
     assert [str(area) for area in coloured.cells.ranges] == ["A5:G5"]
     assert str(coloured.rules[0].dxf.fill.bgColor.rgb) == f"FF{ERROR_FILL}"
-    assert [sheet.column_dimensions[letter].width for letter in "DEFG"] == [18, 60, 22, 50]
+    assert [sheet.column_dimensions[letter].width for letter in "DEFG"] == [30, 60, 22, 50]
     assert sheet.auto_filter.ref == "A3:G5"
     # The reason is the message of the system; the analyst edits the cells next to it.
     assert [cell.quotePrefix for cell in sheet[5][3:5]] == [True, True]
@@ -91,7 +91,7 @@ def test_a_held_row_says_what_differs(
     state, reason, _, to_do = statuses_of(load_workbook(tmp_path / "viva.xlsx")["Clientes"])[4]
     assert state == "held"
     assert reason == (
-        "in the system with other values, which the interface cannot change (Trade name: sheet "
+        "In the system with other values, which the interface cannot change (Trade name: sheet "
         f"'Outro {document}', system 'Novo {document}')"
     )
     assert to_do == "Change it by hand in the system"

@@ -1,6 +1,7 @@
-"""Printed reports: a page of paper never cuts a picture."""
+"""Printed reports: a page of paper never cuts a picture, nor a table that fits it."""
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -16,11 +17,11 @@ _PAGE = 516
 """Points of rows on a page of A4 in landscape, if nothing is made smaller."""
 
 
-def _table(lines: int) -> Table:
+def _table(lines: int, bars: Sequence[int] = (1,)) -> Table:
     headings = Heading(untranslated("Filial"), 44), Heading(untranslated("Valor"), 24)
     total = Line(("Total", Decimal(1)), Tone.SUM)
     amounts = [Line((f"linha {n}", Decimal(n))) for n in range(lines)]
-    return Table(sheet=_COVER, headings=headings, lines=[*amounts, total], bars=[1])
+    return Table(sheet=_COVER, headings=headings, lines=[*amounts, total], bars=bars)
 
 
 @pytest.mark.parametrize("sizes", [(24, 3, 14, 10, 5), (60, 36, 3, 24), range(2, 12)])
@@ -46,6 +47,18 @@ def test_no_page_break_cuts_a_chart(tmp_path: Path, sizes: tuple[int, ...]) -> N
         assert sum(heights) * scale <= _PAGE
 
 
+def test_no_page_break_cuts_a_table_that_fits_a_page(tmp_path: Path) -> None:
+    path, sizes = tmp_path / "report.xlsx", (9, 12, 3, 20, 7, 5)
+    report = Report(tables=[_table(size, bars=()) for size in sizes])
+    write_report(report, path, cover=_COVER, signature=("a", "b"))
+    sheet = openpyxl.load_workbook(path)[str(_COVER)]
+    breaks = [one.id for one in sheet.row_breaks.brk]
+    first = [row for row in range(1, sheet.max_row + 1) if sheet.cell(row, 1).value == "Filial"]
+    assert len(breaks) > 1
+    for top, size in zip(first, sizes, strict=True):
+        assert not [row for row in breaks if top <= row < top + size + 1]
+
+
 def test_a_chart_has_the_bars_of_a_page_and_says_how_many_it_leaves_out(tmp_path: Path) -> None:
     path, sizes = tmp_path / "report.xlsx", (25, 36, 40)
     report = Report(tables=[_table(size) for size in sizes])
@@ -57,6 +70,7 @@ def test_a_chart_has_the_bars_of_a_page_and_says_how_many_it_leaves_out(tmp_path
         titles.append("".join(run.t for one in chart.title.tx.rich.p for run in one.r))
     assert drawn == [25, 36, 36]
     assert [title.endswith(f"({more_text(4)})") for title in titles] == [False, False, True]
+    assert all(title.startswith("Filial · Valor (R$)") for title in titles)
 
 
 def test_open_bars_are_told_apart_without_colours(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """Report of a batch: its status as JSON and as text, its proofs, what to do next, and the control
 totals of its steps with pictures of the month."""
 
+import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from math import ceil
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from xlbridge import titles
@@ -70,7 +71,6 @@ def batch_report(batch: Batch, outcome: "BatchOutcome", *, one_screen: bool = Fa
     )
 
 
-_COLUMNS, _LINES = 80, 23  # one line of a terminal is the next prompt's
 _MORE = Text(
     pt="… e mais {n} {n:linha|linhas}: xlbridge batch status {batch} --format html",
     en="… and {n} more {n:line|lines}: xlbridge batch status {batch} --format html",
@@ -86,12 +86,18 @@ def _cut_to_screen(report: Report, batch: str) -> Report:
 
     Each step keeps its line, and of those below as many as fit, the first of each step first.
     """
+    columns, lines = shutil.get_terminal_size()
+    most = lines - 1  # one line of a terminal is the next prompt's
 
     def height(one: Report) -> int:
-        texts = ReportForms.of_report(lambda: one).lines()
-        return sum(max(ceil(len(str(text)) / _COLUMNS), 1) for text in texts)
+        texts = map(str, ReportForms.of_report(lambda: one).lines())
+        return sum(len(wrap(text, columns, subsequent_indent="    ")) or 1 for text in texts)
 
-    if height(report) <= _LINES:
+    def shortened(text: Text | str | None) -> str:
+        line = str(text)
+        return line if len(line) <= columns else f"{line[: columns - 1]}…"
+
+    if height(report) <= most:
         return report
     steps, *others = report.tables
     kept = [0] * len(steps.lines)
@@ -103,8 +109,8 @@ def _cut_to_screen(report: Report, batch: str) -> Report:
         lines = [
             replace(
                 line,
-                text=line.text if line.tone is Tone.SUM else _shortened(line.text),
-                below=[_shortened(text) for text in line.below[:count]],
+                text=line.text if line.tone is Tone.SUM else shortened(line.text),
+                below=[shortened(text) for text in line.below[:count]],
             )
             for line, count in zip(steps.lines, kept, strict=True)
         ]
@@ -112,14 +118,9 @@ def _cut_to_screen(report: Report, batch: str) -> Report:
         remarks = [*report.remarks, _MORE.format(n=left, batch=batch)] if left else report.remarks
         return replace(report, tables=[replace(steps, lines=lines), *others], remarks=remarks)
 
-    for _, step in found[: max(_LINES - height(cut()), 0)]:
+    for _, step in found[: max(most - height(cut()), 0)]:
         kept[step] += 1
     return cut()
-
-
-def _shortened(text: Text | str | None) -> str:
-    line = str(text)
-    return line if len(line) <= _COLUMNS else f"{line[: _COLUMNS - 1]}…"
 
 
 def consent_report(batch: Batch, request: "BatchConsentRequest") -> Report:

@@ -13,6 +13,8 @@ _WIDTH, _HEIGHT, _FONT = 320.0, 20.0, 11.0
 _CHARACTER, _LEGEND_CHARACTER = 7.3, 6.6
 _WIDEST_LEGEND = 350.0
 _MOST_LABEL, _LEAST_BARS = 28, 90.0
+_SENTENCE, _MOST_ABOVE = 40, 56
+"""Characters from which the longest label makes all stand above their bars, and the most there."""
 _GAP, _INSET, _SWATCH = 6.0, 3.0, 10.0
 
 
@@ -40,12 +42,17 @@ def draw_bars(
 ) -> Element:
     """Return a picture of horizontal bars, with a legend if they have several ``series``.
 
+    Labels are beside the bars, sentences above them.
+
     ``axes`` name what each bar is about, above the labels, and what the bars measure, below them.
     With ``shares`` each bar is as wide as any other and shows the parts of its sum. ``more`` stands
     below the bars for those that are not shown.
     """
     texts = "; ".join(f"{bar.label} {bar.text}" for bar in bars)
-    label = min(max(len(bar.label) for bar in bars), _MOST_LABEL) * _CHARACTER + _GAP
+    longest = max(len(bar.label) for bar in bars)
+    above = _HEIGHT if longest > _SENTENCE else 0.0
+    most_label = _MOST_ABOVE if above else _MOST_LABEL
+    label = 1.0 if above else min(longest, most_label) * _CHARACTER + _GAP
     beside = max(len(bar.text) for bar in bars) * _CHARACTER + _GAP
     wide = max(_WIDTH - label - beside, _LEAST_BARS)
     most = max(max(sum(bar.values) for bar in bars), 1e-9)
@@ -55,10 +62,14 @@ def draw_bars(
     _add_text(picture, 0, top + _HEIGHT / 2, of_labels, "axis")
     top += _HEIGHT
     for number, bar in enumerate(bars):
-        middle = top + number * _HEIGHT + _HEIGHT / 2
+        middle = top + number * (above + _HEIGHT) + above + _HEIGHT / 2
         row = SubElement(picture, "g")
         SubElement(row, "title").text = f"{bar.label}: {bar.text}"
-        _add_text(row, label - _GAP, middle, _shortened(bar.label), "label")
+        if above:
+            # Closer to its bar than to the one before.
+            _add_text(row, label, middle - _HEIGHT + _INSET, _shortened(bar.label, most_label))
+        else:
+            _add_text(row, label - _GAP, middle, _shortened(bar.label, most_label), "label")
         at, whole = label, (sum(bar.values) or 1.0) if shares else most
         for place, value in enumerate(bar.values, 1):
             # A bar of something is seen, however small it is.
@@ -68,15 +79,17 @@ def draw_bars(
                 _add_box(row, at, middle - _HEIGHT / 2 + _INSET, width, _HEIGHT - 2 * _INSET, name)
             at += width
         _add_text(row, (label + wide if shares else at) + _GAP, middle, bar.text)
-    bottom = top + len(bars) * _HEIGHT
+    bottom = top + len(bars) * (above + _HEIGHT)
     ends = {"x1": label - 1, "y1": top, "x2": label - 1, "y2": bottom}
     SubElement(picture, "line", {name: f"{end:g}" for name, end in ends.items()})
     for text, name in ((more, "quiet"), (of_values, "axis")):
         if text:
             _add_text(picture, label, bottom + _HEIGHT / 2, text, name)
             bottom += _HEIGHT
-    of_axes = max(len(of_labels) * _CHARACTER, label + len(of_values) * _CHARACTER)
-    picture.set("viewBox", f"0 0 {max(label + wide + beside, of_axes, of_legend):g} {bottom:g}")
+    of_texts = max(len(of_labels) * _CHARACTER, label + len(of_values) * _CHARACTER)
+    if above:
+        of_texts = max(of_texts, label + min(longest, most_label) * _CHARACTER)
+    picture.set("viewBox", f"0 0 {max(label + wide + beside, of_texts, of_legend):g} {bottom:g}")
     return picture
 
 
@@ -105,5 +118,5 @@ def _add_text(parent: Element, x: float, y: float, text: str, name: str = "text"
     SubElement(parent, "text", place).text = text
 
 
-def _shortened(label: str) -> str:
-    return label if len(label) <= _MOST_LABEL else f"{label[: _MOST_LABEL - 1].rstrip()}…"
+def _shortened(label: str, most: int) -> str:
+    return label if len(label) <= most else f"{label[: most - 1].rstrip()}…"

@@ -128,7 +128,7 @@ class Table:
         left = len(lines) - len(bars) + self.omitted
         return draw_bars(
             str(self.title or self.sheet),
-            (str(self.headings[0].title), str(self._measure)),
+            (str(self.headings[0].title), str(self.measure)),
             headings,
             bars,
             shares=self.shares,
@@ -136,7 +136,7 @@ class Table:
         )
 
     @property
-    def _measure(self) -> Text:
+    def measure(self) -> Text:
         """What the bars measure: the column, or of several the sum that follows them."""
         following = self.headings[self.bars[-1] + 1 :]
         several = following[0].title if following else self.sheet

@@ -358,6 +358,7 @@ def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, PlannedRow]:
                 Text(label + message.pt.removesuffix("."), label + message.en.removesuffix("."))
                 for label, message in messages
             ),
+            wrong=list(dict.fromkeys(error.column for error in errors if error.column is not None)),
             raw_cells={
                 error.column: float(value) if error.finding.numeric else value
                 for error in errors

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
+from xlbridge.report_forms import Grade
 from xlbridge.resources import Kind
 from xlbridge.resources.findings import Severity
 from xlbridge.titles import REQUIRED_MARK
@@ -33,9 +34,9 @@ LINE_HEIGHT = 15
 MAX_ROW_HEIGHT = 409  # Excel's limit
 
 PRINT_SCALE = 65
-_CERTAIN_WIDTH, _READABLE_WIDTH = 160, 225
-"""Characters across A4 in landscape: those that fit in ``PRINT_SCALE``, and the most that are
-readable."""
+_CERTAIN_WIDTH, READABLE_WIDTH, DENSE_WIDTH = 160, 225, 265
+"""Characters across A4 in landscape: those that fit in ``PRINT_SCALE``, the most that are readable,
+and the most of a sheet whose rows are rather kept on one page."""
 _BESIDE_CELL = 5 / 7
 """Characters that a column is wider than its cells."""
 
@@ -46,13 +47,13 @@ def _printed_width(widths: Sequence[int]) -> float:
 
 def fits_page(widths: Sequence[int]) -> bool:
     """Return whether columns are readable on one page of A4 in landscape."""
-    return _printed_width(widths) <= _READABLE_WIDTH
+    return _printed_width(widths) <= READABLE_WIDTH
 
 
-def is_made_to_fit(widths: Sequence[int]) -> bool:
+def is_made_to_fit(widths: Sequence[int], most: int = READABLE_WIDTH) -> bool:
     """Return whether a sheet is printed as small as the width of a page needs, as other sheets are
-    printed in ``PRINT_SCALE``; without ``widths`` it is."""
-    return not widths or (_printed_width(widths) > _CERTAIN_WIDTH and fits_page(widths))
+    printed in ``PRINT_SCALE``; without ``widths`` it is. ``most`` are the characters across."""
+    return not widths or _CERTAIN_WIDTH < _printed_width(widths) <= most
 
 
 FILTER_BUTTON_WIDTH = 3
@@ -96,6 +97,13 @@ QUIET = "595959"
 
 RULE = "BFBFBF"
 """Borders."""
+
+GRADE_COLOURS: Mapping[Grade, tuple[str, str]] = {
+    Grade.GOOD: ("1C6B3A", "E0F3E7"),
+    Grade.WARNING: ("7A5C00", "FFF3CC"),
+    Grade.ERROR: ("9C0006", "FFE3E6"),
+}
+"""Colours of a verdict: of its text and of the ground."""
 
 SEVERITY_FILLS: Mapping[Severity, str] = {Severity.ERROR: "FFC7CE", Severity.WARNING: "FFEB9C"}
 SEVERITY_FONTS: Mapping[Severity, str] = {Severity.ERROR: "9C0006", Severity.WARNING: "7F6000"}

@@ -104,6 +104,12 @@ def test_nothing_is_wider_than_the_screen(
     assert page.run("document.documentElement.scrollWidth") <= width
 
 
+def test_no_text_of_a_narrow_page_covers_another(tmp_path: Path, page: Page, month: Proof) -> None:
+    page.open(written(tmp_path, month), width=360)
+    wrapping = "[...document.querySelectorAll('td')].map((it) => getComputedStyle(it).whiteSpace)"
+    assert "nowrap" not in page.run(wrapping)
+
+
 def test_text_of_a_workbook_is_never_markup(tmp_path: Path, page: Page, month: Proof) -> None:
     page.open(written(tmp_path, month), width=1200)
     assert page.run("document.title") == "Closing proof · fechamento"

@@ -37,7 +37,7 @@ def test_the_cover_lists_open_items(tmp_path: Path, month: Proof) -> None:
     facts = {line[0]: line[1] for line in lines(book, "Proof")}
     assert facts["Environment"] == "rehearsal"
     assert facts["Proven at"] == "02/11/2026 08:30:00"
-    assert facts["Parameter month"] == "2026-10"
+    assert facts["Month"] == "10/2026"
     assert facts["Rows"] == (
         "read 12 · 8 accepted · 0 unchanged · 0 held · 1 rejected · 2 in doubt · 1 not sent"
     )

@@ -40,6 +40,7 @@ from xlbridge.report_forms import (
     Tone,
     Value,
     grouped_number,
+    more_text,
     value_text,
 )
 from xlbridge.report_forms.totals import Unit
@@ -135,8 +136,12 @@ def open_row_table(proof: Proof) -> Table:
         state = OPEN_REASONS[row.state]
         if row.state is OpenReason.UNKNOWN and row.key:
             state = _UNKNOWN_FOUND if row.codes else _UNKNOWN_NOT_FOUND
-        titled = (proof.column_title(row.location.resource, name) for name in row.key)
-        key = " · ".join(map("{}: {}".format, titled, row.key.values())) or None
+        columns = proof.catalogue.named(row.location.resource).by_path
+        titled = (
+            f"{columns[name].title}: {value_text(typed_value(columns[name].kind, value))}"
+            for name, value in row.key.items()
+        )
+        key = " · ".join(titled) or None
         codes = ", ".join(row.codes) or None
         place = _location_values(row.location)
         lines.append(Line((*place, row_text(row.location.row), state, key, codes)))
@@ -320,7 +325,7 @@ _ACCEPTED_ROWS = Heading(Text(pt="Linhas aceitas", en="Rows accepted"), 10)
 _UNREAD_ROWS = Heading(
     Text(pt="Destas, sem conferência possível", en="Of these, not read back"), 12
 )
-_FOUND_ROWS = Heading(Text(pt="Linhas conferidas no sistema", en="Rows read back"), 10)
+_FOUND_ROWS = Heading(Text(pt="Registros no sistema", en="Records in the system"), 12)
 _ROWS_DIFFERENCE = Heading(
     Text(pt="Diferença em linhas", en="Difference in rows"), 13, alarming=True
 )
@@ -412,13 +417,21 @@ def proof_report(proof: Proof) -> ReportForms:
     return ReportForms.of_report(lambda: proof_content(proof), workbook=workbook)
 
 
+_MOST_PROBLEMS = 10
+_MORE = Text(pt="{more}, nos detalhes", en="{more}, in the details")
+
+
 def proof_content(proof: Proof) -> Report:
     """Return the content of a proof: its verdict, facts and tables."""
+    problems = list(open_items(proof))
+    if left := problems[_MOST_PROBLEMS:]:
+        # The first page has the signatures, too.
+        problems[_MOST_PROBLEMS:] = [_MORE.format(more=more_text(len(left)))]
     return Report(
         title=_PROOF_TITLE.format(batch=proof.title.batch),
         verdict=verdict(proof),
         grade=_GRADES[proof_state(proof)],
-        problems=list(open_items(proof)),
+        problems=problems,
         facts=list(_facts(proof)),
         tables=[
             # Those of the same sheet are adjacent.
@@ -459,7 +472,9 @@ def _summary_table(proof: Proof) -> Table:
         title=Text(pt="O que foi enviado e o que está no sistema", en="What was sent and is there"),
         headings=(
             Heading(titles.RESOURCE, 30),
-            *(_ACCEPTED_ROWS, _FOUND_ROWS, _SENT, _FOUND, _DIFFERENCE),
+            _ACCEPTED_ROWS,
+            Heading(Text(pt="Linhas conferidas no sistema", en="Rows read back"), 12),
+            *(_SENT, _FOUND, _DIFFERENCE),
         ),
         lines=lines,
         none=_NO_TOTALS,
@@ -507,4 +522,7 @@ def _facts(proof: Proof) -> Iterator[tuple[Text, Text | str]]:
     yield Text(pt="Conferido em", en="Proven at"), f"{proof.at:%d/%m/%Y %H:%M:%S}"
     yield titles.PLAN, proof.title.plan.name
     for name, value in proof.title.parameters.items():
-        yield Text(pt="Parâmetro {name}", en="Parameter {name}").format(name=name), value
+        if name == "month":
+            yield Text(pt="Mês", en="Month"), f"{value[5:]}/{value[:4]}"
+        else:
+            yield Text(pt="Parâmetro {name}", en="Parameter {name}").format(name=name), value

@@ -162,9 +162,9 @@ class PlannedRow(NamedTuple):
 
     ``record`` is the code of its record in the system; ``job`` another job that claims the row;
     ``why`` completes the reason, or is all that is said of the row; ``number`` is the system's own
-    number in the row; ``raw_cells`` are the contents of cells that could not be parsed, ``keys``
-    the digests of the row's business keys. A processing has read the record's ``status``, and the
-    values that the system has ``assigned``.
+    number in the row; ``wrong`` are the columns with errors, ``raw_cells`` the contents of those
+    cells of them that could not be parsed, ``keys`` the digests of the row's business keys. A
+    processing has read the record's ``status``, and the values that the system has ``assigned``.
     """
 
     row: int
@@ -175,6 +175,7 @@ class PlannedRow(NamedTuple):
     why: Text | None = None
     differences: Mapping[str, Difference] = _NOTHING
     number: Mapping[str, Any] = _NOTHING
+    wrong: Sequence[str] = ()
     raw_cells: Mapping[str, CellContent] = _NOTHING
     keys: Sequence[str] = ()
     status: str = ""

@@ -46,11 +46,12 @@ if TYPE_CHECKING:
 
 _DUE = "dataDeVencimento"
 _ZERO = Decimal(0)
-_LABEL_WIDTH, _AMOUNT_WIDTH = 60, 24
+_LABEL_WIDTH, _AMOUNT_WIDTH = 60, 30
 _OUTCOMES = Text(pt="Situação das linhas", en="Status of the rows")
 _REASONS = Text(pt="Por que não foram gravadas", en="Why they were not written")
 _ALL = untranslated("{title}")
 _WRITTEN = Text(pt="No sistema: {title}", en="In the system: {title}")
+_IN_REAIS = untranslated("{title} (R$)")
 _NO_REASON = Text(pt="sem motivo informado", en="no reason given")
 
 LedgerRow = tuple[RowLedger, RowChange]
@@ -80,7 +81,7 @@ class ControlTotals:
         if name is not None and name in frame:
             values = frame[name].astype(object).where(frame[name].notna(), None).tolist()
             self._amounts = [resource.totals.amount_of({name: value}) for value in values]
-            self.amount = resource.amount_title
+            self.amount = _IN_REAIS.format(title=resource.amount_title)
         self._columns = [
             column
             for column in map(resource.by_name.__getitem__, resource.totals.by)
@@ -233,7 +234,7 @@ class ControlTotals:
         reasons = {
             row: joined([found.message for found in ledger.rejections(change)], " · ")
             if change.planned is None and ledger.rejections(change)
-            else ledger.reason(change) or _NO_REASON
+            else sentence(str(ledger.reason(change) or _NO_REASON))
             for row, (ledger, change) in rows.items()
             if change.is_refused
         }
@@ -287,14 +288,14 @@ class UploadRows:
             named = (found.column or "" for found in of_row)
             columns.update(n for n in named if n in resource.by_name or parse_item_column(n))
             if (own := by_number.get(change.row)) is not None:
-                columns.update(own.raw_cells, resource.by_name.keys() & own.differences)
+                columns.update(own.wrong, resource.by_name.keys() & own.differences)
             row = change.planned
             text = _CORRECT_CELLS if columns else _CORRECT_ROW
             if row is not None and row.action is RowAction.HELD and change.is_record:
                 text = (row.reason and row.reason.remedy) or text
                 reason = resource.with_titles(row.why_text(resource.by_path))
                 what_to_do = str(text.format(job=row.job or "–"))
-                reasons[change.row] = _sentence(reason), _sentence(what_to_do)
+                reasons[change.row] = sentence(reason), sentence(what_to_do)
             elif change.is_given_up and of_row:
                 messages = (
                     # After the title of its column.
@@ -318,7 +319,8 @@ _CORRECT_OTHERS = Text(
 )
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """Return a text that begins with a capital letter."""
     return text[:1].upper() + text[1:]
 
 
@@ -338,7 +340,7 @@ def upload_summary(context: UploadContext, job: Job, sent: UploadRows, target: P
     records = [change for _, change in changes.values() if change.is_record]
     refused = sum(change.is_refused for change in records)
     return Report(
-        verdict=_OPEN_ROWS.format(n=refused, all=len(records)),
+        verdict=_OPEN_ROWS.format(n=refused, all=len(records)) if refused else _NO_OPEN_ROW,
         grade=Grade.WARNING if refused else Grade.GOOD,
         facts=[
             (titles.FILE, Path(job.spec.file).name),
@@ -355,6 +357,7 @@ _OPEN_ROWS = Text(
     pt="{n} de {all} {all:linha ficou|linhas ficaram} por resolver.",
     en="{n} of {all} {all:row is|rows are} open.",
 )
+_NO_OPEN_ROW = Text(pt="Nenhuma linha ficou por resolver.", en="No row is open.")
 _SEND_AGAIN = Text(
     pt="Corrija as linhas na planilha ao lado, salve, e envie só elas: xlbridge retry {file}",
     en="Correct the rows in the next sheet, save, and send only these: xlbridge retry {file}",

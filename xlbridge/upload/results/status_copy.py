@@ -25,6 +25,7 @@ from xlbridge.upload.lookup.links import texts_of_column
 from xlbridge.upload.lookup.snapshot import Moment, RecordMatching, Snapshot
 from xlbridge.upload.payload import sent_rows
 from xlbridge.upload.requests import State
+from xlbridge.upload.results.control_totals import UploadRows, sentence, upload_summary
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome
 from xlbridge.validation.cells import display
@@ -34,7 +35,6 @@ from xlbridge.workbook.read import CellColumn, SheetCells, read_workbook
 from xlbridge.workbook.write import as_xlsx
 
 if TYPE_CHECKING:
-    from xlbridge.upload.results.control_totals import UploadRows
     from xlbridge.workbook.edit import RemarkColumns
 
 
@@ -75,8 +75,7 @@ def write_status_copy(
         store_remote_codes(context, client, job)
     source = Path(job.spec.file)
     job.require_unchanged()
-    # Imported here, as they load pandas and lxml.
-    from xlbridge.upload.results.control_totals import UploadRows, upload_summary
+    # Imported here, as it loads lxml.
     from xlbridge.workbook.edit import write_remark_columns
 
     with as_xlsx(source, [job.spec.sheet], context.settings.limits) as workbook:
@@ -90,7 +89,7 @@ def write_status_copy(
         write_remark_columns(workbook, target, sheets, origin, summary)
 
 
-def _remark_columns(context: UploadContext, job: Job, sent: "UploadRows") -> "list[RemarkColumns]":
+def _remark_columns(context: UploadContext, job: Job, sent: UploadRows) -> "list[RemarkColumns]":
     """Return the status columns of the main sheet and of its child sheets."""
     source, limits, resource = Path(job.spec.file), context.settings.limits, sent.resource
     (main,) = read_workbook(source, limits, job.spec.sheet).sheets
@@ -257,7 +256,7 @@ def row_statuses(context: UploadContext, job: Job) -> dict[int, RowStatus]:
 
     def reason(change: RowChange) -> str:
         if change.planned is not None:
-            return change.planned.why_text(columns)
+            return sentence(change.planned.why_text(columns))
         return str(ledger.reason(change) or "")
 
     return {

@@ -170,7 +170,10 @@ def _write_annotated_copy(report: Report, target: Path) -> None:
     by_name = {item.sheet: [one for one in sheets if one.sheet == item.sheet] for item in sheets}
     summary = AnnotationSummary(
         file=file.name,
-        resources={name: parts[0].resource_name or "?" for name, parts in by_name.items()},
+        resources={
+            name: "?" if parts[0].resource is None else str(parts[0].resource.title)
+            for name, parts in by_name.items()
+        },
         rows=sum(len(item.rows) for item in sheets),
         errors=sum(item.errors for item in sheets),
         warnings=sum(item.warnings for item in sheets),

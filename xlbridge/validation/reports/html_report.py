@@ -101,7 +101,7 @@ def report_page(report: Report) -> str:
         "files": [_file(item, limit) for item in report.results],
     }
     end = summary(report)
-    if end.verdict is None:
+    if len({item.file for item in report.results}) == 1:
         found = {word: sum(getattr(sheet, word) for sheet in report.sheets) for word in _COUNTED}
         # The section of the file has the counts, to filter by.
         verdict = _VERDICTS[end.grade].format(**found) if report.sheets else _NOT_CHECKED
@@ -137,19 +137,19 @@ _FINDINGS = Text(pt="Achados", en="Findings")
 _BY_FILE = Text(pt="Achados por arquivo", en="Findings by file")
 _BY_COLUMN = Text(pt="Achados por coluna", en="Findings by column")
 _BY_RULE = Text(pt="Achados por regra", en="Findings by rule")
+_LABELS = {_BY_FILE: titles.FILE, _BY_COLUMN: titles.COLUMN, _BY_RULE: titles.WHAT_IS_WRONG}
+_NO_COLUMN = Text(pt="(sem coluna)", en="(no column)")
 _MOST_BARS = 12
 
 
 def _pictures(report: Report) -> Iterator[Table]:
     """Yield where the findings are, most first: by file if there are several, column and rule."""
-    found: dict[Text, Counter[tuple[str, Severity]]] = {
-        title: Counter() for title in (_BY_FILE, _BY_COLUMN, _BY_RULE)
-    }
+    found: dict[Text, Counter[tuple[str, Severity]]] = {title: Counter() for title in _LABELS}
     for sheet in report.sheets:
         for (column, _), group in by_rule(sheet.findings).items():
             severity = group[0].kind.severity
             [first] = sheet.titled(group[:1])
-            of_column = (first.header or (column and first.column) or "–", severity)
+            of_column = (first.header or (column and first.column) or str(_NO_COLUMN), severity)
             for title, key in (
                 (_BY_FILE, (sheet.file.name, severity)),
                 (_BY_COLUMN, of_column),
@@ -169,7 +169,7 @@ def _pictures(report: Report) -> Iterator[Table]:
             table = Table(
                 sheet=_FINDINGS,
                 title=title,
-                headings=(Heading(title), *words),
+                headings=(Heading(_LABELS[title]), *words),
                 lines=lines,
                 bars=range(1, 1 + len(words)),
             )

@@ -181,7 +181,7 @@ _BY_RULE = {
     Severity.WARNING: Text(pt="Avisos por regra ({n})", en="Warnings by rule ({n})"),
 }
 _FIXABLE = Text(
-    pt="Podem ser corrigidos com --fix: {fixable} de {found}: {rules}",
+    pt="Podem ser corrigidos com --fix: {fixable} de {found} ({rules})",
     en="{fixable} of {found} can be fixed with --fix: {rules}",
 )
 _TOTAL = Text(

@@ -52,7 +52,7 @@ _RANGES_PER_FORMAT = 200
 
 
 _SUBJECT = Text(
-    pt="{file}, planilha “{sheet}”, recurso {resource}", en="{file}, sheet “{sheet}”, {resource}"
+    pt="{file}, planilha “{sheet}”: {resource}", en="{file}, sheet “{sheet}”: {resource}"
 )
 _SUBJECT_OF_SEVERAL = Text(pt="{file}, planilhas {sheets}", en="{file}, sheets {sheets}")
 _COUNTS = Text(
@@ -94,7 +94,7 @@ class AnnotatedSheet:
 class AnnotationSummary:
     """Validated sheet, and the number of its findings.
 
-    ``resources`` has the resource of each sheet, by the sheet's name.
+    ``resources`` has the title of each sheet's resource, by the sheet's name.
     """
 
     file: str
@@ -267,7 +267,7 @@ def _replace_summary_sheet(
     xml.add_child(root, "autoFilter", ref=f"A{_HEADER_ROW}:{last_column}{last_row}")
     if len(links):
         root.append(links)
-    xml.add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
+    _set_printing(root)
     package.write(sheets.part(name), xml.to_bytes(root))
     sheets.activate(name)
 
@@ -284,7 +284,10 @@ def _add_styles(styles: WorkbookStyles) -> dict[str, str]:
         "subject": styles.cell(font(style.QUIET)),
         "counts": styles.cell(font(None, "<b/>")),
         "header": styles.cell(font("FFFFFF", "<b/>"), style.STRONG, 'vertical="center"'),
-        "number header": styles.cell(font("FFFFFF", "<b/>"), style.STRONG, 'horizontal="right"'),
+        "number header": styles.cell(
+            font("FFFFFF", "<b/>"), style.STRONG, 'vertical="center" horizontal="right"'
+        ),
+        "plain": styles.cell(font(None), quoted=True),
         "text": styles.cell(font(None), alignment=wrapped, quoted=True),
         "link": styles.cell(font("0563C1", "<u/>"), alignment=wrapped),
     } | {
@@ -334,7 +337,7 @@ def _add_row(
 
 
 _VALUE_ELEMENTS = frozenset({"v", "is", "f"})
-_REMARK_WIDTHS = (18, 60, 22, 50)
+_REMARK_WIDTHS = (30, 60, 22, 50)
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,39 +455,55 @@ def _replace_upload_summary(
         at = str(index)
         xml.add_child(columns, "col", min=at, max=at, width=str(width), customWidth="1")
     rows = xml.add_child(root, "sheetData")
+    merged = xml.add_child(root, "mergeCells")
     ids, last = _add_styles(styles), 0
-    wrapped = 'vertical="top" wrapText="1"'
-    bold = styles.cell(f'<b/><sz val="{style.FONT_SIZE}"/>', alignment=wrapped, quoted=True)
-    number = styles.cell(f'<sz val="{style.FONT_SIZE}"/>')
-    amount = str(styles.for_amount(int(number)))
+    wrapped, size = 'vertical="top" wrapText="1"', f'<sz val="{style.FONT_SIZE}"/>'
+    colour, ground = style.GRADE_COLOURS[report.grade]
+    verdict = styles.cell(f'<b/><sz val="12"/><color rgb="FF{colour}"/>', ground, wrapped)
+    remark = styles.cell(size, ground, wrapped, quoted=True)
+    caption = styles.cell(f'<b/><sz val="13"/><color rgb="FF{style.STRONG}"/>')
+    bold = styles.cell(f"<b/>{size}", alignment=wrapped, quoted=True)
+    # Of a line that is a sum or not: the styles of its label, its counts and its amounts.
+    of_lines = {
+        is_sum: (label, counts, str(styles.for_amount(int(counts))))
+        for is_sum, label in ((False, ids["text"]), (True, bold))
+        for counts in [styles.cell(f"<b/>{size}" if is_sum else size)]
+    }
 
-    def add(*cells: tuple[object, str]) -> None:
+    def add(*cells: tuple[object, str], widths: Sequence[int] = _SUMMARY_WIDTHS) -> None:
         nonlocal last
         last += 1
         texts = [(str(value), cell) for value, cell in cells]
         lines = 1
         if last > 1:
             lines = max(
-                len(wrap(text, width)) or 1
-                for (text, _), width in zip(texts, _SUMMARY_WIDTHS, strict=False)
+                len(wrap(text, width)) or 1 for (text, _), width in zip(texts, widths, strict=False)
             )
         _add_row(rows, last, texts, _PADDING + style.LINE_HEIGHT * lines if last > 1 else 24)
 
+    def add_across(text: object, cell_style: str) -> None:
+        add((text, cell_style), widths=[sum(_SUMMARY_WIDTHS)])
+        xml.add_child(
+            merged, "mergeCell", ref=range_text((last, 0, last, len(_SUMMARY_WIDTHS) - 1))
+        )
+
     add((report.title, ids["title"]))
-    add((report.verdict, bold))
+    add_across(report.verdict, verdict)
     for step in report.next_steps:
-        add((step, ids["text"]))
+        add_across(step, remark)
     for fact, value in report.facts:
-        add((fact, ids["subject"]), (value, ids["text"]))
+        add((fact, ids["subject"]), (value, ids["plain"]))
     for table in report.tables:
         last += 1
+        add((table.title, caption))
         first, *others = (heading.title for heading in table.headings)
         add((first, ids["header"]), *((title, ids["number header"]) for title in others))
         for line in table.lines:
-            add((line.values[0], bold if line.tone is Tone.SUM else ids["text"]))
+            label, count, amount = of_lines[line.tone is Tone.SUM]
+            add((line.values[0], label))
             for column, value in enumerate(line.values[1:], start=1):
                 cell = xml.add_child(rows[-1], "c", r=cell_address(last, column))
-                cell.set("s", amount if isinstance(value, Decimal) else number)
+                cell.set("s", amount if isinstance(value, Decimal) else count)
                 xml.add_child(cell, "v").text = str(value)
     links = etree.Element(xml.tag_like(root, "hyperlinks"))
     open_rows = sorted(main.severities)
@@ -501,10 +520,17 @@ def _replace_upload_summary(
         add((more_text(len(open_rows) - _MAX_OPEN_ROWS), ids["text"]))
     if len(links):
         root.append(links)
-    xml.add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
+    _set_printing(root)
     package.write(sheets.part(name), xml.to_bytes(root))
     sheets.activate(name)
     sheets.save()
+
+
+def _set_printing(root: xml.Element) -> None:
+    """Print a sheet of xlbridge in landscape, one page wide, with narrow margins."""
+    sides = dict.fromkeys(("left", "right", "top", "bottom"), "0.4")
+    xml.add_child(root, "pageMargins", **sides, header="0.2", footer="0.2")
+    xml.add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
 
 
 def _write_row(

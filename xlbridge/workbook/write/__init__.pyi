@@ -4,7 +4,11 @@ from .column_inputs import (
     RegistryList as RegistryList,
     RegistryLists as RegistryLists,
 )
-from .new_workbook import new_workbook as new_workbook, print_across_pages as print_across_pages
+from .new_workbook import (
+    FilledRows as FilledRows,
+    new_workbook as new_workbook,
+    print_across_pages as print_across_pages,
+)
 from .report_workbook import (
     write_cover as write_cover,
     write_report as write_report,
@@ -14,7 +18,6 @@ from .row_copies import (
     as_xlsx as as_xlsx,
 )
 from .template import (
-    FilledRows as FilledRows,
     cell_format as cell_format,
     header_text as header_text,
     template_sheets as template_sheets,

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
+from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import shorten
@@ -17,7 +19,14 @@ from xlsxwriter.worksheet import Worksheet
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
 from xlbridge.workbook.address import CellRange, escape_text
-from xlbridge.workbook.style import FONT, FONT_SIZE, PRINT_SCALE, is_made_to_fit
+from xlbridge.workbook.style import (
+    DENSE_WIDTH,
+    FONT,
+    FONT_SIZE,
+    PRINT_SCALE,
+    READABLE_WIDTH,
+    is_made_to_fit,
+)
 
 _MARGIN, _TOP, _BOTTOM = 0.4, 0.5, 0.7  # inches
 _MAX_FOOTER_LENGTH = 100
@@ -32,17 +41,20 @@ def print_across_pages(
     title: str,
     widths: Sequence[int] = (),
     repeated: range = range(0),
+    *,
+    dense: bool = False,
 ) -> None:
     """Print a sheet in landscape, with page numbers, on as few pages as are readable.
 
     It is one page wide, unless ``widths`` are more; then pages of the same rows come after each
-    other. ``repeated`` are the columns to repeat on every page.
+    other. A ``dense`` sheet may be printed smaller for that. ``repeated`` are the columns to repeat
+    on every page.
     """
     if repeated:
         sheet.repeat_columns(repeated.start, repeated.stop - 1)
     sheet.set_landscape()
     sheet.set_paper(9)  # A4
-    if is_made_to_fit(widths):
+    if is_made_to_fit(widths, DENSE_WIDTH if dense else READABLE_WIDTH):
         sheet.fit_to_pages(1, 0)
     else:
         # To fit a number of pages, programs would make the sheet as large as that allows.
@@ -157,6 +169,23 @@ class Formats:
         if key not in self._formats:
             self._formats[key] = self._book.add_format(self._common | properties)
         return self._formats[key]
+
+
+_LEAST_LENGTH = 10
+"""Length of a day or a common number."""
+
+
+@dataclass(slots=True)
+class FilledRows:
+    """Rows of a sheet: their number, and the length of the longest text of each filled column."""
+
+    rows: int = 0
+    longest: dict[int, int] = field(default_factory=dict)
+
+    def add(self, index: int, value: object) -> None:
+        """Count the value of a cell; others than texts and integers fit columns of their kinds."""
+        length = len(str(value)) if isinstance(value, str | Integral) else _LEAST_LENGTH
+        self.longest[index] = max(self.longest.get(index, 1), length)
 
 
 class CellWriter:

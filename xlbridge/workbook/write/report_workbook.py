@@ -10,6 +10,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from itertools import cycle, groupby
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import xlsxwriter
@@ -42,18 +43,15 @@ MAX_LINES = 1_000_000
 """Maximum number of lines of a table on a sheet, just below Excel's limit."""
 
 _LABEL_WIDTH, _TEXT_WIDTH = 26, 96
-_BOLD_WIDTH, _TITLE_WIDTH = 1.1, 1.7
-"""Widths of a bold letter and of one of a title, in characters."""
-_INDENT = 2
+_TITLE_WIDTH = 1.7
+"""Width of a letter of a title, in characters."""
+_INDENT = 1
 _BLANK_HEIGHT = 30
 """Height of a line to sign on."""
 _MIN_WIDTH, _PADDING = 60, 5
-_OPEN, _OPEN_BACKGROUND = "9C0006", "FFE3E6"
-_GRADE_FORMATS: dict[Grade, dict[str, Any]] = {
-    Grade.GOOD: {"font_color": "1C6B3A", "bg_color": "E0F3E7"},
-    Grade.WARNING: {"font_color": "7A5C00", "bg_color": "FFF3CC"},
-    Grade.ERROR: {"font_color": _OPEN, "bg_color": _OPEN_BACKGROUND},
-}
+_LITTLE_LONGER = 1.4
+"""Length of a cover, in pages, up to which it is made to fit one."""
+_OPEN, _OPEN_BACKGROUND = style.GRADE_COLOURS[Grade.ERROR]
 _TONE_FORMATS: dict[Tone, dict[str, Any]] = {
     Tone.PLAIN: {},
     Tone.OPEN: {"bg_color": _OPEN_BACKGROUND},
@@ -62,8 +60,8 @@ _TONE_FORMATS: dict[Tone, dict[str, Any]] = {
 }
 _HEADING = {
     "bold": True,
-    "valign": "vcenter",
     "text_wrap": True,
+    "valign": "vcenter",
     "bg_color": style.STRONG,
     "font_color": "FFFFFF",
     "border": 1,
@@ -105,8 +103,9 @@ def write_report(
 
 
 _LEAST_BARS = 2
-_CHART_ROWS, _AROUND_BARS, _ROW_PIXELS, _CHART_WIDTH = 7, 3, 20, 640
+_CHART_ROWS, _AROUND_BARS, _ROW_PIXELS, _CHART_WIDTH = 6, 3, 20, 640
 _CHART_MARGIN, _AXIS_PARTS = 20, 5
+_LONG_LABEL, _ROWS_OF_LONG_LABEL, _ABOVE_BARS, _BELOW_BARS = 40, 1.5, 52, 8
 _ROW_HEIGHT = 15
 """Height of a row that has none of its own, in points."""
 _CHART_COLUMN = 105
@@ -177,11 +176,8 @@ class _SheetWriter:
         print_across_pages(sheet, title)
         self._page_height = page_height(widths, beside)
 
-    def line(
-        self, values: Sequence[Value], forms: Sequence[Format], letter_width: float = 1.0
-    ) -> None:
+    def line(self, values: Sequence[Value], forms: Sequence[Format]) -> None:
         """Write the cells of the next row."""
-        lines = 1
         for column, (value, form) in enumerate(zip(values, forms, strict=True)):
             cell = self.row, column
             match value:
@@ -194,30 +190,48 @@ class _SheetWriter:
                     self.sheet.write_datetime(*cell, day, form)
                 case _:
                     self.sheet.write_string(*cell, _clean(value), form)
-                    length = (len(str(value)) + _INDENT) * letter_width
-                    lines = max(lines, math.ceil(length / self._widths[column]))
+        lines = self._lines_of(values)
         if lines > 1:
             self._set_height(lines * style.LINE_HEIGHT)
         self.row += 1
 
+    def _lines_of(self, values: Sequence[Value]) -> int:
+        """Return how many lines the texts of a row take."""
+        lines = 1
+        for value, width in zip(values, self._widths, strict=False):
+            room = max(width - _INDENT, 1)
+            if isinstance(value, str | Text) and len(text := _clean(value)) > room:
+                lines = max(lines, len(wrap(text, room)))
+        return lines
+
     def keep_together(self, table: Table) -> None:
-        """Begin a page if a table with a picture, or one to fill in, would not fit this one.
+        """Begin a page if a table that fits a page, or else its picture, would not fit this one.
 
         The title of the table comes next.
         """
-        height, lines = _chart_rows(table) * _ROW_HEIGHT, (len(table.lines) + 1) * _ROW_HEIGHT
-        if height and lines < self._page_height:
-            height = max(height, lines)
-        if table.by_hand:
-            height = len(table.lines) * _BLANK_HEIGHT
+        least = _BLANK_HEIGHT if table.by_hand else _ROW_HEIGHT
+        heading = self._lines_of([one.title for one in table.headings])
+        height = max(_chart_rows(table) * _ROW_HEIGHT, heading * style.LINE_HEIGHT + least)
+        if len(table.lines) * least < self._page_height:
+            heights = (
+                max(self._lines_of(line.values) * style.LINE_HEIGHT, least) for line in table.lines
+            )
+            height = max(height, heading * style.LINE_HEIGHT + sum(heights))
         # Where programs break pages by themselves is not certain: only own breaks count.
         rows = range(self._breaks[-1] if self._breaks else 0, self.row)
         used = sum(self._heights.get(row, _ROW_HEIGHT) for row in rows)
         texts = (table.title, table.about)
         around = sum(style.LINE_HEIGHT + _PADDING for text in texts if text is not None)
-        if height and used and used + height + around > self._page_height:
+        if used and used + height + around > self._page_height:
             self._breaks.append(self.row)
             self.sheet.set_h_pagebreaks(self._breaks)
+
+    def fit_one_page(self) -> None:
+        """Print the sheet on one page, if it is at most a little longer than that."""
+        height = sum(self._heights.get(row, _ROW_HEIGHT) for row in range(self.row))
+        if height <= _LITTLE_LONGER * self._page_height:
+            self.sheet.set_h_pagebreaks([])
+            self.sheet.fit_to_pages(1, 1)
 
     def _set_height(self, height: float) -> None:
         self._heights[self.row] = min(height, style.MAX_ROW_HEIGHT)
@@ -254,7 +268,7 @@ class _SheetWriter:
         if table.by_hand:
             self._add_blanks(table, forms)
             return
-        self.line([str(heading.title) for heading in table.headings], forms, _BOLD_WIDTH)
+        self.line([str(heading.title) for heading in table.headings], forms)
         for line in table.lines:
             cells = zip(table.headings, line.values, strict=True)
             self.line(line.values, [_cell_format(self._styles, *c, line.tone) for c in cells])
@@ -314,9 +328,7 @@ class _SheetWriter:
                 }
             )
         font = {"name": style.FONT, "size": 9, "color": f"#{style.QUIET}"}
-        title = str(table.title or table.headings[0].title)
-        if table.title is None and len(table.bars) == 1:
-            title += f" · {table.headings[table.bars[0]].title}"
+        title = f"{table.headings[0].title} · {table.measure}"
         if left := min(table.body, table.drawn or table.body) - len(drawn):
             title += f" ({more_text(left)})"
         chart.set_title({"name": title, "name_font": {**font, "size": 11}})
@@ -344,12 +356,17 @@ class _SheetWriter:
         form = str(_SIGNED_AXIS_NUMBERS if is_signed else _AXIS_NUMBERS)
         chart.set_x_axis({"num_font": font, "major_gridlines": grid, "num_format": form, **bounds})
         rows = _chart_rows(table)
-        chart.set_size({"width": _CHART_WIDTH, "height": rows * _ROW_PIXELS})
+        height = rows * _ROW_PIXELS
+        chart.set_size({"width": _CHART_WIDTH, "height": height})
+        if _has_long_labels(table):
+            share = (height - _ABOVE_BARS - _BELOW_BARS) / height
+            area = {"x": 0.45, "y": _ABOVE_BARS / height, "width": 0.52, "height": share}
+            chart.set_plotarea({"layout": area})
         chart.set_chartarea({"border": {"none": True}})
         at = {
             "x_offset": _CHART_MARGIN,
             "object_position": 1,
-            "description": str(table.headings[0].title),
+            "description": title,
         }
         self.sheet.insert_chart(top, len(table.headings), chart, at)
         return top + rows + 1
@@ -364,7 +381,15 @@ def _chart_rows(table: Table) -> int:
     if not table.bars or table.body < _LEAST_BARS:
         return 0
     legend = 1 if len(table.bars) > 1 else 0
-    return max(_CHART_ROWS, len(_drawn(table)) + _AROUND_BARS) + legend
+    bars = len(_drawn(table))
+    if _has_long_labels(table):
+        bars = math.ceil(bars * _ROWS_OF_LONG_LABEL)
+    return max(_CHART_ROWS, bars + _AROUND_BARS) + legend
+
+
+def _has_long_labels(table: Table) -> bool:
+    """Return whether programs would leave the labels of bars more room than these."""
+    return max(len(value_text(line.values[0])) for line in _drawn(table)) > _LONG_LABEL
 
 
 def _axis_step(bars: Sequence[float]) -> float:
@@ -397,11 +422,12 @@ def _write_cover(
     heading = styles.format(bold=True, font_size=16, font_color=style.STRONG, text_wrap=True)
     writer.paragraph(title, heading, padding=_PADDING, letter_width=_TITLE_WIDTH)
     writer.row += 1
-    properties = _GRADE_FORMATS[report.grade]
+    font, ground = style.GRADE_COLOURS[report.grade]
+    properties = {"font_color": font, "bg_color": ground}
     headline = styles.format(**properties, bold=True, text_wrap=True, font_size=12)
     writer.paragraph(report.verdict, headline, padding=_PADDING)
     wrapped = {"text_wrap": True, **style.BESIDE_NUMBERS}
-    plain = styles.format(bg_color=properties["bg_color"], **wrapped)
+    plain = styles.format(bg_color=ground, **wrapped)
     coloured = styles.format(**properties, **wrapped)
     for remark in report.remarks:
         writer.paragraph(remark, plain)
@@ -421,6 +447,7 @@ def _write_cover(
         if table.title is not None:
             writer.paragraph(table.title, titled, padding=_PADDING)
         writer.table(table)
+    writer.fit_one_page()
 
 
 def _write_tables(

@@ -14,7 +14,7 @@ import pandas as pd
 
 from xlbridge.files import path_beside
 from xlbridge.report_forms import Report
-from xlbridge.resources import Resource
+from xlbridge.resources import Kind, Resource
 from xlbridge.resources.findings import Severity
 from xlbridge.resources.names import number_title
 from xlbridge.settings import WorkbookLimits
@@ -28,11 +28,18 @@ from xlbridge.workbook.signature import (
     WorkbookOrigin,
 )
 from xlbridge.workbook.write.clean_workbook import cell_values
-from xlbridge.workbook.write.new_workbook import CellWriter, new_workbook, print_across_pages
-from xlbridge.workbook.write.template import FilledRows, template_sheets
+from xlbridge.workbook.write.new_workbook import (
+    CellWriter,
+    FilledRows,
+    new_workbook,
+    print_across_pages,
+)
+from xlbridge.workbook.write.template import FREE_TEXT_WIDTH, template_sheets
 
-_REMARK_WIDTHS = (10, 50, 36)
+_REMARK_WIDTHS = (9, 40, 26)
 _NUMBER_WIDTH = 24
+_MOST_LINES = 4
+"""Most lines of a long text of the analyst's own that are in view."""
 _TOP = {"valign": "top"}
 _REMARK = {"italic": True, "font_color": style.QUIET, **_TOP}
 _WRONG = {
@@ -113,6 +120,12 @@ class RejectedRows:
                     contents = rows.contents.get(position, {})
                     wrong = rows.wrong_columns.get(position, ())
                     reason, what_to_do = rows.reasons[position]
+                    cells = [
+                        (index, column, contents.get(column.name, of_column[position]))
+                        for index, (column, of_column) in enumerate(
+                            zip(columns, values, strict=True), first
+                        )
+                    ]
                     if rows is self:
                         # Text format, as reasons come from the remote system.
                         wrapped = {
@@ -124,16 +137,24 @@ class RejectedRows:
                         lines = max(
                             len(wrap(text, width))
                             for text, width in zip(
-                                rows.reasons[position], _REMARK_WIDTHS[1:], strict=True
+                                (reason, what_to_do), _REMARK_WIDTHS[1:], strict=True
                             )
                         )
+                        for _, column, value in cells:
+                            if column.kind is Kind.TEXT and value is not None:
+                                of_text = wrap(str(value), FREE_TEXT_WIDTH)
+                                lines = max(lines, min(len(of_text), _MOST_LINES))
                         height = min(lines * style.LINE_HEIGHT, style.MAX_ROW_HEIGHT)
                         sheet.set_row(position + 1, height if lines > 1 else None)
-                    for index, column in enumerate(columns, first):
-                        value = contents.get(column.name, values[index - first][position])
-                        properties = {"num_format": style.NUMBER_FORMATS[column.kind], **_TOP}
-                        if column.kind.is_text:
+                    for index, column, value in cells:
+                        properties: dict[str, Any] = {
+                            "num_format": style.NUMBER_FORMATS[column.kind],
+                            **_TOP,
+                        }
+                        if isinstance(value, str):
                             properties |= style.BESIDE_NUMBERS
+                        if rows is self and column.kind is Kind.TEXT:
+                            properties["text_wrap"] = True
                         if column.name in wrong:
                             properties |= _WRONG
                             note = "\n".join(filter(None, (reason, what_to_do)))

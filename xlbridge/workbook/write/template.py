@@ -8,7 +8,7 @@ the instructions have the examples, so that none is uploaded by mistake.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import wrap
 from types import MappingProxyType
@@ -45,14 +45,16 @@ from xlbridge.workbook.write.column_inputs import (
     kind_name,
     rules_in_words,
 )
-from xlbridge.workbook.write.new_workbook import new_workbook, print_across_pages
+from xlbridge.workbook.write.new_workbook import FilledRows, new_workbook, print_across_pages
 from xlbridge.workbook.write.report_workbook import write_cover
 
 _LAST_ROW = 100_000
 _HEADER_PADDING, _HEADER_INDENT = 3, 1
-_LEAST_LENGTH, _BESIDE_TEXT = 10, 4
-"""Length of a day or a common number, and the indent and margins of a text."""
-_KEY_WIDTH, _FREE_TEXT_WIDTH, _CHOICE_WIDTH, _MAX_WIDTH = 16, 30, 40, 48
+_BESIDE_TEXT = 4
+"""Indent and margins of a text."""
+FREE_TEXT_WIDTH = 30
+"""Width of a column of free text, which wraps in sheets with columns in front of it."""
+_KEY_WIDTH, _CHOICE_WIDTH, _MAX_WIDTH = 16, 40, 48
 _MIN_WIDTHS: Mapping[Kind, int] = {Kind.DATE: 12, Kind.MONEY: 14}
 _COMMENT_LINE, _COMMENT_SYMBOLS = 18, 46
 _COMMENT = {"width": 320, "font_name": style.FONT, "font_size": 10}
@@ -98,19 +100,6 @@ class SheetLayout:
             *(_width(column, self.header(column)) for column in part.sheet_columns),
             *(width for _, width, _ in after),
         ]
-
-
-@dataclass(slots=True)
-class FilledRows:
-    """Rows of a sheet: their number, and the length of the longest text of each filled column."""
-
-    rows: int = 0
-    longest: dict[int, int] = field(default_factory=dict)
-
-    def add(self, index: int, value: object) -> None:
-        """Count the value of a cell; other values than texts fit all columns of their kinds."""
-        length = len(value) if isinstance(value, str) else 0
-        self.longest[index] = max(self.longest.get(index, _LEAST_LENGTH), length)
 
 
 def header_text(column: Column, headers: Headers) -> str:
@@ -182,7 +171,7 @@ def add_data_sheets(
             sheet.ignore_errors({"number_stored_as_text": " ".join(ranges)})
         widths = layout.widths(part, resource)
         sheet.set_comments_author("xlbridge")
-        sheet.freeze_panes(1, 0)
+        sheet.freeze_panes(1, min(len(before), 2))
         sheet.autofilter(0, 0, _LAST_ROW, len(widths) - 1)
         sheet.set_tab_color(style.STRONG)
         _set_printing(sheet, part, len(before), widths)
@@ -197,7 +186,7 @@ def _set_printing(sheet: Worksheet, part: Resource, before: int, widths: Sequenc
     keys = [i for i, one in enumerate(part.sheet_columns) if one.name == KEY and one.required]
     first = [0] if before else keys[:1]
     repeated = range(first[0], first[0] + 1) if first else range(0)
-    print_across_pages(sheet, str(part.title), widths, repeated)
+    print_across_pages(sheet, str(part.title), widths, repeated, dense=before > 0)
 
 
 def _print_filled(
@@ -220,8 +209,10 @@ def _print_filled(
         if longest or column.required:
             last = index + 1
         heading = style.heading_width(layout.header(column)) + _HEADER_INDENT
-        width = max(heading, longest + _BESIDE_TEXT)
-        width = min(width, _MAX_WIDTH if column.kind.is_text else widths[index])
+        most = widths[index]
+        if column.kind.is_text:
+            most = FREE_TEXT_WIDTH if before and column.kind is Kind.TEXT else _MAX_WIDTH
+        width = min(max(heading, longest + _BESIDE_TEXT), most)
         if width != widths[index]:
             widths[index] = width
             sheet.set_column(index, index, width, cell_format(book, column))
@@ -261,7 +252,7 @@ def _limited_columns(resource: Resource) -> list[tuple[Resource, Column]]:
 
 def _width(column: Column, header: str) -> int:
     text_length = column.checks.get("str_length", {}).get("max_value", 0)
-    content = min(text_length, _FREE_TEXT_WIDTH) if column.kind is Kind.TEXT else 0
+    content = min(text_length, FREE_TEXT_WIDTH) if column.kind is Kind.TEXT else 0
     if column.link is not None:
         content = _CHOICE_WIDTH
     if column.name == KEY:
