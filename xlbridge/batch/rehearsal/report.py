@@ -16,7 +16,6 @@ from xlbridge.batch.proof.model import (
     Proof,
     RowLocation,
     open_items,
-    proof_json,
     verdict,
 )
 from xlbridge.batch.report import WAITS_FOR, step_table, total_rows
@@ -354,7 +353,7 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
         "rejected": [_row_json(place, message=str(r)) for place, r in result.refused.items()],
         "held": [_row_json(place, message=str(r)) for place, r in result.held.items()],
         "open_steps": {name: str(text) for name, text in _open_steps(result)},
-        "proofs": [proof_json(proof) | deleted for proof in result.outcome.proofs],
+        "proofs": [proof.to_json() | deleted for proof in result.outcome.proofs],
     }
 
 
