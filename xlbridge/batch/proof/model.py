@@ -550,7 +550,7 @@ class WrittenProof:
         }
 
     def line(self) -> Line:
-        """Return the proof as a line of a report, with its resources, open items and files below."""
+        """Return the proof as a line of a report, with resources, open items and files below."""
         below = [untranslated("  {line}").format(line=line) for line in resource_lines(self.proof)]
         below += [untranslated("  ✗ {item}").format(item=item) for item in open_items(self.proof)]
         below += [untranslated(f"  {short_path(path)}") for path in (self.workbook, self.page)]
