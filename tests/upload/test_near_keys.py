@@ -19,7 +19,7 @@ from upload_parts import new_cnpj
 
 from xlbridge.resources import Kind, load_catalogue
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload.lookup.row_lookup import RowMatcher
+from xlbridge.upload.lookup import RowMatcher
 
 
 @pytest.fixture(scope="module")
@@ -183,10 +183,6 @@ def test_an_unedited_export_is_unchanged_in_either_form_of_unicode(
 
 
 def test_texts_have_the_same_forms_together_and_alone() -> None:
-    """Forms of a column are computed together.
-
-    Inside: upload.
-    """
     resource = load_catalogue().named("contasreceber")
     assert resource.read_back is not None
     matcher = RowMatcher(resource, resource.read_back)
