@@ -214,8 +214,7 @@ def test_a_record_listed_twice_counts_once(catalogue: Catalogue) -> None:
     (lookup,) = lookups_for(resource, row)
     first = {"codigoDoCliente": 7, "nomeComercial": "Eva", "seuCodigo": "A-1"}
     records = RecordTable(first)
-    for record in (first, {**first, "nomeComercial": "Ana"}):
-        records.add(record, "registry.clients.list")
+    records.add([first, {**first, "nomeComercial": "Ana"}], "registry.clients.list")
     matcher = RowMatcher(resource, resource.read_back)
     key = {name: ["A-1"] for name in lookup.key}
     (reading,) = compare_rows(matcher, [row], [key], [(0, 1)], records, first.keys())

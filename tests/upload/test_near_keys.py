@@ -19,6 +19,7 @@ from upload_parts import new_cnpj
 
 from xlbridge.resources import Kind, load_catalogue
 from xlbridge.sandbox import RunningSandbox
+from xlbridge.upload.lookup import RowMatcher
 
 
 @pytest.fixture(scope="module")
@@ -179,3 +180,14 @@ def test_an_unedited_export_is_unchanged_in_either_form_of_unicode(
         code, report = colleague("upload", path, "--update", "--yes")
         assert (code, report["plan"]["unchanged"]) == (0, 1), report
     assert writes(proxy) == []
+
+
+def test_texts_have_the_same_forms_together_and_alone() -> None:
+    resource = load_catalogue().named("contasreceber")
+    assert resource.read_back is not None
+    matcher = RowMatcher(resource, resource.read_back)
+    texts = ["Nº 01", None, "", "e\u0301 X", "\u0301y", "a\0b", "0", "0007", "Straße"]
+    alone = [matcher.near_forms("numeroDoDocumento", [text])[0] for text in texts]
+    assert matcher.near_forms("numeroDoDocumento", texts) == alone
+    assert alone == ["no01", None, "", "ex", "y", "ab", "0", "7", "strasse"]
+    assert matcher.near_forms("numeroDoDocumento", []) == []

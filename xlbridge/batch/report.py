@@ -20,7 +20,6 @@ from xlbridge.batch.plan.steps import (
     WorkbookStep,
     sends_workbooks,
 )
-from xlbridge.batch.proof.model import proof_json, proof_line
 from xlbridge.batch.status import StepOverview
 from xlbridge.batch.unit import RowCounts, UnitOverview, UnitStatus
 from xlbridge.errors import LocalFailure, UsageError
@@ -194,7 +193,7 @@ def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
         ],
         "findings_page": None if page is None else str(page),
         "confirm": outcome.confirm,
-        "proofs": [proof_json(proof) for proof in outcome.proofs],
+        "proofs": [proof.to_json() for proof in outcome.proofs],
     }
 
 
@@ -218,7 +217,7 @@ def _content(batch: Batch, outcome: "BatchOutcome") -> Report:
         tables=[
             step_table(batch.plan, steps),
             *(
-                [Table(sheet=_PROOFS, lines=[proof_line(proof) for proof in outcome.proofs])]
+                [Table(sheet=_PROOFS, lines=[proof.line() for proof in outcome.proofs])]
                 if outcome.proofs
                 else []
             ),

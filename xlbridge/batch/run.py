@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.ledger import ExportRecord, FailureRecord
@@ -23,7 +24,6 @@ from xlbridge.batch.plan.steps import (
     relative_name,
     sends_workbooks,
 )
-from xlbridge.batch.proof.builder import are_proofs_missing, require_proof_folder, write_proofs
 from xlbridge.batch.run_options import (
     BatchConsentRequest,
     BatchOutcome,
@@ -67,7 +67,6 @@ from xlbridge.errors import (
     UsageError,
     XlbridgeError,
 )
-from xlbridge.export import ExportResult, PreparedExport
 from xlbridge.files import file_lock, report_local_failures, report_write_errors
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.parallel import Executor, validate_files
@@ -75,6 +74,9 @@ from xlbridge.progress import OpenProgress, WorkProgress
 from xlbridge.settings import CsvForm
 from xlbridge.upload import known_numbers
 from xlbridge.validation.reports import Report, report_forms
+
+if TYPE_CHECKING:
+    from xlbridge.export import ExportResult, PreparedExport
 
 _TO_CHECK = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.INVALID, UnitStatus.REFUSED})
 _FINISHED = frozenset({UnitStatus.DONE, UnitStatus.EDITED})
@@ -356,6 +358,9 @@ def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
     ``UsageError`` if the proofs cannot be written or another process runs the batch, and what
     ``BatchRun.run`` raises.
     """
+    # Plans start faster without the modules that write proofs.
+    from xlbridge.batch.proof.builder import are_proofs_missing, require_proof_folder
+
     require_proof_folder(batch)
     message = _ALREADY_RUNNING.format(id=batch.id)
     locks = batch.environments.settings.home / "locks"
@@ -407,6 +412,8 @@ def prove_batch(batch: Batch, progress: OpenProgress) -> BatchOutcome:
 
 
 def _write_proofs(batch: Batch, outcome: BatchOutcome, progress: OpenProgress) -> None:
+    from xlbridge.batch.proof.builder import write_proofs
+
     try:
         with progress(
             Text(pt="Lendo no sistema o que foi gravado", en="Reading back"), 1
@@ -422,7 +429,7 @@ _ALREADY_RUNNING = Text(
 )
 
 
-def _prepare_export(batch: Batch, step: ExportStep) -> PreparedExport:
+def _prepare_export(batch: Batch, step: ExportStep) -> "PreparedExport":
     """Return an export whose files may be written; create their folders.
 
     If no listing has the records' numbers, they come from the journal.
@@ -443,7 +450,7 @@ def _known_ids(batch: Batch, step: ExportStep, listing: str) -> tuple[int, ...]:
 
 def _refresh(
     batch: Batch, step: ExportStep, client: Client, registries: Registries
-) -> ExportResult:
+) -> "ExportResult":
     """Replace the rows of a listing in a workbook of the analyst's.
 
     Raises ``UsageError`` if something in it cannot be kept, unless the plan accepts that.

@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -25,7 +24,7 @@ from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.upload.claims import RowClaims, claim_digest
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, Job, file_hash
-from xlbridge.upload.lookup.row_lookup import business_keys
+from xlbridge.upload.lookup.row_lookup import business_keys, named_values
 from xlbridge.upload.lookup.row_table import RowTable, RowValues, column_values
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
@@ -60,22 +59,11 @@ def row_digests(resource: Resource, frame: pd.DataFrame) -> list[str]:
 
 
 def _named_values(name: str, column: pd.Series) -> list[str]:
-    """Return each value of a column as an item of a JSON list, empty for an empty cell."""
-    opening = f", [{json.dumps(name)}, "
+    """Return each value of a column, which may be a list, as an item of a JSON list."""
     cells = column_values(column)
-
-    def item(cell: object) -> str:
-        if cell is None:
-            return ""
-        is_list = isinstance(cell, list)
-        text = json.dumps(cell, sort_keys=True, default=str) if is_list else str(cell)
-        return f"{opening}{encode_basestring_ascii(text)}]"
-
     if column.dtype == object and any(isinstance(cell, list) for cell in cells):
-        return list(map(item, cells))
-    # Most columns have few distinct values, all of one type.
-    items = {cell: item(cell) for cell in set(cells)}
-    return [items[cell] for cell in cells]
+        cells = [c if c is None else json.dumps(c, sort_keys=True, default=str) for c in cells]
+    return named_values(name, cells)
 
 
 def sheet_digest(rows: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ See the upload protocol, Record by record.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
@@ -22,7 +23,7 @@ from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
 from xlbridge.upload.claims import Claims
 from xlbridge.upload.journal_database import RequestCount, transaction
-from xlbridge.upload.lookup.row_table import batched, json_texts
+from xlbridge.upload.lookup.row_table import batched, json_text, json_texts
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.requests import request_key
 from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
@@ -218,9 +219,13 @@ class RowChanges:
         self._decide_rows([claim for claim, _ in reversed_rows])
 
     def _update(self, key: tuple[str, int], outcomes: Iterable[tuple[int, RowOutcome]]) -> None:
+        positions: defaultdict[RowOutcome, list[int]] = defaultdict(list)
+        for at, outcome in outcomes:
+            positions[outcome].append(at)
         self._db.executemany(
-            "UPDATE changes SET outcome = ? WHERE job = ? AND request = ? AND position = ?",
-            ((outcome, *key, at) for at, outcome in outcomes),
+            "UPDATE changes SET outcome = ? WHERE job = ? AND request = ? "
+            "AND position IN (SELECT value FROM json_each(?))",
+            ((outcome, *key, json_text(rows)) for outcome, rows in positions.items()),
         )
 
     def _decide_job(self, job_id: str, request: int) -> None:

@@ -512,37 +512,37 @@ class WrittenProof:
         """True if everything is accounted for."""
         return proof_state(self.proof) is not ProofState.OPEN
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the verdict of the proof and its files as JSON."""
+        return {
+            "profile": self.proof.profile,
+            "quirks": self.proof.quirks,
+            "settled": self.settled,
+            "state": proof_state(self.proof).value,
+            "verdict": str(verdict(self.proof)),
+            "rows": {"read": self.proof.counts.read, "read_back": self.proof.counts.found},
+            "resources": [
+                {
+                    "resource": one.resource,
+                    "accepted": one.accepted,
+                    "read_back": one.found,
+                    "amount": None if one.amount is None else f"{one.amount:.2f}",
+                    "amount_read_back": None
+                    if one.found_amount is None
+                    else f"{one.found_amount:.2f}",
+                }
+                for one in self.proof.resources
+            ],
+            "open": [str(item) for item in open_items(self.proof)],
+            "workbook": str(self.workbook),
+            "page": str(self.page),
+        }
 
-def proof_json(written: WrittenProof) -> dict[str, Any]:
-    """Return the verdict of a proof and its files as JSON."""
-    return {
-        "profile": written.proof.profile,
-        "quirks": written.proof.quirks,
-        "settled": written.settled,
-        "state": proof_state(written.proof).value,
-        "verdict": str(verdict(written.proof)),
-        "rows": {"read": written.proof.counts.read, "read_back": written.proof.counts.found},
-        "resources": [
-            {
-                "resource": one.resource,
-                "accepted": one.accepted,
-                "read_back": one.found,
-                "amount": None if one.amount is None else f"{one.amount:.2f}",
-                "amount_read_back": None if one.found_amount is None else f"{one.found_amount:.2f}",
-            }
-            for one in written.proof.resources
-        ],
-        "open": [str(item) for item in open_items(written.proof)],
-        "workbook": str(written.workbook),
-        "page": str(written.page),
-    }
-
-
-def proof_line(written: WrittenProof) -> Line:
-    """Return a proof as a line of a report, with its resources, open items and files below."""
-    below = [untranslated("  {line}").format(line=line) for line in resource_lines(written.proof)]
-    below += [untranslated("  ✗ {item}").format(item=item) for item in open_items(written.proof)]
-    below += [untranslated(f"  {short_path(path)}") for path in (written.workbook, written.page)]
-    text = Text(pt="Prova de fechamento: {verdict}", en="Closing proof: {verdict}")
-    tone = Tone.PLAIN if written.settled else Tone.OPEN
-    return Line(tone=tone, text=text.format(verdict=verdict(written.proof)), below=below)
+    def line(self) -> Line:
+        """Return the proof as a line of a report, with resources, open items and files below."""
+        below = [untranslated("  {line}").format(line=line) for line in resource_lines(self.proof)]
+        below += [untranslated("  ✗ {item}").format(item=item) for item in open_items(self.proof)]
+        below += [untranslated(f"  {short_path(path)}") for path in (self.workbook, self.page)]
+        text = Text(pt="Prova de fechamento: {verdict}", en="Closing proof: {verdict}")
+        tone = Tone.PLAIN if self.settled else Tone.OPEN
+        return Line(tone=tone, text=text.format(verdict=verdict(self.proof)), below=below)

@@ -16,7 +16,6 @@ from xlbridge.batch.proof.model import (
     Proof,
     RowLocation,
     open_items,
-    proof_json,
     verdict,
 )
 from xlbridge.batch.report import step_json, step_table, total_rows
@@ -326,7 +325,7 @@ def _document(result: RehearsalResult) -> dict[str, Any]:
         "in_doubt": [_row_json(place, there=there) for place, there in result.doubts.items()],
         "rejected": [_row_json(place, message=str(r)) for place, r in result.refused.items()],
         "held": [_row_json(place, message=str(r)) for place, r in result.held.items()],
-        "proofs": [proof_json(proof) | deleted for proof in result.outcome.proofs],
+        "proofs": [proof.to_json() | deleted for proof in result.outcome.proofs],
     }
 
 

@@ -280,9 +280,8 @@ class _RecordReader:
         A row whose lookups are all assumed counts as having no key if the system does not answer
         them, unless ``answered``: the system was not asked.
         """
-        proven = {
-            id(row_lookups): self._proving(row_lookups) for row_lookups in self._distinct_lookups
-        }
+        distinct = self._distinct_lookups
+        proven = {id(row_lookups): self._proving(row_lookups) for row_lookups in distinct}
         # Comparable values of the key columns of each lookup, for all rows.
         named: dict[int, Mapping[str, Sequence[str]]] = {
             id(lookup): {
@@ -302,7 +301,7 @@ class _RecordReader:
                 proven_lookups[at], found[at] = None, ()
                 why, answered = _TOO_MANY_LISTS.format(most=self._most), True
         keys = [None if lookup is None else named[id(lookup)] for lookup in proven_lookups]
-        hidden = {id(row_lookups): self._hidden(row_lookups) for row_lookups in self._lookups}
+        hidden = {id(row_lookups): self._hidden(row_lookups) for row_lookups in distinct}
         self._sought.clear()
         shown = set().union(*self._seen_fields.values())
         snapshot = compare_rows(self._matcher, self._rows, keys, found, self._records, shown)
@@ -477,11 +476,12 @@ class _RecordReader:
                 if not record.keys() <= seen_fields:
                     seen_fields.update(record)
             stored: dict[int, int] = {}
+            first = len(self._records.listings)
             for search, known in searches:
                 for at, key, form in search.candidates(batch, known):
-                    if at not in stored:
-                        stored[at] = self._records.add(batch[at], operation.name)
-                    search.found.append((key, form, stored[at]))
+                    position = stored.setdefault(at, first + len(stored))
+                    search.found.append((key, form, position))
+            self._records.add([batch[at] for at in stored], operation.name)
 
     def _judge(self, search: SoughtRecords, fields: Iterable[str]) -> None:
         """Decide whether an answered search proves that the records it did not find are absent.

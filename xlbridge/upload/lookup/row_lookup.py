@@ -182,10 +182,15 @@ class RowMatcher:
         """
         if name in self.dates:
             return [text if text is None or _date_in(text) else "" for text in texts]
-        if name not in self._text_columns:
+        if name not in self._text_columns or not texts:
             return texts
-        plain = [text and "".join(strip_accents(text).casefold().split()) for text in texts]
-        return [text and (text.lstrip("0") or text[:1]) for text in plain]
+        # Folded together: NUL, which separates the texts, stays as it is.
+        joined = "\0".join([text or "" for text in texts])
+        forms = "".join(strip_accents(joined).casefold().split()).split("\0")
+        if len(forms) > len(texts):
+            return self.near_forms(name, [text and text.replace("\0", "") for text in texts])
+        pairs = zip(texts, forms, strict=True)
+        return [text and (form.lstrip("0") or form[:1]) for text, form in pairs]
 
     def comparable(self, column: str, value: Any) -> str | None:
         """Return a value of a column as comparable text; integers compare as numbers."""
@@ -200,10 +205,12 @@ def blank_values(resource: Resource) -> Mapping[str, str | None]:
 
 
 def _have_plain_blanks(texts: Sequence[str | None]) -> bool:
-    """Return whether texts are normalised: composed, none empty, words with single spaces."""
-    joined = " \0 ".join(filter(None, texts))
+    """Return whether texts are certainly normalised: composed, none empty, words with single
+    spaces, no other blanks or control characters."""
+    joined = f" {' . '.join(filter(None, texts))} "
     return (
-        " ".join(joined.split()) == joined
+        "  " not in joined
+        and joined.isprintable()
         and "" not in texts
         and unicodedata.is_normalized("NFC", joined)
     )
@@ -217,23 +224,33 @@ def business_keys(resource: Resource, rows: TypedRows) -> Sequence[tuple[str, ..
     matcher = RowMatcher(resource, declared)
     opening, lookups = f"[{dumps(resource.name)}", matcher.lookups(rows)
     columns = dict.fromkeys(column for lookup in declared.lookups for column in lookup.key)
-    items = {}
-    for column in columns:
-        name = f", [{dumps(column)}, "
-        items[column] = [
-            f"{name}null]" if text is None else f"{name}{encode_basestring_ascii(text)}]"
-            for text in matcher.column(column, rows)
-        ]
+    items = {name: named_values(name, matcher.column(name, rows), "null") for name in columns}
+    keys = {
+        id(lookup): list(map("".join, zip(*map(items.__getitem__, lookup.key), strict=True)))
+        for lookup in declared.lookups
+    }
     return [
         tuple(
             [
-                claim_digest(f"{opening}{''.join([items[column][at] for column in lookup.key])}]")
+                claim_digest(f"{opening}{keys[id(lookup)][at]}]")
                 for lookup in of_row
                 if lookup is not declared.by_number
             ]
         )
         for at, of_row in enumerate(lookups)
     ]
+
+
+def named_values(name: str, values: Sequence[Any], empty: str | None = None) -> list[str]:
+    """Return each value of a column as an item of a JSON list, with the column's name.
+
+    An empty cell's value is ``empty``; without that, it has no item.
+    """
+    opening = f", [{dumps(name)}, "
+    # Most columns have few distinct values, all of one type.
+    items = {cell: f"{opening}{encode_basestring_ascii(str(cell))}]" for cell in {*values}}
+    items[None] = "" if empty is None else f"{opening}{empty}]"
+    return [items[cell] for cell in values]
 
 
 class NearRecord(NamedTuple):
@@ -274,10 +291,10 @@ class SoughtRecords:
         ]
         self._rows: defaultdict[Key, list[int]] = defaultdict(list)
         self._undated: defaultdict[Key, list[int]] = defaultdict(list)
-        for at in compress(count(), served):
-            self._rows[tuple([form[at] for form in forms])].append(at)
-            if undated != forms:
-                self._undated[tuple([form[at] for form in undated])].append(at)
+        for by_form, columns in ((self._rows, forms), (self._undated, undated)):
+            if columns is forms or columns != forms:
+                for at, form in compress(enumerate(zip(*columns, strict=True)), served):
+                    by_form[form].append(at)
         best = max(range(len(fields)), key=lambda at: len(set(forms[at][:_SAMPLE])))
         self._best_column, self.best_field = list(fields.items())[best]
         self._best_values = {*compress(forms[best], served), *undated[best][:1]}
@@ -324,16 +341,15 @@ class SoughtRecords:
         rows with the records whose keys are near."""
         exact: list[tuple[int, int]] = []
         near: list[tuple[int, NearRecord]] = []
+        keys: list[Key] = list(zip(*self._columns, strict=True))
         for key, form, record in self.found:
-            rows = self._rows.get(form, ())
-            for at in dict.fromkeys((*rows, *self._undated.get(form, ()))):
-                own = [column[at] for column in self._columns]
-                values = zip(self.fields, own, key, strict=True)
-                differing = {name: that for name, this, that in values if this != that}
-                if differing:
-                    near.append((at, NearRecord(record, differing)))
-                else:
+            for at in dict.fromkeys((*self._rows.get(form, ()), *self._undated.get(form, ()))):
+                if keys[at] == key:
                     exact.append((at, record))
+                else:
+                    values = zip(self.fields, keys[at], key, strict=True)
+                    differing = {name: that for name, this, that in values if this != that}
+                    near.append((at, NearRecord(record, differing)))
         return sorted(exact, key=itemgetter(0)), sorted(near, key=itemgetter(0))
 
     def all_found(self) -> bool:

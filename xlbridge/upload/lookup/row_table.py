@@ -103,12 +103,11 @@ class RecordTable:
         self.columns: dict[str, list[Any]] = {name: [] for name in fields} | self.lists
         self.listings: list[str] = []
 
-    def add(self, record: Mapping[str, Any], listing: str) -> int:
-        """Add a record and return its position."""
+    def add(self, records: Sequence[Mapping[str, Any]], listing: str) -> None:
+        """Add records of a listing."""
         for name, column in self.columns.items():
-            column.append(record.get(name))
-        self.listings.append(listing)
-        return len(self.listings) - 1
+            column += [record.get(name) for record in records]
+        self.listings += [listing] * len(records)
 
     def __getitem__(self, at: int) -> Mapping[str, Any]:
         return ColumnsRow(self.columns, at)

@@ -372,7 +372,6 @@ def snapshot_to_json(snapshot: Snapshot) -> bytes:
 
 def snapshot_from_json(text: bytes) -> Snapshot:
     """Return the snapshot that ``snapshot_to_json`` encoded."""
-    return tuple(
-        row and RowSnapshot(row["key"], tuple(FoundRecord(**record) for record in row["found"]))
-        for row in value_of_json(text)
-    )
+    import msgspec
+
+    return msgspec.convert(value_of_json(text), tuple[RowSnapshot | None, ...])

@@ -137,7 +137,7 @@ class _Planner:
             unset = [name for name, column in later if column[at] is not None]
             if unset and row.is_created:
                 row = _held(row, RowReason.SET_LATER, why=untranslated(", ".join(unset)))
-            elif row.is_created and self._options.update_only:
+            elif self._options.update_only and row.is_created:
                 row = _held(row, RowReason.NOT_IN_SYSTEM)
             planned.append(row)
         return RowPlan(planned, self._digests, self.lookup.reason)
@@ -146,9 +146,7 @@ class _Planner:
         """Return the columns in which any row has a value."""
         columns = {name: values_of(self._source.values, name) for name in names}
         return {
-            name: values
-            for name, values in columns.items()
-            if any(value is not None for value in values)
+            name: values for name, values in columns.items() if values.count(None) < len(values)
         }
 
     def _decide(self, at: int, row: PlannedRow) -> PlannedRow:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from xlbridge.i18n import Text, localized_number, untranslated
 from xlbridge.record_rows import sheet_row
 from xlbridge.resources import Column, Kind
-from xlbridge.upload.lookup.row_table import json_text
+from xlbridge.upload.lookup.row_table import json_texts
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 
 if TYPE_CHECKING:
@@ -279,8 +279,8 @@ class RowPlan(JobPlan):
     digests: Sequence[str]
     unread_reason: Text | None = None
 
-    @property
-    def counts(self) -> dict[str, int]:
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
         """Number of rows by action; deletions only if there are any."""
         counts = Counter(row.action for row in self.rows)
         return {
@@ -309,18 +309,18 @@ class RowPlan(JobPlan):
     @cached_property
     def digest(self) -> str:
         """Digest of the actions and of the records' current values."""
-        lines = [
-            json_text(
+        lines = json_texts(
+            [
                 [
                     str(row.action),
                     row.reason if row.action is RowAction.HELD else None,
                     digest,
                     row.record,
-                    row.theirs,
+                    row.theirs if row.differences else {},
                 ]
-            )
-            for row, digest in zip(self.rows, self.digests, strict=True)
-        ]
+                for row, digest in zip(self.rows, self.digests, strict=True)
+            ]
+        )
         return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
