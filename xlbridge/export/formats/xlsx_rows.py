@@ -13,6 +13,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from functools import partial
+from itertools import count, repeat
 from typing import Any
 
 from xlbridge.export.formats.base import LineFormat, TextTooLong, WriteValue
@@ -201,7 +202,5 @@ def _moment_encoder(start: str, styles: StyleIds) -> Callable[[str], str]:
 
 def number_rows(lines: Iterable[bytes], first: int) -> bytes:
     """Return rows with their numbers, from ``first`` on."""
-    mark = _ROW_MARK.encode()
-    return b"\n".join(
-        line.replace(mark, b"%d" % number) for number, line in enumerate(lines, start=first)
-    )
+    numbers = map(b"%d".__mod__, count(first))
+    return b"".join(map(bytes.replace, lines, repeat(_ROW_MARK.encode()), numbers))
