@@ -192,9 +192,11 @@ def _moment_encoder(start: str, styles: StyleIds) -> Callable[[str], str]:
         if day < FIRST_SAFE_DAY:
             return as_text(text)
         # Whole seconds: programs round fractions up, possibly to the next day.
-        share = (moment.hour * 3600 + moment.minute * 60 + moment.second) / _DAY
-        if share:
-            return f"{with_time}{day - _EPOCH + share}</v></c>"
+        seconds = moment.hour * 3600 + moment.minute * 60 + moment.second
+        if seconds:
+            # Ten digits, rounded up as some programs cut, take a tenth of the time of a float's.
+            share = -(-seconds * 10**10 // _DAY)
+            return f"{with_time}{day - _EPOCH}.{share:010}</v></c>"
         return f"{day_only}{day - _EPOCH}</v></c>"
 
     return encode
