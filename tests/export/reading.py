@@ -68,7 +68,7 @@ def write_all(
                 sheet,
                 store.rows(index),
                 widths,
-                partial(store.blocks, index),
+                partial(store.lines, index),
                 sums=store.sums(index),
             )
             for index, (sheet, widths) in enumerate(

@@ -270,7 +270,7 @@ class PreparedExport:
                         sheet.with_text_columns(result.as_text),
                         result.sheets[sheet.name],
                         widths[index],
-                        partial(store.blocks, index),
+                        partial(store.lines, index),
                         store.sums(index),
                     )
                     for index, sheet in enumerate(sheets)
@@ -322,7 +322,7 @@ class PreparedExport:
             last_update=fetcher.last_update,
             totals=total_tables(
                 self.listing.totals,
-                store.blocks(spec.totals_index),
+                store.lines(spec.totals_index),
                 fetcher.started.date(),
                 spec.names,
             ),
@@ -332,7 +332,7 @@ class PreparedExport:
             zones=notes.zones,
             as_text=notes.odd_values,
             formulas=notes.risky_texts,
-            left_out=sum_left_out(store.blocks(spec.left_out_index)),
+            left_out=sum_left_out(store.lines(spec.left_out_index)),
         )
 
 

@@ -311,10 +311,10 @@ class ImportRow:
         return [encode_json(counts) + "\n"] if counts else []
 
 
-def sum_left_out(blocks: Iterable[bytes]) -> dict[str, int]:
+def sum_left_out(lines: Iterable[bytes]) -> dict[str, int]:
     """Return the count of each field without a column, the most frequent first."""
     counts: Counter[str] = Counter()
-    for line in chain.from_iterable(block.splitlines() for block in blocks):
+    for line in lines:
         counts.update(json.loads(line))
     return dict(counts.most_common())
 

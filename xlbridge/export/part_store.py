@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from io import BytesIO
 from itertools import islice, starmap
 from operator import add
 from pathlib import Path
@@ -29,7 +30,6 @@ from filelock import FileLock, Timeout
 
 from xlbridge.client.listings import UPDATE_FIELD, Window, update_time
 from xlbridge.export.flatten import SURROGATE_ERRORS, CellNotes, Lines
-from xlbridge.export.formats.base import line_blocks
 from xlbridge.export.sheets import encode_json
 from xlbridge.files import LocalDatabase, make_private_folder, report_write_errors
 
@@ -307,19 +307,19 @@ class PartStore:
         )
         return sum(part.rows[sheet] for part in self._parts) - replaced_rows
 
-    def blocks(self, sheet: int) -> Iterator[bytes]:
-        """Yield the lines of a sheet in order, many at a time, as UTF-8."""
+    def lines(self, sheet: int) -> Iterator[bytes]:
+        """Yield the lines of a sheet in order, as UTF-8."""
         for part in self._parts:
             if not part.rows[sheet]:
                 continue
-            if part not in self._replaced:
-                yield from line_blocks(part.lines_file(sheet))
-                continue
-            with part.lines_file(sheet).open("rb") as stream:
+            with part.lines_file(sheet).open("rb", buffering=_BUFFER_SIZE) as stream:
+                if part not in self._replaced:
+                    yield from stream
+                    continue
                 for record, sizes in enumerate(part.record_sizes()):
-                    block = stream.read(sizes[sheet][0])
+                    lines = stream.read(sizes[sheet][0])
                     if record not in self._replaced[part]:
-                        yield block
+                        yield from BytesIO(lines)
 
     def sums(self, sheet: int) -> list[Decimal]:
         """Return the sums of a sheet's columns summed, none if records were replaced."""

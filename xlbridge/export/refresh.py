@@ -144,7 +144,7 @@ class WorkbookRefresh:
         checked = self._checked.pop(place.found, None)
         # Rows written before may have changed its formulas, or moved it.
         refreshed = self._table(place) if checked is None or self._is_changed else checked
-        rows = _cell_rows(place, refreshed, cells_of(table.blocks()))
+        rows = _cell_rows(place, refreshed, cells_of(table.lines()))
         before = place.found.last - place.found.first + 1
         if not refreshed.write(rows):
             self.steps.append(_SAME.format(table=place.found.title, n=before))

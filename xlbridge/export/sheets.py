@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
-from itertools import chain
 from math import isfinite
 from types import MappingProxyType
 from typing import Any
@@ -277,7 +276,7 @@ class TotalTable:
 
 
 def total_tables(
-    totals: TotalsSpec | None, blocks: Iterable[bytes], today: date, names: RecordNames = NO_NAMES
+    totals: TotalsSpec | None, lines: Iterable[bytes], today: date, names: RecordNames = NO_NAMES
 ) -> tuple[TotalTable, ...]:
     """Sum the lines of ``TotalsSpec.lines`` by month, branch, situation and kind, as far as known,
     open ones by due week as of ``today``, and the largest parties.
@@ -286,13 +285,13 @@ def total_tables(
     """
     if totals is None:
         return ()
-    by_labels: dict[bytes, tuple[int, Decimal]] = defaultdict(lambda: (0, _ZERO))
-    by_party: dict[bytes, tuple[int, Decimal]] = defaultdict(lambda: (0, _ZERO))
-    for line in chain.from_iterable(block.splitlines() for block in blocks):
-        labels, party, digits = line.split(b"\t")
-        if digits == _NO_NUMBER.encode():
+    by_labels: dict[str, tuple[int, Decimal]] = defaultdict(lambda: (0, _ZERO))
+    by_party: dict[str, tuple[int, Decimal]] = defaultdict(lambda: (0, _ZERO))
+    for line in lines:
+        labels, party, digits = line.decode().rstrip().split("\t")
+        if digits == _NO_NUMBER:
             return ()
-        amount = Decimal(digits.decode())
+        amount = Decimal(digits)
         for sums_of, key in ((by_labels, labels), (by_party, party)):
             count, so_far = sums_of[key]
             sums_of[key] = (count + 1, so_far + amount)
@@ -332,7 +331,7 @@ _LARGEST = Text(pt="{title}: os {n} maiores", en="{title}: the {n} largest")
 
 
 def _largest_parties(
-    field: str, sums: Mapping[bytes, tuple[int, Decimal]], names: RecordNames
+    field: str, sums: Mapping[str, tuple[int, Decimal]], names: RecordNames
 ) -> TotalTable:
     """Return the totals of the parties with the largest amounts, and of all others together."""
     parties = [(*json.loads(encoded), figures) for encoded, figures in sums.items()]

@@ -7,6 +7,7 @@ are decoded by msgspec if it can, in half the time. Numbers with a point or an e
 
 import codecs
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -52,7 +53,7 @@ _SAMPLE_STEP = 50
 _SAMPLED_DIGITS = re.compile(rf"[0-9]{{{_MAX_DIGITS // _SAMPLE_STEP}}}")
 """Match in a sample of a text's characters if the text has an integer that is too long."""
 
-_OBJECT_OPENING = re.compile(r'(\{"[^"\\]+")(?::(?:"[^"\\]*"|[-+.0-9A-Za-z]+)(,"[^"\\]+"))?')
+_OBJECT_OPENING = re.compile(rb'(\{"[^"\\]+")(?::(?:"[^"\\]*"|[-+.0-9A-Za-z]+)(,"[^"\\]+"))?')
 """The first name of an object, and the second one if a plain value precedes it."""
 
 _NUMBER_CONTINUATION = re.compile(r"\.?|[eE][+-]?")
@@ -152,7 +153,7 @@ def _fast_decoder(numbers: Numbers) -> Callable[[str], Any]:
     return msgspec.json.Decoder(float_hook=parse).decode
 
 
-def _typed_decoder(record_type: type[Any]) -> Callable[[str], list[Any]]:
+def _typed_decoder(record_type: type[Any]) -> Callable[[bytes], list[Any]]:
     """Return a function that decodes a list of records of a type; others raise ``ValueError``.
 
     Decimal numbers become plain text: millions of objects of another class would each be known to
@@ -161,7 +162,8 @@ def _typed_decoder(record_type: type[Any]) -> Callable[[str], list[Any]]:
     import msgspec  # Imported late: most commands read no long listing.
 
     expected: Any = list[record_type]  # type: ignore[valid-type]
-    return msgspec.json.Decoder(expected, float_hook=str).decode
+    # Returns texts unchanged, in half the time of ``str``.
+    return msgspec.json.Decoder(expected, float_hook=os.fspath).decode
 
 
 def _require_in_limits(text: str) -> str:
@@ -243,6 +245,19 @@ class RecordSelector:
         return wanted
 
 
+def _last_object_end(data: bytes) -> int:
+    """Return the position of the last ``},`` before an object that begins like the first one."""
+    first = _OBJECT_OPENING.match(data)
+    if first is None:
+        return -1
+    end = len(data)
+    while (end := data.rfind(b"},%b" % first[1], 0, end)) != -1:
+        other = _OBJECT_OPENING.match(data, end + 2)
+        if other is not None and other[2] == first[2]:
+            break
+    return end
+
+
 class JsonReader:
     """Reader of a JSON text in UTF-8 that is received in pieces.
 
@@ -268,6 +283,7 @@ class JsonReader:
         self._utf8 = codecs.getincrementaldecoder("utf-8-sig")()
         self._text = ""
         self._position = 0
+        self._unread = b""
         self._one_by_one = False
 
     def peek(self) -> str:
@@ -331,63 +347,55 @@ class JsonReader:
         if self.accept("]"):
             return
         while True:
-            while objects := self._read_objects():
-                yield objects
-                with suppress(TruncatedBody):  # Complete items in the rest are yielded first.
-                    self._receive()
+            yield from self._object_batches()
             yield [self.value()]
             if not self.accept(","):
                 break
         self.expect("]")
 
-    def _read_objects(self) -> list[Any]:
-        """Decode together all complete objects received of a list, except the last.
+    def _object_batches(self) -> Iterator[list[Any]]:
+        """Yield the objects of a list while they are received, those of a piece decoded together.
 
-        They end where the last object seems to begin: with the same two names as the first one, as
-        nested objects may share one name with it. If that guess is wrong, within a string or a
-        nested list, the text up to there in brackets is not valid JSON; then nothing is read, and
-        the items are read one by one.
+        Those of a piece end where its last object seems to begin: with the same two names as the
+        first one, as nested objects may share one name with it. If that guess is wrong, within a
+        string or a nested list, the bytes up to there in brackets are not valid JSON; then the
+        items of the piece are read one by one.
         """
         self.peek()
-        end = -1 if self._one_by_one else self._last_object_end()
-        if end == -1:
-            return []
-        # The rest of the text received is not tried again.
-        self._one_by_one = True
-        text = f"[{self._text[self._position : end + 1]}]"
-        if self._selector is not None:
-            text = self._selector.select(text)
-        items = self._decode_list(text)
-        if items is None:
-            return []
-        self._position = end + 2
-        if self._selector is not None:
-            self._selector.note_fields(items)
-        return items
-
-    def _last_object_end(self) -> int:
-        """Return the position of the last ``},`` before an object that begins like this one."""
-        first = _OBJECT_OPENING.match(self._text, self._position)
-        if first is None:
-            return -1
-        end = len(self._text)
-        while (end := self._text.rfind(f"}},{first[1]}", self._position, end)) != -1:
-            other = _OBJECT_OPENING.match(self._text, end + 2)
-            if other is not None and other[2] == first[2]:
+        if self._one_by_one:
+            return
+        # Objects are decoded from bytes: a text of them takes long to make and to read.
+        data = self._text[self._position :].encode() + self._utf8.getstate()[0]
+        self._utf8.setstate((b"", 0))
+        while (end := _last_object_end(data)) != -1:
+            items = self._decode_list(b"".join((b"[", memoryview(data)[: end + 1], b"]")))
+            if items is None:
                 break
-        return end
+            yield items
+            data = data[end + 2 :]
+            with suppress(TruncatedBody):  # Complete items in the rest are yielded first.
+                data += self._next_piece() or b""
+        self._text, self._position, self._unread = "", 0, data
+        if data:
+            self._receive()
+        self._one_by_one = True  # until more is received
 
-    def _decode_list(self, text: str) -> list[Any] | None:
-        """Decode a list; return None if the text is not one."""
+    def _decode_list(self, data: bytes) -> list[Any] | None:
+        """Decode a list; return None if it is not one."""
         if self._decode_typed is not None:
             with suppress(ValueError, RecursionError):
-                records = self._decode_typed(text)
+                records = self._decode_typed(data)
                 if self._empty_record not in records:
                     return records
             # Later records will probably have the same unknown fields.
             self._decode_typed = None
         try:
-            items: list[Any] = decode_json(text, self._numbers)
+            text = data.decode()
+            if self._selector is None:
+                items: list[Any] = decode_json(text, self._numbers)
+            else:
+                items = decode_json(self._selector.select(text), self._numbers)
+                self._selector.note_fields(items)
         except (ValueError, RecursionError):
             return None
         return items
@@ -420,15 +428,22 @@ class JsonReader:
         self._text, self._position, self._one_by_one = unread + "".join(received), 0, False
         return any(received)
 
-    def _next_text(self) -> tuple[str, bool]:
-        """Return the text of the next piece, and whether it was the end."""
+    def _next_piece(self) -> bytes | None:
+        """Return the next piece, None at the end."""
+        if self._unread:
+            piece, self._unread = self._unread, b""
+            return piece
         if self._truncation is not None:
             raise self._truncation
         try:
-            piece = next(self._pieces, None)
+            return next(self._pieces, None)
         except TruncatedBody as truncation:
             self._truncation = truncation
             raise
+
+    def _next_text(self) -> tuple[str, bool]:
+        """Return the text of the next piece, and whether it was the end."""
+        piece = self._next_piece()
         try:
             return self._utf8.decode(piece or b"", final=piece is None), piece is None
         except UnicodeDecodeError:

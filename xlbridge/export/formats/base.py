@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from time import localtime
 from typing import IO, Any, Protocol
@@ -83,62 +83,50 @@ CELLS_AS_JSON = LineFormat(
 """Format for outputs that need the cells themselves: each line is a JSON list of them."""
 
 
-_BLOCK_SIZE = 2**19
-"""Bytes read at once, completed to whole lines."""
-
-
-def line_blocks(file: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, many at a time."""
-    with file.open("rb", buffering=_BLOCK_SIZE) as stream:
-        while block := stream.read(_BLOCK_SIZE):
-            yield block + stream.readline()
-
-
 def text_of(cell: Cell) -> str | None:
     """Return the cell of a column that was written as text, though some values have its type."""
     return cell if cell is None or isinstance(cell, str) else encode_json(cell)
 
 
-def cells_of(blocks: Iterable[bytes]) -> Iterator[list[Cell]]:
+def cells_of(lines: Iterable[bytes]) -> Iterator[list[Cell]]:
     """Yield the cells of each line in the format ``CELLS_AS_JSON``."""
-    for block in blocks:
-        yield from map(json.loads, block.splitlines())
+    return map(json.loads, lines)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """All rows of a sheet: their number, the length of each column's longest text, the lines.
 
-    ``blocks`` returns many lines at a time, in the writer's ``line_format`` and UTF-8. ``sums`` are
-    those of the columns summed; none if records were replaced.
+    ``lines`` returns them in the writer's ``line_format`` and UTF-8, split at each line feed.
+    ``sums`` are those of the columns summed; none if records were replaced.
     """
 
     sheet: Sheet
     rows: int
     widths: Sequence[int]
-    blocks: Callable[[], Iterable[bytes]]
+    lines: Callable[[], Iterator[bytes]]
     sums: Sequence[Decimal] = ()
 
-    def worksheets(self, lines: LineFormat, max_rows: int, max_name: int) -> list["WorksheetRows"]:
+    def worksheets(self, form: LineFormat, max_rows: int, max_name: int) -> list["WorksheetRows"]:
         """Divide the table into worksheets of at most ``max_rows`` rows with the header, and a
         totals row if columns are summed; they are called ``name``, ``name (2)`` and so on, in at
         most ``max_name`` characters."""
-        room = max_rows - (2 if lines.summed else 1)
-        every = chain.from_iterable(map(bytes.splitlines, self.blocks()))
+        room = max_rows - (2 if form.summed else 1)
+        every = self.lines()
         found = []
         for number, start in enumerate(range(0, max(self.rows, 1), room), start=1):
             suffix = f" ({number})" if number > 1 else ""
             name = self.sheet.name[: max_name - len(suffix)] + suffix
             rows = min(room, self.rows - start)
             found.append(WorksheetRows(name, self, rows, islice(every, rows), []))
-        if lines.summed and self.sums and len(found) == 1:
+        if form.summed and self.sums and len(found) == 1:
             found[0].sums.extend(self.sums)
-        elif lines.summed:
-            others = chain.from_iterable(map(bytes.splitlines, self.blocks()))
+        elif form.summed:
+            others = self.lines()
             for part in found:
-                sums = dict.fromkeys(lines.summed, Decimal())
+                sums = dict.fromkeys(form.summed, Decimal())
                 for line in islice(others, part.rows):
-                    for index, digits in lines.numbers(line.decode()):
+                    for index, digits in form.numbers(line.decode()):
                         if index in sums:
                             sums[index] += Decimal(digits)
                 part.sums.extend(sums.values())
@@ -147,8 +135,8 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class WorksheetRows:
-    """Rows of a table that are in one worksheet: its ``name``, their number, their lines without
-    line ends, to be read after those before, and their sums."""
+    """Rows of a table that are in one worksheet: its ``name``, their number, their lines, to be
+    read after those before, and their sums."""
 
     name: str
     table: Table
@@ -162,7 +150,7 @@ class WorksheetRows:
             yield block
 
 
-_LINES_AT_ONCE = 2_000
+_LINES_AT_ONCE = 500
 COMPRESSION_LEVEL = 1
 """The XML is so repetitive that better compression would take long and save little."""
 

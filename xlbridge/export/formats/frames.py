@@ -46,7 +46,7 @@ class FrameOutput(OutputWriter):
         """Build the DataFrames."""
         for table in tables:
             columns = table.sheet.columns
-            cells = list(zip(*cells_of(table.blocks()), strict=True)) or [()] * len(columns)
+            cells = list(zip(*cells_of(table.lines()), strict=True)) or [()] * len(columns)
             series = [_series(column, cells) for column, cells in zip(columns, cells, strict=True)]
             frame = pd.concat(series, axis="columns") if series else pd.DataFrame()
             self.frames[table.sheet.name] = frame

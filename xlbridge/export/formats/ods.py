@@ -245,7 +245,7 @@ class _OdsOutput(OutputWriter):
         sheet = part.table.sheet
         content.write(self._start_of_table(part).encode())
         for lines in part.blocks():
-            content.write(b"".join(line + b"\n" for line in lines))
+            content.write(b"".join(lines))
         summed = summed_columns(sheet, self._headers)
         if summed:
             if not part.rows:

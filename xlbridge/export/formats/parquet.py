@@ -68,7 +68,7 @@ class _ParquetOutput(OutputWriter):
 
     def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
         for table in tables:
-            path, rows = self.paths[table.sheet.name], cells_of(table.blocks())
+            path, rows = self.paths[table.sheet.name], cells_of(table.lines())
             schema = pa.schema([(column.name, _type(column)) for column in table.sheet.columns])
             with pq.ParquetWriter(path, schema, compression="zstd") as writer:
                 while batch := list(islice(rows, _ROWS_PER_BATCH)):

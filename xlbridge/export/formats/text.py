@@ -61,7 +61,7 @@ class _TextOutput(OutputWriter):
 
     def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
         for table in tables:
-            self.streams[table.sheet.name].writelines(table.blocks())
+            self.streams[table.sheet.name].writelines(table.lines())
 
 
 _BYTE_ORDER_MARK = "\ufeff"

@@ -399,7 +399,7 @@ class _TemplateOutput(OutputWriter):
                     )
                 )
             filled = self._filled[name] = FilledRows(table.rows)
-            for number, row in enumerate(cells_of(table.blocks()), start=1):
+            for number, row in enumerate(cells_of(table.lines()), start=1):
                 for index, (cell, (write, cell_style)) in enumerate(zip(row, writers, strict=True)):
                     if cell is not None and write(number, index, cell, cell_style) < 0:
                         raise UsageError(

@@ -13,6 +13,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from functools import partial
+from itertools import count, repeat
 from typing import Any
 
 from xlbridge.export.formats.base import LineFormat, TextTooLong, WriteValue
@@ -191,9 +192,11 @@ def _moment_encoder(start: str, styles: StyleIds) -> Callable[[str], str]:
         if day < FIRST_SAFE_DAY:
             return as_text(text)
         # Whole seconds: programs round fractions up, possibly to the next day.
-        share = (moment.hour * 3600 + moment.minute * 60 + moment.second) / _DAY
-        if share:
-            return f"{with_time}{day - _EPOCH + share}</v></c>"
+        seconds = moment.hour * 3600 + moment.minute * 60 + moment.second
+        if seconds:
+            # Ten digits, rounded up as some programs cut, take a tenth of the time of a float's.
+            share = -(-seconds * 10**10 // _DAY)
+            return f"{with_time}{day - _EPOCH}.{share:010}</v></c>"
         return f"{day_only}{day - _EPOCH}</v></c>"
 
     return encode
@@ -201,7 +204,5 @@ def _moment_encoder(start: str, styles: StyleIds) -> Callable[[str], str]:
 
 def number_rows(lines: Iterable[bytes], first: int) -> bytes:
     """Return rows with their numbers, from ``first`` on."""
-    mark = _ROW_MARK.encode()
-    return b"\n".join(
-        line.replace(mark, b"%d" % number) for number, line in enumerate(lines, start=first)
-    )
+    numbers = map(b"%d".__mod__, count(first))
+    return b"".join(map(bytes.replace, lines, repeat(_ROW_MARK.encode()), numbers))
