@@ -105,7 +105,7 @@ def test_a_run_after_a_killed_server_resumes_and_nothing_is_stale(tmp_path: Path
         return sorted(lines, key=lambda order: int(order["numeroDoPedido"]))
 
     assert by_number(orders) == by_number(expected)
-    assert [total.totals for total in done.totals] == [total.totals for total in complete.totals]
+    assert [total.sums for total in done.totals] == [total.sums for total in complete.totals]
     assert not any(unfinished.folder.glob("*/*"))
 
 

@@ -95,7 +95,7 @@ def test_control_totals_of_orders_add_up_their_products(
     open_workbook(client, path)
     planned = client.post("/api/plan", json={}).json()
     by_action, by_branch = planned["totals"]
-    assert by_action["headings"][-1]["title"] == "Quantity × Unit price"
+    assert by_action["headings"][-1]["title"] == "Quantity × Unit price (R$)"
     assert cells(by_action)[-1] == ["Total", "2", "63.30"]
     assert cells(by_branch)[:2] == [
         ["1 – Matriz São Paulo", "1", "42.20"],

@@ -293,7 +293,7 @@ def test_all_sheets_are_marked_in_one_copy(
     }
     assert commented == {"Matriz!D3", "Filiais!A2", "Filiais!C2", "Títulos!I2"}
     summary = book[SUMMARY_SHEET]
-    assert "“Matriz” (cliente), “Filiais” (cliente)" in str(summary["A2"].value)
+    assert "“Matriz” (Clients), “Filiais” (Clients)" in str(summary["A2"].value)
     assert "Errors: 2. Warnings: 2." in str(summary["A3"].value)
     assert [[c.value for c in row[:2]] for row in summary.iter_rows(min_row=5)] == [
         ["Sheet", "Cell"],

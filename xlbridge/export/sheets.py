@@ -321,7 +321,7 @@ def total_tables(
         for axis, of_axis in zip(axes, sums, strict=True)
         if of_axis.keys() - {None}
     ]
-    if totals.party:
+    if totals.party and by_party:
         tables.append(_largest_parties(totals.party, by_party, names))
     return tuple(tables)
 
