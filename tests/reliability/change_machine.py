@@ -315,7 +315,8 @@ class ChangeMachine(StateMachine):
             changed = [
                 book
                 for book in self.books
-                if str(book.path) == job.spec.file and file_hash(book.path) != job.notes.file_hash
+                if str(book.path) == job.spec.file
+                and job.notes.file_hash not in {None, file_hash(book.path)}
             ]
             if job.state is State.PREPARED and changed:
                 # Its plan is refused; the workbook is sent as it is now.
