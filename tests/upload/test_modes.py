@@ -215,6 +215,21 @@ def test_a_job_without_rows_is_abandoned_when_its_edited_workbook_is_planned(
     assert uploads.run(second, YES).state is State.DONE
 
 
+def test_an_unsent_job_is_abandoned_when_nothing_of_its_edited_workbook_is_left_to_send(
+    context: UploadContext, client: Client, make_clients: MakeClients
+) -> None:
+    known = new_cnpj()
+    path = make_clients(known)
+    uploads = Uploads(context, client)
+    uploads.run(write_job(context, client, path, "direct"), YES)
+    unsent = write_job(context, client, path, "direct", again="lost in the system")
+    assert len(unsent.spec.rows) == 1
+    make_clients(known, label="Outro nome de")
+    current = write_job(context, client, path, "direct")
+    assert current.spec.rows == ()
+    assert context.journal.job(unsent.id).state is State.ABANDONED
+
+
 def test_a_journal_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(UsageError, match="journal"):

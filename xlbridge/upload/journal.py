@@ -138,9 +138,9 @@ class Journal:
 
         ``known`` are the claims that the plan was based on, ``note`` is stored with the job's first
         event; ``origins`` are the numbers of a retry's rows in the sheet of the first job. Unsent
-        jobs that claim any of the rows, or had none of the same sheet to send, are abandoned in
-        favour of the new one; a preview claims nothing. Raises ``PlanOutdated`` if other jobs have
-        claimed rows in the meantime.
+        jobs are abandoned in favour of the new one if they claim any of the rows, or are of the
+        same sheet and had no rows to send or another state of its workbook; a preview claims
+        nothing. Raises ``PlanOutdated`` if other jobs have claimed rows in the meantime.
         """
         planned = planned_note(self.now())
         with transaction(self._db):
@@ -152,12 +152,20 @@ class Journal:
             if spec.mode.channel.writes:
                 claims = RowClaims.join(request.claims for request in requests)
                 self.abandon_unsent(spec.scope, claims, known, job_id)
-                # Jobs without rows claim nothing that would show that they are replaced.
+                of_sheet = self._jobs(
+                    "SELECT id FROM jobs WHERE system = ? AND resource = ? AND file = ? "
+                    "AND sheet = ? AND undo_of IS NULL",
+                    *(spec.system, spec.resource, spec.file, spec.sheet),
+                )
+                # Claims do not show what replaces a job without rows, nor what this one replaces if
+                # it has none.
+                file_hash = note.get("file_hash")
                 self._abandon(
-                    self._jobs(
-                        "SELECT id FROM jobs WHERE system = ? AND resource = ? AND file = ? "
-                        "AND sheet = ? AND rows = '[]' AND undo_of IS NULL",
-                        *(spec.system, spec.resource, spec.file, spec.sheet),
+                    (
+                        job
+                        for job in of_sheet
+                        if not job.spec.rows
+                        or (file_hash and job.notes.file_hash not in {None, file_hash})
                     ),
                     job_id,
                 )
