@@ -97,6 +97,23 @@ def test_an_undo_leaves_and_reports_a_changed_title(
     assert before.keys() - titles(client).keys() == {first, third}
 
 
+def test_an_undo_leaves_what_a_later_upload_of_the_same_rows_created(
+    client: Client, run: Run, payables: Path
+) -> None:
+    job, before = newest_job(run, "queue"), titles(client)
+    first, *_ = sorted(before)[-3:]
+    change_title(client, first, historico="De um colega")
+    code, again = run("upload", payables, "--again", "once more", "--yes")
+    assert (code, again["rows"]["created"]) == (0, 3), again
+    later = titles(client).keys() - before.keys()
+    code, report = run("undo", job, "--yes")
+    assert (code, report["rows"]) == (1, {"read": 3, "undone": 2, "left": 1, "unknown": 0})
+    assert later | {first} <= titles(client).keys()
+    code, report = run("undo", again["job"], "--yes")
+    assert (code, report["rows"]["undone"]) == (0, 3)
+    assert later.isdisjoint(titles(client))
+
+
 def test_an_undone_update_restores_the_earlier_values(
     client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:

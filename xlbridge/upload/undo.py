@@ -332,13 +332,12 @@ class _CreatedRecords(_UndoPlanner):
             if snapshot is not None
         }
         matching = RecordMatching(new)
-        # The system may present a record otherwise than it was written: as then, or as the row.
+        # The system may present a record otherwise than it was written: as then, or, if it did not
+        # show it then, as the row. Another record like the row is that of another upload.
         matching.match(
             lambda at, one: 0 if as_written.get(at, {}).get(one.code) == one.values else None
         )
-        matching.match(
-            lambda at, one: 0 if one.unchanged and one.code not in as_written.get(at, {}) else None
-        )
+        matching.match(lambda at, one: 0 if one.unchanged and not as_written.get(at) else None)
         for row, now in zip(self._rows, read, strict=True):
             if row.position not in new:
                 yield _left(row, RowReason.NOT_IDENTIFIED)
