@@ -335,3 +335,120 @@ def test_names_that_the_system_lacks_are_asked_for_once(demo: Path, at_demo: Xlb
     again = at_demo("map", "other.xlsx", "--resource", "contasreceber", "--online")
     assert "values: {Matrz São Paulo: Matriz São Paulo}" in again.stdout, again.stdout
     assert "codigoDaFilial" not in again.stderr.split("Replace each ?")[-1]
+
+
+@pytest.mark.parametrize("suffix", ["xlsx", "csv"])
+def test_rejected_rows_of_a_mapped_sheet_keep_her_own_words(
+    tmp_path: Path, demo: Path, at_demo: Xlbridge, suffix: str
+) -> None:
+    file = tmp_path / f"own.{suffix}"
+    rows = [
+        row("2 – Filial Curitiba", "Pousada  nova era LTDA", "Logistica", "LN-1"),
+        row("2 – Filial Curitiba", "CLI-01429", "01.001", "LN-2"),
+    ]
+    for cells in rows:
+        cells[2] = 99  # No such account: the system rejects the row.
+    if suffix == "xlsx":
+        write_rows(file, HEADER, rows)
+    else:
+        texts = [[f"{cell}" for cell in cells] for cells in (HEADER, *rows)]
+        file.write_text("\n".join(map(";".join, texts)), "utf-8")
+    sent = at_demo("upload", file.name, "--map", "m.yaml", "--yes", "--format", "json")
+    assert sent.returncode == 1, sent.stderr
+    rejects = json.loads(sent.stdout)["rejects_file"]
+    book = load_workbook(rejects)
+    sheet = book["contasreceber"]
+    names = header_of(sheet)
+    found = {
+        name: [sheet.cell(at, names.index(name) + 1).value for at in (2, 3)]
+        for name in ("codigoDaFilial", "codigoDoCliente", "codigoDoCentroDeCusto")
+    }
+    assert found == {
+        "codigoDaFilial": ["2 – Filial Curitiba"] * 2,
+        "codigoDoCliente": ["Pousada  nova era LTDA", "CLI-01429"],
+        "codigoDoCentroDeCusto": ["Logistica", "01.001"],
+    }
+    for at in (2, 3):
+        sheet.cell(at, names.index("codigoDaContaCorrente") + 1).value = 1
+    book.save(rejects)
+    retried = at_demo("retry", rejects, "--yes")
+    assert retried.returncode == 0, retried.stderr
+    there = stored(at_demo)
+    assert [there[f"LN-{n}"]["codigoDaFilial"] for n in (1, 2)] == [2, 2]
+    assert [there[f"LN-{n}"]["codigoDoCliente"] for n in (1, 2)] == [1311, 1429]
+    assert [there[f"LN-{n}"]["codigoDoCentroDeCusto"] for n in (1, 2)] == ["01.003", "01.001"]
+
+
+def test_rejected_items_in_the_rows_of_a_mapped_sheet_keep_their_names(
+    demo: Path, at_demo: Xlbridge
+) -> None:
+    header = ["Pedido", "Loja", "Cliente", "Produto", "Qtd"]
+    mapping = """\
+version: 1
+resource: pedido
+header: [Pedido, Loja, Cliente, Produto, Qtd]
+columns:
+  chave: {from: Pedido}
+  codigoDaFilial: {from: Loja, link: filial}
+  codigoDoCliente: {from: Cliente, link: cliente}
+lists:
+  produtos:
+    items:
+    - idProduto: {from: Produto, link: produto}
+      quantidade: {from: Qtd}
+"""
+    (demo.parent / "m.yaml").write_text(mapping, "utf-8")
+    listed = json.loads(at_demo("api", "GET", "/v2/produto").stdout)["data"]
+    bolt, nut = (product["descricaoDoProduto"] for product in listed[:2])
+    order = ["Matriz São Paulo", "CLI-01429"]
+    items = [["A-1", *order, bolt, 1], ["A-2", *order, nut, 2], ["A-2", *order, "Nada", 3]]
+    write_rows(demo, header, items)
+    options = ("--map", "m.yaml", "--yes", "--good-rows", "--format", "json")
+    sent = at_demo("upload", "t.xlsx", *options)
+    assert sent.returncode == 1, sent.stderr
+    rejects = json.loads(sent.stdout)["rejects_file"]
+    book = load_workbook(rejects)
+    cells = {cell.value for cell in book["pedido"][2]}
+    assert cells >= {"Matriz São Paulo", "CLI-01429"}
+    sheet = book["produtos"]
+    at = header_of(sheet).index("idProduto") + 1
+    assert [sheet.cell(row, at).value for row in (2, 3)] == [nut, "Nada"]
+    sheet.cell(3, at).value = bolt
+    book.save(rejects)
+    retried = at_demo("retry", rejects, "--yes")
+    assert retried.returncode == 0, retried.stderr
+
+
+def test_numbers_and_words_with_values_of_a_mapped_sheet_return_as_codes(
+    demo: Path, at_demo: Xlbridge
+) -> None:
+    body = '{"nomeComercial": "Nova", "seuCodigo": "1311"}'
+    created = at_demo("api", "POST", "/v2/cliente", "--data", body)
+    assert created.returncode == 0, created.stderr
+    values = MAPPING.replace("from: Filial, link: filial", "from: Filial, values: {Matriz: 1}")
+    (demo.parent / "m.yaml").write_text(values, "utf-8")
+    rejected = row("Matriz", "1311", "Logística", "LN-1")
+    rejected[2] = 99
+    write_rows(demo, HEADER, [rejected])
+    sent = at_demo("upload", "t.xlsx", "--map", "m.yaml", "--yes", "--format", "json")
+    assert sent.returncode == 1, sent.stderr
+    rejects = json.loads(sent.stdout)["rejects_file"]
+    book = load_workbook(rejects)
+    sheet = book["contasreceber"]
+    names = header_of(sheet)
+    branch, client, centre, account = (
+        sheet.cell(2, names.index(name) + 1)
+        for name in (
+            *("codigoDaFilial", "codigoDoCliente"),
+            *("codigoDoCentroDeCusto", "codigoDaContaCorrente"),
+        )
+    )
+    # As a word of the client's own, 1311 would be the code of another client, too.
+    assert (branch.value, centre.value) == (1, "Logística")
+    assert isinstance(client.value, int)
+    assert client.value != 1311
+    account.value, code = 1, client.value
+    book.save(rejects)
+    retried = at_demo("retry", rejects, "--yes")
+    assert retried.returncode == 0, retried.stderr
+    assert stored(at_demo)["LN-1"]["codigoDoCliente"] == code

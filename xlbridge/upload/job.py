@@ -115,11 +115,13 @@ class JobNotes:
     in hidden rows. ``planning`` are the options of the plan, ``at_once`` is the number of
     concurrent writes, ``import_mode`` the mode of rows that create records.
 
-    ``titles`` are what the sheet calls its columns, by their paths, ``file_hash`` is the hash of
-    the analyst's file when it was planned. ``target`` is the environment as it was last used; the
-    embedded sandbox changes its address. ``settle_seconds`` is how long a doubtful request may
-    still arrive, ``replaced_by`` the job that was planned instead, ``resolved`` what a person has
-    decided. ``rejects_file`` and ``evidence_file`` are the paths of what was written for people.
+    ``titles`` are what the sheet calls its columns, by their paths; ``named`` are the columns whose
+    cells name records of registries, those of lists as ``list.column``, with true for those that
+    accept codes, too. ``file_hash`` is the hash of the analyst's file when it was planned.
+    ``target`` is the environment as it was last used; the embedded sandbox changes its address.
+    ``settle_seconds`` is how long a doubtful request may still arrive, ``replaced_by`` the job that
+    was planned instead, ``resolved`` what a person has decided. ``rejects_file`` and
+    ``evidence_file`` are the paths of what was written for people.
     """
 
     planned: Mapping[str, Any] | None = None
@@ -133,6 +135,7 @@ class JobNotes:
     at_once: int | None = None
     import_mode: str | None = None
     titles: Mapping[str, str] = field(default_factory=dict)
+    named: Mapping[str, bool] = field(default_factory=dict)
     file_hash: str | None = None
     target: Mapping[str, Any] | None = None
     settle_seconds: float = 0

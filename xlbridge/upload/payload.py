@@ -238,7 +238,7 @@ class SheetSource:
     ``frame`` has the typed columns of the resource, ``numbers`` those of the system's own number;
     ``rows`` are Excel row numbers. ``columns`` are as in ``JobSpec``. ``set_aside`` are the rows
     that are not sent, by position. ``items`` are the addresses of the items of lists, ``titles``
-    what the sheet calls its columns, by their paths.
+    and ``named`` are as in ``JobNotes``.
     """
 
     resource: Resource
@@ -252,6 +252,7 @@ class SheetSource:
     set_aside: Mapping[int, PlannedRow] = field(default_factory=dict)
     items: Mapping[str, ItemAddresses] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
+    named: Mapping[str, bool] = field(default_factory=dict)
 
     @classmethod
     def of_sheet(cls, sheet: ValidatedSheet, resource: Resource) -> "SheetSource":
@@ -273,6 +274,11 @@ class SheetSource:
             _rows_set_aside(sheet),
             ItemAddresses.of_sheet(sheet),
             sheet.titles_with_lists,
+            {
+                name if part is sheet else f"{child}.{name}": has_codes
+                for child, part in {"": sheet, **sheet.children}.items()
+                for name, has_codes in part.named.items()
+            },
         )
 
     @classmethod
@@ -302,7 +308,14 @@ class SheetSource:
             },
             job.items,
             job.notes.titles,
+            job.notes.named,
         )
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """What a job notes about the sheet."""
+        notes = {"file_hash": self.file_hash, "titles": self.titles, "named": self.named}
+        return {name: value for name, value in notes.items() if value}
 
     def claims(self) -> RowClaims:
         """Return the digests of the rows and of their keys."""

@@ -447,10 +447,7 @@ class Uploads:
             spec = replace(spec, mode=mode, rows=sent, payload="")
         unsent = journal.find_unsent(spec, [len(request.spec.rows) for request in requests])
         target = self._client.target.to_json()
-        file_hash = planned.source.file_hash
-        note = {"file_hash": file_hash, "import_mode": mode, "target": target, **note}
-        if titles := planned.source.titles:
-            note["titles"] = titles
+        note = {**planned.source.notes, "import_mode": mode, "target": target, **note}
         if reuse and unsent is not None and unsent.notes.plan_digest == planned.plan.digest:
             return refresh_plan(self._context, unsent, planned, note)
         all_rows = spec.payload

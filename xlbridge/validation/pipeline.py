@@ -344,6 +344,12 @@ class _Validator:
                 for name, index in header.columns.items()
             },
             constants=tuple(header.constants),
+            # What a mapping makes of several cells, or of its values, stands in no cell.
+            named={
+                column.name: column.link.has_codes
+                for column in resource.columns
+                if column.link and column.name in header.columns.keys() - header.converted
+            },
             accepted=dict(accepted),
             accepted_texts=texts,
             acceptance_key=key,

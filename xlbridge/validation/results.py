@@ -79,7 +79,8 @@ class ValidatedSheet:
 
     For a mapped sheet, ``headers`` are its own headers by column name, ``constants`` the columns
     that the mapping fills, which are not in ``columns``. For any other, ``titles`` are the names
-    or titles in its header, as they stand there.
+    or titles in its header, as they stand there. ``named`` are the columns whose cells name records
+    of registries, with true for those that accept codes, too.
 
     ``accepted`` has the number of cells, by code and column, whose finding a person accepted by one
     of ``accepted_texts``; these are remembered under ``acceptance_key``.
@@ -107,6 +108,7 @@ class ValidatedSheet:
     headers: Mapping[str, str] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
     constants: Collection[str] = ()
+    named: Mapping[str, bool] = field(default_factory=dict)
     read_as: Text | None = None
     limits: WorkbookLimits = field(default_factory=WorkbookLimits, repr=False)
     accepted: Mapping[tuple[str, str | None], int] = field(default_factory=dict)
@@ -386,6 +388,11 @@ def join_blocks(sheets: Sequence[ValidatedSheet]) -> ValidatedSheet:
         frame=pd.concat([sheet.frame for sheet in sheets]).iloc[order].reset_index(drop=True),
         rows=rows[order].tolist(),
         source_cells={},
+        named={
+            name: has_codes
+            for name, has_codes in sheets[0].named.items()
+            if all(name in sheet.named for sheet in sheets)
+        },
         non_records={row: code for sheet in sheets for row, code in sheet.non_records.items()},
         findings=SheetFindings.joined([one for layout in layouts for one in layout], cells),
         blocks=[ItemBlock(sheet.columns, sheet.headers) for sheet in sheets],

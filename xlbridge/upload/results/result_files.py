@@ -13,10 +13,10 @@ from xlbridge.files import make_private_folder, path_beside
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.record_rows import number_in_row, row_text
 from xlbridge.report_forms import Grade, Heading, Line, Report, ReportForms, Table, Value
-from xlbridge.resources import Fingerprint, Resource
+from xlbridge.resources import Resource
 from xlbridge.resources.checks import value_text
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import NO_POSITION, Job, file_hash
+from xlbridge.upload.job import Job, file_hash
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, StoredSnapshot
 from xlbridge.upload.requests import State
@@ -25,7 +25,7 @@ from xlbridge.upload.results.report import history_table, job_json, upload_repor
 from xlbridge.upload.results.row_ledger import messages_of
 from xlbridge.upload.results.undo_report import undo_json, undo_report
 from xlbridge.upload.results.verdict import RowOutcome, item_column, parse_item_column
-from xlbridge.workbook import WorkbookOrigin
+from xlbridge.workbook import cell_position
 
 if TYPE_CHECKING:
     from xlbridge.upload.lookup.row_table import RowValues
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _DOUBT_NAME = Text(pt="-em-duvida-{job}.html", en="-in-doubt-{job}.html")
 _REJECTS_NAME = Text(pt="-rejeitadas-{job}.xlsx", en="-rejected-{job}.xlsx")
+_MAX_CODE_LENGTH = 10
+"""Most digits of a code, which is a 32-bit integer."""
 _ENDED = frozenset({State.DONE, State.PARTIAL, State.REJECTED, State.NEEDS_PERSON})
 
 
@@ -112,7 +114,7 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     record_numbers = [planned[at].number for at in positions] if planned else []
     wrong_by_index = {i: sent.wrong[row] for i, row in enumerate(rows) if sent.wrong.get(row)}
     children: Iterable[ChildRows] = child_rows(resource, rejected)
-    listed, words = _names_of_records(context, job, numbers)
+    listed, words = _names_of_records(context, job, rows)
     for index, at in enumerate(positions):
         raw_cells[index] = {**words.get(numbers[at], {}), **raw_cells.get(index, {})}
     if listed:
@@ -138,10 +140,12 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
 
 def _names_of_records(
     context: UploadContext, job: Job, rows: Sequence[int]
-) -> tuple[Sequence[str], Mapping[int, Mapping[str, str]]]:
+) -> tuple[Collection[str], Mapping[int, Mapping[str, str]]]:
     """Return the columns in which the sheet of a job names records of registries, those of child
     sheets as ``list.column``, and the names in their cells by row and column.
 
+    A column without codes that has a number in these rows is not one of them, as the number could
+    be the code of another record; documents are too long for that.
     There are none if the file has changed since, or is gone.
     """
     from xlbridge.validation.cells import display
@@ -154,31 +158,34 @@ def _names_of_records(
         is_same = False
     if not is_same:
         return (), names
-    origin = WorkbookOrigin.of(file)
-    fingerprint = Fingerprint.parse(origin.template if origin else None)
-    listed = fingerprint.listed if fingerprint else ()
     sheets: dict[str, SheetCells] = {}
 
-    def name_in(sheet: str, position: int, row: int) -> str:
+    def name_at(sheet: str, address: str) -> str:
         if sheet not in sheets:
             (sheets[sheet],) = read_workbook(file, context.settings.limits, sheet).sheets
-        cells = sheets[sheet]
-        return display(cells.columns[position - cells.first_column].value(row - 1)).strip()
+        cells, (row, column) = sheets[sheet], cell_position(address)
+        return display(cells.columns[column - cells.first_column].value(row - 1)).strip()
 
-    for column in listed:
-        child, _, name = column.rpartition(".")
-        items = job.items.get(child)
-        position = (items.columns if items else job.spec.columns).get(name, NO_POSITION)
-        if position == NO_POSITION or (child and items is None):
-            continue
+    listed, items = list[str](), job.items
+    for path, has_codes in job.notes.named.items():
+        child, _, name = path.rpartition(".")
+        found = dict[tuple[int, str], str]()
         for row in rows:
-            if items is None:
-                names[row][name] = name_in(job.spec.sheet, position, row)
+            if not child:
+                if address := job.spec.cell(row, name):
+                    found[row, name] = name_at(job.spec.sheet, address)
                 continue
-            for number, at in enumerate(items.rows.get(row, ())):
-                item = item_column(child, number, name)
-                names[row][item] = name_in(items.sheet, position, at)
-    return listed, {row: {n: text for n, text in of.items() if text} for row, of in names.items()}
+            for number in range(len(items[child].rows.get(row, ())) if child in items else 0):
+                if cell := items[child].cell(row, number, name):
+                    sheet, _, address = cell.rpartition("!")
+                    found[row, item_column(child, number, name)] = name_at(sheet, address)
+        numbers = (text for text in found.values() if text.isdecimal())
+        if has_codes or not any(len(text) <= _MAX_CODE_LENGTH for text in numbers):
+            listed.append(path)
+            for (row, column), text in found.items():
+                if text:
+                    names[row][column] = text
+    return listed, names
 
 
 def _rejected_items(
