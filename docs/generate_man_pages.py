@@ -58,7 +58,8 @@ def _page(context: click.Context, parts: Sequence[str]) -> Iterator[str]:
     command, name = context.command, context.command_path.replace(" ", "-")
     about = cleandoc(command.help or str(_ABOUT)) if context.parent else str(_ABOUT)
     yield f'.TH "{name.upper()}" "1" "" "xlbridge {__version__}"'
-    yield from (f".SH {_NAME}", rf"{name} \- {_escaped(about.partition('. ')[0].rstrip('.'))}")
+    summary = about.partition("\n\n")[0].partition(". ")[0].rstrip(".")
+    yield from (f".SH {_NAME}", rf"{name} \- {_escaped(summary)}")
     pieces = " ".join(command.collect_usage_pieces(context))
     yield from (f".SH {_SYNOPSIS}", rf"\fB{context.command_path}\fR {_escaped(pieces)}")
     yield from (f".SH {_DESCRIPTION}", _escaped(about))

@@ -60,7 +60,7 @@ def test_an_undone_upload_is_undone_everywhere_and_may_be_sent_again(
     mode: str,
 ) -> None:
     plan = write_plan(PLAN.format(name="desfeitas", resource="contaspagar") + f"    mode: {mode}\n")
-    write_records(tmp_path / "desfeitas.xlsx", "contaspagar", payables("DESF", 4))
+    write_records(tmp_path / "desfeitas.xlsx", "contaspagar", payables(f"DESF-{mode}", 4))
     first = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     [job] = first["steps"][0]["units"][0]["jobs"]
     undo = json.loads(command("undo", job, "--yes", "--format", "json").stdout)

@@ -177,7 +177,7 @@ def test_the_last_lines_are_the_verdict_and_the_next_step(tmp_path: Path) -> Non
     assert calm.returncode == 0, calm.stderr
     assert [line[:35] for line in calm.stdout.splitlines()[-3:-1]] == [
         "! No faults were requested: only th",
-        "✓ Rehearsal passed: 1 row, each in ",
+        "✓ Rehearsal passed: 1 row accepted;",
     ]
     assert calm.stdout.endswith("plan.yaml --set month=2026-10\n")
     assert "batch run" in calm.stdout.splitlines()[-1]

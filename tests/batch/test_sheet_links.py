@@ -97,6 +97,24 @@ def test_known_values_are_sent_after_the_rows_that_they_name(
     assert report(run_batch("run", plan, "--yes", "--format", "json"), 0)["rows"]["accepted"] == 7
 
 
+@pytest.mark.parametrize(
+    ("amount", "header"),
+    [(71, "Código do cliente (do sistema)"), (81, "Client code (the system's)")],
+)
+def test_rows_are_named_by_the_numbers_of_an_export_from_another_system(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, amount: int, header: str
+) -> None:
+    rows = [["Ana", new_cnpj(), 9901], ["Rita", new_cnpj(), 9902]]
+    write_rows(tmp_path / "clients.xlsx", ["Nome comercial", "CNPJ", header], rows)
+    write_titles(tmp_path / "titles.xlsx", [9902, 9901], amount)
+    plan = write_plan(
+        PLAN.format(name=f"numbers-{amount}")
+        .replace("clients*.xlsx#seuCodigo", "clients.xlsx#codigoDoCliente")
+        .replace("mode: records", "foreign_numbers: true")
+    )
+    assert report(run_batch("run", plan, "--yes", "--format", "json"), 0)["rows"]["accepted"] == 4
+
+
 def test_a_value_of_two_rows_and_one_of_a_row_with_an_error_are_reported(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, client: Client
 ) -> None:

@@ -57,13 +57,13 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     help=str(
         Text(
             pt="Processa em lote registros já no sistema: emite notas, processa pedidos e "
-            "arquivos da fila, valida, processa e encerra inventários, estorna saídas. LISTAGEM "
-            "é uma de: {names}. ARQUIVO é uma planilha com a coluna dos números, como a que "
-            "export grava.",
+            "arquivos da fila, valida, processa e encerra inventários, estorna saídas."
+            "\n\nLISTAGEM é uma de: {names}. ARQUIVO é uma planilha com a coluna dos números, "
+            "como a que export grava.",
             en="Processes records of the system in bulk: emits invoices, processes orders and "
-            "queued files, validates, processes and closes inventories, reverses outputs. LISTING "
-            "is one of: {names}. FILE is a sheet with a column of their numbers, as written by "
-            "export.",
+            "queued files, validates, processes and closes inventories, reverses outputs."
+            "\n\nLISTING is one of: {names}. FILE is a sheet with a column of their numbers, as "
+            "written by export.",
         ).format(names=", ".join(KINDS))
     ),
 )

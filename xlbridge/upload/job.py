@@ -14,7 +14,7 @@ from typing import Any
 
 from xlbridge.clock import Instant
 from xlbridge.errors import UsageError
-from xlbridge.files import as_arguments
+from xlbridge.files import as_arguments, short_path
 from xlbridge.i18n import Text, active_language, untranslated
 from xlbridge.record_rows import number_in_row, sheet_row
 from xlbridge.resources import Mode
@@ -322,6 +322,32 @@ class Job:
                     ),
                 ).format(listing=self.arguments(self.spec.resource)),
             )
+
+    def require_planned_file(self) -> None:
+        """Raise ``UsageError`` if the file was changed since its rows were planned."""
+        file = Path(self.spec.file)
+        planned = self.notes.file_hash
+        if planned is None or not file.is_file() or file_hash(file) == planned:
+            return
+        command = (
+            "xlbridge upload {file}"
+            if self.spec.retry_of is None
+            else "xlbridge retry {job} --file {file}"
+        )
+        raise UsageError(
+            Text(
+                pt="{file} mudou depois do plano do envio {job}; nada foi enviado.",
+                en="{file} has changed since the upload {job} was planned; nothing was sent.",
+            ).format(file=short_path(file), job=self.id),
+            Text(
+                pt="Para ver o plano do arquivo como está agora, e confirmar: {command}",
+                en="To see the plan of the file as it is now, and confirm: {command}",
+            ).format(
+                command=command.format(
+                    file=as_arguments(file), job=self.arguments(self.spec.retry_of or self.id)
+                )
+            ),
+        )
 
     def require_unchanged(self) -> None:
         """Raise ``UsageError`` if the file is missing or was changed since it was sent."""

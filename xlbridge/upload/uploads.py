@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
@@ -22,7 +21,6 @@ from xlbridge.errors import (
     UsageError,
     XlbridgeError,
 )
-from xlbridge.files import as_arguments, short_path
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Catalogue, Mode, Resource
@@ -34,7 +32,7 @@ from xlbridge.upload.claims import (
     require_reason,
 )
 from xlbridge.upload.context import UploadContext, job_lock
-from xlbridge.upload.job import Job, JobSpec, file_hash
+from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import (
@@ -339,7 +337,7 @@ class Uploads:
         if not job.state.is_final:
             job.require_system(self._client.identity, self._client.target.profile)
         if job.state.is_unsent and job.parent is None and not job.is_task:
-            _require_planned_file(job)
+            job.require_planned_file()
             job = self._with_current_plan(job, options)
         own, patience = self._context, self._patience(options)
         context = RunContext(
@@ -574,29 +572,3 @@ def _not_changeable(resource: Resource) -> UsageError:
 
 
 _WITHOUT_DELETE = ("again", "update", "update_only", "clear", "create_unread")
-
-
-def _require_planned_file(job: Job) -> None:
-    """Raise ``UsageError`` if a job's workbook is another than when its rows were planned."""
-    file = Path(job.spec.file)
-    if job.notes.file_hash is None or not file.is_file() or file_hash(file) == job.notes.file_hash:
-        return
-    command = (
-        "xlbridge upload {file}"
-        if job.spec.retry_of is None
-        else "xlbridge retry {job} --file {file}"
-    )
-    raise UsageError(
-        Text(
-            pt="{file} mudou depois do plano do envio {job}; nada foi enviado.",
-            en="{file} has changed since the upload {job} was planned; nothing was sent.",
-        ).format(file=short_path(file), job=job.id),
-        Text(
-            pt="Para ver o plano do arquivo como está agora, e confirmar: {command}",
-            en="To see the plan of the file as it is now, and confirm: {command}",
-        ).format(
-            command=command.format(
-                file=as_arguments(file), job=job.arguments(job.spec.retry_of or job.id)
-            )
-        ),
-    )

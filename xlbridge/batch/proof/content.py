@@ -102,7 +102,7 @@ def difference_table(proof: Proof) -> Table:
             *_LOCATION,
             _CELL,
             _COLUMN,
-            Heading(Text(pt="Enviado", en="Sent"), 24),
+            Heading(titles.SENT, 24),
             Heading(titles.IN_SYSTEM, 24),
             _CODE,
         ),

@@ -27,7 +27,7 @@ from xlbridge.progress import WorkProgress
 from xlbridge.resources import Column, Kind, Resource, normalize_header, strip_accents
 from xlbridge.resources.checks import DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
-from xlbridge.resources.names import field_title
+from xlbridge.resources.names import field_title, number_headers
 from xlbridge.resources.references import REFERENCES, Link, Reference, SheetLink
 from xlbridge.settings import WorkbookLimits
 from xlbridge.upload.claims import Patience
@@ -501,15 +501,16 @@ _MAX_HEADER_ROW = 50
 def texts_of_column(
     file: Path, sheet: str, name: str, limits: WorkbookLimits, resource: Resource | None
 ) -> tuple[int, dict[int, str]] | None:
-    """Return a column of a sheet by its header, which may be that of the resource's column,
-    None if there is none: its zero-based position, and its texts by Excel's row numbers.
+    """Return a column of a sheet by its header, which may be that of the resource's column or of
+    the system's numbers, None if there is none: its zero-based position, and its texts by Excel's
+    row numbers.
 
     Raises ``WorkbookRefused``.
     """
     (cells,) = read_workbook(file, limits, sheet).sheets
     titles = {} if resource is None else resource.headers
     wanted = {header for header, column in titles.items() if column == name}
-    header_cell = _find_header_cell(cells, {normalize_header(name), *wanted})
+    header_cell = _find_header_cell(cells, wanted | number_headers(name))
     if header_cell is None:
         return None
     header, position = header_cell

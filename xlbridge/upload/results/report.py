@@ -29,7 +29,7 @@ from xlbridge.upload.results.row_ledger import (
     LaterRows,
     RowLedger,
     changed_ledger,
-    messages_of,
+    rejected_now,
     row_counts,
 )
 from xlbridge.upload.results.verdict import (
@@ -262,31 +262,6 @@ def state_text(journal: Journal, job: Job) -> Text:
     return job.state.text
 
 
-def rejected_now(journal: Journal, job: Job, ledger: RowLedger | None) -> list[RejectedRow]:
-    """Return the rows of a job that are rejected now, with the newest messages about each.
-
-    Cells are those of the job's sheet. Messages about the whole sheet stay while rows are missing.
-    """
-    own = messages_of(journal, job)
-    if ledger is None:
-        return own
-    found: list[RejectedRow] = []
-    rows = ledger.rows_of(job)
-    for row, change in rows.items():
-        if change.is_refused and change.planned is None:
-            found += [
-                message._replace(
-                    row=row,
-                    cell=message.cell
-                    if change.job.whole == job.whole
-                    else job.spec.cell(row, message.column or ""),
-                )
-                for message in ledger.rejections(change)
-            ]
-    whole = [message for message in own if message.row is None]
-    return [*whole, *found] if any(change.is_refused for change in rows.values()) else found
-
-
 def upload_report(
     journal: Journal, job: Job, resource: Resource | None = None, *, with_reasons: bool = True
 ) -> Report:
@@ -409,10 +384,10 @@ _UNCOMPARED = Text(
     en="What the system has stored was not compared with the sheet: {reason}.",
 )
 _LOST_HEADINGS = (
-    Heading(Text(pt="Coluna", en="Column"), 24, words=True),
-    Heading(Text(pt="Enviado", en="Sent"), 30),
-    Heading(Text(pt="No sistema", en="In the system"), 30),
-    Heading(Text(pt="Linhas", en="Rows"), 30),
+    Heading(titles.COLUMN, 24, words=True),
+    Heading(titles.SENT, 30),
+    Heading(titles.IN_SYSTEM, 30),
+    Heading(titles.ROWS, 30),
 )
 
 

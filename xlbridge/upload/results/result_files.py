@@ -400,7 +400,6 @@ _NUMBER = Text(pt="Número", en="Number")
 _RECORDS = Text(pt="Os registros", en="The records")
 _ROWS = Text(pt="As linhas", en="The rows")
 _KEY = Text(pt="Chave", en="Key")
-_SENT = Text(pt="Enviado", en="Sent")
 _NOTHING_READ = Text(
     pt="Nada foi lido do sistema.",
     en="Nothing was read from the system.",
@@ -455,7 +454,7 @@ def _row_table(
     return Table(
         sheet=_ROWS,
         about=None if snapshots else _NOTHING_READ,
-        headings=(Heading(titles.ROW), Heading(_KEY), Heading(_SENT), *map(Heading, read)),
+        headings=(Heading(titles.ROW), Heading(_KEY), Heading(titles.SENT), *map(Heading, read)),
         lines=lines,
     )
 

@@ -339,6 +339,31 @@ def messages_of(journal: Journal, job: Job) -> list[RejectedRow]:
     return sorted(found, key=lambda rejected: rejected.row or 0)
 
 
+def rejected_now(journal: Journal, job: Job, ledger: RowLedger | None) -> list[RejectedRow]:
+    """Return the rows of a job that are rejected now, with the newest messages about each.
+
+    Cells are those of the job's sheet. Messages about the whole sheet stay while rows are missing.
+    """
+    own = messages_of(journal, job)
+    if ledger is None:
+        return own
+    found: list[RejectedRow] = []
+    rows = ledger.rows_of(job)
+    for row, change in rows.items():
+        if change.is_refused and change.planned is None:
+            found += [
+                message._replace(
+                    row=row,
+                    cell=message.cell
+                    if change.job.whole == job.whole
+                    else job.spec.cell(row, message.column or ""),
+                )
+                for message in ledger.rejections(change)
+            ]
+    whole = [message for message in own if message.row is None]
+    return [*whole, *found] if any(change.is_refused for change in rows.values()) else found
+
+
 def changed_ledger(journal: Journal, job: Job) -> RowLedger | None:
     """Return the ledger of a job whose rows other jobs may have changed, None for other jobs."""
     if job.is_task or not (job.spec.retry_of is not None or journal.has_later_jobs(job)):
