@@ -52,7 +52,7 @@ def test_a_late_workbook_with_the_same_keys_is_held(
     write_titles(tmp_path, "2026-10-b.xlsx", "LATE", range(3), "Outro texto")
     planned = run_batch("plan", plan).stdout
     assert "row 2, historico: sheet 'Outro texto 0', system 'Mensalidade 0'" in planned
-    assert "Rows: 6 = 3 accepted + 0 unchanged + 0 held + 0 rejected" in planned
+    assert "Rows: 6 = 3 accepted + 3 not sent" in planned
     for verb in ("run", "resume"):
         arguments = [plan] if verb == "run" else []
         again = report(run_batch(verb, *arguments, "--yes", "--format", "json"), 1)
@@ -60,8 +60,10 @@ def test_a_late_workbook_with_the_same_keys_is_held(
         assert (again["rows"]["accepted"], again["rows"]["held"]) == (3, 3)
         assert not again["proofs"][0]["settled"]
     proof = load_workbook(again["proofs"][0]["workbook"])
-    assert "read 6 · 3 accepted · 0 unchanged · 3 held · 0 rejected" in str([*proof.active.values])
-    (*_, reason) = list(proof["Rejected and held rows"].values)[-1]
+    assert "read 6 · 3 accepted · 0 unchanged · 3 waiting for you · 0 rejected" in str(
+        [*proof.active.values]
+    )
+    (*_, reason) = list(proof["Rejected, and waiting for you"].values)[-1]
     assert reason == (
         "in the system with other values, which the interface cannot change (History: sheet "
         "'Outro texto 2', system 'Mensalidade 2')"

@@ -149,11 +149,11 @@ def test_a_row_that_is_held_in_the_end_is_not_rejected_as_well(
     done = run_batch("run", plan, "--yes", "--format", "json")
     found = report(done, 1)
     assert found["rows"] == row_counts(read=1, held=1)
-    assert found["proofs"][0]["open"] == ["rows held, not sent: 1"]
+    assert found["proofs"][0]["open"] == ["rows not sent, waiting for you: 1"]
     text = run_batch("status", "retida").stdout
     (line,) = [line for line in text.splitlines() if "-rejected-" in line]
     # Short enough for a terminal: no folders above the current one.
-    assert re.fullmatch(r" +correct retida-rejected-\S+\.xlsx: 1 held", line)
+    assert re.fullmatch(r" +correct retida-rejected-\S+\.xlsx: 1 waiting for you", line)
 
 
 def test_consent_names_the_rows_that_are_written(

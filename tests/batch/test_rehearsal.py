@@ -204,7 +204,9 @@ def test_a_workbook_that_is_held_as_a_whole_is_rehearsed_to_the_verdict(tmp_path
     assert lines[2] == f"Report in {page}"
     report = page.read_text("utf-8")
     assert all(line in report for line in ("✗ The batch is not ready yet", lines[1]))
-    assert re.search('<td[^>]*data-label="Details"[^>]*>1 workbook, 1 row: 1 held', report)
+    assert re.search(
+        '<td[^>]*data-label="Details"[^>]*>1 workbook, 1 row: 1 waiting for you', report
+    )
     assert "<script" not in report
     assert "No faults were requested" in report
 

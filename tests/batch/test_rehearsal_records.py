@@ -234,8 +234,8 @@ def test_the_report_shows_why_rows_were_not_sent(month: Month) -> None:
     place = lines.index("      ../books/fornecedor.xlsx: has errors")
     assert "C3 cnpj" in lines[place + 2]
     (held,) = [line for line in lines if line.startswith("  ✗ tipocliente")]
-    assert held.endswith("1 workbook, 1 row: 1 held")
-    place = lines.index("Held: 1")
+    assert held.endswith("1 workbook, 1 row: 1 waiting for you")
+    place = lines.index("Not sent, waiting for you: 1")
     assert lines[place + 2].startswith("tipocliente  ../books/tipocliente.xlsx    2  in the")
 
 

@@ -101,7 +101,7 @@ def test_columns_are_sorted_filtered_hidden_frozen_and_widened(tab: Tab) -> None
     head = tab.locator("#grid .head .cell", has_text="Due date")
     expect(head).to_have_attribute("aria-sort", "descending")
     tab.reload()
-    tab.locator("#arranged").wait_for()
+    expect(tab.locator("#arranged")).to_have_text("Remove filters and order · rows shown: 2")
     expect(tab.locator("#grid .line")).to_have_count(2)
     tab.locator("#arranged").click()
     numbers(tab, 2, 3)

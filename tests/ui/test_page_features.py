@@ -415,6 +415,7 @@ def test_errors_that_only_the_batch_finds_are_counted_on_every_screen(
         tab.get_by_role("button", name="Correct in the grid · errors: 1").click()
         tab.locator("#counts", has_text="refused by the system or the batch: 1").wait_for()
         expect(tab.locator("#rules li")).to_have_count(1)
+        expect(tab.locator("#rules li")).to_contain_text("Check the code, or register")
         tab.locator("[data-view=send]").click()
         tab.locator("#errors-left", has_text="Errors in the sheet: 1").wait_for()
         tab.locator("#errors-left button").click()

@@ -144,6 +144,23 @@ def test_totals_are_a_table_and_a_picture(page: Page, ui: RunningPage, tmp_path:
     expect(rejected.locator("td").nth(2)).to_have_text("5.00")
 
 
+def test_reasons_of_the_plan_name_columns_by_their_titles(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    records = [
+        {"numeroDoDocumento": "NAMED-1", "dataDeVencimento": "31/11/2026"},
+        {"numeroDoDocumento": "NAMED-2", "valorDoLancamento": "muito"},
+        {"numeroDoDocumento": "NAMED-3"},
+    ]
+    open_workbook(client, write_records(tmp_path / "titulos.xlsx", "contasreceber", records))
+    planned = client.post("/api/plan", json={"good_rows": True}).json()
+    (reason,) = [line for line in planned["table"]["lines"] if line["cells"][1] == "2, 3"]
+    told = "\n".join([reason["cells"][2], *reason["below"]])
+    assert "row 2: Due date: " in told
+    assert "row 3: Amount: " in told
+    assert not re.search("[a-z][A-Z]", told)
+
+
 @pytest.mark.programs
 def test_rows_with_one_reason_are_decided_together(
     page: Page, ui: RunningPage, tmp_path: Path

@@ -52,9 +52,9 @@ def test_the_plan_compares_rows_with_existing_records(
     for expected in (
         f"cliente to rehearsal ({client.target.base_url}) · rows: 3",
         "rows read: 1",
-        "1 to create · 1 unchanged · 1 held",
+        "1 to create · 1 unchanged · 1 not sent, waiting for you",
         "unchanged, row 4: in the system with the same values",
-        "held, row 5: in the system with other values, which the interface cannot change",
+        "not sent, waiting for you, row 5: in the system with other values, which the interface",
         f"row 5, nomeComercial: sheet 'Novo {changed}', system 'Antigo'",
         f"confirmation: {job.token}",
     ):

@@ -81,7 +81,7 @@ def test_rows_that_are_still_bad_stay_in_the_next_rejects_workbook(
     again = xlbridge("retry", first["job"], *options, **credentials(sandbox))
     report = json.loads(again.stdout)
     assert (again.returncode, report["rows"]) == (1, row_counts(read=1, held=1))
-    assert "held, row 2: has errors" in again.stderr
+    assert "not sent, waiting for you, row 2: has errors" in again.stderr
     sheet = load_workbook(report["rejects_file"])["cliente"]
     assert "1a" in [cell.value for cell in sheet[2]]
 

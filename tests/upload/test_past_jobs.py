@@ -62,7 +62,7 @@ def test_jobs_are_listed_under_a_header_with_dates_and_counts(
     assert re.search(r"  \d\d/\d\d/\d{4} \d\d:\d\d  done +queue +cliente +2 +2 +0", line)
     assert line.endswith(f"  {path.name}")
     assert header.rindex("File") == line.index(path.name)
-    assert not {"Unchanged", "Held", "doubt"} & {*header.split()}
+    assert not {"Unchanged", "waiting", "doubt"} & {*header.split()}
     header, line = xlbridge("jobs", XLBRIDGE_LANG="pt-BR").stdout.splitlines()
     assert ("Situação" in header, "concluído" in line) == (True, True)
 

@@ -17,7 +17,7 @@ import msgspec
 
 from xlbridge.errors import UsageError
 from xlbridge.files import LocalDatabase, open_local_database
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.settings import Settings
 
 _SCHEMA = """
@@ -68,12 +68,14 @@ class BatchRecord:
 
 class BatchError(NamedTuple):
     """Error of a cell, by Excel row and column from zero, that only the batch's other workbooks or
-    the system's records show."""
+    the system's records show; ``code`` is that of its finding."""
 
     sheet: str
     row: int
     column: int
     message: Text
+    code: str = ""
+    hint: Text = untranslated("")
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,9 +244,10 @@ def total_rows(steps: Sequence[StepOverview]) -> RowCounts:
 def step_table(plan: BatchPlan, steps: Sequence[StepOverview]) -> Table:
     """Return the steps of a batch with their problems; the last line are the totals."""
     rows = total_rows(steps)
-    counts = joined(rows.texts(with_zeros=True), " + ")
-    totals = Text(pt="Linhas: {read} = {counts}", en="Rows: {read} = {counts}")
-    sums = totals.format(read=rows.read, counts=counts)
+    total, parts = untranslated(str(rows.read)), rows.texts()
+    sums = Text(pt="Linhas: {counts}", en="Rows: {counts}").format(
+        counts=joined([total, joined(parts, " + ")], " = ") if parts else total
+    )
     width = max((len(state.step.name) for state in steps), default=0)
     lines = [_step_line(plan, state, width) for state in steps]
     headings = Heading(titles.STEP), Heading(titles.STATE), Heading(titles.DETAILS, words=True)

@@ -115,7 +115,7 @@ class RowCounts:
 _COUNT_TEXTS: Mapping[str, Text] = {
     "accepted": Text(pt="{shown} {n:aceita|aceitas}", en="{shown} {n:accepted|accepted}"),
     "unchanged": Text(pt="{shown} sem alteração", en="{shown} unchanged"),
-    "held": Text(pt="{shown} aguardando você", en="{shown} held"),
+    "held": Text(pt="{shown} aguardando você", en="{shown} waiting for you"),
     "rejected": Text(pt="{shown} {n:rejeitada|rejeitadas}", en="{shown} {n:rejected|rejected}"),
     "unknown": Text(pt="{shown} em dúvida", en="{shown} in doubt"),
     "unsent": Text(pt="{shown} {n:não enviada|não enviadas}", en="{shown} {n:not sent|not sent}"),

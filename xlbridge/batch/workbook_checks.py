@@ -395,7 +395,10 @@ def _add_findings(book: WorkbookFile, result: FileResult, findings: SheetFinding
         added = findings.get((sheet.file, sheet.sheet, sheet.resource_name), ())
         sheet.add(added)
         batch_errors += (
-            BatchError(sheet.sheet, finding.row, sheet.columns[finding.column], finding.message)
+            BatchError(
+                *(sheet.sheet, finding.row, sheet.columns[finding.column]),
+                *(finding.message, finding.kind.code, finding.hint),
+            )
             for finding in added
             if finding.kind.severity is Severity.ERROR
             and finding.row is not None

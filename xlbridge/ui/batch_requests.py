@@ -57,6 +57,7 @@ from xlbridge.ui.answers import (
 )
 from xlbridge.ui.environment import BackgroundWork, PageConnection
 from xlbridge.ui.registry_names import RegistryNames
+from xlbridge.ui.row_remarks import hint_on_page
 from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
 from xlbridge.ui.sheet_forms import sheet_json
 from xlbridge.ui.workspace import Workspace
@@ -267,7 +268,8 @@ class BatchRequests:
         editor.unit = BatchUnit(name, step_name, str(book.path), book.sha256)
         marks: dict[str, dict[CellPosition, str]] = {}
         for error in errors:
-            marks.setdefault(error.sheet, {})[error.row, error.column] = str(error.message)
+            said = f"{error.message} {hint_on_page(error.code, error.hint)}".strip()
+            marks.setdefault(error.sheet, {})[error.row, error.column] = catalogue.with_titles(said)
         editor.set_refusals(marks)
         self._workspace.show(editor)
         return editor

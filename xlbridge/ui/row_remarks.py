@@ -56,7 +56,7 @@ class FindingsView:
                 "code": rule[1],
                 "severity": first.kind.severity.value,
                 "message": self._in_titles(message_of_all(found)),
-                "hint": self._in_titles(hint_on_page(first)),
+                "hint": self._in_titles(hint_on_page(first.kind.code, first.hint)),
                 "of_header": (first.row or 0) <= header,
                 "names": [] if rule[0] else [f.column or f.cell for f in found[:_MAX_NAMES]],
                 "count": len(found),
@@ -123,7 +123,7 @@ class FindingsView:
                     "severity": "error" if is_error else "warning",
                     "code": finding.kind.code,
                     "message": self._in_titles(finding.message),
-                    "hint": self._in_titles(hint_on_page(finding)),
+                    "hint": self._in_titles(hint_on_page(finding.kind.code, finding.hint)),
                     "corrected": None
                     if finding.corrected is None
                     else value_text(finding.corrected),
@@ -236,9 +236,9 @@ def make_mark(severity: str, text: str) -> dict[str, Any]:
     return {"severity": severity, "message": text, "hint": "", "code": severity}
 
 
-def hint_on_page(finding: Finding) -> Text:
-    """Return the hint of a finding in the words of the page."""
-    return PAGE_HINTS.get(finding.kind.code, finding.hint)
+def hint_on_page(code: str, hint: Text) -> Text:
+    """Return the hint of a finding, by its code, in the words of the page."""
+    return PAGE_HINTS.get(code, hint)
 
 
 def _rule_text(rule: RuleKey) -> str:

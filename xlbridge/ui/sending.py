@@ -133,8 +133,13 @@ class UploadRequests:
                     raise
                 # Its path is the page's copy.
                 raise UsageError(untranslated(message), error.hint) from error
+        in_titles = str if sheet.resource is None else sheet.resource.with_titles
         listed = sorted(
-            (row for row in planned.plan.rows if not row.is_created),
+            (
+                row if row.why is None else row._replace(why=untranslated(in_titles(row.why)))
+                for row in planned.plan.rows
+                if not row.is_created
+            ),
             key=lambda row: _LISTING_ORDER.index(row.action),
         )
         columns = {} if sheet.resource is None else sheet.resource.by_path
@@ -155,7 +160,7 @@ class UploadRequests:
             "token": planned.plan.token,
             "table": table_json(reason_table(listed, columns, titled=True)),
             "groups": _groups(sheet, listed),
-            "unread": str(planned.unread or ""),
+            "unread": in_titles(planned.unread or ""),
             "totals": list(map(table_json, (by_action, *writes))),
             "writes": len(planned.plan.positions),
             "retry_of": rows.job.id if isinstance(rows, CorrectedRows) else None,
@@ -345,7 +350,7 @@ def _mark_names(editor: SheetEditor, sheet: ValidatedSheet, linked: ValidatedShe
     for before, after in zip(sheet.with_children, linked.with_children, strict=True):
         known = {(f.row, f.column) for f in before.error_findings()}
         marks.setdefault(after.sheet, {}).update(
-            (cell_position(f.cell), f"{f.message} {hint_on_page(f)}".strip())
+            (cell_position(f.cell), f"{f.message} {hint_on_page(f.kind.code, f.hint)}".strip())
             for f in after.error_findings()
             if f.row is not None and f.cell is not None and (f.row, f.column) not in known
         )

@@ -138,7 +138,10 @@ _TEXTS: Mapping[str, Text] = {
     "filter_all": Text(pt="Todos / nenhum", en="All / none"),
     "filter_do": Text(pt="Filtrar", en="Filter"),
     "filter_clear": Text(pt="Limpar", en="Clear"),
-    "clear_arrangement": Text(pt="Limpar filtros e ordenação", en="Remove filters and order"),
+    "clear_arrangement": Text(
+        pt="Limpar filtros e ordenação · linhas à vista: {n}",
+        en="Remove filters and order · rows shown: {n}",
+    ),
     "hide_column": Text(pt="Ocultar a coluna", en="Hide the column"),
     "show_hidden": Text(pt="Mostrar as colunas ocultas: {n}", en="Show the hidden columns: {n}"),
     "freeze": Text(pt="Congelar até esta coluna", en="Freeze up to this column"),

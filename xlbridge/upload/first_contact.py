@@ -530,7 +530,7 @@ _KEYS_SHOWN = Text(
 _KEYS_HIDDEN = Text(
     pt="os registros não mostram campos de chaves, e as linhas que dependem deles não serão "
     "enviadas e aguardarão você: {fields}",
-    en="records do not show fields of keys, and rows that need them will be held: {fields}",
+    en="records do not show fields of keys, and rows that need them will not be sent: {fields}",
 )
 _FILTERED = Text(
     pt="um cliente pedido pelo documento vem só",

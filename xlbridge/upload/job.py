@@ -395,7 +395,8 @@ class Job:
                 Text(
                     pt="O envio {job} não tem linhas rejeitadas nem aguardando você (situação: "
                     "{state}).",
-                    en="The upload {job} has no rejected or held rows (state {state}).",
+                    en="The upload {job} has no rejected rows, and none that wait for you (state "
+                    "{state}).",
                 ).format(job=self.id, state=self.state.text),
                 Text(
                     pt="Para enviar linhas novas ou alteradas: xlbridge upload {file}",

@@ -110,7 +110,7 @@ class PlanOptions:
         False,
         _SHEETS,
         pt="Como --update, mas não inclui nada: as linhas que não estão no sistema aguardam você.",
-        en="Like --update, but creates nothing: rows that are not in the system are held.",
+        en="Like --update, but creates nothing: rows that are not in the system are not sent.",
     )
     delete: bool = _option(
         False,

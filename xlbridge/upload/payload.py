@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 import pandas as pd
 
 from xlbridge.files import make_private_folder, replace_atomically
-from xlbridge.i18n import Text, joined
+from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources import KEY, Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.settings import ParseOptions, WorkbookLimits
@@ -347,18 +347,11 @@ def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, PlannedRow]:
             continue
         errors = [_CellError.of(sheet, at, finding.column, finding) for finding in found[row]]
         errors += item_errors.get(at, ())
-        messages = [
-            (f"{one.column_label}: " if one.column else "", one.message)
-            for one in (error.finding for error in errors)
-        ]
         aside[at] = PlannedRow(
             row,
             RowAction.HELD,
             RowReason.NO_RECORD if row in sheet.non_records else RowReason.ERRORS,
-            why=joined(
-                Text(label + message.pt.removesuffix("."), label + message.en.removesuffix("."))
-                for label, message in messages
-            ),
+            why=joined(_error_text(error.finding) for error in errors),
             wrong=list(dict.fromkeys(error.column for error in errors if error.column is not None)),
             raw_cells={
                 error.column: float(value) if error.finding.numeric else value
@@ -367,6 +360,16 @@ def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, PlannedRow]:
             },
         )
     return aside
+
+
+def _error_text(finding: Finding) -> Text:
+    """Return the message of an error after its column, on the page by the sheet's header alone."""
+    message = finding.message.changed(lambda text: text.removesuffix("."))
+    name, header = finding.column_label, finding.header
+    if name is None:
+        return message
+    label = Text(name, name, page=None if header is None else untranslated(header))
+    return untranslated("{label}: {message}").format(label=label, message=message)
 
 
 class _CellError(NamedTuple):

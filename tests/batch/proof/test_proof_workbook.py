@@ -39,7 +39,8 @@ def test_the_cover_lists_open_items(tmp_path: Path, month: Proof) -> None:
     assert facts["Proven at"] == "02/11/2026 08:30:00"
     assert facts["Month"] == "10/2026"
     assert facts["Rows"] == (
-        "read 12 · 8 accepted · 0 unchanged · 0 held · 1 rejected · 2 in doubt · 1 not sent"
+        "read 12 · 8 accepted · 0 unchanged · 0 waiting for you · 1 rejected · "
+        "2 in doubt · 1 not sent"
     )
     assert book.sheetnames == [
         "Proof",
@@ -47,7 +48,7 @@ def test_the_cover_lists_open_items(tmp_path: Path, month: Proof) -> None:
         "Steps",
         "Differences",
         "Open rows",
-        "Rejected and held rows",
+        "Rejected, and waiting for you",
         "Read-back",
         "Exports",
         "Workbooks",

@@ -165,7 +165,7 @@ def open_row_table(proof: Proof) -> Table:
 def refused_table(proof: Proof) -> Table:
     """Return the rows that were not written, with the system's answer or the reason of the plan."""
     return Table(
-        sheet=Text(pt="Rejeitadas e aguardando você", en="Rejected and held rows"),
+        sheet=Text(pt="Rejeitadas e aguardando você", en="Rejected, and waiting for you"),
         headings=(
             *_LOCATION,
             _ROW,
@@ -186,13 +186,14 @@ def refused_table(proof: Proof) -> Table:
             for row in proof.refused
         ],
         none=Text(
-            pt="Nenhuma linha foi rejeitada nem aguarda você.", en="No row was rejected or held."
+            pt="Nenhuma linha foi rejeitada nem aguarda você.",
+            en="No row was rejected or waits for you.",
         ),
         about=Text(
             pt="O motivo de cada linha não gravada: a resposta do sistema ou, se a linha "
             "aguarda você, por que não foi enviada.",
-            en="The reason why each row was not written: the system's answer or, for a held row, "
-            "why it was not sent.",
+            en="The reason why each row was not written: the system's answer or, if the row waits "
+            "for you, why it was not sent.",
         ),
     )
 
@@ -256,9 +257,9 @@ def _step_table(proof: Proof) -> Table:
             "enviadas + em dúvida. Aceitas e sem alteração = iguais + com diferença + ausentes "
             "+ mais de uma vez + sem conferência possível. Linhas que não são registros não são "
             "contadas.",
-            en="Read = accepted + unchanged + held + rejected + undone + not sent + in doubt. "
-            "Accepted and unchanged = the same + different + missing + more than once + cannot be "
-            "read back. Rows that are not records are not counted.",
+            en="Read = accepted + unchanged + waiting for you + rejected + undone + not sent + in "
+            "doubt. Accepted and unchanged = the same + different + missing + more than once + "
+            "cannot be read back. Rows that are not records are not counted.",
         ),
     )
 

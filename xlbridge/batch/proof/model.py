@@ -366,7 +366,9 @@ _NOT_WRITTEN = {
         pt="linhas rejeitadas: {n} (destas, sem rejeição própria: {others})",
         en="rows rejected: {n} (of these, not rejected themselves: {others})",
     ),
-    "held": Text(pt="linhas não enviadas, aguardando você: {n}", en="rows held, not sent: {n}"),
+    "held": Text(
+        pt="linhas não enviadas, aguardando você: {n}", en="rows not sent, waiting for you: {n}"
+    ),
     "undone": Text(
         pt="linhas aceitas e depois desfeitas: {n}", en="rows accepted, and undone since: {n}"
     ),

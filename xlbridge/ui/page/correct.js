@@ -52,6 +52,7 @@ const grid = new Grid(byId("grid"), {
   cellMenu: openCellMenu,
   find: openFind,
   fill: () => fillDown(),
+  showTotal: (n) => (byId("arranged").textContent = fill(texts.clear_arrangement, { n: figure(n) })),
   outside: () => showProblem(texts.outside),
   tooLong: () => showProblem(texts.too_long),
 });

@@ -20,7 +20,7 @@ const PULL = 50; // milliseconds for each cell past an edge
 export class Grid {
   // handlers: rowsOf(view), edit(findCells), isIdle(), current(row, cell), nextError(), step(name),
   // edge(row, column, down), layout(changes), columnMenu(place, header), cellMenu(event), find(),
-  // fill(), lookUp(column, text), outside(), tooLong()
+  // fill(), lookUp(column, text), showTotal(total), outside(), tooLong()
   constructor(root, handlers) {
     this.root = root;
     this.handlers = handlers;
@@ -161,6 +161,7 @@ export class Grid {
     this.cells.setAttribute("aria-rowcount", this.total + 1);
     this.space.style.height = `${Math.min(this.height, TALLEST)}px`;
     if (this.total !== before) this.measure();
+    this.handlers.showTotal(this.total);
     this.draw();
   }
 

@@ -208,12 +208,7 @@ _ACTION_NAMES: dict[RowAction, Text] = {
     RowAction.UPDATE: Text(pt="a alterar", en="to update"),
     RowAction.UNCHANGED: Text(pt="sem alteração", en="unchanged"),
     RowAction.HELD: Text(
-        pt="não {n:enviada|enviadas}, aguardando você",
-        en="{n:held|held}",
-        page=Text(
-            pt="não {n:enviada|enviadas}, aguardando você",
-            en="not {n:sent|sent}, waiting for you",
-        ),
+        pt="não {n:enviada|enviadas}, aguardando você", en="not {n:sent|sent}, waiting for you"
     ),
 }
 

@@ -32,7 +32,7 @@ class RowAction(StrEnum):
     CREATE = "create", "{n} a incluir", "{n} to create"
     UPDATE = "update", "{n} a alterar", "{n} to update"
     UNCHANGED = "unchanged", "{n} sem alteração", "{n} unchanged"
-    HELD = "held", "{n} não {n:enviada|enviadas}, aguardando você", "{n} held"
+    HELD = "held", "{n} não {n:enviada|enviadas}, aguardando você", "{n} not sent, waiting for you"
     UNREAD = "unread", "{n} a incluir sem conferir", "{n} to create without a look-up"
     DELETE = "delete", "{n} a excluir", "{n} to delete"
     PROCESS = "process"

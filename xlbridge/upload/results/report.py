@@ -154,8 +154,8 @@ _RETRY = Text(
 _HELD = Text(
     pt="A seguir: veja em {rejects} por que cada linha aguarda você; as que você corrigir ali vão "
     "com: xlbridge retry {job}",
-    en="Next: see in {rejects} why each row is held; those that you correct there are sent by: "
-    "xlbridge retry {job}",
+    en="Next: see in {rejects} why each row waits for you; those that you correct there are "
+    "sent by: xlbridge retry {job}",
 )
 _WRITE_AGAIN = Text(
     pt="A seguir: {rejects} não está mais lá; para gravá-lo de novo: xlbridge resume {job}",
@@ -428,7 +428,7 @@ def _verdict(journal: Journal, job: Job) -> Text:
 
 _REST = {
     "unchanged": Text(pt="; sem alteração: {n}", en="; unchanged: {n}"),
-    "held": Text(pt="; não enviadas, aguardando você: {n}", en="; held: {n}"),
+    "held": Text(pt="; não enviadas, aguardando você: {n}", en="; not sent, waiting for you: {n}"),
     "undone": Text(pt="; desfeitas: {n}", en="; undone: {n}"),
 }
 

@@ -180,8 +180,8 @@ class RowOutcome(StrEnum):
     )
     HELD = (
         "held",
-        Text(pt="não enviada, aguardando você", en="held"),
-        Text(pt="Não enviadas, aguardando você", en="Held"),
+        Text(pt="não enviada, aguardando você", en="not sent, waiting for you"),
+        Text(pt="Não enviadas, aguardando você", en="Not sent, waiting for you"),
     )
     REJECTED = "rejected", Text(pt="rejeitada", en="rejected"), Text(pt="Rejeitadas", en="Rejected")
     NOT_WRITTEN = (
