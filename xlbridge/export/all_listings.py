@@ -38,6 +38,10 @@ _OPEN_RECEIVABLES = TotalsSpec(
 _OPEN_PAYABLES = replace(_OPEN_RECEIVABLES, party=_SUPPLIER)
 _SETTLED_RECEIVABLES = TotalsSpec(amount="valorBaixado", due="dataDeVencimento", party=_CLIENT)
 _SETTLED_PAYABLES = replace(_SETTLED_RECEIVABLES, party=_SUPPLIER)
+_ACTIVE = TotalsSpec(branch=None, kind="ativo")
+_REQUISITIONS = TotalsSpec(due="dataDaRequisicao")
+_PURCHASE_ORDERS = TotalsSpec(due="dataDaOrdem")
+_STOCK_REQUISITIONS = replace(_REQUISITIONS, kind="liberadoParaAprovacao")
 _OPEN_TITLE = (
     "numeroDoDocumento dataDeEmissao dataDeVencimento {party} {party}.nome codigoDaFilial.nome "
     "valorDoLancamento historico codigoDoCentroDeCusto.nome numeroDaTransacao "
@@ -127,6 +131,7 @@ _INVENTORIES = Listing(
         "dataDeEncerramento encerrado inventarioContagem1 inventarioContagem2 "
         "inventarioContagem3 observacao",
     },
+    totals=TotalsSpec(due="dataDeInicio", kind="situacaoDoInventario"),
 )
 _CLIENTS = Listing(
     name="clientes",
@@ -134,6 +139,7 @@ _CLIENTS = Listing(
     operation=registry.CLIENT_LIST,
     key=("codigoDoCliente",),
     cap=CLIENT_CAP,
+    totals=_ACTIVE,
 )
 
 _BALANCES = Listing(
@@ -244,7 +250,9 @@ _SALES = (
             "dataDeInicio dataDeTermino mesesEntreEmissoes dataDaProximaEmissao "
             "dataDoProximoReajuste ativo",
         },
-        totals=TotalsSpec(amount="valorDoServico", due="dataDaProximaEmissao", party=_CLIENT),
+        totals=TotalsSpec(
+            amount="valorDoServico", due="dataDaProximaEmissao", party=_CLIENT, kind="ativo"
+        ),
     ),
 )
 _STOCK = (
@@ -270,6 +278,7 @@ _STOCK = (
         operation=stock.STOCK_REQUISITIONS_PENDING,
         per_value=_BRANCHES,
         key=("codigoDaFilial", "numeroDaRequisicao"),
+        totals=_STOCK_REQUISITIONS,
     ),
     Listing(
         name="requisicoes-estoque-finalizadas",
@@ -277,6 +286,7 @@ _STOCK = (
         operation=stock.STOCK_REQUISITIONS_SETTLED,
         per_value=_BRANCHES,
         key=("codigoDaFilial", "numeroDaRequisicao"),
+        totals=_STOCK_REQUISITIONS,
     ),
     Listing(
         name="mapeamento",
@@ -288,6 +298,7 @@ _STOCK = (
             "codigoInterno descricaoDoProduto simboloDaUnidadeDeMedida "
             "descricaoDoTipoDeProduto ativo",
         },
+        totals=TotalsSpec(kind="ativo"),
     ),
     _INVENTORIES,
     Listing(
@@ -330,6 +341,7 @@ _PURCHASING = (
         operation=purchasing.REQUISITION_LIST_OPEN,
         key=("numeroDaRequisicao",),
         leading={"requisicoes": _REQUISITION},
+        totals=_REQUISITIONS,
     ),
     Listing(
         name="requisicoes-encerradas",
@@ -337,6 +349,7 @@ _PURCHASING = (
         operation=purchasing.REQUISITION_LIST_CLOSED,
         key=("numeroDaRequisicao",),
         leading={"requisicoes-encerradas": _REQUISITION},
+        totals=_REQUISITIONS,
     ),
     Listing(
         name="ordens",
@@ -344,6 +357,7 @@ _PURCHASING = (
         operation=purchasing.ORDER_LIST_OPEN,
         key=("numeroDaOrdem",),
         leading={"ordens": _PURCHASE_ORDER},
+        totals=_PURCHASE_ORDERS,
     ),
     Listing(
         name="ordens-encerradas",
@@ -351,6 +365,7 @@ _PURCHASING = (
         operation=purchasing.ORDER_LIST_CLOSED,
         key=("numeroDaOrdem",),
         leading={"ordens-encerradas": _PURCHASE_ORDER},
+        totals=_PURCHASE_ORDERS,
     ),
     Listing(
         name="pedidos-compra",
@@ -373,12 +388,14 @@ _PURCHASING = (
         title=Text(pt="Tipos de compra", en="Purchase types"),
         operation=purchasing.PURCHASE_TYPE_LIST,
         key=("codigoDoTipoDeCompra",),
+        totals=_ACTIVE,
     ),
     Listing(
         name="motivos",
         title=Text(pt="Motivos de compra", en="Purchase reasons"),
         operation=purchasing.PURCHASE_REASON_LIST,
         key=("codigoDoMotivo",),
+        totals=_ACTIVE,
     ),
     Listing(
         name="planejamento",
@@ -399,6 +416,7 @@ _UTILITIES = (
         operation=imports.IMPORT_LOG,
         per_record=PerRecord(source=None, path={"id": "id"}, filter=Filter.ID),
         key=("id",),
+        totals=TotalsSpec(branch=None, due="dataDeInclusao", kind="situacao"),
     ),
 )
 _REGISTRY = (
@@ -414,12 +432,14 @@ _REGISTRY = (
             counter="seq",
         ),
         key=("codigoDoCliente", "seqContato"),
+        totals=replace(_ACTIVE, party=_CLIENT),
     ),
     Listing(
         name="fornecedores",
         title=Text(pt="Fornecedores", en="Suppliers"),
         operation=registry.SUPPLIER_LIST,
         key=("codigoDoFornecedor",),
+        totals=_ACTIVE,
     ),
     _PRODUCTS,
     Listing(

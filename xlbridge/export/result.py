@@ -228,9 +228,9 @@ class ExportResult:
                 {
                     "by": str(table.axis.heading),
                     "sums": [
-                        {"label": label or "–", "rows": rows, "amount": f"{amount:f}"}
-                        | dict(zip(("inflow", "outflow"), map("{:f}".format, parts), strict=False))
-                        for label, (rows, *parts, amount) in table.sums.items()
+                        {"label": label or "–", "rows": rows}
+                        | dict(zip(_FIGURES, map("{:f}".format, reversed(of)), strict=False))
+                        for label, (rows, *of) in table.sums.items()
                     ],
                 }
                 for table in self.totals
@@ -245,6 +245,8 @@ class ExportResult:
             temporary.write_text(document + "\n", encoding="utf-8")
 
 
+_FIGURES = ("amount", "outflow", "inflow")
+"""Names of a label's figures in the manifest, from the last one."""
 _MOST_VALUES = 20
 _EXPORTED_AT = Text(pt="Exportado em", en="Exported at")
 _COMPLETE = Text(pt="Completo", en="Complete")
@@ -253,11 +255,11 @@ _SHEET, _ROWS = Heading(titles.SHEET, _LABEL_WIDTH), Heading(titles.ROWS, _NUMBE
 
 
 def _total_table(totals: TotalTable, amount: str) -> Table:
-    """Return control totals with their sum; ``amount`` is the field that is summed."""
+    """Return control totals with their sum; ``amount`` is the field that is summed, if any."""
     lines = [totals.axis.line(label, figures) for label, figures in totals.sums.items()]
     if totals.others:
         lines.append(Line((_OTHERS.format(n=totals.others), *totals.of_others)))
-    headings = _DIRECTED if totals.directed else (field_title(amount),)
+    headings = _DIRECTED if totals.directed else (field_title(amount),) if amount else ()
     return Table(
         sheet=COVER_SHEET,
         headings=(

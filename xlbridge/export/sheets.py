@@ -196,16 +196,17 @@ _INFLOWS, _OUTFLOWS = frozenset({"entrada", "e"}), frozenset({"saída", "saida",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TotalsSpec:
-    """Control totals of a listing: sums of ``amount`` in one of its sheets.
+    """Control totals of a listing: sums of ``amount`` in one of its sheets, or its numbers of rows.
 
     Totals are by month of ``due``, by ``branch``, by the first of ``situations`` that is true, and
     of each ``party``; the record may name these, and provides what the sheet's rows lack. With
     ``is_open`` amounts are to be paid when due: totals are also by week, and by the days for which
-    they are overdue. ``kind`` is a field that says what a row is; in a ``directed`` listing it is
-    an inflow or an outflow, which are summed apart, and otherwise totals are also by kind.
+    they are overdue. ``kind`` is a field that says what a row is, or whether it is something; in
+    a ``directed`` listing it is an inflow or an outflow, which are summed apart, and otherwise
+    totals are also by kind.
     """
 
-    amount: str
+    amount: str = ""
     sheet: str | None = None
     due: str | None = None
     branch: str | None = "codigoDaFilial"
@@ -238,6 +239,7 @@ class TotalsSpec:
             day = day[_DAY] if isinstance(day, str) and _MONTH_START(day) else None
             branch = None if branch is None else str(branch)
             kind = part.get(self.kind)
+            kind = encode_json(kind) if isinstance(kind, bool) else kind
             kind = kind if isinstance(kind, str) else None
             labels = _encode_labels(day, branch, branch_name, situation, kind)
             amount: object = part.get(self.amount) or 0
@@ -255,7 +257,7 @@ class TotalsSpec:
 
 @dataclass(frozen=True, slots=True)
 class TotalTable:
-    """Control totals by an axis: the number of rows and the amount of each label.
+    """Control totals by an axis: the number of rows of each label, and their amount if it is known.
 
     Of ``directed`` ones what came in and what went out precede the amount, which is their
     difference. ``others`` counts the labels that the largest amounts leave out, and
@@ -285,8 +287,8 @@ def total_tables(
     """
     if totals is None:
         return ()
-    by_labels: dict[str, tuple[int, Decimal]] = defaultdict(lambda: (0, _ZERO))
-    by_party: dict[str, tuple[int, Decimal]] = defaultdict(lambda: (0, _ZERO))
+    by_labels: dict[str, tuple[Any, ...]] = defaultdict(lambda: (0, _ZERO))
+    by_party: dict[str, tuple[Any, ...]] = defaultdict(lambda: (0, _ZERO))
     for line in lines:
         labels, party, digits = line.decode().rstrip().split("\t")
         if digits == _NO_NUMBER:
@@ -295,13 +297,15 @@ def total_tables(
         for sums_of, key in ((by_labels, labels), (by_party, party)):
             count, so_far = sums_of[key]
             sums_of[key] = (count + 1, so_far + amount)
+    known = slice(None if totals.amount else 1)
     branches = dict(names.get(BRANCH, {}))
     rows: list[tuple[Sequence[str | None], Sequence[Any]]] = []
-    for encoded, (count, amount) in by_labels.items():
+    for encoded, of_labels in by_labels.items():
         day, branch, branch_name, situation, kind = json.loads(encoded)
         branches.setdefault(branch, branch_name)
-        figures: Sequence[Any] = (count, amount)
+        figures: Sequence[Any] = of_labels[known]
         if totals.directed:
+            count, amount = figures
             is_outflow = kind.lower() in _OUTFLOWS
             inflow, outflow = (_ZERO, amount) if is_outflow else (amount, _ZERO)
             figures = (count, inflow, outflow, inflow - outflow)
@@ -313,7 +317,7 @@ def total_tables(
         Axis(coded_title(totals.branch or ""), names=branches),
         Axis(titles.STATE),
         Axis(date_title, Unit.WEEK, today),
-        Axis(field_title(totals.kind)),
+        Axis(field_title(totals.kind), show=lambda kind: _YES_OR_NO.get(kind, kind)),
     )
     sums = [axis.sum_up((of[at], figures) for of, figures in rows) for at, axis in enumerate(axes)]
     tables = [
@@ -322,23 +326,26 @@ def total_tables(
         if of_axis.keys() - {None}
     ]
     if totals.party and by_party:
-        tables.append(_largest_parties(totals.party, by_party, names))
+        parties = {party: figures[known] for party, figures in by_party.items()}
+        tables.append(_largest_parties(totals.party, parties, names))
     return tuple(tables)
 
 
+_YES_OR_NO: Mapping[str, Text] = {"true": titles.YES, "false": titles.NO}
 _MOST_PARTIES = 10
 _LARGEST = Text(pt="{title}: os {n} maiores", en="{title}: the {n} largest")
 
 
 def _largest_parties(
-    field: str, sums: Mapping[str, tuple[int, Decimal]], names: RecordNames
+    field: str, sums: Mapping[str, Sequence[Any]], names: RecordNames
 ) -> TotalTable:
-    """Return the totals of the parties with the largest amounts, and of all others together."""
+    """Return the totals of the parties with the largest amounts, or the most rows, and of all
+    others together."""
     parties = [(*json.loads(encoded), figures) for encoded, figures in sums.items()]
     named = {code: name for code, name, _ in parties} | {**names.get(registry_of(field) or "", {})}
     axis = Axis(coded_title(field), names=named)
     by_code = axis.sum_up((code, figures) for code, _, figures in parties)
-    ordered = sorted(by_code.items(), key=lambda one: -one[1][1])
+    ordered = sorted(by_code.items(), key=lambda one: -one[1][-1])
     largest, rest = ordered[:_MOST_PARTIES], [figures for _, figures in ordered[_MOST_PARTIES:]]
     if rest:
         axis = replace(axis, title=_LARGEST.format(title=axis.title, n=len(largest)))

@@ -393,9 +393,9 @@ def _has_long_labels(table: Table) -> bool:
 
 
 def _axis_step(bars: Sequence[float]) -> float:
-    """Return a round distance of at most six numbers on an axis, whose labels are wide."""
+    """Return a round distance of at most six whole numbers on an axis, whose labels are wide."""
     part = max(bars, default=0.0) / _AXIS_PARTS
-    if part <= 0:
+    if part <= 1:
         return 1
     power = 10.0 ** math.floor(math.log10(part))
     return float(next(step * power for step in (1, 2, 5, 10) if step * power >= part))
