@@ -89,7 +89,7 @@ def test_a_held_row_says_what_differs(
     job = write_job(context, client, make_clients(document, label="Outro"), "queue")
     write_status_copy(context, Uploads(context, client).run(job, YES), tmp_path / "viva.xlsx")
     state, reason, _, to_do = statuses_of(load_workbook(tmp_path / "viva.xlsx")["Clientes"])[4]
-    assert state == "held"
+    assert state == "not sent, waiting for you"
     assert reason == (
         "In the system with other values, which the interface cannot change (Trade name: sheet "
         f"'Outro {document}', system 'Novo {document}')"
