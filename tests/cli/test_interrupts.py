@@ -59,6 +59,15 @@ def test_an_interruption_before_the_commands_are_loaded_prints_no_traceback(tmp_
     assert (done.returncode, done.stderr) == (130, "")
 
 
+STUB_STREAM = """
+class StubStream:
+    def flush(self):
+        pass
+
+    def isatty(self):
+        return False
+"""
+
 LOST_IN_AN_IMPORT = """
 import signal
 import sys
@@ -74,15 +83,9 @@ class Swallowing:
             except KeyboardInterrupt:
                 pass
 
-class Stream:
+class Stream(StubStream):
     def write(self, text):
         time.sleep(0.5)
-
-    def flush(self):
-        pass
-
-    def isatty(self):
-        return False
 
 sys.meta_path.insert(0, Swallowing())
 sys.stdout = Stream()
@@ -100,17 +103,11 @@ class Interrupting:
     def __del__(self):
         signal.raise_signal(signal.SIGINT)
 
-class Stream:
+class Stream(StubStream):
     def write(self, text):
         if text.strip():
             Interrupting()
             time.sleep(0.5)
-
-    def flush(self):
-        pass
-
-    def isatty(self):
-        return False
 
 sys.stdout = Stream()
 sys.argv = ["xlbridge", "resources"]
@@ -132,17 +129,11 @@ class Interrupting:
         signal.raise_signal(signal.SIGINT)
         return 0
 
-class Stream:
+class Stream(StubStream):
     def write(self, text):
         if text.strip():
             find({}, Interrupting())
             time.sleep(0.5)
-
-    def flush(self):
-        pass
-
-    def isatty(self):
-        return False
 
 sys.stdout = Stream()
 sys.argv = ["xlbridge", "resources"]
@@ -165,17 +156,11 @@ class Interrupting:
         if name == "xlbridge.cli.doctor":
             signal.raise_signal(signal.SIGINT)
 
-class Stream:
+class Stream(StubStream):
     def write(self, text):
         with lock:
             waiting.set()
             lock.acquire()
-
-    def flush(self):
-        pass
-
-    def isatty(self):
-        return False
 
 def send_without_ending_the_wait(thread, number):
     # Like a signal that arrives just before the main thread begins to wait.
@@ -197,7 +182,7 @@ run()
     "script", [LOST_IN_AN_IMPORT, LOST_IN_A_FINALIZER, LOST_IN_A_LOOKUP, LOST_BEFORE_A_WAIT]
 )
 def test_an_interruption_is_not_lost(tmp_path: Path, script: str) -> None:
-    done = run([sys.executable, "-c", script], home=tmp_path)
+    done = run([sys.executable, "-c", STUB_STREAM + script], home=tmp_path)
     assert (done.returncode, done.stderr.strip()) == (130, "Interrupted.")
 
 
