@@ -25,7 +25,7 @@ _XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _NO_FILE = Text(pt="Não há arquivo para baixar.", en="There is no file to download.")
 
 Answer = Callable[..., Any]
-"""What answers a request: a function of its fields, or a coroutine of the request."""
+"""Function of a request's fields, or coroutine of the request, that returns the answer."""
 
 
 @dataclass(frozen=True, slots=True)

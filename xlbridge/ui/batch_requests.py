@@ -8,7 +8,7 @@ import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
@@ -81,29 +81,21 @@ ProveBatch = Callable[[Batch, OpenProgress], BatchOutcome]
 """Writes the closing proof of a batch, as ``xlbridge.batch.prove_batch`` does."""
 
 
+@dataclass(frozen=True, slots=True)
 class BatchRequests:
     """Requests about the batches of the home's ledger; ``run_batch`` runs one, ``prove_batch``
     writes its proof."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        remote: PageConnection,
-        work: BackgroundWork,
-        names: RegistryNames,
-        run_batch: RunBatch,
-        prove_batch: ProveBatch,
-    ) -> None:
-        self._workspace = workspace
-        self._remote = remote
-        self._work = work
-        self._names = names
-        self._run_batch = run_batch
-        self._prove_batch = prove_batch
+    workspace: Workspace
+    remote: PageConnection
+    work: BackgroundWork
+    names: RegistryNames
+    run_batch: RunBatch
+    prove_batch: ProveBatch
 
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
-        start, run, prove = self._work.start, in_background(self.run), in_background(self.prove)
+        start, run, prove = self.work.start, in_background(self.run), in_background(self.prove)
         return [
             get_route("/api/batches", self.batches),
             get_route("/api/batch-totals", self.totals, batch=str),
@@ -121,8 +113,8 @@ class BatchRequests:
     def batches(self) -> dict[str, Any]:
         """Return the batches with the current state of their steps, without calling a system."""
         batches = []
-        titled = self._workspace.catalogue.with_titles
-        with open_ledger(self._remote.base, creates=False) as ledger:
+        titled = self.workspace.catalogue.with_titles
+        with open_ledger(self.remote.base, creates=False) as ledger:
             latest = ledger.batches()[:_MAX_BATCHES]
         for record in latest:
             document: dict[str, Any] = {"batch": record.id, "plan": str(record.plan)}
@@ -148,7 +140,7 @@ class BatchRequests:
 
             def known_branches(profile: str | None) -> Mapping[str, str]:
                 settings = opened.environments.context(profile).settings
-                return self._names.known(BRANCH, settings)
+                return self.names.known(BRANCH, settings)
 
             tables = month_tables(opened, BatchOutcome.of(opened).steps, known_branches)
         return {"totals": list(map(table_json, tables))}
@@ -160,8 +152,8 @@ class BatchRequests:
 
     def workbooks(self, folder: str) -> dict[str, Any]:
         """Return what the workbooks of a folder are, to make a plan of them."""
-        catalogue = self._workspace.catalogue
-        found = find_workbooks(Path(folder), self._remote.settings)
+        catalogue = self.workspace.catalogue
+        found = find_workbooks(Path(folder), self.remote.settings)
         return {
             "name": plan_name(_MONTH.sub("", Path(folder).name)) or str(_PLAN_NAME),
             "workbooks": [
@@ -183,9 +175,9 @@ class BatchRequests:
         self, folder: str, name: str, month: str, workbooks: Sequence[str]
     ) -> dict[str, Any]:
         """Write the plan of a month for the chosen workbooks of a folder."""
-        found = find_workbooks(Path(folder), self._remote.settings)
+        found = find_workbooks(Path(folder), self.remote.settings)
         books = [book for book in found if _key(book) in workbooks]
-        written = write_plan(Path(folder), name, month, books, self._workspace.catalogue)
+        written = write_plan(Path(folder), name, month, books, self.workspace.catalogue)
         return {"plan": str(written)}
 
     def begin(self, plan: str, month: str | None) -> Callable[[], None]:
@@ -194,13 +186,13 @@ class BatchRequests:
         parameters = with_month({}, month) if month else {}
 
         def opened(tell: Callable[[Text], None]) -> AbstractContextManager[Batch]:
-            return open_batch(Path(plan), parameters, self._remote.base, tell)
+            return open_batch(Path(plan), parameters, self.remote.base, tell)
 
         return partial(self._run, opened, "")
 
     def replace_unit(self, shown: str | None) -> dict[str, Any]:
         """Put the corrected copy of a batch's workbook in its place, and keep the earlier one."""
-        editor = self._workspace.editor_for(shown)
+        editor = self.workspace.editor_for(shown)
         unit = editor.unit
         if unit is None:
             raise UsageError(_NO_UNIT)
@@ -208,32 +200,32 @@ class BatchRequests:
         with editor.lock:
             if file_digest(target) != unit.sha256:
                 raise UsageError(_CHANGED.format(file=target))
-            corrected = self._workspace.new_folder() / target.name
+            corrected = self.workspace.new_folder() / target.name
             editor.save_in_place(corrected)
             if target.suffix.lower() in {".csv", ".ods"}:
-                copied = self._workspace.read_file(
-                    corrected, self._workspace.catalogue, editor.limits
+                copied = self.workspace.read_file(
+                    corrected, self.workspace.catalogue, editor.limits
                 )
                 copied.choose(editor.choice)
                 if not editor.is_same_as(copied):
                     raise UsageError(_NOT_SAME.format(file=target.name))
-            kept = self._workspace.settings.home / "replaced"
+            kept = self.workspace.settings.home / "replaced"
             make_private_folder(kept)
             backup = kept / f"{datetime.now():%Y%m%d-%H%M%S}-{target.name}"
             shutil.copyfile(target, backup)
             with replace_atomically(target, shared=True) as temporary:
                 shutil.copyfile(corrected, temporary)
             editor.unit = replace(unit, sha256=file_digest(target))
-            self._workspace.drop_edits(editor)
+            self.workspace.drop_edits(editor)
         return {"message": str(_REPLACED.format(file=target.name, kept=backup))}
 
     def prove(self, batch: str) -> None:
         """Write the closing proof of a batch as it is now."""
-        remote = self._remote
+        remote = self.remote
         with remote.track("batch"):
             tell = remote.progress
             with self._opened(batch, tell) as opened:
-                outcome = self._prove_batch(opened, partial(_show_phase, remote, tell))
+                outcome = self.prove_batch(opened, partial(_show_phase, remote, tell))
                 remote.state.outcome = {**_outcome_json(opened, outcome), "asked": None}
 
     def proof(self, batch: str, file: str) -> Response:
@@ -251,7 +243,7 @@ class BatchRequests:
             book = batch.plan.find_workbook(step_name, unit)
             step, errors = book.step, batch.batch_errors(book)
             settings = batch.environments.settings
-        folder = self._workspace.new_folder()
+        folder = self.workspace.new_folder()
         path = folder / book.path.name
         shutil.copyfile(book.path, path)
         mapping = None
@@ -262,7 +254,7 @@ class BatchRequests:
         if mapping is not None:
             limits = limits.with_headers([mapping])
         catalogue = load_catalogue(settings.schemas)
-        editor = self._workspace.read_file(path, catalogue, limits)
+        editor = self.workspace.read_file(path, catalogue, limits)
         resource = None if mapping is not None else step.resource
         editor.choose(SheetChoice(resource, step.sheet, mapping, step.reading, step.links))
         editor.unit = BatchUnit(name, step_name, str(book.path), book.sha256)
@@ -271,7 +263,7 @@ class BatchRequests:
             said = f"{error.message} {hint_on_page(error.code, error.hint)}".strip()
             marks.setdefault(error.sheet, {})[error.row, error.column] = catalogue.with_titles(said)
         editor.set_refusals(marks)
-        self._workspace.show(editor)
+        self.workspace.show(editor)
         return editor
 
     def run(self, batch: str, token: str | None) -> None:
@@ -282,7 +274,7 @@ class BatchRequests:
         self._run(partial(self._opened, batch), token or "")
 
     def _run(self, opened: OpenBatch, token: str) -> None:
-        remote = self._remote
+        remote = self.remote
         unconfirmed: list[BatchConsentRequest | ConsentRequest] = []
 
         def consent(request: BatchConsentRequest | ConsentRequest) -> bool:
@@ -298,11 +290,11 @@ class BatchRequests:
                 consent_to_processing=consent,
                 progress=partial(_show_phase, remote, tell),
             )
-            self._workspace.note_batch(done=False)
+            self.workspace.note_batch(done=False)
             with opened(tell) as batch:
-                outcome = self._run_batch(batch, options)
+                outcome = self.run_batch(batch, options)
                 if all(state.done for state in outcome.steps):
-                    self._workspace.note_batch(done=True)
+                    self.workspace.note_batch(done=True)
                 sent = (one for one in outcome.steps if any(unit.jobs for unit in one.units))
                 for profile in {one.step.profile for one in sent}:
                     self._branches(batch, profile)  # for the totals, which call no system
@@ -316,7 +308,7 @@ class BatchRequests:
         where = batch.environments
         with suppress(XlbridgeError):
             client, settings = where.client(profile), where.context(profile).settings
-            return self._names.read_with(client, BRANCH, settings)
+            return self.names.read_with(client, BRANCH, settings)
         return {}
 
     def _consent_json(
@@ -353,7 +345,7 @@ class BatchRequests:
     def _opened(
         self, name: str, announce: Callable[[Text], None] = lambda _text: None
     ) -> AbstractContextManager[Batch]:
-        return open_known_batch(name, self._remote.base, announce)
+        return open_known_batch(name, self.remote.base, announce)
 
 
 def _outcome_json(batch: Batch, outcome: BatchOutcome) -> dict[str, Any]:

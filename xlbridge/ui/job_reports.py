@@ -1,4 +1,4 @@
-"""What the page shows of a job: its details, its report and its control totals."""
+"""Details, report and control totals of a job, as the page shows them."""
 
 from dataclasses import replace
 from typing import Any

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,26 +46,20 @@ _HOW_TO_MAP = Text(
 _RESOLUTION: dict[str, Any] = {"job": str, "as": Resolution, "reason": str}
 
 
+@dataclass(frozen=True, slots=True)
 class JobRequests:
     """Requests about the jobs of the journal, and about the running work."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        remote: PageConnection,
-        work: BackgroundWork,
-        names: RegistryNames,
-    ) -> None:
-        self._workspace = workspace
-        self._remote = remote
-        self._work = work
-        self._names = names
+    workspace: Workspace
+    remote: PageConnection
+    work: BackgroundWork
+    names: RegistryNames
 
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
         return [
             post_route("/api/cancel", self.cancel),
-            get_route("/api/work", self._work.state),
+            get_route("/api/work", self.work.state),
             get_route("/api/jobs", self.jobs),
             get_route("/api/job", self.job, job=str),
             get_route("/api/job-totals", self.totals, job=str),
@@ -78,12 +72,12 @@ class JobRequests:
 
     async def cancel(self, _request: Request) -> Response:
         """Stop the running work before its next step."""
-        self._remote.cancel()
+        self.remote.cancel()
         return JSONResponse({})
 
     def jobs(self) -> dict[str, Any]:
         """Return the jobs of the journal, newest first, without calling the system."""
-        with open_context(self._remote.settings) as context:
+        with open_context(self.remote.settings) as context:
             jobs = context.journal.jobs()
             catalogue = context.catalogue
             table = jobs_table(
@@ -99,15 +93,15 @@ class JobRequests:
 
     def job(self, job: str) -> dict[str, Any]:
         """Return a job with its history and details."""
-        with open_context(self._remote.settings) as context:
+        with open_context(self.remote.settings) as context:
             return job_details(context, ensure_evidence(context, context.journal.job(job)))
 
     def totals(self, job: str) -> dict[str, Any]:
         """Return the control totals of a job, which take longer than its details; none if it has
         no rows."""
-        with open_context(self._remote.settings) as context:
+        with open_context(self.remote.settings) as context:
             shown = context.journal.job(job)
-            return {"totals": [] if shown.is_task else job_totals(context, shown, self._names)}
+            return {"totals": [] if shown.is_task else job_totals(context, shown, self.names)}
 
     def open_workbook(self, job: str) -> dict[str, Any]:
         """Open the workbook of a job with its refused and held rows: the stored edits, else a
@@ -115,16 +109,16 @@ class JobRequests:
         return sheet_json(self._open_workbook(job))
 
     def _open_workbook(self, job_id: str) -> SheetEditor:
-        with open_context(self._remote.settings) as context:
+        with open_context(self.remote.settings) as context:
             job = ensure_evidence(context, context.journal.job(job_id))
             job.require_upload()
             source = Path(job.spec.file)
             own = source.parent.parent.name
-            if own in {draft["id"] for draft in self._workspace.drafts()}:
-                return self._workspace.continue_draft(own)
+            if own in {draft["id"] for draft in self.workspace.drafts()}:
+                return self.workspace.continue_draft(own)
             job.require_unchanged()
             rejected = [*job_json(context.journal, job)["rejected"], *_held_rows(context, job)]
-        workspace = self._workspace
+        workspace = self.workspace
         path = workspace.new_folder() / source.name
         shutil.copyfile(source, path)
         editor = workspace.read_file(path, workspace.catalogue, workspace.settings.limits)
@@ -146,19 +140,19 @@ class JobRequests:
 
         Raises ``UsageError`` if nothing is in doubt, there is no reason, or rows may still arrive.
         """
-        with open_context(self._remote.settings) as context:
+        with open_context(self.remote.settings) as context:
             resolve_job(context, context.journal.job(job), seen["as"], reason)
         return self.job(job)
 
     def rejects(self, job: str) -> Response:
         """Return the workbook of the rows that were not written."""
-        with open_context(self._remote.settings) as context:
+        with open_context(self.remote.settings) as context:
             found = ensure_evidence(context, context.journal.job(job))
         return download(found.notes.rejects_file)
 
     def doubt(self, job: str) -> Response:
         """Return the page with the evidence about a job in doubt."""
-        with open_context(self._remote.settings) as context:
+        with open_context(self.remote.settings) as context:
             found = ensure_evidence(context, context.journal.job(job))
         return download(found.notes.evidence_file, "text/html")
 
@@ -167,10 +161,10 @@ class JobRequests:
 
         Raises ``UsageError`` if the workbook is gone or was changed.
         """
-        with open_context(self._remote.settings) as context:
+        with open_context(self.remote.settings) as context:
             sent = context.journal.job(job)
             sent.require_upload()
-            file = self._workspace.new_folder() / Path(sent.spec.file).name
+            file = self.workspace.new_folder() / Path(sent.spec.file).name
             target = path_beside(file, _STATUS_COPY_NAME.format(job=sent.id))
             write_status_copy(context, sent, target)
         return download(target)

@@ -1,7 +1,7 @@
 """Requests about what the page sends: plan, upload, resume, undo, processing."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -80,24 +80,18 @@ _OPTIONS: dict[str, Any] = {
 """Options of an upload with their types."""
 
 
+@dataclass(frozen=True, slots=True)
 class UploadRequests:
     """Requests about uploads to the environment of the page, and processing."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        remote: PageConnection,
-        work: BackgroundWork,
-        names: RegistryNames,
-    ) -> None:
-        self._workspace = workspace
-        self._remote = remote
-        self._work = work
-        self._names = names
+    workspace: Workspace
+    remote: PageConnection
+    work: BackgroundWork
+    names: RegistryNames
 
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
-        start = self._work.start
+        start = self.work.start
         options = dict[str, bool | str | None] | None
         numbers: dict[str, Any] = {"listing": str, "numbers": list[int]}
         return [
@@ -119,11 +113,11 @@ class UploadRequests:
 
         Raises ``UsageError`` if the sheet has errors, ``ApiError`` if a look-up fails.
         """
-        editor = self._workspace.editor_for(shown)
+        editor = self.workspace.editor_for(shown)
         sheet, version = self._corrected_sheet(editor)
-        with self._remote.awaited("plan"), self._remote.connected() as (context, client):
+        with self.remote.awaited("plan"), self.remote.connected() as (context, client):
             uploads = Uploads(context, client)
-            upload_options = _options(options, "", self._remote)
+            upload_options = _options(options, "", self.remote)
             rows = _rows_to_send(uploads, sheet, upload_options, editor)
             try:
                 planned = uploads.plan(rows, upload_options)
@@ -148,7 +142,7 @@ class UploadRequests:
             if editor.version == version:
                 editor.remarks.plan(listed, columns, sent.record_columns)
         totals = ControlTotals.of_sheet(sent)
-        totals.branches = self._names.read(BRANCH)
+        totals.branches = self.names.read(BRANCH)
         records = [row for row in planned.plan.rows if row.reason is not RowReason.NO_RECORD]
         actions = ((row.row, str(action_text(row.action))) for row in records)
         written = [row.row for row in records if row.action.writes]
@@ -171,15 +165,15 @@ class UploadRequests:
         self, shown: str | None, token: str, options: Mapping[str, Any] | None
     ) -> Callable[[], None]:
         """Return the upload of the corrected copy by the plan that ``token`` confirms."""
-        editor = self._workspace.editor_for(shown)
-        self._workspace.keep_folder(editor)
+        editor = self.workspace.editor_for(shown)
+        self.workspace.keep_folder(editor)
         return partial(self._send, editor, options or {}, token)
 
     def _send(self, editor: SheetEditor, options: Mapping[str, Any], token: str) -> None:
-        with self._remote.track("upload"):
+        with self.remote.track("upload"):
             sheet, version = self._corrected_sheet(editor)
-            with self._remote.connected() as (context, client):
-                upload_options = _options(options, token, self._remote)
+            with self.remote.connected() as (context, client):
+                upload_options = _options(options, token, self.remote)
                 uploads = Uploads(context, client)
                 rows = _rows_to_send(uploads, sheet, upload_options, editor)
 
@@ -187,8 +181,8 @@ class UploadRequests:
                     if job.spec.retry_of is None:
                         with editor.lock:
                             editor.job = job.id
-                            self._workspace.save_edits(editor)
-                    self._remote.state.job = job.id
+                            self.workspace.save_edits(editor)
+                    self.remote.state.job = job.id
 
                 job = uploads.submit(rows, upload_options, on_created=show)
                 sent = rows.sheet if isinstance(rows, CorrectedRows) else rows
@@ -197,7 +191,7 @@ class UploadRequests:
 
     def resume(self, job: str) -> None:
         """Resume a job that has been confirmed."""
-        remote = self._remote
+        remote = self.remote
         with remote.track("upload", job), remote.connected() as (context, client):
             confirmed = context.journal.job(job)
             if confirmed.state.is_unsent:
@@ -205,13 +199,13 @@ class UploadRequests:
             upload_options = _options({}, confirmed.token, remote)
             done = Uploads(context, client).run(confirmed, upload_options)
             self._finish(context, done)
-            editor = self._workspace.editor if self._workspace.is_open else None
+            editor = self.workspace.editor if self.workspace.is_open else None
             if editor is not None and editor.job in {done.id, done.spec.retry_of} - {None}:
                 self._show_refusals(done, editor, editor.validated, is_whole=False)
 
     def plan_undo(self, job: str) -> dict[str, Any]:
         """Return what undoing an upload would reverse, and what not, without writing anything."""
-        with self._remote.connected() as (context, client):
+        with self.remote.connected() as (context, client):
             written = context.journal.job(job)
             plan = Uploads(context, client).plan_undo(written)
             columns = context.catalogue.named(written.spec.resource).by_name
@@ -236,7 +230,7 @@ class UploadRequests:
 
     def undo(self, job: str, token: str) -> None:
         """Undo an upload according to the plan confirmed by ``token``."""
-        remote = self._remote
+        remote = self.remote
         with remote.track("undo"), remote.connected() as (context, client):
             uploads = Uploads(context, client)
             undo = uploads.create_undo(uploads.plan_undo(context.journal.job(job)))
@@ -247,7 +241,7 @@ class UploadRequests:
     def plan_process(self, listing: str, numbers: Sequence[int]) -> dict[str, Any]:
         """Return what processing records would do, without writing anything."""
         kind = find_kind(listing)
-        with self._remote.connected() as (context, client):
+        with self.remote.connected() as (context, client):
             plan = plan_processing(context, client, kind, explicit_numbers(kind, numbers))
             report = process_plan_report(listing, client.target, plan.rows, plan.token, 0)
             return process_plan_json(plan) | {
@@ -258,7 +252,7 @@ class UploadRequests:
 
     def process(self, listing: str, numbers: Sequence[int], token: str) -> None:
         """Process records according to the plan confirmed by ``token``."""
-        remote = self._remote
+        remote = self.remote
         with remote.track("process"), remote.connected() as (context, client):
             upload_options = _options({}, token, remote)
             kind = find_kind(listing)
@@ -282,7 +276,7 @@ class UploadRequests:
                 links=choice.links,
                 accepted=editor.accepted,
             )
-        settings = self._remote.settings
+        settings = self.remote.settings
         return validate_single_sheet(request, settings.schemas, settings.limits), version
 
     def _finish(
@@ -294,9 +288,9 @@ class UploadRequests:
         if not job.is_task:
             # The page has the next steps itself.
             report = replace(report, next_steps=())
-            outcome["totals"] = job_totals(context, job, self._names, sheet)
+            outcome["totals"] = job_totals(context, job, self.names, sheet)
         outcome["lines"] = [line.strip() for line in report_lines(report)]
-        self._remote.state.outcome = outcome
+        self.remote.state.outcome = outcome
 
     def _show_refusals(
         self, job: Job, editor: SheetEditor, sheet: ValidatedSheet, *, is_whole: bool
@@ -305,15 +299,15 @@ class UploadRequests:
 
         Edits are dropped if all of them are in the upload (``is_whole``) and all of it is written.
         """
-        outcome = self._remote.state.outcome or {}
+        outcome = self.remote.state.outcome or {}
         with editor.lock:
             editor.job = job.id
             editor.set_refusals(refusals(sheet, outcome["rejected"]))
             if job.state is State.DONE and is_whole:
-                self._workspace.drop_edits(editor)
+                self.workspace.drop_edits(editor)
             else:
-                self._workspace.save_edits(editor)
-            self._remote.state.outcome = {**outcome, "in_grid": editor.remarks.refused_sheets}
+                self.workspace.save_edits(editor)
+            self.remote.state.outcome = {**outcome, "in_grid": editor.remarks.refused_sheets}
 
 
 def _rows_to_send(
