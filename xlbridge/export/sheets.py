@@ -315,7 +315,7 @@ def total_tables(
     axes = (
         Axis(date_title, Unit.MONTH),
         Axis(coded_title(totals.branch or ""), names=branches),
-        Axis(titles.STATE),
+        Axis(titles.STATE, show=field_title),
         Axis(date_title, Unit.WEEK, today),
         Axis(field_title(totals.kind), show=lambda kind: _YES_OR_NO.get(kind, kind)),
     )

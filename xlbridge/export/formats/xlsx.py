@@ -202,6 +202,8 @@ def _add_data_sheet(
     sheet = table.sheet
     worksheet: Worksheet = book.add_worksheet(data.part.name)
     worksheet.freeze_panes(1, 0)
+    if data.part.is_hidden:
+        worksheet.hide()
     titled = headers == "titles"
     texts = [column.title if titled else column.name for column in sheet.columns]
     widths = column_widths(table, texts)
