@@ -50,11 +50,11 @@ def fits_page(widths: Sequence[int]) -> bool:
     return _printed_width(widths) <= READABLE_WIDTH
 
 
-def columns_on_two_pages(widths: Sequence[int], repeated: range) -> int:
+def columns_on_two_pages(widths: Sequence[int], repeated: range, most: int = READABLE_WIDTH) -> int:
     """Return the number of columns that are readable on two pages of A4 in landscape, of which some
-    are ``repeated`` on the second."""
-    most = 2 * READABLE_WIDTH - _printed_width(widths[repeated.start : repeated.stop])
-    return max(n for n in range(len(widths) + 1) if _printed_width(widths[:n]) <= most)
+    are ``repeated`` on the second. ``most`` are the characters across one page."""
+    across = 2 * most - _printed_width(widths[repeated.start : repeated.stop])
+    return max(n for n in range(len(widths) + 1) if _printed_width(widths[:n]) <= across)
 
 
 def pages_to_fit(
@@ -66,7 +66,7 @@ def pages_to_fit(
     if not widths or _CERTAIN_WIDTH < width <= most:
         return 1
     on_both = width + _printed_width(widths[repeated.start : repeated.stop])
-    return 2 if 2 * _CERTAIN_WIDTH < on_both <= 2 * READABLE_WIDTH else 0
+    return 2 if 2 * _CERTAIN_WIDTH < on_both <= 2 * most else 0
 
 
 FILTER_BUTTON_WIDTH = 3

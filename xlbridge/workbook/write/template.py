@@ -231,7 +231,9 @@ def _print_filled(
         if width != widths[index]:
             widths[index] = width
             sheet.set_column(index, index, width, cell_format(book, column))
-    last = min(last, style.columns_on_two_pages(widths, _repeated_columns(len(before), widths)))
+    repeated = _repeated_columns(len(before), widths)
+    most = style.DENSE_WIDTH if before else style.READABLE_WIDTH
+    last = min(last, style.columns_on_two_pages(widths, repeated, most))
     if last < len(widths):
         sheet.print_area(0, 0, filled.rows, last - 1)
     _set_printing(sheet, part, len(before), widths[:last])
