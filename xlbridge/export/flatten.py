@@ -452,8 +452,8 @@ class SheetLines:
         return [own_values + row for row in rows or [self._no_values]]
 
 
-LinesOfRecord = Callable[[Record], list[str]]
-"""Returns further lines of a record, which belong to no sheet."""
+LinesOfRecords = Callable[[Sequence[Record]], tuple[list[str], list[int]]]
+"""Returns further lines of records, which belong to no sheet, and the number of each record's."""
 
 Rearrange = Callable[[Record], Record]
 """Moves the fields of a record."""
@@ -464,7 +464,7 @@ class Flattener:
 
     Columns of the key that a child row lacks are filled from the record around it. ``rearrange``
     moves a record's fields to where the sheets expect them. After the sheets' lines follow those
-    of ``others``, which receive the original record; None has no lines. ``names`` are those of
+    of ``others``, which receive the original records; None has no lines. ``names`` are those of
     the records that codes stand for.
     """
 
@@ -473,7 +473,7 @@ class Flattener:
         sheets: Sequence[Sheet],
         line_formats: Sequence[LineFormat],
         rearrange: Rearrange | None = None,
-        others: Sequence[LinesOfRecord | None] = (),
+        others: Sequence[LinesOfRecords | None] = (),
         names: RecordNames = NO_NAMES,
     ) -> None:
         self._sheets = list(map(SheetLines, sheets, line_formats, repeat(names)))
@@ -513,8 +513,8 @@ class Flattener:
             )
             raise next(filter(None, errors)) from None
         for lines_of in self._others:
-            others = [[] for _ in records] if lines_of is None else list(map(lines_of, records))
-            lines.append((_encode(chain.from_iterable(others)), list(map(len, others)), []))
+            others, counts = lines_of(records) if lines_of else ([], [0] * len(records))
+            lines.append((_encode(others), counts, []))
         return lines
 
 

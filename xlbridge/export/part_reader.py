@@ -23,7 +23,7 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.export.filters import Filters
 from xlbridge.export.flatten import (
     Flattener,
-    LinesOfRecord,
+    LinesOfRecords,
     Rearrange,
     are_typed,
 )
@@ -54,8 +54,8 @@ class LineSpec:
     sheets: Sequence[Sheet] = ()
     line_formats: Sequence[LineFormat] = ()
     rearrange: Rearrange | None = None
-    totals: LinesOfRecord | None = None
-    left_out: LinesOfRecord | None = None
+    totals: LinesOfRecords | None = None
+    left_out: LinesOfRecords | None = None
     lists: Mapping[str, SeparateList] = field(default_factory=dict)
     names: RecordNames = field(default_factory=dict)
 
