@@ -21,8 +21,7 @@ from xlbridge.export.filters import Filters
 from xlbridge.export.flatten import Rearrange
 from xlbridge.export.formats.base import LineFormat
 from xlbridge.export.listing_model import Listing, children_of, columns_of
-from xlbridge.export.part_reader import LineSpec
-from xlbridge.export.record_filter import RecordFilter
+from xlbridge.export.part_reader import LineSpec, RecordFilter
 from xlbridge.export.sheets import (
     NO_NAMES,
     ExportColumn,
