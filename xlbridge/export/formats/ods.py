@@ -33,7 +33,7 @@ from xlbridge.export.formats.base import (
     repeated_columns,
     summed_columns,
 )
-from xlbridge.export.formats.xlsx_rows import (
+from xlbridge.export.formats.xlsx import (
     FIRST_SAFE_DAY,
     CellStyle,
     has_exact_cell,
