@@ -254,7 +254,8 @@ def test_a_sheet_without_rows_is_hidden_so_that_it_takes_no_page(tmp_path: Path)
     assert {*states.values()} == {"visible"}
     none = tmp_path / "none.xlsx"
     write_all(none, [], join_child_sheet(PEDIDOS.sheets, "parcelas"), open_xlsx)
-    assert openpyxl.load_workbook(none)["pedidos"].sheet_state == "visible"
+    flat = openpyxl.load_workbook(none)["pedidos"]
+    assert (flat.sheet_state, flat.print_area) == ("visible", "")  # its items are printed, too
 
 
 def sheets_for_people(listing: Listing) -> Sequence[Sheet]:

@@ -214,8 +214,11 @@ def column_widths(table: Table, titles: Sequence[str]) -> list[int]:
 
 def printed_columns(sheet: Sheet, widths: Sequence[int]) -> int:
     """Return the number of columns to print: all, unless they are too many for a page that is as
-    wide as the leading ones, or, if the sheet has none of these, for two pages."""
-    if style.fits_page(widths):
+    wide as the leading ones, or, if the sheet has none of these, for two pages.
+
+    The last columns of a joined sheet, those of the child, are what it is for.
+    """
+    if style.fits_page(widths) or sheet.is_joined:
         return len(widths)
     if not sheet.leading:
         return style.columns_on_two_pages(widths, repeated_columns(sheet, widths))
