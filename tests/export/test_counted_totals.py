@@ -109,3 +109,27 @@ def test_the_clients_with_the_most_contacts_come_first(tmp_path: Path, xlbridge:
 def test_an_export_without_rows_has_no_totals(tmp_path: Path, xlbridge: Xlbridge) -> None:
     answers: dict[str, Any] = {"/v2/compras/ordem/abertas": []}
     assert export(tmp_path / "ordens.xlsx", xlbridge, answers, "ordens") == []
+
+
+@pytest.mark.parametrize(
+    ("language", "heading", "states"),
+    [
+        ("en", "State", [("Cancelled", 1), ("Pending", 2)]),
+        ("pt-BR", "Situação", [("Cancelado", 1), ("Pendente", 2)]),
+    ],
+)
+def test_states_of_orders_have_words(
+    tmp_path: Path, xlbridge: Xlbridge, language: str, heading: str, states: list[tuple[str, int]]
+) -> None:
+    path = tmp_path / "pedidos.xlsx"
+    orders = [
+        {"numeroDoPedido": number, state: True, "parcelas": [{"numero": 1, "valor": 10}]}
+        for number, state in enumerate(("pendente", "cancelado", "pendente"), start=1)
+    ]
+    answers = {"/v2/faturamento/pedido": orders}
+    by_state, _ = export(path, xlbridge, answers, "pedidos", "--codes-only", "--lang", language)
+    assert [one["label"] for one in by_state["sums"]] == ["cancelado", "pendente"]
+    cover = load_workbook(path).get_sheet_by_index(0).to_python()
+    lines = [tuple(row[:2]) for row in cover]
+    at = next(number for number, line in enumerate(lines) if line[0] == heading)
+    assert lines[at + 1 : at + 3] == states

@@ -78,20 +78,19 @@ def test_each_sheet_of_a_long_table_has_its_own_sums(tmp_path: Path) -> None:
     assert sums == {"contasreceber": 1.5, "contasreceber (2)": 5.5, "contasreceber (3)": 4.25}
 
 
-def test_sheets_print_one_page_wide_where_that_is_readable(tmp_path: Path) -> None:
+def test_sheets_print_one_or_two_pages_wide(tmp_path: Path) -> None:
     path = tmp_path / "pedidos.ods"
     order = {"numeroDoPedido": 1, "parcelas": [{}]}
     write_all(path, [order], LISTINGS["pedidos"].sheets, open_ods)
     with ZipFile(path) as book:
         content, styles = (book.read(f"{part}.xml").decode() for part in ("content", "styles"))
     used = dict(re.findall('<table:table table:name="([^"]+)" table:style-name="([^"]+)"', content))
-    assert (used["pedidos"], used["parcelas"]) == ("sheet", "fitted-sheet")
-    assert re.search(
-        'style:name="Default"><style:page-layout-properties [^>]*scale-to="65%"', styles
+    assert (used["pedidos"], used["parcelas"]) == ("sheet-2", "sheet-1")
+    assert used["produtos"] == "sheet-hidden"  # for its page would be empty
+    scales = re.findall(
+        r'style:name="\w+"><style:page-layout-prop[^>]*? style:(scale-to[^ /]+)', styles
     )
-    assert re.search(
-        'style:name="Fitted"><style:page-layout-properties [^>]*scale-to-X="1"', styles
-    )
+    assert scales == ['scale-to="65%"', 'scale-to-X="1"', 'scale-to-X="2"']
 
 
 def test_leading_columns_are_printed_with_the_totals(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from xlbridge.export import LISTINGS, Listing
 from xlbridge.export.formats.base import compressed_member, summed_columns
 from xlbridge.export.formats.xlsx import open_xlsx
 from xlbridge.export.layout import Layout
-from xlbridge.export.sheets import Sheet
+from xlbridge.export.sheets import Sheet, join_child_sheet
 from xlbridge.i18n import LANGUAGES, Language, override_language
 from xlbridge.resources import Kind, normalize_header
 from xlbridge.settings import WorkbookLimits
@@ -237,10 +237,25 @@ def test_sheets_print_in_a_readable_size_on_few_pages_with_header_and_key(tmp_pa
         for page in (wide, narrow)
     ]
     assert widths[0] > 225 > widths[1] > 180
-    assert not wide.sheet_properties.pageSetUpPr.fitToPage
-    assert (wide.page_setup.scale, wide.page_setup.pageOrder) == (65, "overThenDown")
+    assert wide.sheet_properties.pageSetUpPr.fitToPage
+    assert (wide.page_setup.fitToWidth, wide.page_setup.fitToHeight) == (2, 0)
+    assert wide.page_setup.pageOrder == "overThenDown"
+    _, last = wide.print_area.rpartition("!")[2].replace("$", "").split(":")
+    assert 20 < wide[last].column < wide.max_column
     assert narrow.sheet_properties.pageSetUpPr.fitToPage
     assert (narrow.page_setup.fitToWidth or 1, narrow.page_setup.fitToHeight) == (1, 0)
+
+
+def test_a_sheet_without_rows_is_hidden_so_that_it_takes_no_page(tmp_path: Path) -> None:
+    path = tmp_path / "pedidos.xlsx"
+    write_all(path, [order_with(parcelas=[{}])], PEDIDOS.sheets, open_xlsx)
+    states = {sheet.title: sheet.sheet_state for sheet in openpyxl.load_workbook(path)}
+    assert {states.pop("produtos")} == {"hidden"}
+    assert {*states.values()} == {"visible"}
+    none = tmp_path / "none.xlsx"
+    write_all(none, [], join_child_sheet(PEDIDOS.sheets, "parcelas"), open_xlsx)
+    flat = openpyxl.load_workbook(none)["pedidos"]
+    assert (flat.sheet_state, flat.print_area) == ("visible", "")  # its items are printed, too
 
 
 def sheets_for_people(listing: Listing) -> Sequence[Sheet]:
@@ -314,9 +329,13 @@ def test_titles_of_every_listing_are_unique_and_come_back_as_names(
 ) -> None:
     path = tmp_path / "x.xlsx"
     for listing in LISTINGS.values():
-        sheets = listing.sheets
+        sheets, record = listing.sheets, dict[str, Any]()
+        for sheet in sheets:
+            row = record
+            for name in sheet.within:
+                row = row.setdefault(name, [{}])[0]
         with override_language(language):
-            write_all(path, [], sheets, partial(open_xlsx, headers="titles"))
+            write_all(path, [record], sheets, partial(open_xlsx, headers="titles"))
         book, read = openpyxl.load_workbook(path), read_workbook(path, WorkbookLimits())
         for sheet, cells in zip(sheets, read.sheets, strict=True):
             names = [column.name for column in sheet.columns]

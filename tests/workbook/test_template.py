@@ -31,9 +31,11 @@ from xlbridge.resources import (
 from xlbridge.resources.references import listing_resource
 from xlbridge.validation import validate_workbook
 from xlbridge.workbook.write import (
+    FilledRows,
     ListedRecord,
     RegistryList,
     RegistryLists,
+    template_sheets,
     write_template,
 )
 
@@ -392,7 +394,36 @@ def test_the_key_column_of_child_sheets_is_narrow() -> None:
         ]
         assert sheet.column_dimensions[cell.column_letter].width < 20
         letter = cell.column_letter
-        assert sheet.print_title_cols == f"${letter}:${letter}"  # on each printed page
+        assert sheet.print_title_cols.startswith(f"${letter}:")  # on each printed page
+
+
+def printed_width(sheet: Worksheet) -> float:
+    area = sheet[sheet.print_area.rpartition("!")[2].replace("$", "") or sheet.dimensions]
+    printed = {cell.column for cell in area[0]}
+    return sum(  # openpyxl has one for neighbours of the same width
+        one.width * len(printed.intersection(range(one.min, one.max + 1)))
+        for one in sheet.column_dimensions.values()
+    )
+
+
+@each_resource
+def test_a_filled_sheet_prints_two_pages_wide_at_most(tmp_path: Path, resource: Resource) -> None:
+    path = tmp_path / "filled.xlsx"
+    parts = (resource, *resource.children)
+    filled = {
+        part.sheet: FilledRows(1, dict.fromkeys(range(len(part.sheet_columns)), 20))
+        for part in parts
+    }
+    with template_sheets(path, resource, filled=filled):
+        pass
+    book = openpyxl.load_workbook(path)
+    for part in parts:
+        sheet = book[part.sheet]
+        assert printed_width(sheet) <= 450
+        fits = sheet.sheet_properties.pageSetUpPr
+        assert fits or sheet.page_setup.scale == 65
+        assert printed_width(sheet) <= 320 or sheet.page_setup.fitToWidth == 2
+        assert sheet.print_title_cols.startswith("$A:")
 
 
 @each_resource

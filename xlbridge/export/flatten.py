@@ -123,26 +123,6 @@ class _CellCache(dict[Any, str]):
         return cell
 
 
-class _NameCells(_CellCache):
-    """Cells with the names of records, by their codes; empty if there is none."""
-
-    __slots__ = ("_names",)
-
-    def __init__(self, write: WriteValue, empty_cell: str, names: Mapping[str, str]) -> None:
-        super().__init__(write, empty_cell, is_text=False)
-        self._names = names
-
-    def __missing__(self, code: Any) -> str:
-        name = self._names.get(str(code), "")[:_CACHED_LENGTH]
-        cell = self._write(name) if name else self._empty[None]
-        self.width = max(self.width, len(name))
-        if len(self) >= _CACHE_SIZE:
-            self.clear()
-            self.update(self._empty)
-        self[code] = cell
-        return cell
-
-
 class _MomentCells(_CellCache):
     """Cells of a column of moments; ``zones`` are their time zones."""
 
@@ -161,25 +141,6 @@ class _MomentCells(_CellCache):
             _, zone = moment_suffix(value)
             if zone:
                 self.zones.add(zone)
-        return cell
-
-
-class _ListCells:
-    """Cells of a column whose values are lists of texts."""
-
-    __slots__ = ("_empty_cell", "_write", "width")
-
-    def __init__(self, write: WriteValue, empty_cell: str) -> None:
-        self._write = write
-        self._empty_cell = empty_cell
-        self.width = 0
-
-    def __getitem__(self, value: Any) -> str:
-        if value is None:
-            return self._empty_cell
-        cell = self._write(value)
-        texts = map(str, value if isinstance(value, list) else [value])
-        self.width = max(self.width, *map(len, texts), 0)
         return cell
 
 
@@ -207,16 +168,14 @@ class _ColumnWriter:
             Kind.TEXT: {bool, MarkedDigits},
         }
         self._unexpected = unexpected.get(column.kind, {bool})
-        self.cells: _CellCache | _ListCells
-        if column.is_list:
-            self.cells = _ListCells(self.write, self._empty_cell)
-        elif column.kind is Kind.DATE:
-            self.cells = _MomentCells(self.write, self._empty_cell)
-        else:
-            is_text = column.kind is Kind.TEXT
-            self.cells = _CellCache(self.write, self._empty_cell, is_text=is_text)
+        is_text = column.kind is Kind.TEXT
+        self.cells = (
+            _MomentCells(self.write, self._empty_cell)
+            if column.kind is Kind.DATE
+            else _CellCache(self.write, self._empty_cell, is_text=is_text)
+        )
         is_number = column.kind in _COMMON_NUMBERS
-        is_text = column.kind is Kind.TEXT and line_format.are_plain is not None
+        is_text = is_text and line_format.are_plain is not None
         unchanged = (is_number or is_text) and not column.is_list and not column.is_secret
         self._affixes = line_format.affixes(column, index) if unchanged else None
         self._are_plain = line_format.are_plain if is_text else None
@@ -230,7 +189,7 @@ class _ColumnWriter:
         types = set(map(type, values))
         if types == _NULLS:
             return self._empty_cell, None, ""
-        if self._unexpected & types or (types & _UNHASHABLE and not self.column.is_list):
+        if (self._unexpected | _UNHASHABLE) & types:
             return "", map(self._write_uncached, values), ""
         if self._affixes is None or not types <= _NUMBER_TYPES:
             return "", map(self.cells.__getitem__, values), ""
@@ -280,10 +239,11 @@ class _ColumnWriter:
             self.odd = "…" if self.column.is_secret else text[:_MAX_SHOWN_LENGTH]
 
     def _write_uncached(self, value: Any) -> str:
-        """Return a cell of a column that also has values which equal those of another type."""
+        """Return a cell of a column with lists, or with values that equal those of another type."""
         if value is None or (value == "" and self.column.kind is not Kind.TEXT):
             return self._empty_cell
-        self.cells.width = max(self.cells.width, len(str(value)))
+        texts = value if isinstance(value, list) else [value]
+        self.cells.width = max(self.cells.width, *(len(str(text)) for text in texts), 0)
         return self.write(value)
 
     def _are_common(self, values: Sequence[Any], types: set[type]) -> bool:
@@ -329,17 +289,13 @@ class _NameWriter(_ColumnWriter):
         self, column: ExportColumn, index: int, line_format: LineFormat, names: Mapping[str, str]
     ) -> None:
         super().__init__(column, index, line_format)
-        self.cells = _NameCells(self._write, line_format.empty_cell(column), names)
+        self._names = {code: name[:_CACHED_LENGTH] or None for code, name in names.items()}
 
     def format_values(self, values: Sequence[Any]) -> tuple[str, Iterable[str] | None, str]:
         """Return a common text, the text of each value, and another common text."""
-        types = set(map(type, values))
-        if types == _NULLS:
-            return self._empty_cell, None, ""
-        if types - _NUMBER_TYPES:
-            # Only texts and numbers are codes.
-            values = [value if type(value) in _NUMBER_TYPES else None for value in values]
-        return "", map(self.cells.__getitem__, values), ""
+        # Only texts and numbers are codes.
+        codes = (str(value) if type(value) in _NUMBER_TYPES else "" for value in values)
+        return super().format_values(list(map(self._names.get, codes)))
 
 
 _GetValues = Callable[[Mapping[str, Any]], tuple[Any, ...]]
@@ -452,8 +408,8 @@ class SheetLines:
         return [own_values + row for row in rows or [self._no_values]]
 
 
-LinesOfRecord = Callable[[Record], list[str]]
-"""Returns further lines of a record, which belong to no sheet."""
+LinesOfRecords = Callable[[Sequence[Record]], tuple[list[str], list[int]]]
+"""Returns further lines of records, which belong to no sheet, and the number of each record's."""
 
 Rearrange = Callable[[Record], Record]
 """Moves the fields of a record."""
@@ -464,7 +420,7 @@ class Flattener:
 
     Columns of the key that a child row lacks are filled from the record around it. ``rearrange``
     moves a record's fields to where the sheets expect them. After the sheets' lines follow those
-    of ``others``, which receive the original record; None has no lines. ``names`` are those of
+    of ``others``, which receive the original records; None has no lines. ``names`` are those of
     the records that codes stand for.
     """
 
@@ -473,7 +429,7 @@ class Flattener:
         sheets: Sequence[Sheet],
         line_formats: Sequence[LineFormat],
         rearrange: Rearrange | None = None,
-        others: Sequence[LinesOfRecord | None] = (),
+        others: Sequence[LinesOfRecords | None] = (),
         names: RecordNames = NO_NAMES,
     ) -> None:
         self._sheets = list(map(SheetLines, sheets, line_formats, repeat(names)))
@@ -513,8 +469,8 @@ class Flattener:
             )
             raise next(filter(None, errors)) from None
         for lines_of in self._others:
-            others = [[] for _ in records] if lines_of is None else list(map(lines_of, records))
-            lines.append((_encode(chain.from_iterable(others)), list(map(len, others)), []))
+            others, counts = lines_of(records) if lines_of else ([], [0] * len(records))
+            lines.append((_encode(others), counts, []))
         return lines
 
 

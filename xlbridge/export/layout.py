@@ -21,8 +21,7 @@ from xlbridge.export.filters import Filters
 from xlbridge.export.flatten import Rearrange
 from xlbridge.export.formats.base import LineFormat
 from xlbridge.export.listing_model import Listing, children_of, columns_of
-from xlbridge.export.part_reader import LineSpec
-from xlbridge.export.record_filter import RecordFilter
+from xlbridge.export.part_reader import LineSpec, RecordFilter
 from xlbridge.export.sheets import (
     NO_NAMES,
     ExportColumn,
@@ -280,12 +279,16 @@ class ImportRow:
         row[KEY] = None if None in number else "/".join(map(str, number))
         return row | {name: record.get(name) for name in self._lists}
 
-    def left_out(self, record: Record) -> list[str]:
-        """Return the fields of a record without a column, as a line for ``sum_left_out``.
+    def left_out(self, records: Sequence[Record]) -> tuple[list[str], list[int]]:
+        """Return the lines of records for ``sum_left_out``, and the number of each record's.
 
-        A list counts its items, any other filled field counts once. The time of a date is left out
-        too.
+        Each has the fields without a column. A list counts its items, any other filled field
+        counts once. The time of a date is left out too.
         """
+        found = list(map(self._left_out, records))
+        return [f"{encode_json(counts)}\n" for counts in found if counts], [*map(bool, found)]
+
+    def _left_out(self, record: Record) -> Mapping[str, int]:
         renamed = self._convert.renamed_fields(record)
         carried = {*self._number_columns, *self._convert.same_name, *renamed, *self._lists}
         counts = Counter(
@@ -308,7 +311,7 @@ class ImportRow:
             with suppress(ValueError):
                 if isinstance(value, str) and naive_moment(value).time() != time():
                     counts[f"{name}.time"] = 1
-        return [encode_json(counts) + "\n"] if counts else []
+        return counts
 
 
 def sum_left_out(lines: Iterable[bytes]) -> dict[str, int]:

@@ -28,7 +28,7 @@ from xlbridge.export.formats.base import (
     cells_of,
     text_of,
 )
-from xlbridge.export.formats.xlsx_rows import CellStyle, number_rows, row_format
+from xlbridge.export.formats.xlsx import CellStyle, number_rows, row_format
 from xlbridge.export.listing_model import Listing
 from xlbridge.export.result import ExportResult
 from xlbridge.export.sheets import Cell, ExportColumn, Sheet

@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
+from itertools import chain, repeat
 from math import isfinite
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -216,43 +218,90 @@ class TotalsSpec:
     kind: str = ""
     directed: bool = False
 
-    def lines(self, record: Record) -> list[str]:
-        """Return a record's lines for ``total_tables``.
+    def lines(self, records: Sequence[Record]) -> tuple[list[str], list[int]]:
+        """Return the lines of records for ``total_tables``, and the number of each record's.
 
-        Each is a JSON list of day, branch, its name, situation and kind, one of the party and its
+        Each is a JSON list of branch, its name, day, situation and kind, one of the party and its
         name, and the amount, with tabs between them.
         """
-        parts = [record] if self.sheet is None else record.get(self.sheet) or ()
-        situation = next((name for name in self.situations if record.get(name) is True), None)
-        name, branch_name = (
-            name if isinstance(name := record.get(field), str) else ""
-            for code in (self.party, self.branch or "")
-            for field in [_NAME_FIELDS.get(registry_of(code) or "", "")]
+        parts, counts = records, [1] * len(records)
+        if self.sheet is not None:
+            lists = [rows or () for rows in _values(records, self.sheet)]
+            parts, counts = [*chain.from_iterable(lists)], [*map(len, lists)]
+
+        def of_records(field: str | None) -> list[Any]:
+            values = _values(records, field)
+            return values if parts is records else [*chain(*map(repeat, values, counts))]
+
+        def of_both(field: str | None) -> list[Any]:
+            outer = of_records(field)
+            if parts is records:
+                return outer
+            inner = _values(parts, field)
+            return [of if own is None else own for own, of in zip(inner, outer, strict=True)]
+
+        situations: list[str | None] = [None] * len(parts)
+        for name in reversed(self.situations):
+            flags = zip(of_records(name), situations, strict=True)
+            situations = [name if flag is True else other for flag, other in flags]
+        days = [day[_DAY] if isinstance(day, str) else None for day in _values(parts, self.due)]
+        kinds, amounts = _values(parts, self.kind), _values(parts, self.amount)
+        if self.directed:
+            directions = [str(kind).lower() in _INFLOWS | _OUTFLOWS for kind in kinds]
+            amounts = [
+                amount if is_known else _NO_NUMBER
+                for amount, is_known in zip(amounts, directions, strict=True)
+            ]
+        digits = [
+            one if isinstance(one, str) and _DECIMAL(one) else _digits(one) for one in amounts
+        ]
+        branch_name, party_name = (
+            _NAME_FIELDS.get(registry_of(code or "") or "") for code in (self.branch, self.party)
         )
-        lines = []
-        for part in parts:
-            branch = part.get(self.branch or "")
-            branch = record.get(self.branch or "") if branch is None else branch
-            party = part.get(self.party)
-            party = record.get(self.party) if party is None else party
-            day = part.get(self.due or "")
-            day = day[_DAY] if isinstance(day, str) and _MONTH_START(day) else None
-            branch = None if branch is None else str(branch)
-            kind = part.get(self.kind)
-            kind = encode_json(kind) if isinstance(kind, bool) else kind
-            kind = kind if isinstance(kind, str) else None
-            labels = _encode_labels(day, branch, branch_name, situation, kind)
-            amount: object = part.get(self.amount) or 0
-            if self.directed and (kind or "").lower() not in _INFLOWS | _OUTFLOWS:
-                amount = _NO_NUMBER
-            elif not isinstance(amount, str) or not _DECIMAL(amount):
-                try:
-                    amount = _read_number(amount)
-                except UnexpectedValue:
-                    amount = _NO_NUMBER
-            named = _encode_labels(None if party is None else str(party), name)
-            lines.append(f"{labels}\t{named}\t{amount}\n")
-        return lines
+        labels = _encode_all(
+            _LABELS, days, of_both(self.branch), of_records(branch_name), situations, kinds
+        )
+        named = _encode_all(_PARTIES, of_both(self.party), of_records(party_name))
+        return [*map("{}\t{}\t{}\n".format, labels, named, digits)], counts
+
+
+def _values(objects: Sequence[Any], field: str | None) -> list[Any]:
+    """Return a field's values, of typed records or others; nulls if they have no such field."""
+    if not field or not objects:
+        return [None] * len(objects)
+    if isinstance(objects[0], dict):
+        return [one.get(field) for one in objects]
+    is_known = field in objects[0].__struct_fields__
+    return [*map(attrgetter(field), objects)] if is_known else [None] * len(objects)
+
+
+def _digits(amount: Any) -> str:
+    try:
+        return str(_read_number(amount or 0))
+    except UnexpectedValue:
+        return _NO_NUMBER
+
+
+def _encode_labels(day: Any, branch: Any, branch_name: Any, situation: Any, kind: Any) -> str:
+    day = day if day and _MONTH_START(day) else None
+    kind = encode_json(kind) if isinstance(kind, bool) else kind
+    kind = kind if isinstance(kind, str) else None
+    return f"{_encode_party(branch, branch_name)[:-1]},{encode_json([day, situation, kind])[1:]}"
+
+
+def _encode_party(code: Any, name: Any) -> str:
+    return encode_json([None if code is None else str(code), name if isinstance(name, str) else ""])
+
+
+_LABELS, _PARTIES = (lru_cache(10_000, typed=True)(f) for f in (_encode_labels, _encode_party))
+
+
+def _encode_all(encode: Any, *columns: Sequence[Any]) -> list[str]:
+    """Return the JSON of rows of columns."""
+    try:
+        return [*map(encode, *columns)]
+    except TypeError:  # A value that is no text or number cannot be cached.
+        return [*map(encode.__wrapped__, *columns)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,8 +329,8 @@ class TotalTable:
 def total_tables(
     totals: TotalsSpec | None, lines: Iterable[bytes], today: date, names: RecordNames = NO_NAMES
 ) -> tuple[TotalTable, ...]:
-    """Sum the lines of ``TotalsSpec.lines`` by month, branch, situation and kind, as far as known,
-    open ones by due week as of ``today``, and the largest parties.
+    """Sum the lines of ``TotalsSpec.lines`` by month, branch, situation and kind, as far as
+    known, open ones by due week as of ``today``, and the largest parties.
 
     There are no totals if an amount is not a number, or its direction is unknown.
     """
@@ -301,7 +350,7 @@ def total_tables(
     branches = dict(names.get(BRANCH, {}))
     rows: list[tuple[Sequence[str | None], Sequence[Any]]] = []
     for encoded, of_labels in by_labels.items():
-        day, branch, branch_name, situation, kind = json.loads(encoded)
+        branch, branch_name, day, situation, kind = json.loads(encoded)
         branches.setdefault(branch, branch_name)
         figures: Sequence[Any] = of_labels[known]
         if totals.directed:
@@ -315,7 +364,7 @@ def total_tables(
     axes = (
         Axis(date_title, Unit.MONTH),
         Axis(coded_title(totals.branch or ""), names=branches),
-        Axis(titles.STATE),
+        Axis(titles.STATE, show=field_title),
         Axis(date_title, Unit.WEEK, today),
         Axis(field_title(totals.kind), show=lambda kind: _YES_OR_NO.get(kind, kind)),
     )
@@ -351,11 +400,6 @@ def _largest_parties(
         axis = replace(axis, title=_LARGEST.format(title=axis.title, n=len(largest)))
     of_others = [*map(sum, zip(*rest, strict=True))]
     return TotalTable(axis, dict(largest), others=len(rest), of_others=of_others)
-
-
-@lru_cache(maxsize=10_000)
-def _encode_labels(*labels: str | None) -> str:
-    return encode_json(labels)
 
 
 ReadValue = Callable[[Any], Cell]

@@ -50,10 +50,23 @@ def fits_page(widths: Sequence[int]) -> bool:
     return _printed_width(widths) <= READABLE_WIDTH
 
 
-def is_made_to_fit(widths: Sequence[int], most: int = READABLE_WIDTH) -> bool:
-    """Return whether a sheet is printed as small as the width of a page needs, as other sheets are
-    printed in ``PRINT_SCALE``; without ``widths`` it is. ``most`` are the characters across."""
-    return not widths or _CERTAIN_WIDTH < _printed_width(widths) <= most
+def columns_on_two_pages(widths: Sequence[int], repeated: range, most: int = READABLE_WIDTH) -> int:
+    """Return the number of columns that are readable on two pages of A4 in landscape, of which some
+    are ``repeated`` on the second. ``most`` are the characters across one page."""
+    across = 2 * most - _printed_width(widths[repeated.start : repeated.stop])
+    return max(n for n in range(len(widths) + 1) if _printed_width(widths[:n]) <= across)
+
+
+def pages_to_fit(
+    widths: Sequence[int], repeated: range = range(0), most: int = READABLE_WIDTH
+) -> int:
+    """Return the number of pages across which a sheet is made to fit, one without ``widths``; 0 if
+    it is printed in ``PRINT_SCALE``, as most are. ``most`` are the characters across one page."""
+    width = _printed_width(widths)
+    if not widths or _CERTAIN_WIDTH < width <= most:
+        return 1
+    on_both = width + _printed_width(widths[repeated.start : repeated.stop])
+    return 2 if 2 * _CERTAIN_WIDTH < on_both <= 2 * most else 0
 
 
 FILTER_BUTTON_WIDTH = 3

@@ -1,23 +1,41 @@
-"""Output formats by name, and the file, format and further files of one export."""
+"""Output formats by name, and the file, format and further files of one export; the import workbook
+of a resource, which is filled through xlsxwriter, cell by cell."""
 
 import importlib
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import xlsxwriter
+from xlsxwriter.format import Format
+from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.errors import UsageError, require_folder
-from xlbridge.export.formats.base import OpenOutput, OutputWriter
+from xlbridge.export.formats.base import (
+    CELLS_AS_JSON,
+    LineFormat,
+    OpenOutput,
+    OutputWriter,
+    Table,
+    cells_of,
+    text_of,
+)
 from xlbridge.export.formats.ods import open_ods
 from xlbridge.export.formats.text import CSV_DIALECTS, csv_opener, open_jsonl
-from xlbridge.export.formats.xlsx import open_template, open_xlsx
-from xlbridge.export.sheets import Sheet
+from xlbridge.export.formats.xlsx import EXACT_DIGITS, FIRST_SAFE_DAY, open_xlsx
+from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment, value_reader
 from xlbridge.extras import install_hint
 from xlbridge.i18n import Text
-from xlbridge.resources import Resource
+from xlbridge.report_forms import Report
+from xlbridge.resources import Kind, Resource
+from xlbridge.resources.names import number_title
 from xlbridge.settings import Headers
+from xlbridge.workbook import MAX_ROWS, MAX_TEXT_LENGTH, WorkbookOrigin, cell_address
+from xlbridge.workbook.write import FilledRows, cell_format, template_sheets
 
 
 def open_parquet(path: Path, sheets: Sequence[Sheet]) -> AbstractContextManager[OutputWriter]:
@@ -137,3 +155,137 @@ def output_format(output: Path, wanted: str | None) -> str:
         ).format(file=output, wanted=wanted),
         offered,
     )
+
+
+_NUMBER_WIDTH = 24
+_DO_NOT_EDIT = Text(
+    pt="Preenchida pelo sistema; não edite. Diz de que registro é a linha, e não é enviada.\n"
+    "Nome no sistema: {name}",
+    en="Filled in by the system; do not edit. It says which record the row is, and is not sent.\n"
+    "Name in the system: {name}",
+)
+
+_WriteCell = Callable[[int, int, Any, Format], int]
+
+
+@contextmanager
+def open_template(
+    resource: Resource, headers: Headers, path: Path, sheets: Sequence[Sheet]
+) -> Iterator[OutputWriter]:
+    """Open the import workbook of a resource: its template, with instructions and checks."""
+    main, *lists = sheets
+    numbers = [
+        (
+            str(number_title(column.name)) if headers == "titles" else column.name,
+            _NUMBER_WIDTH,
+            str(_DO_NOT_EDIT.format(name=column.name)),
+        )
+        for column in main.columns[len(resource.columns) :]
+    ]
+    filled = dict[str, FilledRows]()
+    with template_sheets(
+        path, resource, after=numbers, headers=headers, shared=True, filled=filled
+    ) as (book, worksheets):
+        plain = book.add_format()
+        children = {child.sheet: child for child in resource.children}
+        writers = []
+        for sheet, declared in (main, resource), *((s, children[s.name]) for s in lists):
+            formats = [cell_format(book, column) for column in declared.sheet_columns]
+            formats += [plain] * (len(sheet.columns) - len(formats))
+            worksheet = worksheets[declared.sheet]
+            cell_writers = [_either_writer(worksheet, column) for column in sheet.columns]
+            writers.append(list(zip(cell_writers, formats, strict=True)))
+        yield _TemplateOutput(book, [resource.sheet, *(s.name for s in lists)], writers, filled)
+
+
+class _TemplateOutput(OutputWriter):
+    def __init__(
+        self,
+        book: xlsxwriter.Workbook,
+        names: Sequence[str],
+        writers: Sequence[Sequence[tuple[_WriteCell, Format]]],
+        filled: dict[str, FilledRows],
+    ) -> None:
+        self._book = book
+        self._names = names
+        self._writers = writers
+        self._filled = filled
+
+    def line_format(self, sheet: Sheet) -> LineFormat:
+        return CELLS_AS_JSON
+
+    def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
+        if system:
+            self._book.set_custom_property(WorkbookOrigin.SYSTEM_PROPERTY, system)
+        for table, name, writers in zip(tables, self._names, self._writers, strict=True):
+            if table.rows >= MAX_ROWS:
+                raise UsageError(
+                    Text(
+                        pt="Há registros demais para uma planilha de importação.",
+                        en="There are too many records for one import sheet.",
+                    )
+                )
+            filled = self._filled[name] = FilledRows(table.rows)
+            for number, row in enumerate(cells_of(table.lines()), start=1):
+                for index, (cell, (write, cell_style)) in enumerate(zip(row, writers, strict=True)):
+                    if cell is not None and write(number, index, cell, cell_style) < 0:
+                        raise UsageError(
+                            _TOO_LONG.format(
+                                cell=cell_address(number + 1, index),
+                                field=table.sheet.columns[index].name,
+                                limit=MAX_TEXT_LENGTH,
+                            )
+                        )
+                    if cell is not None:
+                        filled.add(index, cell)
+
+
+_TOO_LONG = Text(
+    pt="{cell}, campo {field}: o texto tem mais de {limit} caracteres, o máximo de uma célula.",
+    en="{cell}, field {field}: the text has more than {limit} characters, the maximum of a cell.",
+)
+
+
+def _either_writer(sheet: Worksheet, column: ExportColumn) -> _WriteCell:
+    """Return what writes a cell: one that is not of the column's type as text."""
+    write, read = _template_cell_writer(sheet, column), value_reader(column)
+
+    def write_either(row: int, index: int, cell: Any, cell_style: Format) -> int:
+        with suppress(ValueError):
+            if read(cell) == cell:
+                return write(row, index, cell, cell_style)
+        return int(sheet.write_string(row, index, text_of(cell) or "", cell_style))
+
+    return write_either
+
+
+def _template_cell_writer(sheet: Worksheet, column: ExportColumn) -> _WriteCell:
+    def write_day(row: int, index: int, text: str, date_format: Format) -> int:
+        # A date without time, which import sheets do not have; before March 1900 as text.
+        day = naive_moment(text).replace(hour=0, minute=0, second=0, microsecond=0)
+        if day.toordinal() < FIRST_SAFE_DAY:
+            return int(sheet.write_string(row, index, text, date_format))
+        return int(sheet.write_datetime(row, index, day, date_format))
+
+    match column.kind:
+        case Kind.BOOLEAN:
+            return sheet.write_boolean
+        case Kind.INTEGER:
+            return lambda row, index, cell, _format: _write_number(sheet, row, index, cell, None)
+        case Kind.NUMBER | Kind.MONEY:
+            return partial(_write_number, sheet)
+        case Kind.DATE:
+            return write_day
+        case _:
+            return sheet.write_string
+
+
+def _write_number(
+    sheet: Worksheet, row: int, index: int, digits: str, number_format: Format | None
+) -> int:
+    """Write a number, as text if the cell would hold another one."""
+    number, exact = float(digits), Decimal(digits)
+    # Binary numbers hold any fifteen digits exactly; xlsxwriter writes sixteen.
+    if len(exact.as_tuple().digits) > EXACT_DIGITS and Decimal(f"{number:.16G}") != exact:
+        return int(sheet.write_string(row, index, digits))
+    return int(sheet.write_number(row, index, number, number_format))

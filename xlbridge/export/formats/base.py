@@ -144,6 +144,11 @@ class WorksheetRows:
     lines: Iterator[bytes]
     sums: list[Decimal]
 
+    @property
+    def is_hidden(self) -> bool:
+        """True if there is nothing to print: no record has a row of the sheet."""
+        return not self.rows and bool(self.table.sheet.within) and not self.table.sheet.is_joined
+
     def blocks(self) -> Iterator[list[bytes]]:
         """Yield the lines, many at a time."""
         while block := list(islice(self.lines, _LINES_AT_ONCE)):
@@ -209,9 +214,14 @@ def column_widths(table: Table, titles: Sequence[str]) -> list[int]:
 
 def printed_columns(sheet: Sheet, widths: Sequence[int]) -> int:
     """Return the number of columns to print: all, unless they are too many for a page that is as
-    wide as the leading ones, if the sheet has these."""
-    if style.fits_page(widths) or not sheet.leading:
+    wide as the leading ones, or, if the sheet has none of these, for two pages.
+
+    The last columns of a joined sheet, those of the child, are what it is for.
+    """
+    if style.fits_page(widths) or sheet.is_joined:
         return len(widths)
+    if not sheet.leading:
+        return style.columns_on_two_pages(widths, repeated_columns(sheet, widths))
     fitting = (n for n in range(sheet.leading, 1, -1) if style.fits_page(widths[:n]))
     return next(fitting, 1)
 

@@ -33,7 +33,7 @@ from xlbridge.export.formats.base import (
     repeated_columns,
     summed_columns,
 )
-from xlbridge.export.formats.xlsx_rows import (
+from xlbridge.export.formats.xlsx import (
     FIRST_SAFE_DAY,
     CellStyle,
     has_exact_cell,
@@ -262,7 +262,9 @@ class _OdsOutput(OutputWriter):
         texts = [column.title if titled else column.name for column in columns]
         widths = column_widths(table, texts)
         printed = printed_columns(table.sheet, widths)
-        sheet = "fitted-sheet" if style.is_made_to_fit(widths[:printed]) else "sheet"
+        repeated = repeated_columns(table.sheet, widths)
+        pages = style.pages_to_fit(widths[:printed], repeated)
+        sheet = "sheet-hidden" if part.is_hidden else f"sheet-{pages}"
         area = ""
         if printed < len(columns):
             rows = max(part.rows, 1) + (2 if summed_columns(table.sheet, self._headers) else 1)
@@ -271,7 +273,6 @@ class _OdsOutput(OutputWriter):
         pieces = [
             f'<table:table table:name="{_attribute(part.name)}" table:style-name="{sheet}"{area}>'
         ]
-        repeated = repeated_columns(table.sheet, widths)
         for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
             kind = Kind.TEXT if column.is_list else column.kind
             if index == repeated.start and repeated:
@@ -354,11 +355,16 @@ _COUNT = (
     '<number:number-style style:name="N-count">'
     f"{_NUMBER.format(0, 0, _GROUPED)}</number:number-style>"
 )
-_MASTER_PAGES = {"sheet": "Default", "fitted-sheet": "Fitted"}
+_SCALES = {
+    "Default": f'style:scale-to="{style.PRINT_SCALE}%"',
+    "OnePage": 'style:scale-to-X="1" style:scale-to-Y="0"',
+    "TwoPages": 'style:scale-to-X="2" style:scale-to-Y="0"',
+}
+"""Scales of master pages, in the order of ``style.pages_to_fit``."""
 _SHEET_STYLES = "".join(
-    f'<style:style style:name="{name}" style:family="table" style:master-page-name="{page}">'
-    '<style:table-properties table:display="true"/></style:style>'
-    for name, page in _MASTER_PAGES.items()
+    f'<style:style style:name="sheet-{pages}" style:family="table" style:master-page-name="{page}">'
+    f'<style:table-properties table:display="{str(pages != "hidden").lower()}"/></style:style>'
+    for pages, page in (*enumerate(_SCALES), ("hidden", "Default"))
 )
 
 
@@ -391,7 +397,7 @@ def _start_of_content() -> str:
 def _cover(report: Report) -> str:
     """Return the sheet of a report: its texts, its facts, and its tables below."""
     pieces = [
-        f'<table:table table:name="{_attribute(str(COVER_SHEET))}" table:style-name="sheet">',
+        f'<table:table table:name="{_attribute(str(COVER_SHEET))}" table:style-name="sheet-0">',
         *(f'<table:table-column table:style-name="width-{width}"/>' for width in _COVER_WIDTHS),
     ]
 
@@ -447,18 +453,14 @@ _STYLES = (
         'fo:page-width="29.7cm" fo:page-height="21cm" style:print-orientation="landscape" '
         'fo:margin-left="1cm" fo:margin-right="1cm" fo:margin-top="1.5cm" fo:margin-bottom="1.5cm" '
         f'style:print-page-order="ltr" {scale}/><style:footer-style/></style:page-layout>'
-        for page, scale in zip(
-            _MASTER_PAGES.values(),
-            (f'style:scale-to="{style.PRINT_SCALE}%"', 'style:scale-to-X="1" style:scale-to-Y="0"'),
-            strict=True,
-        )
+        for page, scale in _SCALES.items()
     )
     + "</office:automatic-styles><office:master-styles>"
     + "".join(
         f'<style:master-page style:name="{page}" style:page-layout-name="{page}"><style:footer>'
         "<text:p><text:sheet-name/> · <text:page-number>1</text:page-number> / "
         "<text:page-count>1</text:page-count></text:p></style:footer></style:master-page>"
-        for page in _MASTER_PAGES.values()
+        for page in _SCALES
     )
     + "</office:master-styles></office:document-styles>"
 )

@@ -1,77 +1,256 @@
-"""Excel workbooks: a cover, then one table for each sheet; or the import workbook of a resource.
+"""Excel workbooks: a cover, then one table for each sheet.
 
-Numbers are exact, texts safe. xlsxwriter creates the workbook with styles, headers, tables and
-cover; the data rows, written as XML by ``xlsx_rows``, are inserted into it. An import workbook is
-filled through xlsxwriter, cell by cell.
+Rows are written as XML while others are being fetched: writing cells through xlsxwriter takes
+several times as long as the rest of an export. xlsxwriter creates the workbook with styles,
+headers, tables and cover, into which they are inserted. Numbers keep their digits. A value that a
+cell cannot hold exactly is written as text: a number with too many digits, a date before March
+1900.
+
+Source: ECMA-376, Part 1, 18.3.1 (``row``, ``c``, ``v``, ``is``).
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from enum import StrEnum
 from functools import cache, partial
 from io import BytesIO
-from itertools import count
+from itertools import count, repeat
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import xlsxwriter
-from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge import __version__, titles
-from xlbridge.errors import UsageError
 from xlbridge.export.formats.base import (
-    CELLS_AS_JSON,
     COMPRESSION_LEVEL,
     LineFormat,
     OutputWriter,
     Table,
+    TextTooLong,
     WorksheetRows,
-    cells_of,
+    WriteValue,
     column_widths,
     compressed_member,
     is_on_the_right,
     printed_columns,
     repeated_columns,
     summed_columns,
-    text_of,
 )
-from xlbridge.export.formats.xlsx_rows import (
-    EXACT_DIGITS,
-    FIRST_SAFE_DAY,
-    CellStyle,
-    StyleIds,
-    number_rows,
-    row_format,
-)
-from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment, value_reader
+from xlbridge.export.sheets import ExportColumn, Sheet, value_reader
 from xlbridge.files import replace_atomically
-from xlbridge.i18n import Text, active_language
+from xlbridge.i18n import active_language
 from xlbridge.report_forms import Report
-from xlbridge.resources import Kind, Resource
-from xlbridge.resources.names import number_title
+from xlbridge.resources import Kind
 from xlbridge.settings import Headers
 from xlbridge.workbook import (
     COVER_SHEET,
     MAX_ROWS,
     MAX_TEXT_LENGTH,
     WorkbookOrigin,
-    cell_address,
+    column_index,
+    column_letters,
+    escape_text,
     style,
 )
 from xlbridge.workbook.write import (
-    FilledRows,
-    cell_format,
     new_workbook,
     print_across_pages,
-    template_sheets,
     write_cover,
 )
+
+EXACT_DIGITS = 15
+"""Digits of a number that programs read back unchanged, wherever the decimal point is."""
+
+_EPOCH = datetime(1899, 12, 30).toordinal()
+FIRST_SAFE_DAY = datetime(1900, 3, 1).toordinal()
+"""Excel has a 29 February 1900: programs read earlier serial numbers as different days."""
+
+_DAY = 86_400
+
+_ROW_MARK = "\0"
+"""Placeholder of a row's number, which is known only after all rows were fetched."""
+
+_NEEDS_ESCAPING = re.compile("[&<>_\x00-\x1f\x7f\ufffe\uffff]").search
+"""Finds characters to escape; texts without any, and without outer spaces, stay unchanged."""
+
+_ESCAPED_IN_ASCII = bytes(c for c in range(128) if _NEEDS_ESCAPING(chr(c)))
+
+_MARKUP = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord("\n"): "&#10;"}
+
+
+class CellStyle(StrEnum):
+    """Style of a data cell."""
+
+    TEXT = "text"
+    LINES = "lines"
+    INTEGER = "integer"
+    NUMBER = "number"
+    MONEY = "money"
+    DAY = "day"
+    MOMENT = "moment"
+    BOOLEAN = "boolean"
+
+
+StyleIds = Mapping[CellStyle, str]
+
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,14}").fullmatch
+_WITH_CENTS = re.compile(r"-?(?:0|[1-9][0-9]{0,11})(?:\.[0-9]{1,2})?").fullmatch
+_NUMBER_STYLES = {
+    Kind.INTEGER: (CellStyle.INTEGER, _WHOLE),
+    Kind.NUMBER: (CellStyle.NUMBER, _WITH_CENTS),
+    Kind.MONEY: (CellStyle.MONEY, _WITH_CENTS),
+}
+"""Style and pattern of common numbers, which need no further check."""
+
+
+def row_format(styles: StyleIds, summed: Sequence[int] = ()) -> LineFormat:
+    """Return the format of a row as one line of XML, without its number."""
+    return LineFormat(
+        partial(_cell_writer, styles),
+        partial(_affixes, styles),
+        are_plain=_are_plain,
+        numbers=_numbers,
+        summed=summed,
+        prefix=f'<row r="{_ROW_MARK}">',
+        suffix="</row>\n",
+    )
+
+
+_NUMBER_CELL = re.compile(f'<c r="([A-Z]+){_ROW_MARK}" s="[0-9]+"><v>([^<]*)')
+
+
+def _numbers(cells: str) -> Iterator[tuple[int, str]]:
+    for letters, digits in _NUMBER_CELL.findall(cells):
+        yield column_index(letters), digits
+
+
+def _affixes(styles: StyleIds, column: ExportColumn, index: int) -> tuple[str, str]:
+    if column.kind is Kind.TEXT:
+        return f"{_text_start(_cell_start(index), CellStyle.TEXT, styles)}<t>", "</t></is></c>"
+    style, _ = _NUMBER_STYLES[column.kind]
+    return f'{_cell_start(index)}{styles[style]}"><v>', "</v></c>"
+
+
+def _cell_start(index: int) -> str:
+    return f'<c r="{column_letters(index)}{_ROW_MARK}" s="'
+
+
+def _cell_writer(styles: StyleIds, column: ExportColumn, index: int) -> WriteValue:
+    start = _cell_start(index)
+    read: Callable[[Any], Any] = value_reader(column)
+    encode = _text_encoder(start, styles)
+    if column.is_list:
+        return lambda value: encode("\n".join(read(value)))
+    match column.kind:
+        case Kind.INTEGER | Kind.NUMBER | Kind.MONEY:
+            return _number_writer(column.kind, read, start, styles)
+        case Kind.DATE:
+            encode_moment = _moment_encoder(start, styles)
+            return lambda value: encode_moment(read(value))
+        case Kind.BOOLEAN:
+            return lambda value: (
+                f'{start}{styles[CellStyle.BOOLEAN]}" t="b"><v>{read(value):d}</v></c>'
+            )
+        case _:
+            return lambda value: encode(read(value))
+
+
+def _are_plain(texts: Sequence[str]) -> bool:
+    """Return whether no text has a character to escape, or spaces to keep at its ends."""
+    joined = "|".join(texts)
+    if joined.isascii():
+        # Deleting characters from bytes is faster than searching for them in text.
+        if len(joined.encode().translate(None, _ESCAPED_IN_ASCII)) < len(joined):
+            return False
+        if " " not in joined:
+            return True
+    elif _NEEDS_ESCAPING(joined):
+        return False
+    return "|".join(map(str.strip, texts)) == joined
+
+
+def _text_start(start: str, style: CellStyle, styles: StyleIds) -> str:
+    return f'{start}{styles[style]}" t="inlineStr"><is>'
+
+
+def has_exact_cell(digits: str) -> bool:
+    """Return whether programs, which read binary floating-point numbers, read these digits."""
+    return len(digits) <= EXACT_DIGITS or Decimal(digits) == Decimal(repr(float(digits)))
+
+
+def require_fitting(text: str) -> None:
+    """Raise ``TextTooLong`` if no cell can hold a text."""
+    if len(text) > MAX_TEXT_LENGTH // 2:
+        length = len(text.encode("utf-16-le", "surrogatepass")) // 2
+        if length > MAX_TEXT_LENGTH:
+            raise TextTooLong(length, MAX_TEXT_LENGTH)
+
+
+def _text_encoder(start: str, styles: StyleIds) -> Callable[[str], str]:
+    plain, lines = (_text_start(start, s, styles) for s in (CellStyle.TEXT, CellStyle.LINES))
+
+    def encode(text: str) -> str:
+        require_fitting(text)
+        if not _NEEDS_ESCAPING(text) and text.strip() == text:
+            return f"{plain}<t>{text}</t></is></c>"
+        content = escape_text(text).translate(_MARKUP)
+        start = lines if "\n" in text else plain
+        return f'{start}<t xml:space="preserve">{content}</t></is></c>'
+
+    return encode
+
+
+def _number_writer(
+    kind: Kind, read: Callable[[Any], str], start: str, styles: StyleIds
+) -> WriteValue:
+    style, is_common = _NUMBER_STYLES[kind]
+    as_text = _text_encoder(start, styles)
+    common, finer = (f'{start}{styles[s]}"><v>' for s in (style, CellStyle.NUMBER))
+
+    def write(value: Any) -> str:
+        if isinstance(value, str) and is_common(value):
+            return f"{common}{value}</v></c>"
+        digits = read(value)
+        if not has_exact_cell(digits):
+            return as_text(digits)
+        more_than_cents = digits.rfind(".", 0, -3) >= 0
+        return f"{finer if more_than_cents else common}{digits}</v></c>"
+
+    return write
+
+
+def _moment_encoder(start: str, styles: StyleIds) -> Callable[[str], str]:
+    as_text = _text_encoder(start, styles)
+    day_only, with_time = (f'{start}{styles[s]}"><v>' for s in (CellStyle.DAY, CellStyle.MOMENT))
+
+    def encode(text: str) -> str:
+        moment = datetime.fromisoformat(text)
+        day = moment.toordinal()
+        if day < FIRST_SAFE_DAY:
+            return as_text(text)
+        # Whole seconds: programs round fractions up, possibly to the next day.
+        seconds = moment.hour * 3600 + moment.minute * 60 + moment.second
+        if seconds:
+            # Ten digits, rounded up as some programs cut, take a tenth of the time of a float's.
+            share = -(-seconds * 10**10 // _DAY)
+            return f"{with_time}{day - _EPOCH}.{share:010}</v></c>"
+        return f"{day_only}{day - _EPOCH}</v></c>"
+
+    return encode
+
+
+def number_rows(lines: Iterable[bytes], first: int) -> bytes:
+    """Return rows with their numbers, from ``first`` on."""
+    numbers = map(b"%d".__mod__, count(first))
+    return b"".join(map(bytes.replace, lines, repeat(_ROW_MARK.encode()), numbers))
+
 
 _TABLE_STYLE = "Table Style Light 9"
 _FIRST_STYLE_COLUMN = 40
@@ -202,6 +381,8 @@ def _add_data_sheet(
     sheet = table.sheet
     worksheet: Worksheet = book.add_worksheet(data.part.name)
     worksheet.freeze_panes(1, 0)
+    if data.part.is_hidden:
+        worksheet.hide()
     titled = headers == "titles"
     texts = [column.title if titled else column.name for column in sheet.columns]
     widths = column_widths(table, texts)
@@ -328,137 +509,3 @@ class _XlsxOutput(OutputWriter):
                             written = threads.submit(member.write, content)
                         written.result()
                         member.write(after)
-
-
-_NUMBER_WIDTH = 24
-_DO_NOT_EDIT = Text(
-    pt="Preenchida pelo sistema; não edite. Diz de que registro é a linha, e não é enviada.\n"
-    "Nome no sistema: {name}",
-    en="Filled in by the system; do not edit. It says which record the row is, and is not sent.\n"
-    "Name in the system: {name}",
-)
-
-_WriteCell = Callable[[int, int, Any, Format], int]
-
-
-@contextmanager
-def open_template(
-    resource: Resource, headers: Headers, path: Path, sheets: Sequence[Sheet]
-) -> Iterator[OutputWriter]:
-    """Open the import workbook of a resource: its template, with instructions and checks."""
-    main, *lists = sheets
-    numbers = [
-        (
-            str(number_title(column.name)) if headers == "titles" else column.name,
-            _NUMBER_WIDTH,
-            str(_DO_NOT_EDIT.format(name=column.name)),
-        )
-        for column in main.columns[len(resource.columns) :]
-    ]
-    filled = dict[str, FilledRows]()
-    with template_sheets(
-        path, resource, after=numbers, headers=headers, shared=True, filled=filled
-    ) as (book, worksheets):
-        plain = book.add_format()
-        children = {child.sheet: child for child in resource.children}
-        writers = []
-        for sheet, declared in (main, resource), *((s, children[s.name]) for s in lists):
-            formats = [cell_format(book, column) for column in declared.sheet_columns]
-            formats += [plain] * (len(sheet.columns) - len(formats))
-            worksheet = worksheets[declared.sheet]
-            cell_writers = [_either_writer(worksheet, column) for column in sheet.columns]
-            writers.append(list(zip(cell_writers, formats, strict=True)))
-        yield _TemplateOutput(book, [resource.sheet, *(s.name for s in lists)], writers, filled)
-
-
-class _TemplateOutput(OutputWriter):
-    def __init__(
-        self,
-        book: xlsxwriter.Workbook,
-        names: Sequence[str],
-        writers: Sequence[Sequence[tuple[_WriteCell, Format]]],
-        filled: dict[str, FilledRows],
-    ) -> None:
-        self._book = book
-        self._names = names
-        self._writers = writers
-        self._filled = filled
-
-    def line_format(self, sheet: Sheet) -> LineFormat:
-        return CELLS_AS_JSON
-
-    def write(self, tables: Sequence[Table], cover: Report, system: str) -> None:
-        if system:
-            self._book.set_custom_property(WorkbookOrigin.SYSTEM_PROPERTY, system)
-        for table, name, writers in zip(tables, self._names, self._writers, strict=True):
-            if table.rows >= MAX_ROWS:
-                raise UsageError(
-                    Text(
-                        pt="Há registros demais para uma planilha de importação.",
-                        en="There are too many records for one import sheet.",
-                    )
-                )
-            filled = self._filled[name] = FilledRows(table.rows)
-            for number, row in enumerate(cells_of(table.lines()), start=1):
-                for index, (cell, (write, cell_style)) in enumerate(zip(row, writers, strict=True)):
-                    if cell is not None and write(number, index, cell, cell_style) < 0:
-                        raise UsageError(
-                            _TOO_LONG.format(
-                                cell=cell_address(number + 1, index),
-                                field=table.sheet.columns[index].name,
-                                limit=MAX_TEXT_LENGTH,
-                            )
-                        )
-                    if cell is not None:
-                        filled.add(index, cell)
-
-
-_TOO_LONG = Text(
-    pt="{cell}, campo {field}: o texto tem mais de {limit} caracteres, o máximo de uma célula.",
-    en="{cell}, field {field}: the text has more than {limit} characters, the maximum of a cell.",
-)
-
-
-def _either_writer(sheet: Worksheet, column: ExportColumn) -> _WriteCell:
-    """Return what writes a cell: one that is not of the column's type as text."""
-    write, read = _template_cell_writer(sheet, column), value_reader(column)
-
-    def write_either(row: int, index: int, cell: Any, cell_style: Format) -> int:
-        with suppress(ValueError):
-            if read(cell) == cell:
-                return write(row, index, cell, cell_style)
-        return int(sheet.write_string(row, index, text_of(cell) or "", cell_style))
-
-    return write_either
-
-
-def _template_cell_writer(sheet: Worksheet, column: ExportColumn) -> _WriteCell:
-    def write_day(row: int, index: int, text: str, date_format: Format) -> int:
-        # A date without time, which import sheets do not have; before March 1900 as text.
-        day = naive_moment(text).replace(hour=0, minute=0, second=0, microsecond=0)
-        if day.toordinal() < FIRST_SAFE_DAY:
-            return int(sheet.write_string(row, index, text, date_format))
-        return int(sheet.write_datetime(row, index, day, date_format))
-
-    match column.kind:
-        case Kind.BOOLEAN:
-            return sheet.write_boolean
-        case Kind.INTEGER:
-            return lambda row, index, cell, _format: _write_number(sheet, row, index, cell, None)
-        case Kind.NUMBER | Kind.MONEY:
-            return partial(_write_number, sheet)
-        case Kind.DATE:
-            return write_day
-        case _:
-            return sheet.write_string
-
-
-def _write_number(
-    sheet: Worksheet, row: int, index: int, digits: str, number_format: Format | None
-) -> int:
-    """Write a number, as text if the cell would hold another one."""
-    number, exact = float(digits), Decimal(digits)
-    # Binary numbers hold any fifteen digits exactly; xlsxwriter writes sixteen.
-    if len(exact.as_tuple().digits) > EXACT_DIGITS and Decimal(f"{number:.16G}") != exact:
-        return int(sheet.write_string(row, index, digits))
-    return int(sheet.write_number(row, index, number, number_format))

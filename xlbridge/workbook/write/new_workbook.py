@@ -25,7 +25,7 @@ from xlbridge.workbook.style import (
     FONT_SIZE,
     PRINT_SCALE,
     READABLE_WIDTH,
-    is_made_to_fit,
+    pages_to_fit,
 )
 
 _MARGIN, _TOP, _BOTTOM = 0.4, 0.5, 0.7  # inches
@@ -46,19 +46,21 @@ def print_across_pages(
 ) -> None:
     """Print a sheet in landscape, with page numbers, on as few pages as are readable.
 
-    It is one page wide, unless ``widths`` are more; then pages of the same rows come after each
-    other. A ``dense`` sheet may be printed smaller for that. ``repeated`` are the columns to repeat
+    It is one page wide, or two, unless ``widths`` are more; pages of the same rows come after each
+    other. A ``dense`` sheet may be printed smaller for one. ``repeated`` are the columns to repeat
     on every page.
     """
     if repeated:
         sheet.repeat_columns(repeated.start, repeated.stop - 1)
     sheet.set_landscape()
     sheet.set_paper(9)  # A4
-    if is_made_to_fit(widths, DENSE_WIDTH if dense else READABLE_WIDTH):
-        sheet.fit_to_pages(1, 0)
+    pages = pages_to_fit(widths, repeated, DENSE_WIDTH if dense else READABLE_WIDTH)
+    if pages:
+        sheet.fit_to_pages(pages, 0)
     else:
         # To fit a number of pages, programs would make the sheet as large as that allows.
         sheet.set_print_scale(PRINT_SCALE)
+    if pages != 1:
         sheet.print_across()
     sheet.set_margins(left=_MARGIN, right=_MARGIN, top=_TOP, bottom=_BOTTOM)
     sheet.set_footer(

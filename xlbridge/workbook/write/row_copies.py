@@ -41,7 +41,7 @@ _NUMBER_WIDTH = 24
 _MOST_LINES = 4
 """Most lines of a long text of the analyst's own that are in view."""
 _TOP = {"valign": "top"}
-_REMARK = {"italic": True, "font_color": style.QUIET, **_TOP}
+_REMARK = {"italic": True, "font_color": style.QUIET, **style.BESIDE_NUMBERS, **_TOP}
 _WRONG = {
     "bg_color": f"#{style.SEVERITY_FILLS[Severity.ERROR]}",
     "font_color": f"#{style.SEVERITY_FONTS[Severity.ERROR]}",
@@ -128,9 +128,7 @@ class RejectedRows:
                     ]
                     if rows is self:
                         # Text format, as reasons come from the remote system.
-                        wrapped = {
-                            **_REMARK, **style.BESIDE_NUMBERS, "num_format": "@", "text_wrap": True
-                        }  # fmt: skip
+                        wrapped = {**_REMARK, "num_format": "@", "text_wrap": True}
                         writer.write(sheet, position + 1, 0, numbers[position], _REMARK)
                         writer.write(sheet, position + 1, 1, reason, wrapped)
                         writer.write(sheet, position + 1, 2, what_to_do, wrapped)

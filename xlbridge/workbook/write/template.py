@@ -52,6 +52,8 @@ _LAST_ROW = 100_000
 _HEADER_PADDING, _HEADER_INDENT = 3, 1
 _BESIDE_TEXT = 4
 """Indent and margins of a text."""
+_MOST_REPEATED = 36
+"""Width of the columns that are repeated on each page, if there is more than one of them."""
 FREE_TEXT_WIDTH = 30
 """Width of a column of free text, which wraps in sheets with columns in front of it."""
 _KEY_WIDTH, _CHOICE_WIDTH, _MAX_WIDTH = 16, 40, 48
@@ -65,6 +67,8 @@ _HEADER = {
 }  # fmt: skip
 _REQUIRED_HEADER = {**_HEADER, "bg_color": style.STRONG, "font_color": "FFFFFF"}
 _OPTIONAL_HEADER = {**_HEADER, "bg_color": style.SOFT, "font_color": style.STRONG}
+_OVER_NUMBERS = {"align": "right", "indent": 2}
+"""Alignment of a header above numbers or dates, beside the button of the filter."""
 _REMARK_HEADER = {**_HEADER, "italic": True, "bg_color": style.REMARK, "font_color": style.QUIET}
 """Formats of the headers of required, optional and added columns."""
 
@@ -125,9 +129,14 @@ def add_data_sheets(
         for row, (part, column) in enumerate(_limited_columns(resource), start=1)
         for letters in [column_letters(len(column.allowed))]
     }
-    required, optional, remark = map(
-        book.add_format, (_REQUIRED_HEADER, _OPTIONAL_HEADER, _REMARK_HEADER)
-    )
+    remark = book.add_format(_REMARK_HEADER)
+    forms = {
+        (required, over_numbers): book.add_format(
+            {**header, **(_OVER_NUMBERS if over_numbers else {})}
+        )
+        for required, header in ((True, _REQUIRED_HEADER), (False, _OPTIONAL_HEADER))
+        for over_numbers in (True, False)
+    }
     for part in (resource, *resource.children):
         before, after = layout.added(part, resource)
         sheet: Worksheet = book.add_worksheet(part.sheet)
@@ -149,7 +158,8 @@ def add_data_sheets(
                 sheet.write_comment(0, index, note, _COMMENT)
         for (index, column), header in zip(columns, headers, strict=True):
             sheet.set_column(index, index, _width(column, header), cell_format(book, column))
-            sheet.write_string(0, index, header, required if column.required else optional)
+            over_numbers = column.kind.is_number or column.kind is Kind.DATE
+            sheet.write_string(0, index, header, forms[column.required, over_numbers])
             lines = [
                 f"{column.title} ({OBLIGATIONS[column.required]})",
                 str(column.description),
@@ -181,12 +191,17 @@ def add_data_sheets(
 
 
 def _set_printing(sheet: Worksheet, part: Resource, before: int, widths: Sequence[int]) -> None:
-    """Print columns with these widths, on every page the first of those added ``before``, or else a
-    required key."""
-    keys = [i for i, one in enumerate(part.sheet_columns) if one.name == KEY and one.required]
-    first = [0] if before else keys[:1]
-    repeated = range(first[0], first[0] + 1) if first else range(0)
+    """Print columns with these widths; ``before`` of them precede those of the resource."""
+    repeated = _repeated_columns(before, widths)
     print_across_pages(sheet, str(part.title), widths, repeated, dense=before > 0)
+
+
+def _repeated_columns(before: int, widths: Sequence[int]) -> range:
+    """Return the columns to print on each of several pages of the same rows: the number of the row,
+    or the first columns, which are required, if narrow."""
+    if before:
+        return range(1)
+    return range(max(1, *(n for n in range(4) if sum(widths[:n]) <= _MOST_REPEATED)))
 
 
 def _print_filled(
@@ -197,12 +212,12 @@ def _print_filled(
     layout: SheetLayout,
     filled: FilledRows,
 ) -> None:
-    """Print the sheet up to its last column that is filled or required, with columns as wide as
-    their texts need.
+    """Print the sheet up to its last column that is filled or required, on two pages beside each
+    other at most, with columns as wide as their texts need.
 
     Columns added after the resource's are for the system, not for paper.
     """
-    before, after = layout.added(part, resource)
+    before, _ = layout.added(part, resource)
     widths, last = layout.widths(part, resource), len(before)
     for index, column in enumerate(part.sheet_columns, len(before)):
         longest = filled.longest.get(index, 0)
@@ -216,7 +231,10 @@ def _print_filled(
         if width != widths[index]:
             widths[index] = width
             sheet.set_column(index, index, width, cell_format(book, column))
-    if last < len(widths) - len(after) or after:
+    repeated = _repeated_columns(len(before), widths)
+    most = style.DENSE_WIDTH if before else style.READABLE_WIDTH
+    last = min(last, style.columns_on_two_pages(widths, repeated, most))
+    if last < len(widths):
         sheet.print_area(0, 0, filled.rows, last - 1)
     _set_printing(sheet, part, len(before), widths[:last])
 
