@@ -1,7 +1,6 @@
 """Status of a batch by step, from its ledger and its journals."""
 
 import hashlib
-import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +8,8 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace as replace_fields
 
 from xlbridge.batch.batch import (
     Batch,
@@ -297,25 +298,11 @@ def _output_overview(
 ) -> UnitOverview:
     """Return the status of an export or a comparison; ``before`` are the units of the steps before
     it, which it depends on."""
-    content: list[object]
-    if isinstance(step, ExportStep):
-        filters = {name.value: str(value) for name, value in step.filters.values.items()}
-        content = [step.listing, step.output, filters, step.flat, step.as_template, step.headers]
-        content += [step.into, step.sheet] if step.into else []
-        content += ["codes_only"] if step.codes_only else []
-    else:
-        listings = [
-            [
-                listing.title,
-                listing.resource,
-                sorted(listing.excluded),
-                sorted(map(str, listing.filters.values.items())),
-            ]
-            for listing in step.listings
-        ]
-        content = [listings, step.other, step.output, *sorted(map(str, step.left_out.items()))]
+    content = replace_fields(step, name="", after=(), profile=None)
+    if isinstance(content, ExportStep):
+        content = replace_fields(content, manifest=None, accept_losses=False)
     sent = [[unit.name, *(job.id for job in unit.jobs), unit.rows.accepted] for unit in before]
-    fingerprint = hashlib.sha256(json.dumps([content, sent]).encode()).hexdigest()
+    fingerprint = hashlib.sha256(repr([content, sent]).encode()).hexdigest()
     unit = UnitOverview(step.output, UnitStatus.DONE, sha256=fingerprint)
     export, folder = batch.last_export(step), batch.plan.folder
     if export is None:

@@ -125,13 +125,6 @@ class ProofCounts(RowCounts):
         """Number of accepted rows that the system has, with or without differences."""
         return self.same + self.differs + self.doubled
 
-    @property
-    def adds_up(self) -> bool:
-        """True if every read row has an outcome, and every accepted row a read-back status."""
-        read_back = self.same + self.differs + self.missing + self.doubled + self.unread
-        is_whole = self.read == sum(self.by_outcome.values())
-        return is_whole and self.accepted + self.unchanged == read_back
-
 
 @dataclass(frozen=True, slots=True)
 class CellDifference:
