@@ -21,7 +21,7 @@ from typing import Any
 
 import pandas as pd
 
-from xlbridge.batch.batch import Batch
+from xlbridge.batch.batch import Batch, UnitStatus
 from xlbridge.batch.plan.steps import (
     BatchPlan,
     CompareStep,
@@ -35,7 +35,6 @@ from xlbridge.batch.rehearsal_report import REHEARSAL_TITLE, RehearsalResult, re
 from xlbridge.batch.report import step_json
 from xlbridge.batch.run import prove_batch, run_batch
 from xlbridge.batch.run_options import BatchRunOptions, open_batch
-from xlbridge.batch.unit import UnitStatus
 from xlbridge.batch.workbook_checks import compared_part, validate_workbook
 from xlbridge.connection import quirks_for
 from xlbridge.errors import ApiError, ConfigError, UsageError, os_error_reason

@@ -14,6 +14,8 @@ from msgspec.structs import replace as replace_fields
 
 from xlbridge.batch.batch import (
     Batch,
+    UnitOverview,
+    UnitStatus,
     workbook_overview,
 )
 from xlbridge.batch.ledger import JobRecord
@@ -25,10 +27,6 @@ from xlbridge.batch.plan.steps import (
 )
 from xlbridge.batch.run_options import BatchConsentRequest, StepWrites
 from xlbridge.batch.status import last_processing
-from xlbridge.batch.unit import (
-    UnitOverview,
-    UnitStatus,
-)
 from xlbridge.batch.workbook_checks import (
     FileResult,
     error_texts,

@@ -13,6 +13,10 @@ from msgspec.structs import replace as replace_fields
 
 from xlbridge.batch.batch import (
     Batch,
+    RowCounts,
+    UnitOverview,
+    UnitStatus,
+    sent_status,
     workbook_overview,
 )
 from xlbridge.batch.ledger import FailureRecord
@@ -28,12 +32,6 @@ from xlbridge.batch.plan.steps import (
     folder_contents,
     sends_workbooks,
     workbooks_of,
-)
-from xlbridge.batch.unit import (
-    RowCounts,
-    UnitOverview,
-    UnitStatus,
-    sent_status,
 )
 from xlbridge.errors import LocalFailure
 from xlbridge.i18n import Text, joined

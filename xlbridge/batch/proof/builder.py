@@ -9,7 +9,11 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from xlbridge.batch.batch import Batch
+from xlbridge.batch.batch import (
+    Batch,
+    UnitOverview,
+    UnitStatus,
+)
 from xlbridge.batch.plan.steps import ExportStep, file_digest, sends_workbooks
 from xlbridge.batch.proof.content import proof_report, typed_value
 from xlbridge.batch.proof.model import (
@@ -39,10 +43,6 @@ from xlbridge.batch.proof.read_back import (
     repeated_key_breaches,
 )
 from xlbridge.batch.status import StepOverview, proof_paths, proven_profiles
-from xlbridge.batch.unit import (
-    UnitOverview,
-    UnitStatus,
-)
 from xlbridge.client import Client
 from xlbridge.client.registries import Registries
 from xlbridge.errors import XlbridgeError

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from xlbridge.batch.unit import RowCounts
+from xlbridge.batch.batch import RowCounts
 from xlbridge.export import LISTINGS
 from xlbridge.files import short_path
 from xlbridge.i18n import Text, untranslated
