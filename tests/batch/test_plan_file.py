@@ -13,7 +13,7 @@ import pytest
 from batch_parts import WritePlan
 
 from xlbridge.batch.plan import read_plan
-from xlbridge.batch.plan.format import fill_in, resolve_months
+from xlbridge.batch.plan.reader import fill_in, resolve_months
 from xlbridge.batch.plan.steps import BatchPlan, ExportStep, WorkbookStep, workbooks_of
 from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export import Filter

@@ -1,5 +1,6 @@
 """Exports of a plan: into an analyst's workbook and what to do if that fails, without names."""
 
+import json
 from contextlib import closing
 from pathlib import Path
 from shutil import copyfile
@@ -78,3 +79,15 @@ def test_an_export_of_a_plan_leaves_out_names_on_request(
     assert {name for name in headers["named"] if name.endswith("(name)")} == (
         headers["named"] - headers["coded"]
     )
+
+
+def test_an_export_with_another_option_is_done_again(
+    run_batch: RunBatch, write_plan: WritePlan
+) -> None:
+    step = "export: contasreceber, output: t.xlsx, as_template: contasreceber"
+    for more, state in (("", "done"), (", settled: true", "changed")):
+        plan = write_plan(f"name: month\nsteps:\n  titles: {{{step}{more}}}\n")
+        if not more:
+            assert run_batch("run", plan, "--yes").returncode == 0
+        found = json.loads(run_batch("status", "month", "--format", "json").stdout)
+        assert [one["state"] for one in found["steps"]] == [state]

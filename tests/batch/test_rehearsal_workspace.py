@@ -18,7 +18,7 @@ from sqlalchemy import select
 
 from xlbridge.batch.plan import read_plan
 from xlbridge.batch.plan.steps import BatchPlan
-from xlbridge.batch.rehearsal.rehearsal import copy_month, prepare_workspace
+from xlbridge.batch.rehearsal import copy_month, prepare_workspace
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox import FaultPlan, SeedKind, open_database, seed_database

@@ -52,11 +52,8 @@ from xlbridge.upload import (
     resolve_job,
 )
 from xlbridge.upload.job import file_hash
-from xlbridge.upload.planning import (
-    RowAction,
-    RowReason,
-    corrected_rows,
-)
+from xlbridge.upload.planning import RowAction, RowReason
+from xlbridge.upload.planning.corrected_rows import corrected_rows
 from xlbridge.validation import ValidatedSheet, validate_workbook
 
 _TEXTS = ("", ", revisto", ", de novo")

@@ -36,7 +36,7 @@ from xlbridge.upload import (
     Uploads,
     resolve_job,
 )
-from xlbridge.upload.planning import ApproveAll, corrected_rows
+from xlbridge.upload.planning import ApproveAll
 from xlbridge.validation import validate_workbook
 
 ROWS = 3
@@ -83,7 +83,7 @@ class KilledSheet:
             first = context.journal.jobs()[-1]
             first.require_rejected()
             rows = validate_workbook(path, self.system.catalogue, resource=PAYABLE.resource)
-            corrected = corrected_rows(context, first, rows, in_place=True)
+            corrected = uploads.rows_to_send(rows, options, first, in_place=True)
             return uploads.create(corrected, options)
 
         def undo(uploads: Uploads, context: UploadContext, _options: UploadOptions) -> Job:

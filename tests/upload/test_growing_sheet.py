@@ -1,4 +1,7 @@
-"""A sheet that grew after it was sent: only new and corrected rows are sent."""
+"""A sheet that grew after it was sent: only new and corrected rows are sent.
+
+Inside: upload.
+"""
 
 import json
 from collections.abc import Sequence
@@ -13,7 +16,7 @@ from upload_parts import YES, row_counts, write_job
 from xlbridge.client import Client
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import UploadContext, Uploads
-from xlbridge.upload.planning import corrected_rows
+from xlbridge.upload.planning.corrected_rows import corrected_rows
 from xlbridge.validation import validate_workbook
 from xlbridge.wire.financial import RECEIVABLE_LIST_OPEN, ReceivableQuery
 

@@ -1,4 +1,7 @@
-"""Only corrected rejected rows are sent again."""
+"""Only corrected rejected rows are sent again.
+
+Inside: upload.
+"""
 
 from pathlib import Path
 
@@ -26,11 +29,8 @@ from xlbridge.upload import (
     UploadContext,
     Uploads,
 )
-from xlbridge.upload.planning import (
-    RowAction,
-    RowReason,
-    corrected_rows,
-)
+from xlbridge.upload.planning import RowAction, RowReason
+from xlbridge.upload.planning.corrected_rows import corrected_rows
 from xlbridge.upload.results import RowLedger, job_json
 from xlbridge.validation import ValidatedSheet, validate_workbook
 

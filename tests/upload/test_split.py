@@ -45,11 +45,8 @@ from xlbridge.upload import (
     Uploads,
     resolve_job,
 )
-from xlbridge.upload.planning import (
-    ConsentRequest,
-    RowAction,
-    corrected_rows,
-)
+from xlbridge.upload.planning import ConsentRequest, RowAction
+from xlbridge.upload.planning.corrected_rows import corrected_rows
 from xlbridge.upload.results import RowOutcome, job_json
 from xlbridge.upload.results.status_copy import row_statuses
 from xlbridge.validation import validate_workbook

@@ -1,4 +1,7 @@
-from .batch import Batch as Batch
+from .batch import (
+    Batch as Batch,
+    UnitStatus as UnitStatus,
+)
 from .ledger import open_ledger as open_ledger
 from .report import (
     batch_report as batch_report,
@@ -18,4 +21,3 @@ from .run_options import (
     open_known_batch as open_known_batch,
 )
 from .status import is_settled as is_settled
-from .unit import UnitStatus as UnitStatus

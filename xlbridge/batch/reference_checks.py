@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -240,9 +241,12 @@ class ReferenceChecks:
         self._sheets = sheets
         self._unsettled = unsettled
         self._resolver = resolver
-        self._folder = folder
-        self._provided: dict[tuple[str, Link | None, Kind], ProvidedKeys] = {}
-        self._linked_rows: dict[SheetLink, LinkedRows] = {}
+        self._provided_keys: Callable[[str, Link | None, Kind], ProvidedKeys] = cache(
+            lambda registry, link, kind: ProvidedKeys(registry, link, kind, sheets)
+        )
+        self._linked_rows: Callable[[SheetLink], LinkedRows] = cache(
+            lambda link: LinkedRows(link, sheets, folder)
+        )
 
     def findings(self, sheet: ValidatedSheet, *, is_child: bool = False) -> Iterator[Finding]:
         """Yield the findings of a sheet's references; of a child sheet only those of its links to
@@ -267,9 +271,7 @@ class ReferenceChecks:
     def _sheet_link_check(
         self, sheet: ValidatedSheet, link: SheetLink, cells: ColumnValues
     ) -> _FindProblem:
-        if link not in self._linked_rows:
-            self._linked_rows[link] = LinkedRows(link, self._sheets, self._folder)
-        linked = self._linked_rows[link]
+        linked = self._linked_rows(link)
         unsettled = [str(book.file) for book in self._unsettled if linked.is_in(book.file)]
         codes: Mapping[str, str] = {}
         if self._resolver is not None and any(
@@ -346,12 +348,6 @@ class ReferenceChecks:
         in_batch = link is not None or filled or self._provided_keys(registry, None, Kind.CODE)
         code = "reference-unknown-in-batch" if in_batch else "reference-unknown"
         return ReferenceProblem(code, _details(registry))
-
-    def _provided_keys(self, registry: str, link: Link | None, kind: Kind) -> ProvidedKeys:
-        key = registry, link, kind
-        if key not in self._provided:
-            self._provided[key] = ProvidedKeys(registry, link, kind, self._sheets)
-        return self._provided[key]
 
 
 def _details(registry: str) -> dict[str, object]:

@@ -11,7 +11,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from xlbridge import titles
-from xlbridge.batch.batch import Batch
+from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
 from xlbridge.batch.plan.steps import (
     BatchPlan,
     CompareStep,
@@ -21,7 +21,6 @@ from xlbridge.batch.plan.steps import (
     sends_workbooks,
 )
 from xlbridge.batch.status import StepOverview
-from xlbridge.batch.unit import RowCounts, UnitOverview, UnitStatus
 from xlbridge.errors import LocalFailure, UsageError
 from xlbridge.export import LISTINGS
 from xlbridge.files import as_arguments, short_path

@@ -11,7 +11,12 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from xlbridge.batch.batch import Batch
+from xlbridge.batch.batch import (
+    Batch,
+    RowCounts,
+    UnitOverview,
+    UnitStatus,
+)
 from xlbridge.batch.ledger import ExportRecord, FailureRecord
 from xlbridge.batch.plan.steps import (
     AnyStep,
@@ -44,11 +49,6 @@ from xlbridge.batch.status import (
     prepared_export,
     step_overview,
     workbook_overviews,
-)
-from xlbridge.batch.unit import (
-    RowCounts,
-    UnitOverview,
-    UnitStatus,
 )
 from xlbridge.batch.workbook_checks import (
     FileResult,

@@ -8,13 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeGuard
 
 import pandas as pd
 from msgspec.structs import replace as replace_fields
 
 from xlbridge.batch.batch import (
     Batch,
+    UnitOverview,
+    UnitStatus,
     workbook_overview,
 )
 from xlbridge.batch.ledger import JobRecord
@@ -26,10 +27,6 @@ from xlbridge.batch.plan.steps import (
 )
 from xlbridge.batch.run_options import BatchConsentRequest, StepWrites
 from xlbridge.batch.status import last_processing
-from xlbridge.batch.unit import (
-    UnitOverview,
-    UnitStatus,
-)
 from xlbridge.batch.workbook_checks import (
     FileResult,
     error_texts,
@@ -38,6 +35,7 @@ from xlbridge.batch.workbook_checks import (
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload import (
+    InvalidSheet,
     Job,
     State,
     UploadContext,
@@ -51,8 +49,6 @@ from xlbridge.upload.planning import (
     PlannedSheet,
     RowAction,
     RowReason,
-    corrected_rows,
-    may_be_sent,
     reason_table,
 )
 from xlbridge.upload.processing import (
@@ -213,10 +209,11 @@ class WorkbookSender:
                 self._uploads(book).run(job, self._options_of(book))
         unit = workbook_overview(self._batch, book)
         if unit.status is UnitStatus.CHANGED and unit.jobs:
-            result = self._prepared(book, validate_workbook(self._batch, book))
-            uploads = self._uploads(book)
-            if isinstance(result, ValidatedSheet) and uploads.has_sent_rows(unit.jobs[0], result):
-                self._record_job(book, unit.jobs[0])
+            result = self._without_left_out(book, validate_workbook(self._batch, book))
+            if isinstance(result, ValidatedSheet):
+                uploads = self._uploads(book)
+                if uploads.has_sent_rows(unit.jobs[0], uploads.with_codes(result)):
+                    self._record_job(book, unit.jobs[0])
             return
         approved = self._approved.get((book.step.name, book.name))
         if approved is None or not (approved.sends or approved.later):
@@ -257,7 +254,7 @@ class WorkbookSender:
         """Yield what would be sent of a workbook: all of it, or its corrected rows."""
         if not unit.jobs or all(job.state.is_unsent for job in unit.jobs):
             if unit.status not in _NOT_SENDABLE:
-                yield self._validated(book, waits_for)
+                yield self._rows_of(book, waits_for)
             return
         if unit.status not in _TO_CORRECT or any(not job.state.is_final for job in unit.jobs):
             return
@@ -266,66 +263,73 @@ class WorkbookSender:
         gone = not book.sha256
         changed = not gone and (sent is None or sent.sha256 != book.sha256)
         if changed and first.state is State.REJECTED:
-            yield self._validated(book, waits_for)
+            yield self._rows_of(book, waits_for)
         elif changed or (unit.rows.undone and not gone):
-            sheet = self._validated(book, waits_for)
-            yield corrected_rows(self._context(book), first, sheet, in_place=True)
+            yield self._rows_of(book, waits_for, first, in_place=True)
         else:
             for job in reversed(unit.jobs):
-                yield from self._corrected_rejects(book, job)
-
-    def _corrected_rejects(self, book: WorkbookFile, job: Job) -> Iterator[CorrectedRows]:
-        """Yield the corrected rows of a job's rejects workbook, if there are any."""
-        rejects = job.notes.rejects_file
-        retriable = job.state in _RETRIABLE or job.held > 0
-        if not retriable or rejects is None or not Path(rejects).exists():
-            return
-        step = replace_fields(book.step, resource=job.spec.resource, sheet=None, links={})
-        path = Path(rejects)
-        corrected = WorkbookFile(step, path, book.name, file_digest(path))
-        result = validate_workbook(self._batch, corrected)
-        if not _is_sendable(result):
-            raise _not_sendable(path, result)
-        # No row may have been corrected, or all corrected rows were sent already.
-        with suppress(NotRetriable):
-            yield corrected_rows(self._context(book), job, result)
+                rejects = job.notes.rejects_file
+                retriable = job.state in _RETRIABLE or job.held > 0
+                if not retriable or rejects is None or not Path(rejects).exists():
+                    continue
+                step = replace_fields(book.step, resource=job.spec.resource, sheet=None, links={})
+                path = Path(rejects)
+                # No row may have been corrected, or all corrected rows were sent already.
+                with suppress(NotRetriable):
+                    corrected = WorkbookFile(step, path, book.name, file_digest(path))
+                    yield self._rows_of(corrected, waits_for, job)
 
     def _options_of(self, book: WorkbookFile) -> UploadOptions:
         """Return the upload options with those that the step sets."""
         sending = book.step.sending or SendOptions()
         return sending.over(replace(self._options, progress=self.show))
 
-    def _prepared(self, book: WorkbookFile, result: FileResult) -> FileResult:
-        """Remove columns that are not sent, and resolve record names to codes."""
-        sending = book.step.sending
-        if isinstance(result, ValidatedSheet) and sending is not None and sending.leave_out:
-            frame = result.frame.copy(deep=False)
-            for name in set(sending.leave_out) & result.columns.keys():
-                frame[name] = pd.Series(pd.NA, index=frame.index).astype(frame[name].dtype)
-            columns = {n: at for n, at in result.columns.items() if n not in sending.leave_out}
-            result = replace(result, frame=frame, columns=columns)
-        if not _is_sendable(result) or result.resource is None or result.resource.base is None:
+    def _without_left_out(self, book: WorkbookFile, result: FileResult) -> FileResult:
+        """Remove the columns that the step does not send."""
+        left_out = set(book.step.sending.leave_out if book.step.sending else ())
+        if not left_out or not isinstance(result, ValidatedSheet):
             return result
-        return self._uploads(book).with_codes(result)
+        frame = result.frame.copy(deep=False)
+        for name in left_out & result.columns.keys():
+            frame[name] = pd.Series(pd.NA, index=frame.index).astype(frame[name].dtype)
+        columns = {n: at for n, at in result.columns.items() if n not in left_out}
+        return replace(result, frame=frame, columns=columns)
 
-    def _validated(self, book: WorkbookFile, waits_for: Sequence[str]) -> ValidatedSheet:
-        """Return a workbook as just checked, or validated again, so that what is planned is what
-        was validated."""
+    def _rows_of(
+        self,
+        book: WorkbookFile,
+        waits_for: Sequence[str],
+        earlier: Job | None = None,
+        *,
+        in_place: bool = False,
+    ) -> ValidatedSheet | CorrectedRows:
+        """Return what is sent of a workbook: all rows, or the corrected ones of an ``earlier`` job.
+
+        They are those just checked, or validated again, so that what is planned is what was
+        validated. Raises ``NotRetriable`` if no row was corrected, ``UsageError`` if the workbook
+        cannot be sent.
+        """
         checked = self._checked.pop((book.step.name, book.name, book.sha256), None)
-        result = checked or validate_workbook(self._batch, book)
+        result = self._without_left_out(book, checked or validate_workbook(self._batch, book))
+        if not isinstance(result, ValidatedSheet):
+            raise UsageError(result.refusal.message, result.refusal.hint)
         try:
-            result = self._prepared(book, result)
+            rows = self._uploads(book).rows_to_send(
+                result, self._options_of(book), earlier, in_place=in_place
+            )
+        except NotRetriable:
+            raise
+        except InvalidSheet as error:
+            raise _not_sendable(book.path, error.sheet, waits_for) from None
         except UsageError:
             # A workbook that a link names is not sent yet.
-            if not waits_for or not isinstance(result, ValidatedSheet):
+            if not waits_for:
                 raise
             text = _LINKS_TO_COME.format(file=book.path.name, steps=", ".join(waits_for))
             raise _NamesToCome(text, len(result.rows)) from None
-        if not _is_sendable(result):
-            raise _not_sendable(book.path, result, waits_for)
         if file_digest(book.path) != book.sha256:
             raise UsageError(_CHANGED_SINCE.format(file=book.path))
-        return result
+        return rows
 
     def _record_job(self, book: WorkbookFile, job: Job) -> None:
         sent = JobRecord(book.sha256, job.id)
@@ -364,11 +368,6 @@ class _NamesToCome(UsageError):
         self.rows = rows
 
 
-def _is_sendable(result: FileResult) -> TypeGuard[ValidatedSheet]:
-    """Return whether rows of a workbook may be sent; rows that are not records are ignored."""
-    return isinstance(result, ValidatedSheet) and may_be_sent(result, good_rows=False)
-
-
 _ERRORS = Text(
     pt="{file} tem {n} {n:erro|erros}; o primeiro: {first}",
     en="{file} has {n} {n:error|errors}; the first: {first}",
@@ -390,9 +389,7 @@ _LINKS_TO_COME = Text(
 _LATER_FOUND = frozenset({"link-unknown", "link-not-sent"})
 
 
-def _not_sendable(path: Path, result: FileResult, waits_for: Sequence[str] = ()) -> UsageError:
-    if not isinstance(result, ValidatedSheet):
-        return UsageError(result.refusal.message, result.refusal.hint)
+def _not_sendable(path: Path, result: ValidatedSheet, waits_for: Sequence[str]) -> UsageError:
     errors = [finding for sheet in result.with_children for finding in sheet.error_findings()]
     count = sum(sheet.errors for sheet in result.with_children)
     if waits_for and all(finding.kind.code in _LATER_FOUND for finding in errors):

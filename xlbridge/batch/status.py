@@ -1,17 +1,23 @@
 """Status of a batch by step, from its ledger and its journals."""
 
 import hashlib
-import json
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, takewhile
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace as replace_fields
+
 from xlbridge.batch.batch import (
     Batch,
+    RowCounts,
+    UnitOverview,
+    UnitStatus,
+    sent_status,
     workbook_overview,
 )
 from xlbridge.batch.ledger import FailureRecord
@@ -24,18 +30,12 @@ from xlbridge.batch.plan.steps import (
     WorkbookFile,
     WorkbookStep,
     file_digest,
-    folder_contents,
     sends_workbooks,
     workbooks_of,
 )
-from xlbridge.batch.unit import (
-    RowCounts,
-    UnitOverview,
-    UnitStatus,
-    sent_status,
-)
-from xlbridge.errors import LocalFailure
+from xlbridge.errors import LocalFailure, os_error_reason
 from xlbridge.i18n import Text, joined
+from xlbridge.report_forms import list_first
 from xlbridge.upload import Job
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview
             if not exported:
                 problem = joined(
                     _NO_WORKBOOK.format(
-                        pattern=name, contents=folder_contents(batch.plan.folder, name)
+                        pattern=name, contents=_folder_contents(batch.plan.folder, name)
                     )
                     for name in step.patterns
                 )
@@ -174,6 +174,30 @@ def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview
             status = UnitStatus.FAILED if failure.of_system else UnitStatus.HELD
         units[number] = replace(unit, status=status, problem=failure.message)
     return StepOverview(step, tuple(units), waits_for)
+
+
+def _folder_contents(folder: Path, pattern: str) -> Text:
+    """Return the contents of a pattern's folder, or that it is missing, for an error message."""
+    if os.sep == "/" and "\\" in pattern:
+        return _SLASHES.format(pattern=pattern.replace("\\", "/"))
+    parts = Path(pattern).parts[:-1]
+    folder = folder.joinpath(*takewhile(lambda part: not set("*?[") & set(part), parts))
+    if not folder.is_dir():
+        return _NO_FOLDER.format(folder=folder)
+    try:
+        names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    except OSError as error:
+        return os_error_reason(error)
+    return (_IN_FOLDER if names else _EMPTY_FOLDER).format(
+        folder=folder, names=list_first(names, _MAX_NAMES)
+    )
+
+
+_MAX_NAMES = 5
+_SLASHES = Text(pt="escreva-o com /: {pattern}", en="write it with /: {pattern}")
+_NO_FOLDER = Text(pt="a pasta {folder} não existe", en="there is no folder {folder}")
+_EMPTY_FOLDER = Text(pt="a pasta {folder} está vazia", en="the folder {folder} is empty")
+_IN_FOLDER = Text(pt="em {folder} há: {names}", en="in {folder} there are: {names}")
 
 
 _CERTAIN = frozenset({UnitStatus.DONE, UnitStatus.IN_DOUBT})
@@ -297,25 +321,11 @@ def _output_overview(
 ) -> UnitOverview:
     """Return the status of an export or a comparison; ``before`` are the units of the steps before
     it, which it depends on."""
-    content: list[object]
-    if isinstance(step, ExportStep):
-        filters = {name.value: str(value) for name, value in step.filters.values.items()}
-        content = [step.listing, step.output, filters, step.flat, step.as_template, step.headers]
-        content += [step.into, step.sheet] if step.into else []
-        content += ["codes_only"] if step.codes_only else []
-    else:
-        listings = [
-            [
-                listing.title,
-                listing.resource,
-                sorted(listing.excluded),
-                sorted(map(str, listing.filters.values.items())),
-            ]
-            for listing in step.listings
-        ]
-        content = [listings, step.other, step.output, *sorted(map(str, step.left_out.items()))]
+    content = replace_fields(step, name="", after=(), profile=None)
+    if isinstance(content, ExportStep):
+        content = replace_fields(content, manifest=None, accept_losses=False)
     sent = [[unit.name, *(job.id for job in unit.jobs), unit.rows.accepted] for unit in before]
-    fingerprint = hashlib.sha256(json.dumps([content, sent]).encode()).hexdigest()
+    fingerprint = hashlib.sha256(repr([content, sent]).encode()).hexdigest()
     unit = UnitOverview(step.output, UnitStatus.DONE, sha256=fingerprint)
     export, folder = batch.last_export(step), batch.plan.folder
     if export is None:

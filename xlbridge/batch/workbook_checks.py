@@ -154,10 +154,10 @@ class SheetSummary:
     @classmethod
     def of(cls, step: str, sheet: ValidatedSheet, folder: Path) -> "SheetSummary":
         """Return the summary of a sheet; messages show its file relative to ``folder``."""
-        return cls(step, sheet.file, _compared_part(sheet, folder), _unkeyed_row_digests(sheet))
+        return cls(step, sheet.file, compared_part(sheet, folder), _unkeyed_row_digests(sheet))
 
 
-def _compared_part(sheet: ValidatedSheet, folder: Path) -> ValidatedSheet:
+def compared_part(sheet: ValidatedSheet, folder: Path) -> ValidatedSheet:
     """Return a sheet and its child sheets with only the compared columns."""
     compared = set() if sheet.resource is None else set(_compared_columns(sheet.resource))
     return replace(
@@ -172,7 +172,7 @@ def _compared_part(sheet: ValidatedSheet, folder: Path) -> ValidatedSheet:
         rows=array("i", sheet.rows),
         findings=list(sheet.error_findings()),
         fixes=None,
-        children={name: _compared_part(child, folder) for name, child in sheet.children.items()},
+        children={name: compared_part(child, folder) for name, child in sheet.children.items()},
     )
 
 

@@ -466,7 +466,6 @@ def rehearse_command(
         REHEARSAL_TITLE,
         rehearsal_report,
         run_rehearsal,
-        verdict_lines,
     )
 
     settings = settings_without_profile()
@@ -487,10 +486,12 @@ def rehearse_command(
     if keep is not None:
         kept = Text(pt="Os arquivos do ensaio estão em {f}", en="Its files are in {f}")
         print_message(kept.format(f=keep))
+    forms = rehearsal_report(result)
     if not is_result_printed():
-        for line in verdict_lines(result):
+        report = forms.report()
+        for line in filter(None, (report.verdict, *report.next_steps)):
             print_message(line)
-    print_report(rehearsal_report(result), form)
+    print_report(forms, form)
     return _EXIT_CODE_BY_STATE[result.state]
 
 

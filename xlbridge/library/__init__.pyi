@@ -1,6 +1,8 @@
 from .connections import (
+    BatchResult as BatchResult,
     Connection as Connection,
     ExportedFrames as ExportedFrames,
+    Processing as Processing,
     connect as connect,
 )
 from .reports import (
@@ -10,8 +12,6 @@ from .reports import (
     validate as validate,
 )
 from .uploads import (
-    BatchResult as BatchResult,
-    Processing as Processing,
     UploadOutcome as UploadOutcome,
     UploadPlan as UploadPlan,
 )

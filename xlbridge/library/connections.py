@@ -1,23 +1,33 @@
-"""Connection to one environment: upload reports, export listings to DataFrames, call operations."""
+"""Connection to one environment: uploads, processing, batches, exports to DataFrames, and calls of
+operations."""
 
 import datetime as dt
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import NoneType, TracebackType
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
+from xlbridge.batch import (
+    Batch,
+    BatchConsentRequest,
+    BatchRunOptions,
+    batch_report,
+    open_batch,
+    plan_batch,
+    run_batch,
+)
 from xlbridge.batch.plan import with_month
 from xlbridge.client import Client
 from xlbridge.connection import connect as connect_client
-from xlbridge.errors import UsageError, require_choice
+from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.export import (
     ExportRequest,
     Filter,
@@ -29,41 +39,33 @@ from xlbridge.export import (
 from xlbridge.i18n import Text
 from xlbridge.library.reports import (
     EXPECTED_NAME,
-    Report,
     existing_folder,
+    html_of,
     require_type,
     schema_file,
 )
-from xlbridge.library.sources import Source
-from xlbridge.library.uploads import (
-    HOW_TO_CONFIRM_PROCESS,
-    BatchResult,
-    NumberSource,
-    Processing,
-    UploadOutcome,
-    UploadPlan,
-    consent_for,
-    list_jobs,
-    plan_records,
-    plan_report,
-    process_listing,
-    require_positive,
-    resolve_doubt,
-    resume_job,
-    retry_report,
-    run_plan,
-    sending_options,
-    undo_job,
-    upload_report,
-)
+from xlbridge.library.uploads import SheetUploads, consent_for, require_positive
 from xlbridge.profiles import choose_profile, settings_for
+from xlbridge.progress import WorkProgress
+from xlbridge.report_forms import Grade
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import SCHEMAS_VARIABLE, Settings, read_settings
+from xlbridge.upload import UploadOptions, Uploads, known_numbers, open_context
+from xlbridge.upload.planning import ApproveAll, Confirmed, Consent
+from xlbridge.upload.processing import (
+    ProcessKind,
+    RecordNumbers,
+    create_processing,
+    explicit_numbers,
+    find_kind,
+    numbers_in_sheet,
+    plan_processing,
+    process_plan_json,
+)
+from xlbridge.upload.results import job_document, job_report
 
 if TYPE_CHECKING:
     from xlbridge.library.reports import PanderaSchema
-from xlbridge.upload import RequestedMode, UploadOptions, known_numbers
-from xlbridge.upload.planning import ApproveAll
 
 Moment = str | dt.date
 """A date or datetime, or its text (``2026-10-01``, ``01/10/2026 18:30``)."""
@@ -95,6 +97,81 @@ class ExportedFrames:
     manifest: dict[str, Any] = field(repr=False)
 
 
+_RECORD_DTYPES = {
+    "id": "Int64",
+    "row": "Int64",
+    "outcome": "str",
+    "reason": "str",
+    "message": "str",
+    "assigned": "object",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Processing:
+    """Outcome of processing records, or its plan.
+
+    ``job`` is the id in the journal, for ``xlbridge jobs`` and ``resume``; None for a plan.
+    ``state`` is the job's; ``ok`` is True if no record was rejected or is in doubt. ``rows`` are
+    counts: ``read`` is the sum of ``processed``, ``already``, ``rejected`` and ``unknown``.
+    ``records`` is a DataFrame with ``id``, ``row`` (in the sheet, if any), ``outcome``, ``reason``,
+    ``message`` and ``assigned``, a dict of the values that the system has given. ``token``
+    (``RECORDS:DIGEST8``) confirms exactly these records. ``document`` is the JSON of
+    ``xlbridge process --format json``.
+    """
+
+    job: str | None
+    state: str
+    listing: str
+    rows: Mapping[str, int]
+    records: pd.DataFrame = field(repr=False)
+    token: str
+    ok: bool
+    document: Mapping[str, Any] = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        return html_of(self, self.records)
+
+    @classmethod
+    def of(cls, document: dict[str, Any], *, ok: bool) -> Self:
+        """Return the processing that a document describes."""
+        return cls(
+            job=document["job"],
+            state=document["state"],
+            listing=document["listing"],
+            rows=document["rows"],
+            records=pd.DataFrame(document["records"], columns=list(_RECORD_DTYPES)).astype(
+                _RECORD_DTYPES
+            ),
+            token=document["confirm"],
+            ok=ok,
+            document=document,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """Outcome of a batch, or its plan.
+
+    ``batch`` is its id, for ``xlbridge batch status`` and ``resume``. ``ok`` is true if all steps
+    are done and their proofs leave nothing open. ``steps`` is a DataFrame with ``step``, ``kind``,
+    ``state``, ``problem``, and the counts of ``UploadOutcome.rows``. ``token`` (``ROWS:DIGEST8``)
+    confirms exactly the writes of a plan; None if there are none, or after a run. ``errors`` are
+    those after which the run went on: a proof or page that could not be written, a failure of this
+    computer. ``document`` is the JSON of ``xlbridge batch … --format json``.
+    """
+
+    batch: str
+    ok: bool
+    steps: pd.DataFrame = field(repr=False)
+    token: str | None
+    errors: tuple[XlbridgeError, ...]
+    document: Mapping[str, Any] = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        return html_of(self, self.steps)
+
+
 def _filter_text(filter_: Filter, value: object) -> object:
     """Return a filter's value as the text that ``Filters.parse`` expects."""
     if value is None or filter_.type.is_flag:
@@ -103,12 +180,6 @@ def _filter_text(filter_: Filter, value: object) -> object:
         values = value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
         return tuple(map(str, values))
     return str(value)
-
-
-def _upload_options(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a method that are options of an upload."""
-    names = {option.name for option in fields(UploadOptions)}
-    return {name: value for name, value in parameters.items() if name in names}
 
 
 def _parameter(name: Filter) -> str:
@@ -128,13 +199,12 @@ def _parameter_names() -> Iterator[None]:
 _LOGGER = logging.getLogger("xlbridge")
 
 
-class Connection:
+class Connection(SheetUploads):
     """Connection to an environment, returned by ``connect``; use it as a context manager."""
 
     def __init__(self, base: Settings, client: Client, resources: ExitStack) -> None:
+        super().__init__(settings_for(base, choose_profile(base)), client)
         self._base = base
-        self._settings = settings_for(base, choose_profile(base))
-        self._client = client
         self._resources = resources
 
     @property
@@ -149,163 +219,6 @@ class Connection:
     def profile(self) -> str:
         """The name of the environment; ``sandbox`` for the embedded one."""
         return self._client.target.profile
-
-    def upload(
-        self,
-        report: Report,
-        *,
-        mode: RequestedMode = "auto",
-        confirm: str | None = None,
-        yes: bool = False,
-        update: bool = False,
-        update_only: bool = False,
-        delete: bool = False,
-        clear: bool = False,
-        again: str | None = None,
-        create_unread: bool = False,
-        good_rows: bool = False,
-        foreign_numbers: bool = False,
-        chunk_rows: int | None = None,
-        at_once: int = 4,
-        preview: bool = True,
-        read_back: bool = True,
-        wait: bool = True,
-        allow_empty: bool = False,
-        on_progress: Callable[[str], None] = lambda _step: None,
-    ) -> UploadOutcome:
-        """Upload the rows of a report, as ``xlbridge upload`` does.
-
-        Each row is looked up first, then created, updated, left unchanged or held, as ``plan``
-        previews. Writing needs consent: ``confirm`` is the ``token`` of a plan (``ROWS:DIGEST8``)
-        and covers exactly its actions; ``yes=True`` covers any, and is refused for a production
-        environment. ``mode`` is ``auto``, ``direct``, ``queue``, ``records`` (one call per record,
-        ``at_once`` concurrent calls) or ``preview`` (the system checks the sheet, nothing is
-        written).
-
-        ``update`` changes existing records that differ, ``update_only`` creates none besides;
-        ``delete`` deletes those that do not differ, and writes nothing else; ``clear`` also empties
-        fields if the cell is empty. ``again`` is the reason for creating existing records again,
-        ``create_unread`` creates records that could not be looked up, ``good_rows`` skips rows with
-        errors, ``foreign_numbers`` ignores record numbers, which another system gave. A sheet of
-        more than ``chunk_rows`` rows is sent in parts. ``preview=False`` skips the preview before
-        the first write, ``read_back=False`` the look-up of records; ``wait=False`` returns once the
-        system has queued the file. ``on_progress`` receives a message for each step.
-
-        A report with errors is not sent without ``good_rows``: the outcome is ``rejected``, with
-        its errors; one without rows is ``done`` with ``allow_empty``, if nothing else is wrong with
-        it. Every job is in the journal before anything is sent. An unfinished one of
-        exactly these rows is continued, as ``resume`` does, so a script may be run again after a
-        crash; the exception's notes name the job. The workbook of a DataFrame is
-        stored in ``XLBRIDGE_HOME/frames``.
-
-        Raises ``UsageError`` without consent, for the token of another plan, for a mode that the
-        resource does not support, and for record numbers of another system; ``TransportError`` or
-        ``AuthenticationFailed`` if nothing was applied; ``InDoubt`` if the connection was lost
-        while waiting for the outcome, or only a part was applied. Source: the spec, Importing
-        files; ``docs/upload-protocol.md``.
-        """
-        chosen = _upload_options(locals())
-        require_choice("mode", mode, get_args(RequestedMode))
-        require_positive("at_once", at_once)
-        require_positive("chunk_rows", 1 if chunk_rows is None else chunk_rows)
-        options = UploadOptions(
-            consent=consent_for(mode, confirm, yes=yes),
-            look_up=read_back,
-            progress=lambda step: on_progress(str(step)),
-            **chosen,
-        )
-        return upload_report(self._settings, self._client, report, options, allow_empty=allow_empty)
-
-    def plan(
-        self,
-        report: Report,
-        *,
-        update: bool = False,
-        update_only: bool = False,
-        delete: bool = False,
-        clear: bool = False,
-        again: str | None = None,
-        create_unread: bool = False,
-        good_rows: bool = False,
-        foreign_numbers: bool = False,
-        on_progress: Callable[[str], None] = lambda _step: None,
-    ) -> UploadPlan:
-        """Return the action of each row of a report, without writing anything.
-
-        Looks up the rows' records in the system, and in the journal the rows claimed by other
-        uploads. The options are those of ``upload``, which accepts the plan's ``token`` as
-        ``confirm``.
-
-        Raises ``UsageError`` for a report with errors unless ``good_rows`` is set;
-        ``TransportError``, ``AuthenticationFailed`` or ``RemoteRejected`` if a look-up fails.
-        Source: ``docs/upload-protocol.md``.
-        """
-        options = UploadOptions(
-            consent=ApproveAll(),
-            progress=lambda step: on_progress(str(step)),
-            **_upload_options(locals()),
-        )
-        return plan_report(self._settings, self._client, report, options)
-
-    def jobs(self) -> pd.DataFrame:
-        """Return the jobs of the journal, newest first, as ``xlbridge jobs`` lists them.
-
-        The columns are ``job``, ``created_at``, ``state``, ``mode``, ``resource``, ``file``,
-        ``profile``, and the counts of ``UploadOutcome.rows``, as they are after retries and undos.
-        """
-        return list_jobs(self._settings)
-
-    def resume(
-        self,
-        job: str,
-        *,
-        confirm: str | None = None,
-        yes: bool = False,
-        on_progress: Callable[[str], None] = lambda _step: None,
-    ) -> UploadOutcome:
-        """Continue an interrupted job, as ``xlbridge resume`` does; return the outcome of a
-        finished one as it is.
-
-        Consent works as in ``upload``, and is needed if nothing of the job was sent. Raises what
-        ``upload`` raises.
-        """
-        return resume_job(self._settings, self._client, job, confirm, on_progress, yes=yes)
-
-    def retry(
-        self,
-        source: Report | Source,
-        job: str | None = None,
-        *,
-        confirm: str | None = None,
-        yes: bool = False,
-        on_progress: Callable[[str], None] = lambda _step: None,
-    ) -> UploadOutcome:
-        """Send the corrected rows of an earlier upload, as ``xlbridge retry`` does.
-
-        ``source`` is its rejects workbook, its status copy or the workbook itself, corrected, or a
-        report on one; in memory too, as for ``validate``. ``job`` is the upload; the first two
-        carry it inside. Consent works as in ``upload``. Raises what ``upload`` raises, and
-        ``UsageError`` if the upload has no rejected or held rows, or none was corrected.
-        """
-        options = sending_options(confirm, on_progress, yes=yes)
-        return retry_report(self._settings, self._client, source, job, options)
-
-    def undo(
-        self,
-        job: str,
-        *,
-        confirm: str | None = None,
-        yes: bool = False,
-        on_progress: Callable[[str], None] = lambda _step: None,
-    ) -> UploadOutcome:
-        """Reverse what an upload wrote, as ``xlbridge undo`` does.
-
-        The outcome is that of the undo; its ``document["left"]`` has the rows that cannot be
-        reversed. Consent works as in ``upload``. Raises what that raises, and ``UsageError`` if the
-        job is not finished, or is a part or itself an undo.
-        """
-        options = sending_options(confirm, on_progress, yes=yes)
-        return undo_job(self._settings, self._client, job, options)
 
     def batch(
         self,
@@ -333,23 +246,36 @@ class Connection:
         """
         consent = None if confirm is None and not yes else consent_for("auto", confirm, yes=yes)
         values = parameters or {}
-        return run_plan(
-            self._base,
-            Path(plan),
-            values if month is None else with_month(values, month),
-            consent,
-            lambda step: on_progress(str(step)),
-            all_or_nothing=all_or_nothing,
+        values = values if month is None else with_month(values, month)
+
+        def progress(step: Text) -> None:
+            on_progress(str(step))
+
+        @contextmanager
+        def phase(title: Text, _total: int) -> Iterator[WorkProgress]:
+            progress(title)
+            yield WorkProgress(progress)
+
+        with open_batch(Path(plan), values, self._base, progress) as batch:
+            options = BatchRunOptions(
+                consent=lambda asked: consent is not None and _consents(batch, consent, asked),
+                upload=UploadOptions(consent=ApproveAll(), progress=progress),
+                consent_to_processing=lambda asked: consent is not None and consent(asked),
+                all_or_nothing=all_or_nothing,
+                progress=phase,
+            )
+            outcome = plan_batch(batch, options) if consent is None else run_batch(batch, options)
+            document = batch_report(batch, outcome).document()
+        names = ("step", "kind", "state", "problem")
+        steps = [{name: step[name] for name in names} | step["rows"] for step in document["steps"]]
+        return BatchResult(
+            batch=document["batch"],
+            ok=document["done"] and outcome.proofs_settled and not outcome.errors,
+            steps=pd.DataFrame(steps),
+            token=outcome.confirm,
+            errors=outcome.errors,
+            document=document,
         )
-
-    def resolve(self, job: str, seen: str, reason: str) -> UploadOutcome:
-        """Record what a person saw in the system about a job in doubt, as ``xlbridge resolve``
-        does.
-
-        ``seen`` is ``applied`` (all of its doubtful rows are there) or ``not-applied`` (none is).
-        Raises ``UsageError`` if nothing is in doubt, there is no reason, or rows may still arrive.
-        """
-        return resolve_doubt(self._settings, job, seen, reason)
 
     def process(
         self,
@@ -379,12 +305,22 @@ class Connection:
         transitions; ``docs/upload-protocol.md``.
         """
         options = UploadOptions(
-            consent=consent_for("auto", confirm, yes=yes, hint=HOW_TO_CONFIRM_PROCESS),
+            consent=consent_for("auto", confirm, yes=yes, hint=_HOW_TO_CONFIRM_PROCESS),
             again=again,
             progress=lambda step: on_progress(str(step)),
         )
-        numbers = NumberSource(ids, file, sheet, at_once)
-        return process_listing(self._settings, self._client, listing, numbers, options)
+        kind = find_kind(listing)
+        with open_context(self._settings) as context:
+            numbers = self._numbers(kind, ids, file, sheet, at_once)
+            job = create_processing(
+                *(context, self._client, kind, numbers, options.progress),
+                again=again,
+                at_once=at_once,
+            )
+            job = Uploads(context, self._client).run(job, options)
+            is_open = job_report(context.journal, job).grade is Grade.ERROR
+            ok = job.state.public == "done" and not is_open
+            return Processing.of(job_document(context.journal, job), ok=ok)
 
     def plan_process(
         self,
@@ -401,8 +337,30 @@ class Connection:
         Records that would be processed have the outcome ``unknown``. The parameters are those of
         ``process``, which accepts the plan's ``token`` as ``confirm``; so are the errors.
         """
-        numbers = NumberSource(ids, file, sheet, at_once)
-        return plan_records(self._settings, self._client, listing, numbers, again)
+        kind = find_kind(listing)
+        with open_context(self._settings) as context:
+            numbers = self._numbers(kind, ids, file, sheet, at_once)
+            plan = plan_processing(
+                context, self._client, kind, numbers, again=again, at_once=at_once
+            )
+        return Processing.of(process_plan_json(plan), ok=not plan.skipped)
+
+    def _numbers(
+        self,
+        kind: ProcessKind,
+        ids: Sequence[int] | None,
+        file: str | PathLike[str] | None,
+        sheet: str | None,
+        at_once: int,
+    ) -> RecordNumbers:
+        """Return record numbers. Raises ``UsageError`` unless there is exactly one source and
+        ``at_once`` is positive."""
+        require_positive("at_once", at_once)
+        if ids is not None and file is None:
+            return explicit_numbers(kind, [int(number) for number in ids])
+        if file is not None and ids is None:
+            return numbers_in_sheet(Path(file), kind, self._settings.limits, sheet)
+        raise UsageError(_ONE_SOURCE)
 
     def export(
         self,
@@ -504,6 +462,39 @@ class Connection:
 
     def __repr__(self) -> str:
         return f"<Connection {self.profile}: {self._client.target.base_url}>"
+
+
+_HOW_TO_CONFIRM_PROCESS = Text(
+    pt="Nada foi enviado. Veja o plano com plan_process e confirme com confirm=plan.token.",
+    en="Nothing was sent. See the plan with plan_process, and confirm with confirm=plan.token.",
+)
+_ONE_SOURCE = Text(
+    pt="Informe os números com ids ou com file, um dos dois.",
+    en="Pass the numbers as either ids or file.",
+)
+
+
+def _consents(batch: Batch, consent: Consent, asked: BatchConsentRequest) -> bool:
+    """Return True. Raises ``UsageError`` if the consent does not cover the writes."""
+    if isinstance(consent, Confirmed):
+        return asked.require(consent.token, _HOW_TO_CONFIRM)
+    profiles = {writes.step.profile for writes in asked.steps}
+    targets = [batch.environments.client(profile).target for profile in profiles]
+    if asked.undone or any(target.production for target in targets):
+        raise UsageError(_NEEDS_TOKEN, _HOW_TO_CONFIRM)
+    for target in targets:
+        target.require_choice()
+    return True
+
+
+_NEEDS_TOKEN = Text(
+    pt="yes=True não vale para produção nem para linhas desfeitas.",
+    en="yes=True covers neither production nor rows that were undone.",
+)
+_HOW_TO_CONFIRM = Text(
+    pt="Nada foi enviado. Veja o plano com erp.batch(plan) e confirme com confirm=plano.token.",
+    en="Nothing was sent. See the plan with erp.batch(plan), and confirm with confirm=plan.token.",
+)
 
 
 _HOW_TO_NAME = Text(

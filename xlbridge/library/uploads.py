@@ -1,32 +1,18 @@
-"""Upload of a validated sheet and bulk processing of records: plans and outcomes as DataFrames."""
+"""Uploads of validated sheets, their retries and undos: plans and outcomes as DataFrames."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from os import PathLike
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 
-from xlbridge.batch import (
-    Batch,
-    BatchConsentRequest,
-    BatchOutcome,
-    BatchRunOptions,
-    batch_report,
-    open_batch,
-    plan_batch,
-    run_batch,
-)
 from xlbridge.client import Client
-from xlbridge.errors import UsageError, XlbridgeError, require_choice
+from xlbridge.errors import UsageError, require_choice
 from xlbridge.i18n import Text
 from xlbridge.library.reports import Report, html_of, require_type, validate
 from xlbridge.library.sources import FrameWorkbook, Source, as_file, read_source
-from xlbridge.progress import WorkProgress
 from xlbridge.record_rows import sheet_row
-from xlbridge.report_forms import Grade
 from xlbridge.resources import Mode
 from xlbridge.settings import Settings
 from xlbridge.upload import (
@@ -42,23 +28,12 @@ from xlbridge.upload import (
     resolve_job,
 )
 from xlbridge.upload.planning import ApproveAll, Confirmed, Consent
-from xlbridge.upload.processing import (
-    ProcessKind,
-    RecordNumbers,
-    create_processing,
-    explicit_numbers,
-    find_kind,
-    numbers_in_sheet,
-    plan_processing,
-    process_plan_json,
-)
 from xlbridge.upload.results import (
     ROW_COUNTS,
     RowOutcome,
     ensure_evidence,
     job_document,
     job_json,
-    job_report,
     row_counts,
 )
 from xlbridge.workbook import WorkbookOrigin
@@ -131,10 +106,6 @@ _HOW_TO_CONFIRM_UPLOAD = Text(
     pt="Nada foi enviado. Veja o plano com erp.plan(report) e confirme com confirm=plan.token.",
     en="Nothing was sent. See the plan with erp.plan(report), and confirm with confirm=plan.token.",
 )
-HOW_TO_CONFIRM_PROCESS = Text(
-    pt="Nada foi enviado. Veja o plano com plan_process e confirme com confirm=plan.token.",
-    en="Nothing was sent. See the plan with plan_process, and confirm with confirm=plan.token.",
-)
 _HOW_TO_AGREE = Text(
     pt="Nada foi enviado. Confirme com yes=True ou, em produção, com confirm=TOKEN.",
     en="Nothing was sent. Confirm with yes=True or, in production, with confirm=TOKEN.",
@@ -181,48 +152,281 @@ def consent_for(
     )
 
 
-def plan_report(
-    settings: Settings, client: Client, report: Report, options: UploadOptions
-) -> UploadPlan:
-    """Plan the upload of a report; see ``Connection.plan``."""
-    require_type("report", report, Report, hint=_HOW_TO_REPORT)
-    with open_context(settings) as context:
-        planned = Uploads(context, client).plan(report.validated_sheet(settings.frames), options)
-    plan = planned.plan
-    rows = pd.DataFrame([row.to_json() for row in plan.rows], columns=_PLAN_COLUMNS)
-    rows["row"] = report.row_labels([sheet_row(row.row) for row in plan.rows])
-    return UploadPlan(planned.source.resource.name, plan.counts, plan.token, rows)
+def sending_options(
+    confirm: str | None, on_progress: Callable[[str], None], *, yes: bool
+) -> UploadOptions:
+    """Return the options of a job that is continued, retried or undone.
+
+    Raises ``UsageError`` without consent.
+    """
+    return UploadOptions(
+        consent=consent_for("auto", confirm, yes=yes, hint=_HOW_TO_AGREE),
+        progress=lambda step: on_progress(str(step)),
+    )
 
 
-def upload_report(
-    settings: Settings,
-    client: Client,
-    report: Report,
-    options: UploadOptions,
-    *,
-    allow_empty: bool = False,
-) -> UploadOutcome:
-    """Upload a report; see ``Connection.upload``."""
-    require_type("report", report, Report, hint=_HOW_TO_REPORT)
-    errors = report.findings[report.findings["severity"] == "error"]
-    if allow_empty and set(errors["code"]) == {"sheet-empty"}:
-        nothing = errors[_REJECTED_COLUMNS][:0]
-        return replace(_invalid_outcome(report, options.mode), state="done", rejected=nothing)
-    if report.resource is None or not report.may_be_sent(good_rows=options.good_rows):
-        return _invalid_outcome(report, options.mode)
-    with open_context(settings) as context:
-        sheet = report.validated_sheet(settings.frames)
-        uploads = Uploads(context, client)
-        try:
-            interrupted = uploads.interrupted(sheet)
-            if interrupted is None:
-                job = uploads.submit(sheet, options)
-            else:
-                consent = consent_for(options.mode, interrupted.token, yes=False)
-                job = uploads.run(interrupted, replace(options, consent=consent))
-        except InvalidSheet as error:
-            return _invalid_outcome(report.with_sheet(error.sheet), options.mode)
-        return _outcome(context, job, report)
+def _upload_options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a method that are options of an upload."""
+    names = {option.name for option in fields(UploadOptions)}
+    return {name: value for name, value in parameters.items() if name in names}
+
+
+class SheetUploads:
+    """Uploads through a connection, and the jobs of its journal."""
+
+    def __init__(self, settings: Settings, client: Client) -> None:
+        self._settings = settings
+        self._client = client
+
+    def upload(
+        self,
+        report: Report,
+        *,
+        mode: RequestedMode = "auto",
+        confirm: str | None = None,
+        yes: bool = False,
+        update: bool = False,
+        update_only: bool = False,
+        delete: bool = False,
+        clear: bool = False,
+        again: str | None = None,
+        create_unread: bool = False,
+        good_rows: bool = False,
+        foreign_numbers: bool = False,
+        chunk_rows: int | None = None,
+        at_once: int = 4,
+        preview: bool = True,
+        read_back: bool = True,
+        wait: bool = True,
+        allow_empty: bool = False,
+        on_progress: Callable[[str], None] = lambda _step: None,
+    ) -> UploadOutcome:
+        """Upload the rows of a report, as ``xlbridge upload`` does.
+
+        Each row is looked up first, then created, updated, left unchanged or held, as ``plan``
+        previews. Writing needs consent: ``confirm`` is the ``token`` of a plan (``ROWS:DIGEST8``)
+        and covers exactly its actions; ``yes=True`` covers any, and is refused for a production
+        environment. ``mode`` is ``auto``, ``direct``, ``queue``, ``records`` (one call per record,
+        ``at_once`` concurrent calls) or ``preview`` (the system checks the sheet, nothing is
+        written).
+
+        ``update`` changes existing records that differ, ``update_only`` creates none besides;
+        ``delete`` deletes those that do not differ, and writes nothing else; ``clear`` also empties
+        fields if the cell is empty. ``again`` is the reason for creating existing records again,
+        ``create_unread`` creates records that could not be looked up, ``good_rows`` skips rows with
+        errors, ``foreign_numbers`` ignores record numbers, which another system gave. A sheet of
+        more than ``chunk_rows`` rows is sent in parts. ``preview=False`` skips the preview before
+        the first write, ``read_back=False`` the look-up of records; ``wait=False`` returns once the
+        system has queued the file. ``on_progress`` receives a message for each step.
+
+        A report with errors is not sent without ``good_rows``: the outcome is ``rejected``, with
+        its errors; one without rows is ``done`` with ``allow_empty``, if nothing else is wrong with
+        it. Every job is in the journal before anything is sent. An unfinished one of
+        exactly these rows is continued, as ``resume`` does, so a script may be run again after a
+        crash; the exception's notes name the job. The workbook of a DataFrame is
+        stored in ``XLBRIDGE_HOME/frames``.
+
+        Raises ``UsageError`` without consent, for the token of another plan, for a mode that the
+        resource does not support, and for record numbers of another system; ``TransportError`` or
+        ``AuthenticationFailed`` if nothing was applied; ``InDoubt`` if the connection was lost
+        while waiting for the outcome, or only a part was applied. Source: the spec, Importing
+        files; ``docs/upload-protocol.md``.
+        """
+        chosen = _upload_options(locals())
+        require_choice("mode", mode, get_args(RequestedMode))
+        require_positive("at_once", at_once)
+        require_positive("chunk_rows", 1 if chunk_rows is None else chunk_rows)
+        options = UploadOptions(
+            consent=consent_for(mode, confirm, yes=yes),
+            look_up=read_back,
+            progress=lambda step: on_progress(str(step)),
+            **chosen,
+        )
+        require_type("report", report, Report, hint=_HOW_TO_REPORT)
+        errors = report.findings[report.findings["severity"] == "error"]
+        if allow_empty and set(errors["code"]) == {"sheet-empty"}:
+            nothing = errors[_REJECTED_COLUMNS][:0]
+            return replace(_invalid_outcome(report, mode), state="done", rejected=nothing)
+        if report.resource is None or not report.may_be_sent(good_rows=good_rows):
+            return _invalid_outcome(report, mode)
+        with open_context(self._settings) as context:
+            sheet = report.validated_sheet(self._settings.frames)
+            uploads = Uploads(context, self._client)
+            try:
+                interrupted = uploads.interrupted(sheet)
+                if interrupted is None:
+                    job = uploads.submit(sheet, options)
+                else:
+                    consent = consent_for(mode, interrupted.token, yes=False)
+                    job = uploads.run(interrupted, replace(options, consent=consent))
+            except InvalidSheet as error:
+                return _invalid_outcome(report.with_sheet(error.sheet), mode)
+            return _outcome(context, job, report)
+
+    def plan(
+        self,
+        report: Report,
+        *,
+        update: bool = False,
+        update_only: bool = False,
+        delete: bool = False,
+        clear: bool = False,
+        again: str | None = None,
+        create_unread: bool = False,
+        good_rows: bool = False,
+        foreign_numbers: bool = False,
+        on_progress: Callable[[str], None] = lambda _step: None,
+    ) -> UploadPlan:
+        """Return the action of each row of a report, without writing anything.
+
+        Looks up the rows' records in the system, and in the journal the rows claimed by other
+        uploads. The options are those of ``upload``, which accepts the plan's ``token`` as
+        ``confirm``.
+
+        Raises ``UsageError`` for a report with errors unless ``good_rows`` is set;
+        ``TransportError``, ``AuthenticationFailed`` or ``RemoteRejected`` if a look-up fails.
+        Source: ``docs/upload-protocol.md``.
+        """
+        options = UploadOptions(
+            consent=ApproveAll(),
+            progress=lambda step: on_progress(str(step)),
+            **_upload_options(locals()),
+        )
+        require_type("report", report, Report, hint=_HOW_TO_REPORT)
+        with open_context(self._settings) as context:
+            sheet = report.validated_sheet(self._settings.frames)
+            planned = Uploads(context, self._client).plan(sheet, options)
+        plan = planned.plan
+        rows = pd.DataFrame([row.to_json() for row in plan.rows], columns=_PLAN_COLUMNS)
+        rows["row"] = report.row_labels([sheet_row(row.row) for row in plan.rows])
+        return UploadPlan(planned.source.resource.name, plan.counts, plan.token, rows)
+
+    def jobs(self) -> pd.DataFrame:
+        """Return the jobs of the journal, newest first, as ``xlbridge jobs`` lists them.
+
+        The columns are ``job``, ``created_at``, ``state``, ``mode``, ``resource``, ``file``,
+        ``profile``, and the counts of ``UploadOutcome.rows``, as they are after retries and undos.
+        """
+        with open_context(self._settings, creates=False) as context:
+            names = list(ROW_COUNTS)
+            jobs = context.journal.jobs()
+            rows = [
+                (
+                    job.id,
+                    job.created_at,
+                    _state_of(job, counts),
+                    job.spec.mode.value,
+                    job.spec.resource,
+                    job.spec.file,
+                    job.spec.profile,
+                    *map(counts.__getitem__, names),
+                )
+                for job in jobs
+                for counts in [row_counts(context.journal, job)]
+            ]
+        return pd.DataFrame(rows, columns=[*_JOB_COLUMNS, *names])
+
+    def resume(
+        self,
+        job: str,
+        *,
+        confirm: str | None = None,
+        yes: bool = False,
+        on_progress: Callable[[str], None] = lambda _step: None,
+    ) -> UploadOutcome:
+        """Continue an interrupted job, as ``xlbridge resume`` does; return the outcome of a
+        finished one as it is.
+
+        Consent works as in ``upload``, and is needed if nothing of the job was sent. Raises what
+        ``upload`` raises.
+        """
+        with open_context(self._settings) as context:
+            found = context.journal.job(job)
+            if not found.state.is_final:
+                if confirm is None and not yes and not found.state.is_unsent:
+                    confirm = found.token
+                options = sending_options(confirm, on_progress, yes=yes)
+                found = Uploads(context, self._client).run(found, options)
+            return _outcome(context, ensure_evidence(context, found))
+
+    def retry(
+        self,
+        source: Report | Source,
+        job: str | None = None,
+        *,
+        confirm: str | None = None,
+        yes: bool = False,
+        on_progress: Callable[[str], None] = lambda _step: None,
+    ) -> UploadOutcome:
+        """Send the corrected rows of an earlier upload, as ``xlbridge retry`` does.
+
+        ``source`` is its rejects workbook, its status copy or the workbook itself, corrected, or a
+        report on one; in memory too, as for ``validate``. ``job`` is the upload; the first two
+        carry it inside. Consent works as in ``upload``. Raises what ``upload`` raises, and
+        ``UsageError`` if the upload has no rejected or held rows, or none was corrected.
+        """
+        options = sending_options(confirm, on_progress, yes=yes)
+        with open_context(self._settings) as context:
+            if job is None:
+                origin = source.origin if isinstance(source, Report) else read_source(source)
+                if isinstance(origin, FrameWorkbook):
+                    raise UsageError(_WHICH_UPLOAD)
+                with as_file(origin) as file:
+                    job = WorkbookOrigin.job_of(file)
+            earlier = context.journal.job(job)
+            earlier.require_rejected()
+            report = (
+                source if isinstance(source, Report) else validate(source, earlier.spec.resource)
+            )
+            uploads = Uploads(context, self._client)
+            try:
+                sheet = report.validated_sheet(self._settings.frames)
+                rows = uploads.rows_to_send(sheet, options, earlier)
+            except InvalidSheet as error:
+                return _invalid_outcome(report.with_sheet(error.sheet), earlier.spec.mode)
+            return _outcome(context, uploads.submit(rows, options), report)
+
+    def undo(
+        self,
+        job: str,
+        *,
+        confirm: str | None = None,
+        yes: bool = False,
+        on_progress: Callable[[str], None] = lambda _step: None,
+    ) -> UploadOutcome:
+        """Reverse what an upload wrote, as ``xlbridge undo`` does.
+
+        The outcome is that of the undo; its ``document["left"]`` has the rows that cannot be
+        reversed. Consent works as in ``upload``. Raises what that raises, and ``UsageError`` if the
+        job is not finished, or is a part or itself an undo.
+        """
+        options = sending_options(confirm, on_progress, yes=yes)
+        with open_context(self._settings) as context:
+            uploads, undone = Uploads(context, self._client), context.journal.job(job)
+            plan = uploads.plan_undo(undone)
+            if plan.writes:
+                return _outcome(context, uploads.run(uploads.create_undo(plan), options))
+            return UploadOutcome(
+                job=None,
+                state="done",
+                mode=Mode.UNDO,
+                resource=undone.spec.resource,
+                rows=_counts_of_unsent(0),
+                rejected=pd.DataFrame(columns=_REJECTED_COLUMNS),
+                document=plan.report().document(),
+            )
+
+    def resolve(self, job: str, seen: str, reason: str) -> UploadOutcome:
+        """Record what a person saw in the system about a job in doubt, as ``xlbridge resolve``
+        does.
+
+        ``seen`` is ``applied`` (all of its doubtful rows are there) or ``not-applied`` (none is).
+        Raises ``UsageError`` if nothing is in doubt, there is no reason, or rows may still arrive.
+        """
+        require_choice("seen", seen, [resolution.value for resolution in Resolution])
+        with open_context(self._settings) as context:
+            found = resolve_job(context, context.journal.job(job), Resolution(seen), reason)
+            return _outcome(context, found)
 
 
 def _counts_of_unsent(rows: int) -> dict[str, int]:
@@ -270,311 +474,3 @@ def _state_of(job: Job, counts: Mapping[str, int]) -> str:
 
 
 _JOB_COLUMNS = ["job", "created_at", "state", "mode", "resource", "file", "profile"]
-
-
-def list_jobs(settings: Settings) -> pd.DataFrame:
-    """List the jobs of the journal; see ``Connection.jobs``."""
-    with open_context(settings, creates=False) as context:
-        names = list(ROW_COUNTS)
-        jobs = context.journal.jobs()
-        rows = [
-            (
-                job.id,
-                job.created_at,
-                _state_of(job, counts),
-                job.spec.mode.value,
-                job.spec.resource,
-                job.spec.file,
-                job.spec.profile,
-                *map(counts.__getitem__, names),
-            )
-            for job in jobs
-            for counts in [row_counts(context.journal, job)]
-        ]
-    return pd.DataFrame(rows, columns=[*_JOB_COLUMNS, *names])
-
-
-def sending_options(
-    confirm: str | None, on_progress: Callable[[str], None], *, yes: bool
-) -> UploadOptions:
-    """Return the options of a job that is continued, retried or undone.
-
-    Raises ``UsageError`` without consent.
-    """
-    return UploadOptions(
-        consent=consent_for("auto", confirm, yes=yes, hint=_HOW_TO_AGREE),
-        progress=lambda step: on_progress(str(step)),
-    )
-
-
-def resume_job(
-    settings: Settings,
-    client: Client,
-    job_id: str,
-    confirm: str | None,
-    on_progress: Callable[[str], None],
-    *,
-    yes: bool,
-) -> UploadOutcome:
-    """Resume a job; see ``Connection.resume``."""
-    with open_context(settings) as context:
-        job = context.journal.job(job_id)
-        if not job.state.is_final:
-            if confirm is None and not yes and not job.state.is_unsent:
-                confirm = job.token
-            job = Uploads(context, client).run(job, sending_options(confirm, on_progress, yes=yes))
-        return _outcome(context, ensure_evidence(context, job))
-
-
-def retry_report(
-    settings: Settings,
-    client: Client,
-    source: Report | Source,
-    job_id: str | None,
-    options: UploadOptions,
-) -> UploadOutcome:
-    """Send the corrected rows of an upload; see ``Connection.retry``."""
-    with open_context(settings) as context:
-        if job_id is None:
-            origin = source.origin if isinstance(source, Report) else read_source(source)
-            if isinstance(origin, FrameWorkbook):
-                raise UsageError(_WHICH_UPLOAD)
-            with as_file(origin) as file:
-                job_id = WorkbookOrigin.job_of(file)
-        earlier = context.journal.job(job_id)
-        earlier.require_rejected()
-        report = source if isinstance(source, Report) else validate(source, earlier.spec.resource)
-        uploads = Uploads(context, client)
-        try:
-            sheet = report.validated_sheet(settings.frames)
-            rows = uploads.rows_to_send(sheet, options, earlier)
-        except InvalidSheet as error:
-            return _invalid_outcome(report.with_sheet(error.sheet), earlier.spec.mode)
-        return _outcome(context, uploads.submit(rows, options), report)
-
-
-def undo_job(
-    settings: Settings, client: Client, job_id: str, options: UploadOptions
-) -> UploadOutcome:
-    """Undo an upload; see ``Connection.undo``."""
-    with open_context(settings) as context:
-        uploads, job = Uploads(context, client), context.journal.job(job_id)
-        plan = uploads.plan_undo(job)
-        if plan.writes:
-            return _outcome(context, uploads.run(uploads.create_undo(plan), options))
-        return UploadOutcome(
-            job=None,
-            state="done",
-            mode=Mode.UNDO,
-            resource=job.spec.resource,
-            rows=_counts_of_unsent(0),
-            rejected=pd.DataFrame(columns=_REJECTED_COLUMNS),
-            document=plan.report().document(),
-        )
-
-
-def resolve_doubt(settings: Settings, job_id: str, seen: str, reason: str) -> UploadOutcome:
-    """Record what a person saw; see ``Connection.resolve``."""
-    require_choice("seen", seen, [resolution.value for resolution in Resolution])
-    with open_context(settings) as context:
-        job = resolve_job(context, context.journal.job(job_id), Resolution(seen), reason)
-        return _outcome(context, job)
-
-
-_RECORD_DTYPES = {
-    "id": "Int64",
-    "row": "Int64",
-    "outcome": "str",
-    "reason": "str",
-    "message": "str",
-    "assigned": "object",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Processing:
-    """Outcome of processing records, or its plan.
-
-    ``job`` is the id in the journal, for ``xlbridge jobs`` and ``resume``; None for a plan.
-    ``state`` is the job's; ``ok`` is True if no record was rejected or is in doubt. ``rows`` are
-    counts: ``read`` is the sum of ``processed``, ``already``, ``rejected`` and ``unknown``.
-    ``records`` is a DataFrame with ``id``, ``row`` (in the sheet, if any), ``outcome``, ``reason``,
-    ``message`` and ``assigned``, a dict of the values that the system has given. ``token``
-    (``RECORDS:DIGEST8``) confirms exactly these records. ``document`` is the JSON of
-    ``xlbridge process --format json``.
-    """
-
-    job: str | None
-    state: str
-    listing: str
-    rows: Mapping[str, int]
-    records: pd.DataFrame = field(repr=False)
-    token: str
-    ok: bool
-    document: Mapping[str, Any] = field(repr=False)
-
-    def _repr_html_(self) -> str:
-        return html_of(self, self.records)
-
-
-def plan_records(
-    settings: Settings, client: Client, listing: str, numbers: "NumberSource", again: str | None
-) -> Processing:
-    """Plan the processing of records; see ``Connection.plan_process``."""
-    kind = find_kind(listing)
-    with open_context(settings) as context:
-        read = numbers.read(kind, settings)
-        plan = plan_processing(context, client, kind, read, again=again, at_once=numbers.at_once)
-    return _processing(process_plan_json(plan), ok=not plan.skipped)
-
-
-def process_listing(
-    settings: Settings,
-    client: Client,
-    listing: str,
-    numbers: "NumberSource",
-    options: UploadOptions,
-) -> Processing:
-    """Process records; see ``Connection.process``."""
-    kind = find_kind(listing)
-    with open_context(settings) as context:
-        read = numbers.read(kind, settings)
-        job = create_processing(
-            *(context, client, kind, read, options.progress),
-            again=options.again,
-            at_once=numbers.at_once,
-        )
-        job = Uploads(context, client).run(job, options)
-        is_open = job_report(context.journal, job).grade is Grade.ERROR
-        ok = job.state.public == "done" and not is_open
-        return _processing(job_document(context.journal, job), ok=ok)
-
-
-@dataclass(frozen=True, slots=True)
-class NumberSource:
-    """Source of record numbers: the numbers themselves, or a workbook with a column of them."""
-
-    ids: Sequence[int] | None
-    file: str | PathLike[str] | None
-    sheet: str | None
-    at_once: int = 1
-
-    def read(self, kind: ProcessKind, settings: Settings) -> RecordNumbers:
-        """Return the numbers.
-
-        Raises ``UsageError`` unless there is exactly one source and ``at_once`` is positive.
-        """
-        require_positive("at_once", self.at_once)
-        if self.ids is not None and self.file is None:
-            return explicit_numbers(kind, [int(number) for number in self.ids])
-        if self.file is not None and self.ids is None:
-            return numbers_in_sheet(Path(self.file), kind, settings.limits, self.sheet)
-        raise UsageError(
-            Text(
-                pt="Informe os números com ids ou com file, um dos dois.",
-                en="Pass the numbers as either ids or file.",
-            )
-        )
-
-
-def _processing(document: dict[str, Any], *, ok: bool) -> Processing:
-    return Processing(
-        job=document["job"],
-        state=document["state"],
-        listing=document["listing"],
-        rows=document["rows"],
-        records=pd.DataFrame(document["records"], columns=list(_RECORD_DTYPES)).astype(
-            _RECORD_DTYPES
-        ),
-        token=document["confirm"],
-        ok=ok,
-        document=document,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class BatchResult:
-    """Outcome of a batch, or its plan.
-
-    ``batch`` is its id, for ``xlbridge batch status`` and ``resume``. ``ok`` is true if all steps
-    are done and their proofs leave nothing open. ``steps`` is a DataFrame with ``step``, ``kind``,
-    ``state``, ``problem``, and the counts of ``UploadOutcome.rows``. ``token`` (``ROWS:DIGEST8``)
-    confirms exactly the writes of a plan; None if there are none, or after a run. ``errors`` are
-    those after which the run went on: a proof or page that could not be written, a failure of this
-    computer. ``document`` is the JSON of ``xlbridge batch … --format json``.
-    """
-
-    batch: str
-    ok: bool
-    steps: pd.DataFrame = field(repr=False)
-    token: str | None
-    errors: tuple[XlbridgeError, ...]
-    document: Mapping[str, Any] = field(repr=False)
-
-    def _repr_html_(self) -> str:
-        return html_of(self, self.steps)
-
-
-def run_plan(
-    settings: Settings,
-    plan: Path,
-    parameters: Mapping[str, str],
-    consent: Consent | None,
-    progress: Callable[[Text], None],
-    *,
-    all_or_nothing: bool,
-) -> BatchResult:
-    """Run a batch, or plan it without consent; see ``Connection.batch``."""
-
-    @contextmanager
-    def phase(title: Text, _total: int) -> Iterator[WorkProgress]:
-        progress(title)
-        yield WorkProgress(progress)
-
-    with open_batch(plan, parameters, settings, progress) as batch:
-        options = BatchRunOptions(
-            consent=lambda asked: consent is not None and _consents(batch, consent, asked),
-            upload=UploadOptions(consent=ApproveAll(), progress=progress),
-            consent_to_processing=lambda asked: consent is not None and consent(asked),
-            all_or_nothing=all_or_nothing,
-            progress=phase,
-        )
-        outcome = plan_batch(batch, options) if consent is None else run_batch(batch, options)
-        return _result(batch, outcome)
-
-
-def _consents(batch: Batch, consent: Consent, asked: BatchConsentRequest) -> bool:
-    """Return True. Raises ``UsageError`` if the consent does not cover the writes."""
-    if isinstance(consent, Confirmed):
-        return asked.require(consent.token, _HOW_TO_CONFIRM)
-    profiles = {writes.step.profile for writes in asked.steps}
-    targets = [batch.environments.client(profile).target for profile in profiles]
-    if asked.undone or any(target.production for target in targets):
-        raise UsageError(_NEEDS_TOKEN, _HOW_TO_CONFIRM)
-    for target in targets:
-        target.require_choice()
-    return True
-
-
-_NEEDS_TOKEN = Text(
-    pt="yes=True não vale para produção nem para linhas desfeitas.",
-    en="yes=True covers neither production nor rows that were undone.",
-)
-_HOW_TO_CONFIRM = Text(
-    pt="Nada foi enviado. Veja o plano com erp.batch(plan) e confirme com confirm=plano.token.",
-    en="Nothing was sent. See the plan with erp.batch(plan), and confirm with confirm=plan.token.",
-)
-
-
-def _result(batch: Batch, outcome: BatchOutcome) -> BatchResult:
-    document = batch_report(batch, outcome).document()
-    names = ("step", "kind", "state", "problem")
-    steps = [{name: step[name] for name in names} | step["rows"] for step in document["steps"]]
-    return BatchResult(
-        batch=document["batch"],
-        ok=document["done"] and outcome.proofs_settled and not outcome.errors,
-        steps=pd.DataFrame(steps),
-        token=outcome.confirm,
-        errors=outcome.errors,
-        document=document,
-    )

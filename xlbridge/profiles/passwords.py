@@ -24,8 +24,7 @@ from xlbridge.files import (
 )
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.processes import windows_program
-from xlbridge.profiles.policy import read_policy
-from xlbridge.profiles.profile import Profile, are_credentials_for
+from xlbridge.profiles.profile import Profile, are_credentials_for, read_policy
 from xlbridge.settings import Settings
 
 _GROUP_AND_OTHERS = stat.S_IRWXG | stat.S_IRWXO

@@ -1,4 +1,5 @@
-"""Profiles: the environments of a user, stored in ``profiles.toml``, and the choice of one.
+"""Profiles: the environments of a user, stored in ``profiles.toml``, and the choice of one, as far
+as the policy of the computer's IT department allows it.
 
 The machine's profiles, in files of the same form, come before them. Files never hold passwords::
 
@@ -26,12 +27,11 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta, timezone, tzinfo
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from xlbridge.errors import ConfigError, os_error_reason, suggestion
 from xlbridge.i18n import Text, untranslated
-from xlbridge.profiles.policy import config_file_error, read_config_file, read_policy
 from xlbridge.settings import (
     DEFAULT_SETTLE_SECONDS,
     DEFAULT_TIMEOUT_SECONDS,
@@ -205,6 +205,24 @@ def read_machine_profiles(settings: Settings) -> ProfileFile:
         text = read_config_file(path, HOW_TO_FIX) or ""
         known = parse_profile_file(path, text, known, ProfileSource.MACHINE)
     return known
+
+
+def read_config_file(path: Path, hint: Text) -> str | None:
+    """Return the text of a file, None if it does not exist. Raises ``ConfigError``."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise config_file_error(path, os_error_reason(error), hint) from error
+    except UnicodeDecodeError:
+        problem = Text(pt="não está em UTF-8", en="is not UTF-8")
+        raise config_file_error(path, problem, hint) from None
+
+
+def config_file_error(path: Path, problem: Text, hint: Text) -> ConfigError:
+    """Return the error for a problem of a file."""
+    return ConfigError(untranslated("{path}: {problem}.").format(path=path, problem=problem), hint)
 
 
 def parse_profile_file(
@@ -403,6 +421,66 @@ def choose_profile(settings: Settings) -> Profile:
         ca_bundle=settings.ca_bundle or profile.ca_bundle,
         is_named=settings.profile is not None,
     )
+
+
+_POLICY_VALUES: Mapping[str, tuple[object, ...]] = {
+    "own_environments": (False, True),
+    "passwords": ("keyring",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Permissions that users of this computer have for their configuration, from ``policy.toml`` in
+    the machine's folder. It guides honest users; one who can change the environment of a command
+    can evade it.
+
+    Without ``own_environments`` only profiles of the machine and the embedded sandbox may be used.
+    ``passwords`` is the only place where passwords may be stored, None for any.
+    """
+
+    path: Path
+    own_environments: bool = True
+    passwords: Literal["keyring"] | None = None
+
+
+def read_policy(machine: Path | None) -> Policy:
+    """Read the policy in the machine's folder; without a file everything is allowed.
+
+    Raises ``ConfigError``, naming the file, the line and the allowed keys.
+    """
+    path = (machine or Path()) / "policy.toml"
+    text = None if machine is None else read_config_file(path, _HOW_TO_FIX_POLICY)
+    if text is None:
+        return Policy(path)
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise config_file_error(path, untranslated(str(error)), _HOW_TO_FIX_POLICY) from None
+    for key, value in document.items():
+        allowed = _POLICY_VALUES.get(key, ())
+        # In Python 1 is True, too.
+        if not any(type(value) is type(each) and value == each for each in allowed):
+            begin = re.compile(rf"[\s\[\"']*{re.escape(key)}\b")
+            numbers = (n for n, line in enumerate(text.splitlines(), 1) if begin.match(line))
+            problem = _WRONG_VALUE if allowed else _UNKNOWN_KEY
+            raise config_file_error(
+                path, problem.format(line=next(numbers, 1), key=key), _HOW_TO_FIX_POLICY
+            )
+    return Policy(path, **document)
+
+
+_UNKNOWN_KEY = Text(
+    pt="linha {line}: chave desconhecida {key}", en="line {line}: unknown key {key}"
+)
+_WRONG_VALUE = Text(
+    pt="linha {line}: {key} não pode ter esse valor",
+    en="line {line}: {key} cannot have that value",
+)
+_HOW_TO_FIX_POLICY = Text(
+    pt="A TI deve corrigir o arquivo. Ele pode ter: {keys}.",
+    en="IT must fix the file. It may have: {keys}.",
+).format(keys='own_environments = false, passwords = "keyring"')
 
 
 def require_allowed(settings: Settings, profile: Profile, known: Mapping[str, Profile]) -> None:

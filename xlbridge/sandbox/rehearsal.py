@@ -91,7 +91,7 @@ class StandIns:
         self,
         connection: Connection,
         now: datetime,
-        provided: Mapping[str, Collection[object]] = MappingProxyType({}),
+        provided: Mapping[str, Collection[str]] = MappingProxyType({}),
     ) -> None:
         self._connection = connection
         self._now = now
@@ -142,10 +142,10 @@ class StandIns:
         if self._connection.execute(select(key).where(or_(*(c == value for c in known)))).first():
             return
         scope = _SCOPE_OF_REGISTRY.get(table, table.name)
-        taken = {None, *self._provided.get(table.name, ())}
-        taken |= {code for (code,) in self._rows(table)}
-        code: Any = None
-        while code in taken:
+        taken = {"", *self._provided.get(table.name, ())}
+        taken |= {str(code) for (code,) in self._rows(table)}
+        code: Any = ""
+        while str(code) in taken:
             number = self._numbers.next(scope)
             code = number if key.type.python_type is int else f"{_TEXT_CODE_PREFIX}{number}"
         self._ensure(table, code, defaults={column.name: value})
@@ -198,7 +198,7 @@ class StandIns:
 
         ``key`` is its primary key, its code last. A record that may be inactive is activated.
         """
-        if key[-1] in self._provided.get(table.name, ()):
+        if str(key[-1]) in self._provided.get(table.name, ()):
             return
         required |= {name: True for name in _ACTIVE if name in table.c}
         existing = self._rows(table)

@@ -28,7 +28,7 @@ from xlbridge.upload import (
     UploadOptions,
     Uploads,
 )
-from xlbridge.upload.planning import ApproveAll, corrected_rows
+from xlbridge.upload.planning import ApproveAll
 from xlbridge.validation import validate_workbook
 
 receivables = TABLES["receivables"]
@@ -81,7 +81,7 @@ class BatchSetting:
         options = replace(AT_ONCE, again=again)
         sheet = validate_workbook(path, self.context.catalogue)
         uploads = Uploads(self.context, self.client)
-        retry = uploads.create(corrected_rows(self.context, job, sheet), options)
+        retry = uploads.create(uploads.rows_to_send(sheet, options, job), options)
         return uploads.run(retry, options)
 
     def add(

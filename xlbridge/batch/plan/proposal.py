@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlbridge.batch.plan.format import with_month
+from xlbridge.batch.plan.reader import with_month
 from xlbridge.batch.plan.steps import BatchPlan, WorkbookFile, WorkbookStep, workbooks_of
 from xlbridge.errors import UsageError, XlbridgeError, require_folder
 from xlbridge.files import replace_atomically

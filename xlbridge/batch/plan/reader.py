@@ -1,8 +1,13 @@
-"""Reader of plan files, which reports every mistake with its line."""
+"""Reader of plan files, which fills in their parameters and reports every mistake with its line.
 
+Placeholders are ``{month}``, ``{month.first}``, ….
+"""
+
+import calendar
 import posixpath
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
 from fnmatch import fnmatch
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -10,26 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from xlbridge.batch.plan.format import (
-    STEP_KINDS,
-    PlanFile,
-    Reading,
-    UnknownParameter,
-    fill_in,
-    kind_of,
-    listed,
-    parameter_mistakes,
-    resolve_months,
-    step_keys,
-)
 from xlbridge.batch.plan.steps import (
+    STEP_KINDS,
     AnyStep,
     BatchPlan,
     CompareStep,
     ExportStep,
+    PlanFile,
     ProcessStep,
+    Reading,
     SendOptions,
     WorkbookStep,
+    kind_of,
+    step_keys,
 )
 from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export import Filter, Filters, InvalidFilter, find_listing
@@ -75,6 +73,104 @@ def local_date(settings: Settings, profile: str | None) -> date:
     return (known.get(profile or "") or choose_profile(settings)).today
 
 
+_MONTH_PARAMETER = "month"
+"""The parameter that ``--month`` sets."""
+
+_RELATIVE_MONTHS = ("current", "previous")
+"""Month names that are allowed instead of ``2026-10``."""
+
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_MONTH = re.compile(r"((?:19|20|21)\d\d)-(0[1-9]|1[0-2])")
+_MONTH_LIKE = re.compile(r"\d{4}-\d\d?")
+_NAME = re.compile(r"[^\W\d][\w-]*")
+_VALUE = re.compile(r"[\w.-]+")
+"""Characters that are allowed in file names on every system; dots alone are not a name."""
+
+_MONTH_PARTS: Mapping[str, Callable[[date], str]] = {
+    "first": lambda first: first.isoformat(),
+    "last": lambda first: _last_day(first).isoformat(),
+    "year": lambda first: f"{first:%Y}",
+    "number": lambda first: f"{first:%m}",
+    "previous": lambda first: f"{first - timedelta(days=1):%Y-%m}",
+    "next": lambda first: f"{_last_day(first) + timedelta(days=1):%Y-%m}",
+}
+"""Parts of a parameter that is a month."""
+
+
+def resolve_months(values: Mapping[str, str], today: Callable[[], date]) -> dict[str, str]:
+    """Return the parameters with ``current`` and ``previous`` replaced by months."""
+    if not set(_RELATIVE_MONTHS) & set(values.values()):
+        return dict(values)
+    current = today().replace(day=1)
+    days = current, current - timedelta(days=1)
+    months = dict(zip(_RELATIVE_MONTHS, (f"{day:%Y-%m}" for day in days), strict=True))
+    return {name: months.get(value, value) for name, value in values.items()}
+
+
+def with_month(values: Mapping[str, str], month: str) -> dict[str, str]:
+    """Return the parameters with the month of ``--month``.
+
+    Raises ``UsageError`` unless it is ``2026-10``, ``current`` or ``previous``.
+    """
+    if month not in _RELATIVE_MONTHS and not _MONTH.fullmatch(month):
+        raise UsageError(
+            Text(
+                pt="--month {month}: escreva AAAA-MM, current ou previous.",
+                en="--month {month}: write YYYY-MM, current or previous.",
+                page=Text(
+                    pt="“{month}” não é um mês. Escolha o mês e o ano.",
+                    en="“{month}” is not a month. Choose the month and the year.",
+                ),
+            ).format(month=month)
+        )
+    return {**values, _MONTH_PARAMETER: month}
+
+
+def fill_in(text: str, parameters: Mapping[str, str]) -> str:
+    """Return a text with its parameters' values. Raises ``UsageError``."""
+    known = dict(parameters)
+    for name, text_of in parameters.items():
+        if month := _MONTH.fullmatch(text_of):
+            first = date(int(month[1]), int(month[2]), 1)
+            known |= {f"{name}.{part}": part_of(first) for part, part_of in _MONTH_PARTS.items()}
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] in known:
+            return known[match[1]]
+        raise UsageError(
+            Text(
+                pt="{found} não é um parâmetro; há: {known}.",
+                en="{found} is not a parameter; there are: {known}.",
+            ).format(found=match[0], known=_listed(f"{{{name}}}" for name in known))
+        )
+
+    return _PLACEHOLDER.sub(value, text)
+
+
+def _listed(names: Iterable[str]) -> Text | str:
+    return ", ".join(names) or Text(pt="nenhum", en="none")
+
+
+def _last_day(first: date) -> date:
+    return first.replace(day=calendar.monthrange(first.year, first.month)[1])
+
+
+def _parameter_mistakes(name: str, value: str) -> Iterator[Text]:
+    """Yield what is wrong with the name and the value of a parameter."""
+    if not _NAME.fullmatch(name):
+        yield Text(
+            pt="{name!r} não serve: só letras, algarismos, hífen e sublinhado.",
+            en="{name!r} is not valid: only letters, digits, hyphen and underscore.",
+        ).format(name=name)
+    if _MONTH_LIKE.fullmatch(value) and not _MONTH.fullmatch(value):
+        yield Text(pt="{value} não é um mês.", en="{value} is not a month.").format(value=value)
+    if not _VALUE.fullmatch(value) or not value.strip("."):
+        yield Text(
+            pt="{value!r} não serve: só letras, algarismos, ponto, hífen e sublinhado.",
+            en="{value!r} is not valid: only letters, digits, dot, hyphen and underscore.",
+        ).format(value=value)
+
+
 _STEPS_KEY = "steps"
 _LISTS = ("after", "leave_out", "upload", "validate")
 _REASONS = frozenset({"apart", "left_out"})
@@ -103,12 +199,12 @@ class _PlanReader:
         declared = {name: str(value) for name, value in self.file.parameters.items()}
         for name in overrides:
             if name not in declared:
-                unknown = _NO_PARAMETER.format(plan=path, name=name, known=listed(declared))
+                unknown = _NO_PARAMETER.format(plan=path, name=name, known=_listed(declared))
                 raise UsageError(unknown, _HOW_TO_DECLARE)
         values = {**declared, **overrides}
         self.parameters = resolve_months(values, lambda: today(self.file.profile))
         for name, value in self.parameters.items():
-            for message in parameter_mistakes(name, value):
+            for message in _parameter_mistakes(name, value):
                 self._add(("parameters", name), message)
 
     def _add(self, key_path: YamlPath, message: Text) -> None:
@@ -119,7 +215,7 @@ class _PlanReader:
         if isinstance(value, str):
             try:
                 return fill_in(value, self.parameters)
-            except UnknownParameter as error:
+            except UsageError as error:
                 self._add(key_path, error.message)
                 return value
         if isinstance(value, list):
@@ -167,17 +263,16 @@ class _PlanReader:
         body = as_lists(self._filled(key_path, written), *_LISTS)
         profile = body.get("profile") or self._filled(("profile",), self.file.profile)
         body |= {"name": name, "after": self._after(key_path, name, written), "profile": profile}
-        kind = kind_of(body)
         try:
-            if kind == "export":
-                return self._export(key_path, body)
-            if kind == "compare":
-                return self._comparison(key_path, body)
-            return (
-                self._processing(key_path, body)
-                if kind == "process"
-                else self._workbooks(key_path, body)
-            )
+            match kind_of(body):
+                case "export":
+                    return self._export(key_path, body)
+                case "compare":
+                    return self._comparison(key_path, body)
+                case "process":
+                    return self._processing(key_path, body)
+                case _:
+                    return self._workbooks(key_path, body)
         except InvalidFilter as mistake:
             found = mistake.names[0]
             self._add(

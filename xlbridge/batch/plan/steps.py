@@ -1,4 +1,4 @@
-"""Model of a batch plan: its steps, their order, and the workbooks that they match."""
+"""Model of a batch plan: its steps, the format of its file, and the workbooks that steps match."""
 
 import dataclasses
 import hashlib
@@ -7,19 +7,38 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
-from itertools import chain, takewhile
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeGuard
 
 from msgspec import Meta, Struct
 
-from xlbridge.errors import UsageError, os_error_reason
+from xlbridge.errors import UsageError
 from xlbridge.export import LISTINGS, Filter, Filters, ValueKind
 from xlbridge.files import folded_name, matching_files
 from xlbridge.i18n import Text, untranslated
-from xlbridge.report_forms import list_first
-from xlbridge.resources.models import NOT_IN_FILES, Block, Name, OneOrMore, one_of, with_form
-from xlbridge.settings import CsvForm, Headers, ParseOptions
+from xlbridge.resources.models import (
+    NOT_IN_FILES,
+    UNIQUE,
+    Alternatives,
+    Block,
+    Identifier,
+    Name,
+    OneOrMore,
+    Schema,
+    json_schema,
+    one_of,
+    with_form,
+)
+from xlbridge.settings import (
+    CSV_DELIMITERS,
+    CSV_ENCODINGS,
+    CsvForm,
+    DateOrder,
+    Headers,
+    NumberStyle,
+    ParseOptions,
+)
 from xlbridge.upload import UploadOptions
 from xlbridge.upload.processing import KINDS
 from xlbridge.workbook import WorkbookMark, WorkbookOrigin
@@ -268,6 +287,115 @@ class ProcessStep(Step, frozen=True, kw_only=True, rename={"listing": "process"}
         return self.records_of or self.file or ""
 
 
+class _StepHead(Struct):
+    """Keys that every step may have.
+
+    after: The steps that must be done before; by default they follow from the schemas'
+        references.
+    """
+
+    after: Name | Annotated[tuple[Name, ...], UNIQUE] = ()
+
+
+class Reading(Struct, frozen=True):
+    """Reading of the workbooks of a step.
+
+    dates: The order of day and month in text.
+    numbers: The style of numbers kept as text.
+    delimiter: The delimiter of .csv files.
+    encoding: The encoding of .csv files.
+    map: The mapping file of workbooks with foreign headers.
+    accept: The findings that are right as they are, each as CODE or CODE:COLUMN.
+    """
+
+    dates: DateOrder | None = None
+    numbers: NumberStyle | None = None
+    delimiter: Annotated[str | None, one_of(lambda: CSV_DELIMITERS)] = None
+    encoding: Annotated[str | None, one_of(lambda: CSV_ENCODINGS)] = None
+    map: Name | None = None
+    accept: tuple[Name, ...] = ()
+
+
+class _SentWorkbooks(Struct):
+    """Workbooks of a step that sends them.
+
+    upload: Workbooks to send: paths or patterns such as *.xlsx.
+    """
+
+    upload: OneOrMore
+
+
+class _OfResource(Struct):
+    """Keys that only a step that sends must have."""
+
+    resource: Name
+
+
+class _ValidatedWorkbooks(Struct):
+    """Workbooks of a step that only validates them.
+
+    validate: Workbooks to validate: paths or patterns such as *.xlsx.
+    """
+
+    validate: OneOrMore
+
+
+_MODELS: Mapping[str, tuple[type[Struct], ...]] = {
+    "upload": (_SentWorkbooks, _StepHead, _OfResource, WorkbookStep, Reading, SendOptions),
+    "validate": (_ValidatedWorkbooks, _StepHead, WorkbookStep, Reading),
+    "export": (_StepHead, ExportStep),
+    "compare": (_StepHead, CompareStep),
+    "process": (_StepHead, ProcessStep),
+}
+"""Keys of which each step has exactly one: what it does; with what it may have."""
+
+
+STEP_KINDS = tuple(_MODELS)
+
+
+def kind_of(step: Mapping[str, Any]) -> str | None:
+    """Return the key of a step that says what it does, None if it has none."""
+    return next((kind for kind in _MODELS if kind in step), None)
+
+
+@cache
+def _step() -> Alternatives:
+    blocks = {kind: ({"required": [kind]}, Block.of(*models)) for kind, models in _MODELS.items()}
+    return Alternatives(Block({}).with_types(dict.fromkeys(_MODELS, Any)), blocks, kind_of)
+
+
+def step_keys() -> set[str]:
+    """Return the keys that steps of any kind may have."""
+    return {key for models in _MODELS.values() for key in Block.of(*models).types}
+
+
+class PlanFile(Struct, frozen=True, kw_only=True):
+    """Root of a plan.
+
+    name: The name of the plan; with the parameters it names the batch.
+    profile: The environment, a name from profiles.toml.
+    parameters: Values filled into texts of the plan: {month}, {month.first}. `current` and
+        `previous` are months.
+    proof: The path of the closing proof; each of its forms gets its ending.
+    """
+
+    version: Literal[1] = 1
+    name: Identifier
+    profile: Name | None = None
+    parameters: Mapping[str, Name | int] = {}
+    proof: Name | None = None
+    steps: Annotated[Mapping[str, Annotated[dict[str, Any], with_form(_step)]], Meta(min_length=1)]
+
+
+def plan_format() -> Schema:
+    """Return the JSON Schema (2020-12) of a plan."""
+    return json_schema(
+        "xlbridge batch plan",
+        "Steps over many workbooks and listings, each run once, in the right order.",
+        Block.of(PlanFile),
+    )
+
+
 AnyStep = WorkbookStep | ExportStep | CompareStep | ProcessStep
 
 
@@ -435,27 +563,3 @@ def file_digest(path: Path) -> str:
 def relative_name(folder: Path, path: Path) -> str:
     """Return a file's path relative to the plan's folder, the same on every system."""
     return (path.relative_to(folder) if path.is_relative_to(folder) else path).as_posix()
-
-
-def folder_contents(folder: Path, pattern: str) -> Text:
-    """Return the contents of a pattern's folder, or that it is missing, for an error message."""
-    if os.sep == "/" and "\\" in pattern:
-        return _SLASHES.format(pattern=pattern.replace("\\", "/"))
-    parts = Path(pattern).parts[:-1]
-    folder = folder.joinpath(*takewhile(lambda part: not set("*?[") & set(part), parts))
-    if not folder.is_dir():
-        return _NO_FOLDER.format(folder=folder)
-    try:
-        names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
-    except OSError as error:
-        return os_error_reason(error)
-    return (_IN_FOLDER if names else _EMPTY_FOLDER).format(
-        folder=folder, names=list_first(names, _MAX_NAMES)
-    )
-
-
-_MAX_NAMES = 5
-_SLASHES = Text(pt="escreva-o com /: {pattern}", en="write it with /: {pattern}")
-_NO_FOLDER = Text(pt="a pasta {folder} não existe", en="there is no folder {folder}")
-_EMPTY_FOLDER = Text(pt="a pasta {folder} está vazia", en="the folder {folder} is empty")
-_IN_FOLDER = Text(pt="em {folder} há: {names}", en="in {folder} there are: {names}")

@@ -9,7 +9,11 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from xlbridge.batch.batch import Batch
+from xlbridge.batch.batch import (
+    Batch,
+    UnitOverview,
+    UnitStatus,
+)
 from xlbridge.batch.plan.steps import ExportStep, file_digest, sends_workbooks
 from xlbridge.batch.proof.content import proof_report, typed_value
 from xlbridge.batch.proof.model import (
@@ -39,15 +43,11 @@ from xlbridge.batch.proof.read_back import (
     repeated_key_breaches,
 )
 from xlbridge.batch.status import StepOverview, proof_paths, proven_profiles
-from xlbridge.batch.unit import (
-    UnitOverview,
-    UnitStatus,
-)
 from xlbridge.client import Client
 from xlbridge.client.registries import Registries
 from xlbridge.errors import XlbridgeError
 from xlbridge.files import report_write_errors
-from xlbridge.i18n import Text, joined
+from xlbridge.i18n import Text
 from xlbridge.record_rows import row_text
 from xlbridge.report_forms.totals import Axis, Unit
 from xlbridge.resources import Catalogue, Column, Kind, Resource
@@ -371,10 +371,6 @@ def _proof_export(batch: Batch, state: StepOverview) -> ProofExport:
     )
 
 
-_DOES_NOT_ADD_UP = Text(
-    pt="{file}: lidas {read}, mas {counts}", en="{file}: read {read}, but {counts}"
-)
-
 _READ_BACK = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNCHANGED, RowOutcome.UNKNOWN})
 _ANSWERED = frozenset({State.PARTIAL, State.REJECTED})
 
@@ -431,17 +427,12 @@ def build_proof(
     rows_in_order = [
         row for rows in by_file.values() for row in sorted(rows, key=lambda row: row.sent.origin)
     ]
-    # Contradictions in the journal, between workbooks, and in the counts.
+    # Contradictions in the journal, and between workbooks.
     breaches = [text for file in proven for text in contradictions(file)]
     for resource, read in by_resource:
         breaches += repeated_key_breaches(resource, read)
     lost = (row.reason for _, read in by_resource for row in read if row.payload_missing)
     breaches += dict.fromkeys(filter(None, lost))
-    for file in proven:
-        if not file.counts.adds_up:
-            texts = joined(file.counts.texts(with_zeros=True), ", ")
-            name, read_rows = file.file.path.name, file.counts.read
-            breaches.append(_DOES_NOT_ADD_UP.format(file=name, read=read_rows, counts=texts))
     registries = Registries(client)
     accepted = [(r, [row for row in rows if row.accepted]) for r, rows in by_resource]
     address = urlsplit(client.target.base_url)
@@ -520,10 +511,6 @@ _ROWS_DIFFER = Text(
     pt="{file}: a planilha tem {rows} {rows:linha|linhas}, e os envios dela têm {sent}",
     en="{file}: the sheet has {rows} {rows:row|rows}, and its uploads have {sent}",
 )
-_OTHER_CONTENT = Text(
-    pt="{file}: nenhum envio é deste conteúdo ({sha})",
-    en="{file}: no upload has this content ({sha})",
-)
 
 
 def contradictions(file: FileProof) -> Iterator[Text]:
@@ -534,8 +521,6 @@ def contradictions(file: FileProof) -> Iterator[Text]:
     records = sum(row.is_record for row in file.rows)
     if records != file.file.rows_in_sheet:
         yield _ROWS_DIFFER.format(file=name, rows=file.file.rows_in_sheet, sent=records)
-    if all(job.notes.file_hash != file.file.sha256 for job in file.ledger.attempts):
-        yield _OTHER_CONTENT.format(file=name, sha=file.file.sha256)
     for origin, changes in file.ledger.changes.items():
         jobs = [change.job.id for change in changes if change.outcome is RowOutcome.ACCEPTED]
         if len(jobs) > 1:

@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from xlbridge import titles
+from xlbridge.batch.batch import RowCounts
 from xlbridge.batch.proof.model import (
     OpenReason,
     Proof,
@@ -27,7 +28,6 @@ from xlbridge.batch.proof.source_tables import (
     job_table,
     source_table,
 )
-from xlbridge.batch.unit import RowCounts
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.record_rows import row_text
 from xlbridge.report_forms import (

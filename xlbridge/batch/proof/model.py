@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from xlbridge.batch.unit import RowCounts
+from xlbridge.batch.batch import RowCounts
 from xlbridge.export import LISTINGS
 from xlbridge.files import short_path
 from xlbridge.i18n import Text, untranslated
@@ -124,13 +124,6 @@ class ProofCounts(RowCounts):
     def found(self) -> int:
         """Number of accepted rows that the system has, with or without differences."""
         return self.same + self.differs + self.doubled
-
-    @property
-    def adds_up(self) -> bool:
-        """True if every read row has an outcome, and every accepted row a read-back status."""
-        read_back = self.same + self.differs + self.missing + self.doubled + self.unread
-        is_whole = self.read == sum(self.by_outcome.values())
-        return is_whole and self.accepted + self.unchanged == read_back
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,16 @@
 """Tables of what a proof rests on: exports, workbooks, uploads, the system and the plan."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge import __version__, titles
-from xlbridge.batch.proof.model import Proof
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.report_forms import Heading, Line, Table, Tone
 from xlbridge.upload import Job, UploadOptions
 from xlbridge.upload.results import RowLedger, RowOutcome
+
+if TYPE_CHECKING:
+    from xlbridge.batch.proof.model import Proof
 
 STEP = Heading(titles.STEP, 14)
 """Heading of the step of a batch."""
@@ -23,7 +25,7 @@ _DECIDED = Text(pt="{seen}, por {by}: {reason}", en="{seen}, by {by}: {reason}")
 _AGAIN = Text(pt="enviado de novo: {reason}", en="sent again: {reason}")
 
 
-def export_table(proof: Proof) -> Table:
+def export_table(proof: "Proof") -> Table:
     """Return the exports of the batch, as their manifests describe them."""
     lines = []
     for export in proof.exports:
@@ -71,7 +73,7 @@ def export_table(proof: Proof) -> Table:
     )
 
 
-def file_table(proof: Proof) -> Table:
+def file_table(proof: "Proof") -> Table:
     """Return the workbooks with their digests."""
     return Table(
         sheet=titles.WORKBOOKS,
@@ -85,7 +87,7 @@ def file_table(proof: Proof) -> Table:
     )
 
 
-def job_table(proof: Proof) -> Table:
+def job_table(proof: "Proof") -> Table:
     """Return the uploads with their outcomes, including parts and retries."""
     return Table(
         sheet=titles.UPLOADS,
@@ -154,7 +156,7 @@ def _job_line(ledger: RowLedger, job: Job) -> Line:
     )
 
 
-def source_table(proof: Proof) -> Table:
+def source_table(proof: "Proof") -> Table:
     """Return what the proof rests on, for those who repeat it."""
     return Table(
         sheet=Text(pt="Origem", en="Source"),

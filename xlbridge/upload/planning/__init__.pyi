@@ -8,7 +8,6 @@ from .consent import (
 from .corrected_rows import (
     CorrectedRows as CorrectedRows,
     NotRetriable as NotRetriable,
-    corrected_rows as corrected_rows,
 )
 from .plan_builder import (
     PlannedSheet as PlannedSheet,

@@ -13,7 +13,6 @@ from xlbridge.batch.proof.builder import NOT_WRITTEN, contradictions
 from xlbridge.batch.proof.content import OPEN_REASONS
 from xlbridge.batch.proof.model import (
     OpenReason,
-    Proof,
     RowLocation,
     open_items,
     verdict,
@@ -72,7 +71,7 @@ class RehearsalResult:
     ``copied`` is the number of workbooks, ``stand_ins`` the number of records created for it by
     table. ``faulty_runs`` were under faults, ``calm_runs`` without. ``breaches`` are the kinds of
     what must not happen under any fault, each with its message and the row, if it concerns one.
-    ``refused`` and ``held`` are the reasons of the rows that are not in the system. ``doubts``
+    ``rejected`` and ``held`` are the reasons of the rows that are not in the system. ``doubts``
     tells of each row in doubt whether it is; None: it cannot be looked up.
     """
 
@@ -85,7 +84,7 @@ class RehearsalResult:
     faulty_runs: int
     calm_runs: int
     breaches: list[tuple[str, Text, Place | None]] = field(default_factory=list)
-    refused: dict[Place, Text] = field(default_factory=dict)
+    rejected: dict[Place, Text] = field(default_factory=dict)
     held: dict[Place, Text] = field(default_factory=dict)
     doubts: dict[Place, bool | None] = field(default_factory=dict)
 
@@ -99,17 +98,38 @@ class RehearsalResult:
         done = all(state.done for state in self.outcome.steps) and self.outcome.proofs_settled
         return RehearsalState.PASSED if done else RehearsalState.NOT_READY
 
+    def holds(self, assertion: str) -> bool:
+        """Return whether nothing breaks an assertion."""
+        _, kinds = _ASSERTIONS[assertion]
+        return all(kind not in kinds for kind, _, _ in self.breaches)
+
     def read_proofs(self, folder: Path) -> None:
         """Add what the proofs of the copied plan in a folder show."""
+
+        def place(location: RowLocation) -> Place:
+            return location.step, relative_name(folder, location.workbook), location.origin
+
         checked = {
             (state.step.name, unit.name): unit.check.rows
             for state in self.outcome.steps
             for unit in state.units
             if unit.check is not None
         }
-        for written in self.outcome.proofs:
-            self._read_rows(written.proof, folder)
-            for file in chain.from_iterable(written.proof.steps.values()):
+        for proof in (written.proof for written in self.outcome.proofs):
+            for row in proof.rows:
+                if row.state in _KINDS:
+                    breach = _KINDS[row.state], OPEN_REASONS[row.state], place(row.location)
+                    self.breaches.append(breach)
+                else:
+                    self.doubts[place(row.location)] = bool(row.codes) if row.key else None
+            lists = {child.sheet for one in proof.catalogue.values() for child in one.children}
+            # The difference of a whole list is that of its numbers of items.
+            for cell in (cell for cell in proof.cells if cell.column in lists):
+                sent, stored = int(cell.sent or 0), int(cell.found or 0)
+                message = _ITEMS_DIFFER.format(items=cell.column, sent=sent, stored=stored)
+                kind = "lost" if stored < sent else "twice"
+                self.breaches.append((kind, message, place(cell.location)))
+            for file in chain.from_iterable(proof.steps.values()):
                 if file.ledger is None:
                     continue
                 name = relative_name(folder, file.file.path)
@@ -117,34 +137,13 @@ class RehearsalResult:
                 rows = checked.get((file.step, name), file.file.rows_in_sheet)
                 counted = replace(file, file=replace(file.file, rows_in_sheet=rows))
                 self.breaches += (("no_verdict", text, None) for text in contradictions(counted))
-                for row in file.rows:
-                    place, why = (file.step, name, row.origin), file.ledger.reason(row)
-                    if row.outcome in NOT_WRITTEN:
-                        self.refused[place] = why or _NOT_SENT
-                    elif row.left_out and row.outcome is RowOutcome.HELD and row.is_record:
-                        self.held[place] = why or untranslated("–")
+                for change in file.rows:
+                    why = file.ledger.reason(change) or _NOT_SENT
+                    if change.outcome in NOT_WRITTEN:
+                        self.rejected[file.step, name, change.origin] = why
+                    elif change.outcome is RowOutcome.HELD and change.is_record:
+                        self.held[file.step, name, change.origin] = why
 
-    def _read_rows(self, proof: Proof, folder: Path) -> None:
-        def place(location: RowLocation) -> Place:
-            return location.step, relative_name(folder, location.workbook), location.origin
-
-        for row in proof.rows:
-            if row.state in _KINDS:
-                breach = _KINDS[row.state], OPEN_REASONS[row.state], place(row.location)
-                self.breaches.append(breach)
-            else:
-                self.doubts[place(row.location)] = bool(row.codes) if row.key else None
-        lists = {child.sheet for one in proof.catalogue.values() for child in one.children}
-        for cell in proof.cells:
-            # The difference of a whole list is that of its numbers of items.
-            if cell.column in lists:
-                sent, stored = int(cell.sent or 0), int(cell.found or 0)
-                message = _ITEMS_DIFFER.format(items=cell.column, sent=sent, stored=stored)
-                kind = "lost" if stored < sent else "twice"
-                self.breaches.append((kind, message, place(cell.location)))
-
-
-_MAX_SHOWN = 10
 
 _IN_DATABASE = {
     True: Text(pt="está no sistema", en="is in the system"),
@@ -212,60 +211,56 @@ _NO_FAULTS = Text(
 )
 
 
+REHEARSAL_TITLE = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
+_GRADES = {
+    RehearsalState.PASSED: Grade.GOOD,
+    RehearsalState.NOT_READY: Grade.ERROR,
+    RehearsalState.IN_DOUBT: Grade.WARNING,
+    RehearsalState.BROKEN: Grade.ERROR,
+}
+_BROKEN = Text(pt="QUEBRADO: {what}", en="BROKEN: {what}")
+_HOLDS = Text(pt="✓ vale", en="✓ holds")
+_BROKEN_MARK = Text(pt="✗✗ quebrada", en="✗✗ broken")
+
+
 def rehearsal_report(result: RehearsalResult) -> ReportForms:
     """Return the report of a rehearsal as text, JSON and a page."""
     return ReportForms.of_report(lambda: _content(result), lambda: _document(result))
 
 
 def _content(result: RehearsalResult) -> Report:
-    conclusion, *next_steps = verdict_lines(result)
-    broken = [what for what, kinds in _ASSERTIONS.values() if not _holds(result, kinds)]
+    assertions = [(what, result.holds(key)) for key, (what, _) in _ASSERTIONS.items()]
+    plan = as_arguments(result.plan.path, *result.plan.parameter_options)
     return Report(
         title=REHEARSAL_TITLE.format(id=result.plan.batch),
-        verdict=conclusion,
+        verdict=_verdict(result),
         grade=_GRADES[result.state],
         remarks=[] if result.faulty_runs else [_NO_FAULTS],
-        problems=[_BROKEN.format(what=what) for what in broken],
+        problems=[_BROKEN.format(what=what) for what, holds in assertions if not holds],
         facts=[
             *_facts(result),
-            *(
-                (what, _BROKEN_MARK if what in broken else _HOLDS)
-                for what, _ in _ASSERTIONS.values()
-            ),
+            *((what, _HOLDS if holds else _BROKEN_MARK) for what, holds in assertions),
         ],
         tables=list(_tables(result)),
-        next_steps=next_steps,
+        next_steps=[_NEXT_STEPS[result.state].format(plan=plan)],
     )
-
-
-def verdict_lines(result: RehearsalResult) -> list[Text]:
-    """Return the verdict and the next step."""
-    plan = as_arguments(result.plan.path, *result.plan.parameter_options)
-    return [_verdict(result), _NEXT_STEPS[result.state].format(plan=plan)]
 
 
 def _verdict(result: RehearsalResult) -> Text:
-    runs = result.faulty_runs
-    if result.state is RehearsalState.PASSED:
-        rows = total_rows(result.outcome.steps).read
-        counts = [written.proof.counts for written in result.outcome.proofs]
-        text = _PASSED_IN_PART if any(count.unread for count in counts) else _PASSED
-        return text.format(
-            rows=rows,
-            faults=_UNDER_FAULTS.format(runs=runs) if runs else "",
-            found=sum(count.found for count in counts),
+    if result.state is not RehearsalState.PASSED:
+        return _VERDICTS[result.state].format(
+            doubts=len(result.doubts), violations=len(result.breaches)
         )
-    return _VERDICTS[result.state].format(
-        doubts=len(result.doubts), violations=len(result.breaches)
+    runs, counts = result.faulty_runs, [one.proof.counts for one in result.outcome.proofs]
+    text = _PASSED_IN_PART if any(count.unread for count in counts) else _PASSED
+    return text.format(
+        rows=total_rows(result.outcome.steps).read,
+        faults=_UNDER_FAULTS.format(runs=runs) if runs else "",
+        found=sum(count.found for count in counts),
     )
 
 
-def _holds(result: RehearsalResult, kinds: Sequence[str]) -> bool:
-    return all(kind not in kinds for kind, _, _ in result.breaches)
-
-
 def _facts(result: RehearsalResult) -> Iterator[tuple[Text, Value]]:
-    """Yield the facts of a rehearsal."""
     yield titles.PLAN, str(result.plan.path)
     copied = Text(
         pt="{n}, para uma pasta isolada; o ambiente real não foi chamado",
@@ -277,70 +272,21 @@ def _facts(result: RehearsalResult) -> Iterator[tuple[Text, Value]]:
         for table, count in result.stand_ins.items()
     ]
     if created:
-        yield (
-            Text(
-                pt="Criados no ensaio para códigos que faltavam",
-                en="Created in the rehearsal for missing codes",
-            ),
-            joined(created, ", "),
+        title = Text(
+            pt="Criados no ensaio para códigos que faltavam",
+            en="Created in the rehearsal for missing codes",
         )
-    none = Text(pt="nenhuma", en="none")
-    yield Text(pt="Falhas", en="Faults"), result.faults or none
+        yield title, joined(created, ", ")
+    yield Text(pt="Falhas", en="Faults"), result.faults or Text(pt="nenhuma", en="none")
     runs = Text(
         pt="{faulty} com falhas, {calm} sem falhas", en="{faulty} under faults, {calm} without"
     )
-    yield (
-        Text(pt="Execuções", en="Runs"),
-        runs.format(faulty=result.faulty_runs, calm=result.calm_runs),
-    )
+    runs = runs.format(faulty=result.faulty_runs, calm=result.calm_runs)
+    yield Text(pt="Execuções", en="Runs"), runs
     for written in result.outcome.proofs:
         yield Text(pt="Prova de fechamento", en="Closing proof"), verdict(written.proof)
         if result.kept:
             yield Text(pt="Página da prova", en="Page of the proof"), str(written.page)
-
-
-def _row_json(place: Place | None, **values: Any) -> dict[str, Any]:
-    return values | dict(zip(_PLACE, place or (None,) * len(_PLACE), strict=True))
-
-
-def _document(result: RehearsalResult) -> dict[str, Any]:
-    deleted = {} if result.kept else {"workbook": None, "page": None}
-    return {
-        "version": 1,
-        "batch": result.plan.batch,
-        "plan": str(result.plan.path),
-        "state": result.state.value,
-        "verdict": str(_verdict(result)),
-        "faults": result.faults,
-        "runs": {"faulty": result.faulty_runs, "calm": result.calm_runs},
-        "copied": result.copied,
-        "stand_ins": dict(result.stand_ins),
-        "assertions": {key: _holds(result, kinds) for key, (_, kinds) in _ASSERTIONS.items()},
-        "rows": total_rows(result.outcome.steps).to_json(),
-        "steps": list(map(step_json, result.outcome.steps)),
-        "breaches": [
-            _row_json(place, kind=kind, message=str(message))
-            for kind, message, place in result.breaches
-        ],
-        "in_doubt": [_row_json(place, there=there) for place, there in result.doubts.items()],
-        "rejected": [_row_json(place, message=str(r)) for place, r in result.refused.items()],
-        "held": [_row_json(place, message=str(r)) for place, r in result.held.items()],
-        "proofs": [proof.to_json() | deleted for proof in result.outcome.proofs],
-    }
-
-
-REHEARSAL_TITLE = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
-_GRADES = {
-    RehearsalState.PASSED: Grade.GOOD,
-    RehearsalState.NOT_READY: Grade.ERROR,
-    RehearsalState.IN_DOUBT: Grade.WARNING,
-    RehearsalState.BROKEN: Grade.ERROR,
-}
-_BROKEN = Text(pt="QUEBRADO: {what}", en="BROKEN: {what}")
-_HOLDS = Text(pt="✓ vale", en="✓ holds")
-_BROKEN_MARK = Text(pt="✗✗ quebrada", en="✗✗ broken")
-_OPEN_ITEMS = Text(pt="Em aberto na prova de fechamento", en="Open in the closing proof")
-_ROW_TITLES = (titles.STEP, titles.WORKBOOK, titles.ROW, titles.DETAILS)
 
 
 def _tables(result: RehearsalResult) -> Iterator[Table]:
@@ -352,19 +298,21 @@ def _tables(result: RehearsalResult) -> Iterator[Table]:
             Text(pt="Garantias quebradas", en="Broken assertions"),
             [(place, message) for _, message, place in result.breaches],
         ),
-        (RowOutcome.REJECTED.count_title, list(result.refused.items())),
+        (RowOutcome.REJECTED.count_title, list(result.rejected.items())),
         (RowOutcome.HELD.count_title, list(result.held.items())),
         (
             Text(pt="Em dúvida até o fim", en="In doubt to the end"),
             [(place, _IN_DATABASE[there]) for place, there in result.doubts.items()],
         ),
-        (_OPEN_ITEMS, [(None, item) for one in proofs for item in open_items(one.proof)]),
+        (
+            Text(pt="Em aberto na prova de fechamento", en="Open in the closing proof"),
+            [(None, item) for one in proofs for item in open_items(one.proof)],
+        ),
     ]
-    headings = tuple(Heading(column, words=column is titles.DETAILS) for column in _ROW_TITLES)
-    nowhere = (None,) * len(_PLACE)
+    headings = *map(Heading, _PLACE_TITLES), Heading(titles.DETAILS, words=True)
     for title, rows in lists:
-        if rows:
-            lines = [Line((*(place or nowhere), reason), Tone.OPEN) for place, reason in rows]
+        lines = [Line((*(place or _NOWHERE), why), Tone.OPEN) for place, why in rows]
+        if lines:
             yield Table(
                 sheet=title,
                 headings=headings,
@@ -373,3 +321,36 @@ def _tables(result: RehearsalResult) -> Iterator[Table]:
                 most=_MAX_SHOWN,
                 aligned=True,
             )
+
+
+_MAX_SHOWN = 10
+_PLACE_TITLES = (titles.STEP, titles.WORKBOOK, titles.ROW)
+_NOWHERE = (None, None, None)
+
+
+def _document(result: RehearsalResult) -> dict[str, Any]:
+    def row(place: Place | None, **values: Any) -> dict[str, Any]:
+        return values | dict(zip(_PLACE, place or _NOWHERE, strict=True))
+
+    deleted = {} if result.kept else {"workbook": None, "page": None}
+    return {
+        "version": 1,
+        "batch": result.plan.batch,
+        "plan": str(result.plan.path),
+        "state": result.state.value,
+        "verdict": str(_verdict(result)),
+        "faults": result.faults,
+        "runs": {"faulty": result.faulty_runs, "calm": result.calm_runs},
+        "copied": result.copied,
+        "stand_ins": dict(result.stand_ins),
+        "assertions": {key: result.holds(key) for key in _ASSERTIONS},
+        "rows": total_rows(result.outcome.steps).to_json(),
+        "steps": list(map(step_json, result.outcome.steps)),
+        "breaches": [
+            row(place, kind=kind, message=str(message)) for kind, message, place in result.breaches
+        ],
+        "in_doubt": [row(place, there=there) for place, there in result.doubts.items()],
+        "rejected": [row(place, message=str(why)) for place, why in result.rejected.items()],
+        "held": [row(place, message=str(why)) for place, why in result.held.items()],
+        "proofs": [proof.to_json() | deleted for proof in result.outcome.proofs],
+    }

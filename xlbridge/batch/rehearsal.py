@@ -10,41 +10,41 @@ import socket
 import sqlite3
 import tempfile
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from xlbridge.batch.batch import Batch
+from xlbridge.batch.batch import Batch, UnitStatus
 from xlbridge.batch.plan.steps import (
     BatchPlan,
     CompareStep,
     ExportStep,
     ProcessStep,
     WorkbookStep,
-    file_digest,
     workbooks_of,
 )
-from xlbridge.batch.rehearsal.report import RehearsalResult
+from xlbridge.batch.reference_checks import ProvidedKeys
+from xlbridge.batch.rehearsal_report import REHEARSAL_TITLE, RehearsalResult, rehearsal_report
+from xlbridge.batch.report import step_json
 from xlbridge.batch.run import prove_batch, run_batch
 from xlbridge.batch.run_options import BatchRunOptions, open_batch
-from xlbridge.batch.unit import UnitStatus
-from xlbridge.batch.workbook_checks import validate_workbook
+from xlbridge.batch.workbook_checks import compared_part, validate_workbook
 from xlbridge.connection import quirks_for
-from xlbridge.errors import ApiError, ConfigError, TransportError, UsageError, os_error_reason
+from xlbridge.errors import ApiError, ConfigError, UsageError, os_error_reason
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.parallel import executor_for
 from xlbridge.profiles import choose_profile
 from xlbridge.report_forms import list_first
 from xlbridge.resources import Kind, Resource
-from xlbridge.resources.references import REFERENCES, Link, key_fields, registry_named
+from xlbridge.resources.references import Link
 from xlbridge.resources.remote import format_quirks
 from xlbridge.sandbox import (
     FaultKind,
@@ -64,6 +64,13 @@ from xlbridge.settings import Settings
 from xlbridge.upload import UploadOptions
 from xlbridge.upload.lookup import comparable_key, name_keys
 from xlbridge.validation import ValidatedSheet
+from xlbridge.validation.cross_sheet import registered_codes
+
+__all__ = [
+    "REHEARSAL_TITLE",
+    "rehearsal_report",
+    "run_rehearsal",
+]
 
 _PROFILE = "rehearsal"
 _EMAIL = "ensaio@xlbridge.example"
@@ -83,11 +90,6 @@ class Workspace:
     port: int
 
     @property
-    def month(self) -> Path:
-        """The folder of the copies."""
-        return self.folder / "month"
-
-    @property
     def database(self) -> Path:
         """The practice system's database."""
         return self.folder / "sandbox.db"
@@ -97,8 +99,7 @@ class Workspace:
         """The quirks of the user's system, which the practice system has too."""
         return self.settings.quirks_file(_PROFILE)
 
-    @contextmanager
-    def sandbox(self, faults: str | None) -> Iterator[RunningSandbox]:
+    def sandbox(self, faults: str | None) -> AbstractContextManager[RunningSandbox]:
         """Run the practice system. Raises what ``sandbox_process`` raises."""
         options = ["--db", str(self.database), "--port", str(self.port)]
         if faults:
@@ -106,14 +107,11 @@ class Workspace:
         if self.quirks_file.is_file():
             options += ["--quirks", str(self.quirks_file)]
         schemas = self.settings.custom_schemas
-        with sandbox_process(self.settings.home, options, schemas=schemas) as running:
-            yield running
+        return sandbox_process(self.settings.home, options, schemas=schemas)
 
-    @contextmanager
-    def storage(self) -> Iterator[Storage]:
+    def storage(self) -> AbstractContextManager[Storage]:
         """Open the database directly."""
-        with closing(open_database(database_url(str(self.database)))) as storage:
-            yield storage
+        return closing(open_database(database_url(str(self.database))))
 
 
 def prepare_workspace(
@@ -138,7 +136,6 @@ def prepare_workspace(
     )
     workspace = Workspace(folder, private, port)
     private.home.mkdir(parents=True)
-    workspace.month.mkdir()
     if declared := format_quirks(quirks_for(settings, choose_profile(settings))[0]):
         workspace.quirks_file.parent.mkdir()
         workspace.quirks_file.write_text(declared, "utf-8")
@@ -232,8 +229,6 @@ def copy_month(plan: BatchPlan, folder: Path) -> tuple[Path, int]:
             raise UsageError(
                 _NOT_COPIED.format(path=path, reason=os_error_reason(error))
             ) from error
-        if file_digest(path) != file_digest(target):
-            raise UsageError(_CHANGED_MEANWHILE.format(path=path))
     return folder / plan.path.relative_to(root), len(workbooks)
 
 
@@ -241,12 +236,6 @@ _NOT_COPIED = Text(
     pt="{path} não pôde ser copiado para o ensaio: {reason}.",
     en="{path} cannot be copied for the rehearsal: {reason}.",
 )
-_CHANGED_MEANWHILE = Text(
-    pt="{path} mudou enquanto era copiado; ensaie de novo.",
-    en="{path} changed while it was being copied; rehearse again.",
-)
-
-
 _ABSOLUTE = Text(
     pt="{key}: {path} não é relativo ao plano, e o ensaio não poderia ser isolado.",
     en="{key}: {path} is not relative to the plan, so a rehearsal could not be isolated.",
@@ -300,20 +289,20 @@ def run_rehearsal(
     faults = faults if planned.faults else ""
     with _workspace_folder(keep) as folder:
         workspace = prepare_workspace(folder, settings, planned, database, kind)
-        path, copied = copy_month(plan, workspace.month)
+        path, copied = copy_month(plan, folder / "month")
         open_copy = partial(open_batch, path, plan.parameters, workspace.settings, show)
         created: Mapping[str, int] = {}
         if stand_ins:
             with open_copy() as batch, workspace.storage() as storage:
                 created = _create_stand_ins(batch, storage, show)
-        runs = _Runs(workspace.settings.settle_seconds, show)
+        runs = _Runs(workspace, show)
         if faults:
             with workspace.sandbox(faults), open_copy() as batch:
                 runs.repeat(batch, _UNDER_FAULTS, _MAX_FAULTY_RUNS)
         faulty = runs.count
         with workspace.sandbox(None), open_copy() as batch:
             failure = runs.repeat(batch, _WITHOUT_FAULTS, _MAX_CALM_RUNS)
-            _wait_for_queue(workspace)
+            runs.wait_for_queue()
             outcome = prove_batch(batch, runs.options.progress)
         if (error := failure or outcome.proof_error) is not None:
             raise error
@@ -359,107 +348,71 @@ def _workspace_folder(keep: Path | None) -> Iterator[Path]:
 def _create_stand_ins(
     batch: Batch, storage: Storage, show: Callable[[Text], None]
 ) -> Mapping[str, int]:
-    """Create the records that the workbooks refer to and a database lacks; return how many, by
-    table."""
-    required = _RequiredRecords()
+    """Create the records that the workbooks refer to and neither bring themselves nor the database
+    has; return how many, by table."""
+    sheets: list[ValidatedSheet] = []
+    rows: list[tuple[Resource, Resource, list[dict[Hashable, Any]]]] = []
+    named: dict[tuple[str, str], tuple[Link, Kind]] = {}
     for step in batch.plan.steps:
         for workbook in workbooks_of(batch.plan, step) if isinstance(step, WorkbookStep) else ():
             show(Text(pt="Lendo {name}", en="Reading {name}").format(name=workbook.name))
             sheet = validate_workbook(batch, workbook)
-            if isinstance(sheet, ValidatedSheet):
-                required.add(sheet)
-    return required.create_missing(storage)
-
-
-@dataclass(slots=True)
-class _RequiredRecords:
-    """Records that the rows of sheets refer to, without those that the sheets create themselves."""
-
-    _rows: list[tuple[Resource, Resource, list[dict[str, Any]]]] = field(default_factory=list)
-    _linked: dict[tuple[str, str], Link] = field(default_factory=dict)
-    _provided_names: set[tuple[str, str, str]] = field(default_factory=set)
-    _provided_codes: defaultdict[str, set[object]] = field(default_factory=lambda: defaultdict(set))
-
-    def add(self, sheet: ValidatedSheet) -> None:
-        """Add the records of a sheet and its child sheets."""
-        record = sheet.resource
-        if record is None:
-            return
-        for part in sheet.with_children:
-            if part.resource is None:
+            if not isinstance(sheet, ValidatedSheet) or sheet.resource is None:
                 continue
-            # The columns whose codes must exist.
-            names = [
-                column.name
-                for column in part.resource.columns
-                if column.references is not None
-                or (column.name in CODE_COLUMNS and not (column.link or column.sheet_link))
-            ]
-            rows = [
-                {str(name): value for name, value in row.items() if not pd.isna(value)}
-                for row in part.frame[names].drop_duplicates().to_dict("records")
-            ]
-            self._rows.append((part.resource, record, rows))
-            for column in part.resource.columns:
-                if column.link is not None:
-                    for value in part.frame[column.name].dropna().unique():
-                        self._linked[column.link.registry, str(value)] = column.link
-        for column in record.columns:
-            if column.registers is not None:
-                codes = sheet.frame[column.name].dropna().unique().tolist()
-                self._provided_codes[column.registers].update(codes)
-        registry = registry_named(record.name)
-        if registry is not None:
-            plain = record.base or record
-            for name in {*key_fields(plain), REFERENCES[registry].label} & plain.by_name.keys():
-                kind = plain.by_name[name].kind
-                for value in sheet.frame[name].dropna().unique():
-                    key = comparable_key(kind, value).casefold()
-                    self._provided_names.add((registry, name, key))
-
-    def create_missing(self, storage: Storage) -> Counter[str]:
-        """Create the records that a database lacks; return how many, by table."""
-        with storage.transaction(writing=True) as connection:
-            now = datetime.now().replace(microsecond=0)
-            stand_ins = StandIns(connection, now, self._provided_codes)
-            for resource, record, rows in self._rows:
-                for row in rows:
-                    stand_ins.create_for_row(resource, row, record)
-            for (registry, value), link in sorted(self._linked.items(), key=lambda item: item[0]):
-                # A sheet may bring a record with one of the names that the value may be.
-                if not any(
-                    (registry, name.column, key.casefold()) in self._provided_names
-                    for name in link.names
-                    for key in (
-                        comparable_key(name.kind, value),
-                        *name_keys(link, name.kind, value),
-                    )
-                ):
-                    # It is a document, or else a text.
-                    is_document = len(name_keys(link, Kind.TEXT, value)) > 1
-                    kinds = {Kind.CNPJ, Kind.CPF} if is_document else {Kind.TEXT}
-                    fitting = (one for one in link.names if one.kind in kinds and link.is_loose)
-                    name = next(fitting, link.names[0])
-                    key = comparable_key(name.kind, value)
-                    stand_ins.create_by_name(registry, link.fields, name.field, key)
-            stand_ins.write_counters()
-        return stand_ins.counts
+            sheets.append(compared_part(sheet, batch.plan.folder))
+            for part in sheet.with_children:
+                if part.resource is None:
+                    continue
+                # The columns whose codes must exist.
+                names = [
+                    column.name
+                    for column in part.resource.columns
+                    if column.references is not None
+                    or (column.name in CODE_COLUMNS and not (column.link or column.sheet_link))
+                ]
+                codes = part.frame[names].drop_duplicates().to_dict("records")
+                rows.append((part.resource, sheet.resource, codes))
+                for column in part.resource.columns:
+                    if column.link is not None:
+                        for value in part.frame[column.name].dropna().unique():
+                            named[column.link.registry, str(value)] = column.link, column.kind
+    provided = cache(lambda link, kind: ProvidedKeys(link.registry, link, kind, sheets))
+    with storage.transaction(writing=True) as connection:
+        now = datetime.now().replace(microsecond=0)
+        stand_ins = StandIns(connection, now, registered_codes(sheets))
+        for resource, record, codes in rows:
+            for row in codes:
+                filled = {str(name): value for name, value in row.items() if not pd.isna(value)}
+                stand_ins.create_for_row(resource, filled, record)
+        for (registry, value), (link, kind) in sorted(named.items(), key=itemgetter(0)):
+            if value not in provided(link, kind):
+                # It is a document, or else a text.
+                is_document = len(name_keys(link, Kind.TEXT, value)) > 1
+                kinds = {Kind.CNPJ, Kind.CPF} if is_document else {Kind.TEXT}
+                fitting = (one for one in link.names if one.kind in kinds and link.is_loose)
+                name = next(fitting, link.names[0])
+                key = comparable_key(name.kind, value)
+                stand_ins.create_by_name(registry, link.fields, name.field, key)
+        stand_ins.write_counters()
+    return stand_ins.counts
 
 
 _MAX_FAULTY_RUNS, _MAX_CALM_RUNS = 8, 4
 _UNDER_FAULTS = Text(pt="Execução {n}, com falhas", en="Run {n}, under faults")
 _WITHOUT_FAULTS = Text(pt="Execução {n}, sem falhas", en="Run {n}, without faults")
 _FINAL = frozenset({UnitStatus.DONE, UnitStatus.REFUSED, UnitStatus.PARTIAL})
-"""Statuses that another run does not change unless a person fixes something.
+"""Statuses that a person has to change.
 
 A workbook with errors is not final: it may refer to records that did not exist yet.
 """
+_MAX_QUEUE_SECONDS = 120.0
+_QUEUE_POLL_SECONDS = 0.05
 
 
 class _Runs:
-    """The runs of a month; a doubt is left alone for ``settle`` seconds before the next one."""
+    """The runs of a month, which are counted."""
 
-    def __init__(self, settle: float, show: Callable[[Text], None]) -> None:
+    def __init__(self, workspace: Workspace, show: Callable[[Text], None]) -> None:
         self.count = 0
         self.options = BatchRunOptions(
             consent=lambda _request: True,
@@ -468,13 +421,14 @@ class _Runs:
             consent_to_processing=lambda _request: True,
             executor_for=partial(executor_for, workers=None, scheduler=None),
         )
-        self._settle = settle
+        self._workspace = workspace
         self._show = show
         self._last: object = None
         self._final = False
 
     def repeat(self, batch: Batch, message: Text, limit: int) -> ApiError | None:
-        """Run a batch until another run would change nothing, or up to a limit.
+        """Run a batch until another run changes nothing, or up to a limit; what is in doubt is left
+        alone for a while before the next run.
 
         Return the error of the last run, if it failed.
         """
@@ -483,45 +437,25 @@ class _Runs:
             self.count += 1
             self._show(message.format(n=self.count))
             try:
-                outcome, failure = run_batch(batch, self.options), None
+                steps, failure = run_batch(batch, self.options).steps, None
             except ApiError as error:
                 failure = error
                 continue
-            status = [
-                (state.step.name, state.status, unit.name, unit.status, unit.rows, len(unit.jobs))
-                for state in outcome.steps
-                for unit in state.units
-            ]
-            ready = [unit for state in outcome.steps if not state.waits_for for unit in state.units]
-            self._final = all(unit.status in _FINAL for unit in ready)
-            unchanged, self._last = status == self._last, status
-            if unchanged or self._final:
+            last, self._last = self._last, list(map(step_json, steps))
+            ready = {one.status for state in steps if not state.waits_for for one in state.units}
+            self._final = ready <= _FINAL
+            if self._final or last == self._last:
                 break
-            if any(unit.status is UnitStatus.IN_DOUBT for unit in ready):
-                time.sleep(self._settle)
+            if UnitStatus.IN_DOUBT in ready:
+                time.sleep(self._workspace.settings.settle_seconds)
         return failure
 
-
-_MAX_QUEUE_SECONDS = 120.0
-_QUEUE_POLL_SECONDS = 0.05
-
-
-def _wait_for_queue(workspace: Workspace) -> None:
-    end = time.monotonic() + _MAX_QUEUE_SECONDS
-    with workspace.storage() as storage:
-        while True:
-            with storage.transaction(writing=False) as connection:
-                if not has_unfinished_files(connection):
-                    return
-            if time.monotonic() > end:
-                raise TransportError(
-                    Text(
-                        pt="A fila do ambiente de testes não esvazia.",
-                        en="The practice system's queue does not become empty.",
-                    ),
-                    Text(
-                        pt="Repita o ensaio, com menos falhas simuladas se precisar (--faults).",
-                        en="Rehearse again, with fewer simulated faults if need be (--faults).",
-                    ),
-                )
-            time.sleep(_QUEUE_POLL_SECONDS)
+    def wait_for_queue(self) -> None:
+        """Wait until the practice system has processed all files."""
+        end = time.monotonic() + _MAX_QUEUE_SECONDS
+        with self._workspace.storage() as storage:
+            while time.monotonic() < end:
+                with storage.transaction(writing=False) as connection:
+                    if not has_unfinished_files(connection):
+                        return
+                time.sleep(_QUEUE_POLL_SECONDS)
