@@ -199,7 +199,8 @@ class Journal:
                     self.claims.add(request_id, new.claims)
                 if any(new.before):
                     self.snapshots.store(request_id, Moment.BEFORE, new.before)
-                self.writes.plan(request_id, new.tasks)
+                if new.tasks:
+                    self.writes.plan(request_id, new.tasks)
                 # The plan of an undo does not have the rows that it reverses.
                 sent = (
                     (at, row, *written.get(row, (RowAction.UPDATE, None, at, None)))

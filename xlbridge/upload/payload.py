@@ -311,12 +311,6 @@ class SheetSource:
             job.notes.named,
         )
 
-    @property
-    def notes(self) -> Mapping[str, Any]:
-        """What a job notes about the sheet."""
-        notes = {"file_hash": self.file_hash, "titles": self.titles, "named": self.named}
-        return {name: value for name, value in notes.items() if value}
-
     def claims(self) -> RowClaims:
         """Return the digests of the rows and of their keys."""
         digests = row_digests(self.resource, self.frame)

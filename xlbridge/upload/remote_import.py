@@ -71,11 +71,6 @@ _OTHER_FILE = Text(
 _ORPHAN = "the file of attempt {attempt} may be staged and was not started"
 
 
-def _send_rows(context: "RunContext", job: Job) -> "Step":
-    """Send a job's rows in its mode. Raises ``TransportError`` if nothing was applied."""
-    return _stage(context, job) if job.spec.mode.channel.is_queued else _send_direct(context, job)
-
-
 def _doubt_interrupted(context: "RunContext", job: Job) -> "Step":
     return context.doubt(job, INTERRUPTED)
 
@@ -85,22 +80,18 @@ def _resume_staging(context: "RunContext", job: Job) -> "Step":
     if not context.needs_start(job):
         return _doubt_interrupted(context, job)
     orphan = _ORPHAN.format(attempt=job.requests[0].attempt)
-    return _stage(context, context.journal.record(job, State.PREPARED, orphan=orphan))
-
-
-def _start_or_poll(context: "RunContext", job: Job) -> "Step":
-    """Start a staged file if it needs that, else poll its log."""
-    if not context.needs_start(job):
-        return context.journal.record(job, State.POLLING), True
-    return _start(context, job)
+    return _send_rows(context, context.journal.record(job, State.PREPARED, orphan=orphan))
 
 
 def _start(context: "RunContext", job: Job) -> "Step":
-    """Request that a staged file be processed. Raises ``TransportError`` if no request arrived.
+    """Request that a staged file be processed, if it needs that, else poll its log.
 
+    Raises ``TransportError`` if no request arrived.
     Keys are read again if the plan is old by then: a file whose rows were written by others is
     never started. If the request is declined for now, the log shows whether it was started anyway.
     """
+    if job.state is State.STAGED and not context.needs_start(job):
+        return context.journal.record(job, State.POLLING), True
     if context.plan_has_changed(job):
         orphan = _ORPHAN.format(attempt=job.requests[0].attempt)
         return context.end(
@@ -399,15 +390,32 @@ def _send(
     return job, outcome
 
 
-def _stage(context: "RunContext", job: Job) -> "Step":
+def _send_rows(context: "RunContext", job: Job) -> "Step":
+    """Send a job's rows in its mode. Raises ``TransportError`` if nothing was applied."""
+    if not job.spec.mode.channel.is_queued:
+        return _send_direct(context, job)
     context.report_progress(job, Text(pt="enviando para a fila", en="sending to the queue"))
     needs_start = context.needs_start(job)
+    queue = context.resource(job).paths.queue
     if needs_start:
-        job, outcome = _stage_inert(context, job)
+        # Only processed on request, the file may be staged again. Each attempt is recorded first,
+        # as is each file that may be orphaned.
+        last: Outcome | None = None
+
+        def attempt() -> Outcome:
+            nonlocal job, last
+            if isinstance(last, Doubtful):
+                job = _record_orphan(context, job, last.reason)
+            job = context.announce(job, State.STAGING)
+            last = context.upload(job, queue)
+            return last
+
+        # An answer that reports success, with an id that cannot be read, is a doubt: the file may
+        # run.
+        outcome = context.repeat_while(attempt, lambda doubt: not doubt.executed)
     else:
         # As final as a direct import. Its records appear later, so that reading back proves nothing
         # before the settle time is over.
-        queue = context.resource(job).paths.queue
         job, outcome = _send(
             context, job, State.STAGING, lambda sent: context.upload(sent, queue), None
         )
@@ -425,27 +433,6 @@ def _stage(context: "RunContext", job: Job) -> "Step":
             return context.doubt(job, reason, declined=True)
         case Doubtful(reason):
             return context.doubt(job, reason)
-
-
-def _stage_inert(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
-    """Stage a file that is only processed on request, and so may be staged again.
-
-    Each attempt is recorded first, as is each file that may be orphaned.
-    """
-    queue, current = context.resource(job).paths.queue, job
-    last: Outcome | None = None
-
-    def attempt() -> Outcome:
-        nonlocal current, last
-        if isinstance(last, Doubtful):
-            current = _record_orphan(context, current, last.reason)
-        current = context.announce(current, State.STAGING)
-        last = context.upload(current, queue)
-        return last
-
-    # An answer that reports success, with an id that cannot be read, is a doubt: the file may run.
-    outcome = context.repeat_while(attempt, lambda doubt: not doubt.executed)
-    return current, outcome
 
 
 def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:
@@ -537,7 +524,7 @@ STEPS: "Mapping[State, Callable[[RunContext, Job], Step]]" = {
     State.PREVIEWING: preview,
     State.SENDING: _doubt_interrupted,
     State.STAGING: _resume_staging,
-    State.STAGED: _start_or_poll,
+    State.STAGED: _start,
     State.STARTING: _doubt_interrupted,
     State.POLLING: _poll,
     State.IN_DOUBT: _settle_doubt,

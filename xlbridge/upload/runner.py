@@ -31,6 +31,15 @@ _PAUSE = Text(
     en="pause of {n} {n:second|seconds} between parts",
 )
 
+_SEE_NEW_PLAN = Text(
+    pt="Veja o novo plano e confirme de novo: xlbridge resume {job}",
+    en="Check the new plan and confirm again: xlbridge resume {job}",
+    page=Text(
+        pt="Veja o novo plano e confirme de novo.",
+        en="See the new plan and confirm again.",
+    ),
+)
+
 
 def run_job(context: "RunContext", job: Job) -> Job:
     """Run a job, or all its parts, as far as possible and return it.
@@ -53,7 +62,8 @@ def run_job(context: "RunContext", job: Job) -> Job:
 def _preview_and_ask(context: "RunContext", job: Job) -> None:
     """Preview all parts of a job before anything is written, then ask for consent to send it.
 
-    If one is rejected, or consent is refused, none is sent.
+    If one is rejected, or consent is refused, none is sent. Raises ``UsageError`` if the plan has
+    changed.
     """
     journal, is_preview = context.journal, not job.spec.mode.channel.writes
     for part in journal.requests_of(job):
@@ -71,7 +81,10 @@ def _preview_and_ask(context: "RunContext", job: Job) -> None:
     if any(request.state.is_final for request in requests):
         refusal: Text | None = _OTHER_PART_REJECTED
     else:
-        refusal = context.refusal(job)
+        refusal = context.dissent(job)
+        # The plan may have become old meanwhile. Tasks read each record just before its request.
+        if refusal is None and not job.is_task and context.plan_has_changed(job):
+            raise UsageError(PLAN_CHANGED, _SEE_NEW_PLAN.format(job=job.arguments()))
     if refusal is not None:
         for request in requests:
             # After lost entries a part may be in doubt before anybody has confirmed it.

@@ -90,7 +90,6 @@ def _lost_fields(
     """Return the fields that records, or the answers to their writes, show otherwise than they were
     sent, each once."""
     found: list[LostField] = []
-    addresses = job.items
     for at in sorted({*records, *written.answers}):
         record, row = records.get(at), job.spec.rows[at]
         differing = written.answers[at] if record is None else record.differing
@@ -103,7 +102,7 @@ def _lost_fields(
                 found.append(LostField(column, sent, stored, [row], kept))
             for number, name, mine, theirs in of_list:
                 if number is not None and mine is not None:
-                    known = addresses.get(column)
+                    known = job.items.get(column)
                     cell = None if known is None else known.cell(row, number, name)
                     found.append(LostField(f"{column}.{name}", mine, theirs, [row], cell=cell))
     return LostField.merge(found)

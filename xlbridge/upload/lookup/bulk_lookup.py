@@ -23,6 +23,7 @@ from xlbridge.upload.lookup.row_lookup import (
     NearRecord,
     RowMatcher,
     SoughtRecords,
+    lookups_of_rows,
 )
 from xlbridge.upload.lookup.row_table import (
     RecordTable,
@@ -114,7 +115,7 @@ def record_reader(
     declared = resource.read_back
     if matcher is None and declared is not None:
         matcher = RowMatcher(resource, declared)
-    lookups = () if matcher is None else matcher.lookups(rows)
+    lookups = lookups_of_rows(resource, rows)
     if left_out:
         lookups = [() if at in left_out else of_row for at, of_row in enumerate(lookups)]
     if matcher is None or not any(lookups):

@@ -131,7 +131,6 @@ class RowMatcher:
         self.dates = {n for n, kind in self._kinds.items() if kind is Kind.DATE}
         self._rows: TypedRows = ()
         self._columns: dict[str, Sequence[str | None]] = {}
-        self._lookups: Sequence[Sequence[Lookup]] = ()
 
     @cached_property
     def blank(self) -> Mapping[str, str | None]:
@@ -143,21 +142,11 @@ class RowMatcher:
 
         Those of the last rows are cached.
         """
-        self._reset_for(rows)
+        if rows is not self._rows:
+            self._rows, self._columns = rows, {}
         if name not in self._columns:
             self._columns[name] = self.texts(name, values_of(rows, name))
         return self._columns[name]
-
-    def lookups(self, rows: TypedRows) -> Sequence[Sequence[Lookup]]:
-        """Return the lookups that serve each row; those of the last rows are cached."""
-        self._reset_for(rows)
-        if len(self._lookups) < len(rows):
-            self._lookups = lookups_of_rows(self.resource, rows)
-        return self._lookups
-
-    def _reset_for(self, rows: TypedRows) -> None:
-        if rows is not self._rows:
-            self._rows, self._columns, self._lookups = rows, {}, ()
 
     def texts(self, name: str, values: Sequence[Any]) -> Sequence[str | None]:
         """Return the comparable text of each value of a column."""
@@ -222,7 +211,7 @@ def business_keys(resource: Resource, rows: TypedRows) -> Sequence[tuple[str, ..
     if declared is None:
         return [()] * len(rows)
     matcher = RowMatcher(resource, declared)
-    opening, lookups = f"[{dumps(resource.name)}", matcher.lookups(rows)
+    opening, lookups = f"[{dumps(resource.name)}", lookups_of_rows(resource, rows)
     columns = dict.fromkeys(column for lookup in declared.lookups for column in lookup.key)
     items = {name: named_values(name, matcher.column(name, rows), "null") for name in columns}
     keys = {

@@ -326,12 +326,13 @@ class StoredSnapshots:
     _now: Callable[[], Instant]
 
     def store(self, job_id: str, moment: Moment, snapshot: Snapshot) -> None:
-        """Store a snapshot durably."""
+        """Store a snapshot durably, without the compared values of rows."""
+        rows = json_text([row and {"key": dict(row.key), "found": row.found} for row in snapshot])
         with transaction(self._db):
             self._db.execute(
                 "INSERT INTO readings SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
                 "FROM readings WHERE request = ?",
-                (job_id, self._now().at.isoformat(), moment, snapshot_to_json(snapshot), job_id),
+                (job_id, self._now().at.isoformat(), moment, rows.encode(), job_id),
             )
 
     def all_of(self, job_id: str) -> list[StoredSnapshot]:
@@ -363,15 +364,8 @@ class StoredSnapshots:
         return None if found is None else snapshot_from_json(found[0])
 
 
-def snapshot_to_json(snapshot: Snapshot) -> bytes:
-    """Return the keys of rows and their records as JSON; the compared values of rows are not
-    stored."""
-    rows = [row and {"key": dict(row.key), "found": row.found} for row in snapshot]
-    return json_text(rows).encode()
-
-
 def snapshot_from_json(text: bytes) -> Snapshot:
-    """Return the snapshot that ``snapshot_to_json`` encoded."""
+    """Return a stored snapshot."""
     import msgspec
 
     return msgspec.convert(value_of_json(text), tuple[RowSnapshot | None, ...])

@@ -100,7 +100,9 @@ class ConsentRequest:
                 parts=_PARTS.format(n=job.parts) if job.parts else "",
             ),
             facts=[*facts, *titles.quirks_facts(self.target.to_json())],
-            tables=[reason_table(not_created, self.columns, all_rows=all_rows, titled=True)],
+            tables=[reason_table(not_created, self.columns, all_rows=all_rows, titled=True)]
+            if not_created
+            else [],
             remarks=[remark] if faulty else [],
             next_steps=[token_line(self.token)] if spec.rows else [],
         )

@@ -286,6 +286,13 @@ def upload_report(
         remarks += evidence_remarks(job)
     if undone is not None:
         remarks.append(_UNDONE.format(rows=count_text(undone.rows), by=undone.by))
+    tables = []
+    if shown := [row for row in rejected if with_reasons or row.row is None]:
+        by_titles = partial(titles.title_at, titles=job.notes.titles)
+        title_at = by_titles if resource is None else resource.title_at
+        tables.append(_rejected_table(shown, title_at))
+    if job.known.lost_fields:
+        tables.append(_lost_table(job.known.lost_fields))
     return Report(
         verdict=_verdict(journal, job),
         grade=Grade.ERROR
@@ -293,19 +300,7 @@ def upload_report(
         else _GRADES.get(job.state, Grade.GOOD),
         facts=titles.quirks_facts(job.notes.target),
         remarks=remarks,
-        tables=[
-            table
-            for table in (
-                _rejected_table(
-                    [row for row in rejected if with_reasons or row.row is None],
-                    partial(titles.title_at, titles=job.notes.titles)
-                    if resource is None
-                    else resource.title_at,
-                ),
-                _lost_table(job.known.lost_fields),
-            )
-            if table.lines
-        ],
+        tables=tables,
         next_steps=[_next_step(journal, job, settled)],
     )
 
