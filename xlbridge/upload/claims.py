@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 from xlbridge.errors import JournalError, UsageError
 from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
-from xlbridge.upload.lookup.row_table import batched
+from xlbridge.upload.lookup.snapshot import batched
 
 Claimants = Mapping[str, Sequence[str]]
 """Ids of the claiming jobs by the digest of a row or key: newest first, one for each claim."""

@@ -43,8 +43,13 @@ from xlbridge.upload.journal_database import (
     RequestCount,
     transaction,
 )
-from xlbridge.upload.lookup.row_table import json_text, value_of_json
-from xlbridge.upload.lookup.snapshot import Moment, Snapshot, StoredSnapshots
+from xlbridge.upload.lookup.snapshot import (
+    Moment,
+    Snapshot,
+    StoredSnapshots,
+    json_text,
+    value_of_json,
+)
 from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction
 from xlbridge.upload.requests import Request, State, StoredRequests, request_key

@@ -21,13 +21,14 @@ from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.comparison import filled_columns
 from xlbridge.upload.lookup.row_lookup import lookups_for
-from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import (
     CODE_SEPARATOR,
     FoundRecord,
     Moment,
     RowSnapshot,
     Snapshot,
+    TypedRows,
+    values_of,
 )
 from xlbridge.upload.planning.plan_builder import PLAN_CHANGED
 from xlbridge.upload.planning.row_reasons import RowAction

@@ -25,13 +25,13 @@ from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.row_lookup import blank_values
-from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import (
     CODE_SEPARATOR,
     FoundRecord,
     Moment,
     RecordMatching,
     RowSnapshot,
+    RowValues,
 )
 from xlbridge.upload.payload import frame_of_rows, payload_of, sent_rows, store_payload
 from xlbridge.upload.planning.planned_row import Difference, JobPlan, PlannedRow, StoredRow

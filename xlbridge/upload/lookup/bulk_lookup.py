@@ -25,15 +25,18 @@ from xlbridge.upload.lookup.row_lookup import (
     SoughtRecords,
     lookups_of_rows,
 )
-from xlbridge.upload.lookup.row_table import (
+from xlbridge.upload.lookup.snapshot import (
+    CODE_SEPARATOR,
+    LookupResult,
+    NearKey,
     RecordTable,
     RowValues,
+    Snapshot,
     TypedRows,
     batched,
     have_column,
     values_of,
 )
-from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, LookupResult, NearKey, Snapshot
 from xlbridge.upload.options import CountCallback
 from xlbridge.wire import Operation
 

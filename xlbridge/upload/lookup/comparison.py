@@ -6,17 +6,15 @@ from typing import Any
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.lookup.row_lookup import Key, RowMatcher, comparable_value
-from xlbridge.upload.lookup.row_table import (
+from xlbridge.upload.lookup.snapshot import (
     ColumnsRow,
+    FoundRecord,
+    ItemDifference,
     RecordTable,
+    RowSnapshot,
     TypedRows,
     have_column,
     values_of,
-)
-from xlbridge.upload.lookup.snapshot import (
-    FoundRecord,
-    ItemDifference,
-    RowSnapshot,
 )
 
 _Values = Sequence[str | None]

@@ -24,7 +24,7 @@ from xlbridge.resources import Kind, Resource, strip_accents
 from xlbridge.resources.checks import bare_document
 from xlbridge.resources.remote import Lookup, ReadBack
 from xlbridge.upload.claims import claim_digest
-from xlbridge.upload.lookup.row_table import RowValues, TypedRows, values_of
+from xlbridge.upload.lookup.snapshot import RowValues, TypedRows, values_of
 
 _PLAIN_KINDS = frozenset({Kind.TEXT, Kind.CODE, Kind.BOOLEAN})
 _DECIMAL_TYPES = (float, Decimal)

@@ -24,7 +24,6 @@ from xlbridge.upload.job import MAX_PLAN_SECONDS, Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import record_reader
 from xlbridge.upload.lookup.row_lookup import blank_values, lookups_of_rows
-from xlbridge.upload.lookup.row_table import values_of
 from xlbridge.upload.lookup.snapshot import (
     FoundRecord,
     LookupResult,
@@ -32,6 +31,7 @@ from xlbridge.upload.lookup.snapshot import (
     RecordMatching,
     RowSnapshot,
     Snapshot,
+    values_of,
 )
 from xlbridge.upload.options import CountCallback, PlanOptions
 from xlbridge.upload.payload import SheetSource, payload_of, sent_rows, store_payload

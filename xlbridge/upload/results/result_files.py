@@ -28,7 +28,7 @@ from xlbridge.upload.results.verdict import RowOutcome, item_column, parse_item_
 from xlbridge.workbook import cell_position
 
 if TYPE_CHECKING:
-    from xlbridge.upload.lookup.row_table import RowValues
+    from xlbridge.upload.lookup.snapshot import RowValues
     from xlbridge.upload.payload import ChildRows
     from xlbridge.workbook.read import SheetCells
     from xlbridge.workbook.write import RejectedRows

@@ -29,8 +29,7 @@ from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.comparison import differing_lists
 from xlbridge.upload.lookup.row_lookup import RowMatcher
-from xlbridge.upload.lookup.row_table import RowValues
-from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, RowSnapshot
+from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, RowSnapshot, RowValues
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowReason
 from xlbridge.upload.row_changes import (

@@ -25,14 +25,15 @@ from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.comparison import differing_lists, filled_columns
 from xlbridge.upload.lookup.row_lookup import business_keys, comparable_value
-from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import (
     CODE_SEPARATOR,
     FoundRecord,
     Moment,
     Presence,
     Snapshot,
+    TypedRows,
     find_new,
+    values_of,
 )
 from xlbridge.upload.results.verdict import has_two_spellings
 from xlbridge.upload.row_changes import (
