@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple, TypeVar
@@ -18,20 +17,13 @@ from typing import NamedTuple, TypeVar
 from xlbridge.errors import JournalError, UsageError
 from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
-from xlbridge.upload.lookup.snapshot import batched
+from xlbridge.upload.journal_database import batched
 
 Claimants = Mapping[str, Sequence[str]]
 """Ids of the claiming jobs by the digest of a row or key: newest first, one for each claim."""
 
-_BYTES = 16
-
 _PIECE = 20_000
 """Digests in one query or insertion."""
-
-
-def claim_digest(text: str) -> str:
-    """Return the digest by which a row or a key is claimed."""
-    return blake2b(text.encode(), digest_size=_BYTES).hexdigest()
 
 
 class ClaimScope(NamedTuple):

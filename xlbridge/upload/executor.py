@@ -3,31 +3,41 @@
 Batch files, single records and changes of their state are written by the same steps. A channel
 declares how its requests are made and what proves them: a ``WriteRequest`` for sending, a look at
 the records for a doubt; that of a file is settled here, by reading its records back. Progress is
-reported as rows or records done, with the time left. See the upload protocol.
+reported as rows or records done, with the time left. Verdicts are those of the system's answers:
+finished logs and rejected requests. See the upload protocol.
 """
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Lock
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Declined, Doubtful, NotExecuted, Outcome
-from xlbridge.errors import ApiError, InDoubt, RemoteRejected
+from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
 from xlbridge.i18n import Text, count_text, localized_number, untranslated
-from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.snapshot import Moment, applied_rows
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.requests import State
-from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, RowOutcome, Verdict
+from xlbridge.upload.results.verdict import (
+    NO_VERDICT,
+    ItemAddresses,
+    RejectedRow,
+    RowOutcome,
+    Verdict,
+)
 from xlbridge.wire.imports import ImportLog, ImportState
+from xlbridge.wire.quirks import Quirks
 
 if TYPE_CHECKING:
+    from xlbridge.resources import Catalogue
+    from xlbridge.upload.job import Job, JobSpec
     from xlbridge.upload.run_context import RunContext, Step
-
+    from xlbridge.wire.imports import ImportRecords
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -146,8 +156,8 @@ def send_once(context: "RunContext", request: WriteRequest) -> Outcome:
 
 
 def await_settled(
-    context: "RunContext", job: Job, is_proven: Callable[[], bool] = lambda: False
-) -> tuple[Job, bool]:
+    context: "RunContext", job: "Job", is_proven: Callable[[], bool] = lambda: False
+) -> "tuple[Job, bool]":
     """Wait out the settle time of a doubt; return the job, and whether the doubt can be settled.
 
     It can be once no request may still arrive, and before that if ``is_proven``: what is there
@@ -176,7 +186,7 @@ def await_settled(
 
 
 def conclude(
-    context: "RunContext", job: Job, verdict: Verdict, reason: Text | None = None, **detail: Any
+    context: "RunContext", job: "Job", verdict: Verdict, reason: Text | None = None, **detail: Any
 ) -> "Step":
     """End a job by what became of its rows: all, some or none were written.
 
@@ -195,7 +205,7 @@ def conclude(
 
 
 def needs_person(
-    context: "RunContext", job: Job, reason: Text, verdict: Verdict = NO_VERDICT
+    context: "RunContext", job: "Job", reason: Text, verdict: Verdict = NO_VERDICT
 ) -> "Step":
     """End a job for now; a person must decide on the outcome of its rows."""
     return context.end(job, State.NEEDS_PERSON, verdict, reason=reason.languages), False
@@ -221,7 +231,7 @@ _UNREADABLE = Text(
 )
 
 
-def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
+def reconcile_by_snapshots(context: "RunContext", job: "Job") -> "Step":
     """End a job by what two snapshots of its records prove, compared with the one before sending.
 
     Records that are there prove something at any time; missing ones only after the settle time, as
@@ -253,7 +263,7 @@ def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
     return _end_by_proof(context, job, applied_rows(before, snapshots[0], declared.existing))
 
 
-def _is_proven(context: "RunContext", job: Job) -> bool:
+def _is_proven(context: "RunContext", job: "Job") -> bool:
     """Return whether all records of a job are there, or none if the system gave its file up."""
     before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
     declared = context.resource(job).read_back
@@ -267,7 +277,7 @@ def _is_proven(context: "RunContext", job: Job) -> bool:
     return False
 
 
-def is_as_before(context: "RunContext", job: Job) -> bool:
+def is_as_before(context: "RunContext", job: "Job") -> bool:
     """Return whether the records of a job that can be read back are as before sending.
 
     False if the system does not answer.
@@ -281,7 +291,7 @@ def is_as_before(context: "RunContext", job: Job) -> bool:
     return [row and row.contents for row in now] == [row and row.contents for row in before]
 
 
-def rows_written(context: "RunContext", job: Job) -> list[bool | None]:
+def rows_written(context: "RunContext", job: "Job") -> list[bool | None]:
     """Return for each row of a job whether its record is in the system by now, None if unknown.
 
     Raises ``TransportError`` or ``AuthenticationFailed`` if the system does not answer.
@@ -303,7 +313,7 @@ def rows_written(context: "RunContext", job: Job) -> list[bool | None]:
     ]
 
 
-def _end_by_proof(context: "RunContext", job: Job, proven: list[bool | None]) -> "Step":
+def _end_by_proof(context: "RunContext", job: "Job", proven: list[bool | None]) -> "Step":
     """End a job by proof: all rows present, done; some, partial; none after a refusal, rejected;
     else a person decides.
 
@@ -335,7 +345,7 @@ _STATE_WORDS = {
 class LogProgress:
     """Progress of a queued file from its log: state, rows done, and remaining time."""
 
-    def __init__(self, options: UploadOptions, job: Job) -> None:
+    def __init__(self, options: UploadOptions, job: "Job") -> None:
         self._options = options
         self._job = job
         self._started = time.monotonic()
@@ -407,3 +417,108 @@ def _pace_text(done: int, left: int, seconds: float) -> Text:
     return Text(pt=" · {rate}/s · faltam {time}", en=" · {rate}/s · {time} left").format(
         rate=shown, time=timedelta(seconds=round(left / rate))
     )
+
+
+ROW_COUNT_DIFFERS = Text(
+    pt="o sistema leu {n} {n:linha|linhas}, e a planilha tem {rows}",
+    en="the system read {n} {n:row|rows}, and the sheet has {rows}",
+)
+"""Reason to doubt an upload that was executed."""
+
+_NO_ITEMS: Mapping[str, ItemAddresses] = MappingProxyType({})
+
+
+def verdict_of_rejection(
+    job: "JobSpec", details: Sequence[ErrorDetail], first_line: int
+) -> Verdict:
+    """Return the verdict on a sheet that was rejected as a whole.
+
+    ``first_line`` is the number of the first row.
+    """
+    # Imported here, as most commands only read verdicts from the journal.
+    from xlbridge.wire.imports import split_line_number
+
+    rejections = []
+    for detail in details:
+        number, rest = split_line_number(detail.value)
+        row = _sheet_row(job, number, first_line)
+        message = untranslated(rest if row else detail.value)
+        rejections.append(rejected_row(job, row, detail.key or None, message))
+    return Verdict.of_rejections(job.rows, rejections, RowOutcome.NOT_WRITTEN)
+
+
+def verdict_of_log(
+    job: "JobSpec", log: "ImportLog | ImportRecords", quirks: Quirks, first_line: int | None = None
+) -> Verdict | None:
+    """Return the verdict of a finished log, or of an import's own answer; None if it proves none.
+
+    The interface guarantees the status and the rejected lines. Optional counts must agree: rows
+    read with rows sent, accepted plus rejected with the total, rejected lines with their count.
+    ``first_line`` is the number of the first row, by default the declared one.
+    """
+    first = quirks.first_line if first_line is None else first_line
+    lines = log.linhasRejeitadas or []
+    named = {line.linha for line in lines}
+    rejected = log.rejected
+    if rejected is None and log.registrosImportados is not None:
+        rejected = len(job.rows) - log.registrosImportados
+    if rejected is None or len(named) != rejected:
+        return None
+    accepted = len(job.rows) - rejected
+    agrees = log.totalDeRegistros in (None, len(job.rows))
+    if not agrees or log.registrosImportados not in (None, accepted):
+        return None
+    if any(_sheet_row(job, line, first) is None for line in named):
+        return None
+    rejections = [
+        rejected_row(job, _sheet_row(job, line.linha, first), line.coluna, untranslated(message))
+        for line in sorted(lines, key=lambda line: line.linha or 0)
+        for message in quirks.messages(line.mensagem)
+    ]
+    return Verdict.of_rejections(job.rows, rejections, RowOutcome.ACCEPTED)
+
+
+def is_about(job: "Job", log: "ImportLog", resources: "Catalogue", *, as_sent: bool) -> bool:
+    """Return whether a log is that of a job's file, as far as it tells.
+
+    Its id is the job's, its file name, if files are named ``as_sent``, bears the job's id, and its
+    resource is not another one. The interface promises none of these.
+    """
+    is_named_otherwise = as_sent and log.nomeDoArquivo and job.id not in log.nomeDoArquivo
+    if log.id not in (None, job.known.log_id) or is_named_otherwise:
+        return False
+    named = (log.recurso or "").strip().casefold()
+    return named == job.spec.resource or named not in resources
+
+
+def accounts_for_every_row(job: "JobSpec", log: "ImportLog") -> bool:
+    """Return whether a log's counts cover every row, whatever its status."""
+    counts = (log.totalDeRegistros, log.registrosImportados, log.registrosRejeitados)
+    total, imported, rejected = counts
+    if total is None or imported is None or rejected is None:
+        return False
+    return imported + rejected == total == len(job.rows)
+
+
+def rejected_row(
+    job: "JobSpec",
+    row: int | None,
+    column: str | None,
+    message: Text,
+    *,
+    itself: bool = True,
+    items: Mapping[str, ItemAddresses] = _NO_ITEMS,
+) -> RejectedRow:
+    """Return a rejected row with its cell, if the sheet or the item's sheet has the column."""
+    cell = None
+    if row is not None and column is not None:
+        cell = ItemAddresses.find(items, row, column) or job.cell(row, column)
+    return RejectedRow(row, cell, column, message, itself)
+
+
+def _sheet_row(job: "JobSpec", line: int | None, first_line: int) -> int | None:
+    """Return the analyst's row for a line of the payload."""
+    if line is None:
+        return None
+    position = line - first_line
+    return job.rows[position] if 0 <= position < len(job.rows) else None

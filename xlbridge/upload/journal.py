@@ -41,18 +41,14 @@ from xlbridge.upload.job import (
 from xlbridge.upload.journal_database import (
     JournalMarker,
     RequestCount,
-    transaction,
-)
-from xlbridge.upload.lookup.snapshot import (
-    Moment,
-    Snapshot,
-    StoredSnapshots,
     json_text,
+    transaction,
     value_of_json,
 )
+from xlbridge.upload.lookup.snapshot import Moment, Snapshot
 from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction
-from xlbridge.upload.requests import Request, State, StoredRequests, request_key
+from xlbridge.upload.requests import Request, State, StoredRequests, StoredSnapshots, request_key
 from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome, Verdict
 from xlbridge.upload.row_changes import (
     PlannedChange,

@@ -10,27 +10,24 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.claims import read_until
 from xlbridge.upload.executor import (
     INTERRUPTED,
+    ROW_COUNT_DIFFERS,
     LogProgress,
     WriteRequest,
+    accounts_for_every_row,
     await_settled,
     conclude,
+    is_about,
     is_as_before,
     reconcile_by_snapshots,
     rows_written,
     send_once,
+    verdict_of_log,
+    verdict_of_rejection,
 )
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.snapshot import Moment
 from xlbridge.upload.requests import State
-from xlbridge.upload.results.remote_verdict import (
-    ROW_COUNT_DIFFERS,
-    accounts_for_every_row,
-    failure_of_log,
-    is_about,
-    verdict_of_log,
-    verdict_of_rejection,
-)
-from xlbridge.upload.results.verdict import RowOutcome, Verdict, has_two_spellings
+from xlbridge.upload.results.verdict import RowOutcome, Verdict, failure_of_log, has_two_spellings
 from xlbridge.wire.imports import (
     IMPORT_LOG,
     IMPORT_PROCESS,

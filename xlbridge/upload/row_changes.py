@@ -22,8 +22,13 @@ from xlbridge.errors import ApiError
 from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
 from xlbridge.upload.claims import Claims
-from xlbridge.upload.journal_database import RequestCount, transaction
-from xlbridge.upload.lookup.snapshot import batched, json_text, json_texts
+from xlbridge.upload.journal_database import (
+    RequestCount,
+    batched,
+    json_text,
+    json_texts,
+    transaction,
+)
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.requests import request_key
 from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict

@@ -18,6 +18,7 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text, joined
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import Lookup, operation_named
+from xlbridge.upload.journal_database import batched
 from xlbridge.upload.lookup.comparison import compare_rows
 from xlbridge.upload.lookup.row_lookup import (
     NearRecord,
@@ -33,7 +34,6 @@ from xlbridge.upload.lookup.snapshot import (
     RowValues,
     Snapshot,
     TypedRows,
-    batched,
     have_column,
     values_of,
 )

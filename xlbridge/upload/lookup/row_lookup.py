@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from functools import cached_property, partial
+from hashlib import blake2b
 from itertools import compress, count
 from json import dumps
 from json.encoder import encode_basestring_ascii
@@ -23,7 +24,6 @@ from xlbridge.client import Record
 from xlbridge.resources import Kind, Resource, strip_accents
 from xlbridge.resources.checks import bare_document
 from xlbridge.resources.remote import Lookup, ReadBack
-from xlbridge.upload.claims import claim_digest
 from xlbridge.upload.lookup.snapshot import RowValues, TypedRows, values_of
 
 _PLAIN_KINDS = frozenset({Kind.TEXT, Kind.CODE, Kind.BOOLEAN})
@@ -38,6 +38,8 @@ _TEXT_TYPES = frozenset({type(None), str, pd.Timestamp})
 
 _TEXTS_OF_EMPTY: Mapping[Any, str | None] = {None: None, "": None}
 """Comparable texts of empty values."""
+
+_DIGEST_BYTES = 16
 
 _SAMPLE = 10_000
 """Rows that are sampled for the most selective column of a key."""
@@ -203,6 +205,11 @@ def _have_plain_blanks(texts: Sequence[str | None]) -> bool:
         and "" not in texts
         and unicodedata.is_normalized("NFC", joined)
     )
+
+
+def claim_digest(text: str) -> str:
+    """Return the digest by which a row or a key is claimed."""
+    return blake2b(text.encode(), digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def business_keys(resource: Resource, rows: TypedRows) -> Sequence[tuple[str, ...]]:

@@ -1,13 +1,12 @@
 """Typed rows, the remote records found for them, and their matching.
 
 Rows are mappings, or a table of columns whose rows are views; so are the records of listings. A
-snapshot has the records of each row, and is stored in the journal. ``Matching`` serves all who ask
+snapshot has the records of each row. ``Matching`` serves all who ask
 what is a row's, one to one: another row, or by ``RecordMatching`` a record. Rows and records with
 the same key are one group. Rows get equal records first; which record is the next best, and which
 ones a row may not get, depends on the question that is asked.
 """
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import (
     Callable,
@@ -20,31 +19,20 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass, field, fields
-from datetime import datetime
+from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import islice
 from operator import itemgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from xlbridge.clock import Instant
-from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
 from xlbridge.resources.remote import ExistingPolicy
-from xlbridge.upload.journal_database import transaction
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_Item = TypeVar("_Item")
-
 RowValues = Mapping[str, Any]
 """Row as it is sent: typed values by column, None for an empty cell."""
-
-_BLOCK = 16_384
-"""Values that are processed together."""
-
 
 _NO_LISTS: Mapping[str, Sequence[Any]] = MappingProxyType({})
 
@@ -155,13 +143,6 @@ def values_of(rows: TypedRows, name: str) -> Sequence[Any]:
     return [row.get(name) for row in rows]
 
 
-def batched(values: Iterable[_Item], size: int = _BLOCK) -> Iterator[list[_Item]]:
-    """Yield values in lists of ``size``."""
-    left = iter(values)
-    while batch := list(islice(left, size)):
-        yield batch
-
-
 def have_column(rows: TypedRows, name: str) -> Sequence[bool]:
     """Return for each row whether it has a column, even an empty one."""
     if isinstance(rows, RowTable):
@@ -179,44 +160,6 @@ def column_values(series: "pd.Series") -> list[Any]:
     missing: Any = None
     values: list[Any] = series.to_numpy(dtype=object, na_value=missing).tolist()
     return values
-
-
-def json_text(value: object) -> str:
-    """Return a value as JSON, in a fifth of the standard library's time."""
-    import msgspec
-
-    try:
-        return msgspec.json.encode(value, enc_hook=_plain).decode()
-    except UnicodeEncodeError:
-        # Only the standard library accepts lone surrogates, which a system may send.
-        return json.dumps(value, default=_plain)
-
-
-def json_texts(values: Sequence[object]) -> list[str]:
-    """Return each value as JSON, encoded together."""
-    import msgspec
-
-    try:
-        lines = msgspec.json.Encoder(enc_hook=_plain).encode_lines(values)
-    except UnicodeEncodeError:
-        return list(map(json_text, values))
-    return lines.decode().split("\n")[:-1]
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    if isinstance(value, Mapping):
-        return dict(value.items())
-    return {field.name: getattr(value, field.name) for field in fields(value)}
-
-
-def value_of_json(text: str | bytes) -> Any:
-    """Return the value that ``json_text`` encoded."""
-    import msgspec
-
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return json.loads(text)
 
 
 CODE_SEPARATOR = "/"
@@ -498,64 +441,3 @@ class Moment(StrEnum):
     AFTER = "after"
     CODES = "codes"
     IDENTICAL = "identical"
-
-
-class StoredSnapshot(NamedTuple):
-    """Snapshot in the journal, with its time and moment."""
-
-    at: datetime
-    moment: Moment
-    rows: Snapshot
-
-
-@dataclass(eq=False)
-class StoredSnapshots:
-    """Snapshots of the remote records of jobs' rows in the journal's file."""
-
-    _db: LocalDatabase
-    _now: Callable[[], Instant]
-
-    def store(self, job_id: str, moment: Moment, snapshot: Snapshot) -> None:
-        """Store a snapshot durably, without the compared values of rows."""
-        rows = json_text([row and {"key": dict(row.key), "found": row.found} for row in snapshot])
-        with transaction(self._db):
-            self._db.execute(
-                "INSERT INTO readings SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
-                "FROM readings WHERE request = ?",
-                (job_id, self._now().at.isoformat(), moment, rows.encode(), job_id),
-            )
-
-    def all_of(self, job_id: str) -> list[StoredSnapshot]:
-        """Return the snapshots of a job, oldest first."""
-        found = self._db.execute(
-            "SELECT at, moment, rows FROM readings WHERE request = ? ORDER BY number", (job_id,)
-        )
-        return [
-            StoredSnapshot(datetime.fromisoformat(at), Moment(moment), snapshot_from_json(rows))
-            for at, moment, rows in found.fetchall()
-        ]
-
-    def first_before(self, job_id: str) -> Snapshot:
-        """Return the first snapshot of a job, taken before anything was sent; empty without one."""
-        stored = self.all_of(job_id)
-        return next((one.rows for one in stored if one.moment is Moment.BEFORE), ())
-
-    def newest_of(self, count: int, job_id: str, *moments: Moment) -> Snapshot:
-        """Return the newest snapshot of the ``count`` rows of a job, all None without one."""
-        return self.newest(job_id, *moments) or (None,) * count
-
-    def newest(self, job_id: str, *moments: Moment) -> Snapshot | None:
-        """Return the newest snapshot of a job at one of the moments, None if there is none."""
-        found = self._db.execute(
-            "SELECT rows FROM readings WHERE request = ? "
-            "AND moment IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT 1",
-            (job_id, json.dumps(moments)),
-        ).fetchone()
-        return None if found is None else snapshot_from_json(found[0])
-
-
-def snapshot_from_json(text: bytes) -> Snapshot:
-    """Return a stored snapshot."""
-    import msgspec
-
-    return msgspec.convert(value_of_json(text), tuple[RowSnapshot | None, ...])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from xlbridge.i18n import Text, localized_number, untranslated
 from xlbridge.record_rows import sheet_row
 from xlbridge.resources import Column, Kind
-from xlbridge.upload.lookup.snapshot import json_texts
+from xlbridge.upload.journal_database import json_texts
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 
 if TYPE_CHECKING:

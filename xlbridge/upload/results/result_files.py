@@ -18,8 +18,8 @@ from xlbridge.resources.checks import value_text
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, file_hash
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, StoredSnapshot
-from xlbridge.upload.requests import State
+from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot
+from xlbridge.upload.requests import State, StoredSnapshot
 from xlbridge.upload.results.control_totals import UploadRows, upload_summary
 from xlbridge.upload.results.report import history_table, job_json, upload_report
 from xlbridge.upload.results.row_ledger import messages_of

@@ -12,6 +12,7 @@ from xlbridge.workbook import cell_address
 
 if TYPE_CHECKING:
     from xlbridge.validation import ValidatedSheet
+    from xlbridge.wire.imports import ImportLog
 
 
 class RejectedRow(NamedTuple):
@@ -199,6 +200,17 @@ class RowOutcome(StrEnum):
         if present is None:
             return cls.UNKNOWN
         return cls.ACCEPTED if present else cls.REJECTED
+
+
+_FAILED = Text(
+    pt="o sistema desistiu do arquivo (situação “{word}”: {message})",
+    en="the system gave the file up (status “{word}”: {message})",
+)
+
+
+def failure_of_log(log: "ImportLog") -> Text:
+    """Return the reason that the log of a failed file gives."""
+    return _FAILED.format(word=log.situacao or "–", message=log.mensagem or "–")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,11 @@ from xlbridge.upload.executor import (
     SharedPause,
     await_settled,
     conclude,
+    rejected_row,
 )
 from xlbridge.upload.job import EVENTS_LOST, Job, planned_note
 from xlbridge.upload.lookup.snapshot import Moment
 from xlbridge.upload.requests import State
-from xlbridge.upload.results.remote_verdict import rejected_row
 from xlbridge.upload.results.verdict import Verdict
 from xlbridge.upload.row_changes import (
     CREATION,
