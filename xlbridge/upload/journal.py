@@ -79,8 +79,7 @@ class NewRequest:
     tasks: Sequence[RecordTask] = ()
 
 
-_NO_NOTE: Mapping[str, Any] = MappingProxyType({})
-_NO_ORIGINS: Mapping[int, int] = MappingProxyType({})
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 class Journal:
@@ -132,8 +131,8 @@ class Journal:
         requests: Sequence[NewRequest],
         plan: JobPlan,
         known: ClaimedRows,
-        note: Mapping[str, Any] = _NO_NOTE,
-        origins: Mapping[int, int] = _NO_ORIGINS,
+        note: Mapping[str, Any] = _NOTHING,
+        origins: Mapping[int, int] = _NOTHING,
     ) -> Job:
         """Record a job as prepared, with its plan and requests, and claim the rows that it writes.
 
@@ -321,7 +320,7 @@ class Journal:
             if write.state is WriteState.APPLIED and write.record
         }
 
-    def refresh_plan(self, job: Job, plan: JobPlan, note: Mapping[str, Any] = _NO_NOTE) -> Job:
+    def refresh_plan(self, job: Job, plan: JobPlan, note: Mapping[str, Any] = _NOTHING) -> Job:
         """Record that a prepared job was planned again, with the same result; ``note`` replaces the
         details stored with its first event."""
         return self.record(job, job.state, **note, **plan.note, **planned_note(self.now()))

@@ -11,7 +11,7 @@ from xlbridge.upload.claims import read_until
 from xlbridge.upload.executor import (
     INTERRUPTED,
     ROW_COUNT_DIFFERS,
-    LogProgress,
+    Progress,
     WriteRequest,
     accounts_for_every_row,
     await_settled,
@@ -65,6 +65,14 @@ _OTHER_FILE = Text(
     pt="o log {id} é de outro arquivo ({file}); nada foi iniciado por ele",
     en="log {id} is that of another file ({file}); nothing was started by it",
 )
+_PROGRESS = Text(
+    pt="Log {id}: {state}, {done} de {total} {total:linha|linhas}{pace}",
+    en="Log {id}: {state}, {done} of {total} {total:row|rows}{pace}",
+)
+_STATE_WORDS = {
+    ImportState.PENDING: Text(pt="na fila", en="queued"),
+    ImportState.RUNNING: Text(pt="processando", en="running"),
+}
 _ORPHAN = "the file of attempt {attempt} may be staged and was not started"
 
 
@@ -146,7 +154,7 @@ def _poll(context: "RunContext", job: Job) -> "Step":
     if not context.options.wait:
         return job, False
     starts_now = not job.was_started and context.needs_start(job)
-    progress = LogProgress(context.options, job)
+    progress = Progress(context.options, len(job.spec.rows))
     known_at = 0.0
 
     def is_last(log: ImportLog | Text, waited: float) -> bool:
@@ -166,7 +174,10 @@ def _poll(context: "RunContext", job: Job) -> "Step":
                 return True
             if waited > max(context.patience.seconds, _LEAST_PENDING_SECONDS):
                 raise _never_started(job, log)
-        progress.report(log, state)
+        done = (log.registrosImportados or 0) + (log.registrosRejeitados or 0)
+        status = untranslated(f"“{log.situacao or '–'}”")
+        shown = status if state is None else _STATE_WORDS.get(state, status)
+        progress.report(done, _PROGRESS, id=job.known.log_id, state=shown)
         _LOGGER.debug("job %s: log %s is %s", job.id, log, state)
         return False
 

@@ -20,9 +20,9 @@ from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.row_lookup import lookups_for
 from xlbridge.upload.lookup.snapshot import RowTable, RowValues, Snapshot
 from xlbridge.upload.options import UploadOptions
-from xlbridge.upload.payload import frame_of_rows, payload_of, sent_rows, store_payload
+from xlbridge.upload.payload import sent_rows
 from xlbridge.upload.planning.consent import ConsentRequest
-from xlbridge.upload.planning.plan_builder import plan_still_holds
+from xlbridge.upload.planning.plan_builder import changed_plan
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, RowOutcome, Verdict
 from xlbridge.wire import Operation
@@ -103,12 +103,6 @@ class RunContext(UploadContext):
         """Return the remote records of a job's rows. Raises what ``Client.records`` raises."""
         return read_snapshot(self.client, self.resource(job), self.rows(job))
 
-    def workbook_of(self, resource: Resource, rows: Sequence[RowValues]) -> bytes:
-        """Return a workbook with the given rows, stored like any payload."""
-        payload = payload_of(resource, frame_of_rows(resource, rows))
-        store_payload(self, payload)
-        return payload
-
     def dissent(self, job: Job) -> Text | None:
         """Ask for consent to the plan of a job; return the reason not to write, if any.
 
@@ -121,9 +115,8 @@ class RunContext(UploadContext):
 
     def plan_has_changed(self, job: Job) -> bool:
         """Plan a job again if its plan is old; return whether the plan has changed."""
-        if not job.plan_is_old(self.journal.now()):
-            return False
-        return not plan_still_holds(self, self.client, job, self.patience)
+        is_old = job.plan_is_old(self.journal.now())
+        return is_old and changed_plan(self, self.client, job, self.patience) is not None
 
     def report_progress(self, job: Job, text: Text) -> None:
         """Report progress on the rows of a job."""

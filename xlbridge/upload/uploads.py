@@ -46,10 +46,10 @@ from xlbridge.upload.payload import (
 from xlbridge.upload.planning.corrected_rows import CorrectedRows, corrected_rows
 from xlbridge.upload.planning.plan_builder import (
     PlannedSheet,
+    changed_plan,
     may_be_sent,
     plan_source,
     refresh_plan,
-    replan_job,
 )
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowLedger, changed_ledger
@@ -390,9 +390,9 @@ class Uploads:
     def _with_current_plan(self, job: Job, options: UploadOptions, patience: Patience) -> Job:
         """Return a job whose plan is old with a current one, or a new job that replaces it."""
         options.progress(_PLANNING.format(rows=count_text(len(job.spec.rows))))
-        planned = replan_job(self._context, self._client, job, patience)
-        if planned.plan.digest == job.notes.plan_digest:
-            return refresh_plan(self._context, job, planned)
+        planned = changed_plan(self._context, self._client, job, patience)
+        if planned is None:
+            return self._context.journal.job(job.id)
         kept: dict[str, Any] = {"planning": job.notes.planning, "import_mode": job.import_mode}
         journal = self._context.journal
         parts = journal.parts_of(job)

@@ -174,8 +174,8 @@ def _reason_line(
                 _DETAIL.format(row=row_text(row.row), text=_RECORD.format(code=row.record))
             )
         details += [
-            _DIFFERENCE.format(row=row_text(row.row), text=text)
-            for text in row.difference_texts(columns, titled=titled)
+            _DIFFERENCE.format(row=row_text(row.row), text=shown.text)
+            for shown in row.shown_differences(columns, titled=titled)
         ]
     is_record = first.reason is not RowReason.NO_RECORD
     action = (_ACTION_NAMES[first.action] if is_record else _SET_ASIDE).format(n=len(rows))

@@ -5,6 +5,7 @@ record in doubt does not stop the others; it is settled by reading it back. See 
 Updates, Record by record and Processing.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.executor import (
     CHECK_AGAIN,
     INTERRUPTED,
-    RecordProgress,
+    Progress,
     SharedPause,
     await_settled,
     conclude,
@@ -46,6 +47,11 @@ if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
 
 
+_REPORT_SECONDS = 0.1
+_PROGRESS = Text(
+    pt="{done} de {total} {total:registro|registros}{pace}",
+    en="{done} of {total} {total:record|records}{pace}",
+)
 _NEEDS_PERSON = Text(
     pt="{n:um registro está|{n} registros estão} em dúvida: {why}",
     en="{n:one record is|{n} records are} in doubt: {why}",
@@ -178,14 +184,23 @@ class _RecordExecutor:
         blocked = {token for write in unsettled for token in self._channel(write).tokens(write)}
         for channel in self._channels.values():
             channel.before_first(self._writes)
-        options = self._context.options
-        progress = RecordProgress(options, len(self._writes), len(waiting))
+        done, reported = len(self._writes) - len(waiting), time.monotonic()
+        progress = Progress(self._context.options, len(self._writes), done)
+
+        def count() -> None:
+            nonlocal done, reported
+            done += 1
+            now = time.monotonic()
+            if now - reported >= _REPORT_SECONDS or done == len(self._writes):
+                reported = now
+                progress.report(done, _PROGRESS)
+
         dispatch = RecordDispatch(
             lambda write: self._channel(write).prepare(write),
             self._store,
             self._pause,
             self._at_once,
-            progress.count,
+            count,
         )
         dispatch.run(WriteOrder(waiting, lambda write: self._channel(write).tokens(write), blocked))
 
