@@ -20,7 +20,7 @@ from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.row_lookup import lookups_for
 from xlbridge.upload.lookup.snapshot import RowTable, RowValues, Snapshot
 from xlbridge.upload.options import UploadOptions
-from xlbridge.upload.payload import sent_rows
+from xlbridge.upload.payload import frame_of_rows, payload_of, sent_rows, store_payload
 from xlbridge.upload.planning.consent import ConsentRequest
 from xlbridge.upload.planning.plan_builder import changed_plan
 from xlbridge.upload.requests import State
@@ -102,6 +102,12 @@ class RunContext(UploadContext):
     def read_snapshot(self, job: Job) -> Snapshot:
         """Return the remote records of a job's rows. Raises what ``Client.records`` raises."""
         return read_snapshot(self.client, self.resource(job), self.rows(job))
+
+    def workbook_of(self, resource: Resource, rows: Sequence[RowValues]) -> bytes:
+        """Return a workbook with the given rows, stored like any payload."""
+        payload = payload_of(resource, frame_of_rows(resource, rows))
+        store_payload(self, payload)
+        return payload
 
     def dissent(self, job: Job) -> Text | None:
         """Ask for consent to the plan of a job; return the reason not to write, if any.

@@ -9,7 +9,7 @@ its name otherwise, and still report success. See the upload protocol
 import logging
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -225,12 +225,13 @@ def _comparison(context: "RunContext", job: Job, *, at_once: bool) -> dict[str, 
         records, detail["uncompared"] = {}, error.message.languages
     lost = _lost_fields(job, written, records)
     if lost:
-        detail["lost_fields"] = [field.to_json() for field in lost]
+        detail["lost_fields"] = [asdict(field) for field in lost]
     doubted = written.doubted_columns(context.quirks.spellings)
     taken = {*written.taken, *job.requests[0].taken_fields}
     for at, record in records.items():
         taken.update(name for name, value in record.values.items() if value is not None)
-        taken |= written.columns_of_items(at).difference(record.unlisted)
+        if written.lists:
+            taken |= written.columns_of_items(at).difference(record.unlisted)
     if taken := taken & doubted:
         detail["taken_fields"] = sorted(taken)
     unseen = doubted - taken - {field.column for field in lost}

@@ -100,7 +100,6 @@ class _Planner:
         self._own = own
         resource = source.resource
         declared = resource.read_back
-        self._blank = blank_values(resource)
         self._resource = resource
         self._source = source
         self.lookup = found
@@ -120,6 +119,10 @@ class _Planner:
                 for at, (digest, keys) in enumerate(zip(*claims, strict=True))
                 if digest in claimed.digests or not claimed.keys.keys().isdisjoint(keys)
             }
+
+    @cached_property
+    def _blank(self) -> Mapping[str, str | None]:
+        return blank_values(self._resource)
 
     @cached_property
     def plan(self) -> RowPlan:

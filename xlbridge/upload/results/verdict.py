@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -79,10 +79,6 @@ class LostField:
     def is_lost(self) -> bool:
         """True if nothing of what was sent is stored; other values may be another notation."""
         return self.stored is None or self.kept
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the field as JSON."""
-        return asdict(self)
 
     @staticmethod
     def merge(fields: Iterable["LostField"]) -> list["LostField"]:

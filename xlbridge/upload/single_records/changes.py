@@ -30,7 +30,6 @@ from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.comparison import differing_lists
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, RowSnapshot, RowValues
-from xlbridge.upload.payload import frame_of_rows, payload_of, store_payload
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowReason
 from xlbridge.upload.row_changes import (
@@ -326,8 +325,7 @@ class RecordChanger(RecordChannel):
         if self._change.by_import:
             # An import of one row replaces its record.
             resource, row = self._resource, {**self._rows[write.position], **task.values}
-            content = payload_of(resource, frame_of_rows(resource, [row]))
-            store_payload(self._context, content)
+            content = self._context.workbook_of(resource, [row])
             name = f"{resource.name}-{self._job.id}-{write.position + 1}.xlsx"
             return client.send(
                 resource.paths.direct,
