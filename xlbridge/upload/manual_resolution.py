@@ -85,7 +85,7 @@ def _record_resolution(journal: Journal, job: Job, seen: Resolution, reason: str
     rejections, known = journal.changes.rejections(job.id), None
     if job.spec.mode.channel.by_record and journal.writes.load(job.id):
         # Imported here, as imports of whole files do not need these modules.
-        from xlbridge.upload.single_records.executor import leave_unsent_records
+        from xlbridge.upload.record_executor import leave_unsent_records
 
         verdict = leave_unsent_records(journal, job, _NEVER_SENT.format(who=who, reason=reason))
         if verdict is None:

@@ -120,9 +120,9 @@ def _run_steps(context: "RunContext", job: Job) -> None:
     steps = remote_import.STEPS
     if job.spec.mode.channel.by_record:
         # Imported here, as imports of whole files do not need these modules.
-        from xlbridge.upload.single_records import executor
+        from xlbridge.upload import record_executor
 
-        steps = executor.STEPS
+        steps = record_executor.STEPS
     # Changes of single records read each record just before its request.
     creates = not job.spec.mode.channel.by_record or context.journal.changes.creates(job.id)
     proceed = True

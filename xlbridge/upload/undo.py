@@ -36,11 +36,11 @@ from xlbridge.upload.lookup.snapshot import (
 from xlbridge.upload.payload import frame_of_rows, payload_of, sent_rows, store_payload
 from xlbridge.upload.planning.planned_row import Difference, JobPlan, PlannedRow, StoredRow
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.record_changer import PresentRecord
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.undo_report import empty_undo_report, left_report
 from xlbridge.upload.row_changes import RecordTask, Values
-from xlbridge.upload.single_records.changes import PresentRecord
 
 
 class Reversal(NamedTuple):

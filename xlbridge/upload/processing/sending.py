@@ -21,20 +21,20 @@ from xlbridge.upload.processing.process_kinds import (
     StateReader,
     find_kind,
 )
-from xlbridge.upload.row_changes import (
-    RecordWrite,
-    Results,
-    WriteResult,
-    WriteState,
-    problems_note,
-)
-from xlbridge.upload.single_records.dispatch import (
+from xlbridge.upload.record_dispatch import (
     Announce,
     PreparedWrite,
     RecordChannel,
     result_of,
     result_of_absence,
     with_reason,
+)
+from xlbridge.upload.row_changes import (
+    RecordWrite,
+    Results,
+    WriteResult,
+    WriteState,
+    problems_note,
 )
 
 if TYPE_CHECKING:

@@ -35,6 +35,15 @@ from xlbridge.upload.lookup.snapshot import (
     find_new,
     values_of,
 )
+from xlbridge.upload.record_dispatch import (
+    Announce,
+    PreparedWrite,
+    RecordChannel,
+    problems_of,
+    result_of,
+    result_of_absence,
+    with_reason,
+)
 from xlbridge.upload.results.verdict import has_two_spellings
 from xlbridge.upload.row_changes import (
     Problem,
@@ -44,15 +53,6 @@ from xlbridge.upload.row_changes import (
     WriteState,
     plain_json,
     problems_note,
-)
-from xlbridge.upload.single_records.dispatch import (
-    Announce,
-    PreparedWrite,
-    RecordChannel,
-    problems_of,
-    result_of,
-    result_of_absence,
-    with_reason,
 )
 from xlbridge.wire import WireModel
 from xlbridge.wire.inventory import (

@@ -23,6 +23,14 @@ from xlbridge.upload.executor import (
 )
 from xlbridge.upload.job import EVENTS_LOST, Job, planned_note
 from xlbridge.upload.lookup.snapshot import Moment
+from xlbridge.upload.record_changer import RecordChanger, change_of_row, removal_of_row
+from xlbridge.upload.record_creator import RecordCreator
+from xlbridge.upload.record_dispatch import (
+    RecordChannel,
+    RecordDispatch,
+    WriteOrder,
+    with_reason,
+)
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.verdict import Verdict
 from xlbridge.upload.row_changes import (
@@ -32,14 +40,6 @@ from xlbridge.upload.row_changes import (
     Results,
     WriteResult,
     WriteState,
-)
-from xlbridge.upload.single_records.changes import RecordChanger, change_of_row, removal_of_row
-from xlbridge.upload.single_records.creations import RecordCreator
-from xlbridge.upload.single_records.dispatch import (
-    RecordChannel,
-    RecordDispatch,
-    WriteOrder,
-    with_reason,
 )
 
 if TYPE_CHECKING:

@@ -32,6 +32,14 @@ from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, RowSnapshot, RowValues
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowReason
+from xlbridge.upload.record_dispatch import (
+    Announce,
+    PreparedWrite,
+    RecordChannel,
+    result_of,
+    result_of_absence,
+    with_reason,
+)
 from xlbridge.upload.row_changes import (
     RecordTask,
     RecordWrite,
@@ -40,14 +48,6 @@ from xlbridge.upload.row_changes import (
     WriteResult,
     WriteState,
     plain_json,
-)
-from xlbridge.upload.single_records.dispatch import (
-    Announce,
-    PreparedWrite,
-    RecordChannel,
-    result_of,
-    result_of_absence,
-    with_reason,
 )
 from xlbridge.wire import Operation, WireModel, record_model
 from xlbridge.wire.imports import ImportQuery
