@@ -312,14 +312,14 @@ class OwnWrites:
         return None
 
 
-def require_reason(again: str | None) -> None:
-    """Raise ``UsageError`` if the reason to send or process something again is empty."""
-    if again is not None and not again.strip():
+def require_reason(reason: str | None, option: str = "--again") -> None:
+    """Raise ``UsageError`` if the reason given by an option is empty."""
+    if reason is not None and not reason.strip():
         raise UsageError(
             Text(
-                pt="Informe o motivo em --again.",
-                en="--again needs a reason.",
+                pt="Informe o motivo em {option}.",
+                en="{option} needs a reason.",
                 page=Text(pt="Escreva o motivo.", en="Enter the reason."),
-            ),
+            ).format(option=option),
             Text(pt="Nada foi enviado.", en="Nothing was sent."),
         )

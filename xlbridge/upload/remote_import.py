@@ -70,7 +70,7 @@ _PROGRESS = Text(
     en="Log {id}: {state}, {done} of {total} {total:row|rows}{pace}",
 )
 _STATE_WORDS = {
-    ImportState.PENDING: Text(pt="na fila", en="queued"),
+    ImportState.PENDING: State.STAGED.text,
     ImportState.RUNNING: Text(pt="processando", en="running"),
 }
 _ORPHAN = "the file of attempt {attempt} may be staged and was not started"
