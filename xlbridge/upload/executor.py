@@ -1,10 +1,10 @@
 """Steps of every request that writes: announced, sent once, proven, and its job concluded.
 
 Batch files, single records and changes of their state are written by the same steps. A channel
-declares how its requests are made and what proves them: a ``WriteRequest`` for sending, a look at
-the records for a doubt; that of a file is settled here, by reading its records back. Progress is
-reported as rows or records done, with the time left. Verdicts are those of the system's answers:
-finished logs and rejected requests. See the upload protocol.
+declares how its requests are made and what proves them: its sending and a look at the records for
+a doubt; that of a file is settled here, by reading its records back. Progress is reported as rows
+or records done, with the time left. Verdicts are those of the system's answers: finished logs and
+rejected requests. See the upload protocol.
 """
 
 import logging
@@ -88,27 +88,21 @@ class SharedPause:
             self.sleep(left)
 
 
-@dataclass(frozen=True, slots=True)
-class WriteRequest:
-    """Request that writes: a file, the start of one, or a single record.
-
-    ``announce`` records that it is about to be sent. ``read_back`` returns the outcome of a
-    declined request, None if nothing was written; it is None if that cannot be read back. Requests
-    that are sent at the same time share a ``pause``.
-    """
-
-    send: Callable[[], Outcome]
-    announce: Callable[[], object]
-    read_back: Callable[[Declined], Outcome | None] | None
-    pause: SharedPause | None = None
-
-
-def send_once(context: "RunContext", request: WriteRequest) -> Outcome:
-    """Send a request once; again only if it was certainly not executed.
+def send_once(
+    context: "RunContext",
+    send: Callable[[], Outcome],
+    announce: Callable[[], object],
+    read_back: Callable[[Declined], Outcome | None] | None,
+    pause: SharedPause | None = None,
+) -> Outcome:
+    """Send a request that writes once; again only if it was certainly not executed.
 
     That is so if it never left this computer, or if it was declined and, once it can no longer
     arrive, is read back as before. Without reading back, it depends on whether the client trusts
-    the answer. Raises ``Withdrawn`` if the run is ending and nothing was sent.
+    the answer. ``announce`` records that it is about to be sent. ``read_back`` returns the outcome
+    of a declined request, None if nothing was written; it is None if that cannot be read back.
+    Requests that are sent at the same time share a ``pause``. Raises ``Withdrawn`` if the run is
+    ending and nothing was sent.
     """
     last: Outcome | None = None
     declined: Declined | None = None
@@ -116,28 +110,28 @@ def send_once(context: "RunContext", request: WriteRequest) -> Outcome:
 
     def attempt() -> Outcome:
         nonlocal last, declined
-        if declined is not None and request.read_back is not None:
+        if declined is not None and read_back is not None:
             context.await_declined(declined)
-            outcome = request.read_back(declined)
+            outcome = read_back(declined)
             if outcome is not None:
                 return outcome
-        if request.pause is not None:
-            request.pause.wait()
-        request.announce()
-        last = request.send()
-        if request.pause is not None and isinstance(last, Doubtful):
+        if pause is not None:
+            pause.wait()
+        announce()
+        last = send()
+        if pause is not None and isinstance(last, Doubtful):
             asked = last.retry_after or 0
             # A pause that ends the retries of this request holds no other: the run ends.
             if 0 < asked <= longest:
-                request.pause.extend(asked)
-        if isinstance(last, NotExecuted) and declined is not None and request.read_back is None:
+                pause.extend(asked)
+        if isinstance(last, NotExecuted) and declined is not None and read_back is None:
             # The declined request before it could not be checked.
             return Doubtful(last.reason)
         declined = last if isinstance(last, Declined) else declined
         return last
 
     def may_repeat(doubt: Doubtful) -> bool:
-        return isinstance(doubt, Declined) and (request.read_back is not None or doubt.trusted)
+        return isinstance(doubt, Declined) and (read_back is not None or doubt.trusted)
 
     try:
         outcome = context.repeat_while(attempt, may_repeat)
@@ -149,9 +143,9 @@ def send_once(context: "RunContext", request: WriteRequest) -> Outcome:
         return outcome
     # A declined request that is not repeated again.
     not_executed = NotExecuted(outcome.reason, answered=True)
-    if request.read_back is not None:
+    if read_back is not None:
         context.await_declined(outcome)
-        return request.read_back(outcome) or not_executed
+        return read_back(outcome) or not_executed
     return not_executed if outcome.trusted else outcome
 
 
@@ -212,6 +206,7 @@ def needs_person(
 
 
 _BETWEEN_SNAPSHOTS = 1.0
+_LOOKING = Text(pt="conferindo no sistema", en="looking in the system")
 _NO_PROOF = Text(
     pt="não há prova de que as linhas foram ou não gravadas: {why}",
     en="nothing proves whether the rows were written: {why}",
@@ -238,14 +233,24 @@ def reconcile_by_snapshots(context: "RunContext", job: "Job") -> "Step":
     the request may still arrive, and a reading may be late. Raises ``InDoubt`` if the system cannot
     be reached, ``TransportError`` if nothing was applied and the job can be resumed.
     """
-    job, is_over = await_settled(context, job, lambda: _is_proven(context, job))
+    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
+    declared, detail = context.resource(job).read_back, job.events[-1].detail
+
+    def is_proven() -> bool:
+        """Return whether all records are there, or none if the system gave the file up."""
+        with suppress(ApiError):
+            if before is not None and declared is not None:
+                proven = applied_rows(before, context.read_snapshot(job), declared.existing)
+                given_up = detail.get("ended") and detail.get("refusal")
+                return all(proven) or bool(given_up and not any(proven))
+        return False
+
+    job, is_over = await_settled(context, job, is_proven)
     if not is_over:
         return job, False
-    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
-    declared = context.resource(job).read_back
     if before is None or declared is None:
         return needs_person(context, job, _NO_PROOF.format(why=_NOT_READ))
-    context.report_progress(job, Text(pt="conferindo no sistema", en="looking in the system"))
+    context.report_progress(job, _LOOKING)
     try:
         snapshots = [context.read_snapshot(job)]
         context.options.sleep(_BETWEEN_SNAPSHOTS)
@@ -263,26 +268,12 @@ def reconcile_by_snapshots(context: "RunContext", job: "Job") -> "Step":
     return _end_by_proof(context, job, applied_rows(before, snapshots[0], declared.existing))
 
 
-def _is_proven(context: "RunContext", job: "Job") -> bool:
-    """Return whether all records of a job are there, or none if the system gave its file up."""
-    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
-    declared = context.resource(job).read_back
-    detail = job.events[-1].detail
-    with suppress(ApiError):
-        if before is not None and declared is not None:
-            proven = applied_rows(before, context.read_snapshot(job), declared.existing)
-            return all(proven) or bool(
-                detail.get("ended") and detail.get("refusal") and not any(proven)
-            )
-    return False
-
-
 def is_as_before(context: "RunContext", job: "Job") -> bool:
     """Return whether the records of a job that can be read back are as before sending.
 
     False if the system does not answer.
     """
-    context.report_progress(job, Text(pt="conferindo no sistema", en="looking in the system"))
+    context.report_progress(job, _LOOKING)
     before = context.journal.snapshots.newest(job.id, Moment.BEFORE) or ()
     try:
         now = context.read_snapshot(job)

@@ -24,7 +24,7 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import ReadBack, RecordChange, operation_named
-from xlbridge.upload.executor import SharedPause, WriteRequest, send_once
+from xlbridge.upload.executor import SharedPause, send_once
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.comparison import differing_lists
@@ -267,13 +267,13 @@ class RecordChanger(RecordChannel):
                 return Executed(None)
             return None if _is_as_expected(write.task, now) else Doubtful(declined.reason)
 
-        request = WriteRequest(
+        outcome = send_once(
+            self._context,
             send=lambda: self._request(write, present),
             announce=lambda: announce({"before": replaced}),
             read_back=read_back,
             pause=self._pause,
         )
-        outcome = send_once(self._context, request)
         if write.task.wanted is None:
             return self._result_of_removal(write, outcome)
         return result_of(outcome)

@@ -20,7 +20,7 @@ from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import ExistingPolicy, ReadBack, RecordCreation
-from xlbridge.upload.executor import SharedPause, Withdrawn, WriteRequest, send_once
+from xlbridge.upload.executor import SharedPause, Withdrawn, send_once
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.comparison import differing_lists, filled_columns
@@ -306,13 +306,13 @@ class RecordCreator(RecordChannel):
                 return Executed(presence.code)
             return None if presence.present is False else Doubtful(declined.reason)
 
-        request = WriteRequest(
+        outcome = send_once(
+            self._context,
             send=lambda: self._context.client.send(operation, body=body),
             announce=lambda: announce({}),
             read_back=read_back if readable else None,
             pause=self._pause,
         )
-        outcome = send_once(self._context, request)
         if isinstance(outcome, Executed):
             return self._register_lists(write, self._applied(write, outcome.data, body), announce)
         return result_of(outcome)

@@ -12,7 +12,6 @@ from xlbridge.upload.executor import (
     INTERRUPTED,
     ROW_COUNT_DIFFERS,
     Progress,
-    WriteRequest,
     accounts_for_every_row,
     await_settled,
     conclude,
@@ -394,7 +393,7 @@ def _send(
         nonlocal job
         job = context.announce(job, state)
 
-    outcome = send_once(context, WriteRequest(lambda: send(job), announce, read_back))
+    outcome = send_once(context, lambda: send(job), announce, read_back)
     return job, outcome
 
 

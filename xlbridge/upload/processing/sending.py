@@ -12,7 +12,7 @@ from xlbridge.client import Declined, Doubtful, Executed, Outcome, Rejected
 from xlbridge.clock import Instant
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.claims import read_until
-from xlbridge.upload.executor import MAX_SETTLE_WAIT, SharedPause, WriteRequest, send_once
+from xlbridge.upload.executor import MAX_SETTLE_WAIT, SharedPause, send_once
 from xlbridge.upload.job import Job
 from xlbridge.upload.processing.process_kinds import (
     ProcessKind,
@@ -183,13 +183,13 @@ class RecordProcessor(RecordChannel):
             is_unchanged = status is RecordStatus.OPEN and not self._kind.is_queued
             return None if is_unchanged else Doubtful(declined.reason)
 
-        request = WriteRequest(
+        outcome = send_once(
+            self._context,
             send=lambda: self._context.client.send(operation, path=path, body=body),
             announce=lambda: announce({}),
             read_back=read_back,
             pause=self._pause,
         )
-        outcome = send_once(self._context, request)
         match outcome:
             case Executed(data):
                 # Done, if the record does not show otherwise.
