@@ -86,7 +86,14 @@ def _write_records(context: "RunContext", job: Job) -> "Step":
     except ApiError as error:
         writes = journal.writes.load(job.id, answers=False)
         raise _stopped(context, job, error, writes) from error
-    return _conclude(context, job, journal.writes.load(job.id, answers=False))
+    writes = journal.writes.load(job.id, answers=False)
+    doubtful = [write for write in writes if write.state is WriteState.DOUBTFUL]
+    if doubtful:
+        return context.doubt(job, _first_reason(doubtful), _verdict_of_writes(job, writes))
+    writes = _leave_waiting(journal, job, writes, _BLOCKED)
+    unproven = [write for write in writes if write.state is WriteState.UNPROVEN]
+    why = _NEEDS_PERSON.format(n=len(unproven), why=_first_reason(unproven))
+    return conclude(context, job, _verdict_of_writes(job, writes), why)
 
 
 def _settle_records(context: "RunContext", job: Job) -> "Step":
@@ -262,17 +269,6 @@ def _stopped(
         return InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments()))
     context.journal.record(job, State.SENDING, verdict=verdict, reason=error.message.languages)
     return error
-
-
-def _conclude(context: "RunContext", job: Job, writes: list[RecordWrite]) -> "Step":
-    """End a job by the states of its writes, or doubt it if one of them is in doubt."""
-    doubtful = [write for write in writes if write.state is WriteState.DOUBTFUL]
-    if doubtful:
-        return context.doubt(job, _first_reason(doubtful), _verdict_of_writes(job, writes))
-    writes = _leave_waiting(context.journal, job, writes, _BLOCKED)
-    unproven = [write for write in writes if write.state is WriteState.UNPROVEN]
-    why = _NEEDS_PERSON.format(n=len(unproven), why=_first_reason(unproven))
-    return conclude(context, job, _verdict_of_writes(job, writes), why)
 
 
 def leave_unsent_records(journal: "Journal", job: Job, reason: Text) -> Verdict | None:

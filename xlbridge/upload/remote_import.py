@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
-from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
+from xlbridge.errors import ApiError, InDoubt, RemoteRejected
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.claims import read_until
 from xlbridge.upload.executor import (
@@ -256,7 +256,15 @@ def _finish(context: "RunContext", job: Job, log: ImportLog | ImportRecords) -> 
                 lambda: rows_written(context, job),
                 lambda found: declared is None or _agrees(declared, found),
             )
-            verdict = _agreeing_verdict(by_line, written)
+            # Another number of the first line than the declared one is believed only if no other
+            # verdict agrees with rows that could be read.
+            agreeing = {
+                line: one
+                for line, one in by_line.items()
+                if one is not None and _agrees(one, written)
+            }
+            only = [*agreeing.values()] if len(agreeing) == 1 and any(written) else [None]
+            verdict = agreeing.get(quirks.first_line, only[0])
         except ApiError as error:
             return context.doubt(job, error.message)
         if verdict is None:
@@ -270,23 +278,6 @@ def _fail(context: "RunContext", job: Job, log: ImportLog) -> "Step":
     if verdict is not None and verdict.rejections:
         return _finish(context, job, log)
     return context.doubt(job, failure_of_log(log), ended=True, refusal=True)
-
-
-def _agreeing_verdict(
-    by_line: Mapping[int, Verdict | None], written: Sequence[bool | None]
-) -> Verdict | None:
-    """Return the verdict that agrees with the rows written, None if there is none.
-
-    ``by_line`` has the verdicts by the number of the first line, the declared one first. Another is
-    believed only if it is the only one that agrees with rows that could be read.
-    """
-    agreeing = {
-        line: verdict
-        for line, verdict in by_line.items()
-        if verdict is not None and _agrees(verdict, written)
-    }
-    only = list(agreeing.values()) if len(agreeing) == 1 and any(written) else [None]
-    return agreeing.get(next(iter(by_line)), only[0])
 
 
 def _agrees(verdict: Verdict, written: Sequence[bool | None]) -> bool:
@@ -358,26 +349,19 @@ def _send_direct(context: "RunContext", job: Job) -> "Step":
                 job, ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.spec.rows))
             )
         case Rejected(_, details):
-            return _end_rejected(context, job, details)
+            verdict = verdict_of_rejection(job.spec, details, context.quirks.first_line)
+            # A balancer may repeat a request whose answer it has lost, and return the second one.
+            try:
+                is_certain = True not in rows_written(context, job)
+            except ApiError:
+                is_certain = False
+            if is_certain:
+                return conclude(context, job, verdict)
+            return context.doubt(job, untranslated("; ".join(detail.value for detail in details)))
         case NotExecuted():
             raise context.record_unsent(job, outcome)
         case Doubtful(reason):
             return context.doubt(job, reason, refusal=outcome.refusal)
-
-
-def _end_rejected(context: "RunContext", job: Job, details: Sequence[ErrorDetail]) -> "Step":
-    """End a rejected import, or doubt the rejection if records of it are in the system.
-
-    A balancer may repeat a request whose answer it has lost, and return the second answer.
-    """
-    verdict = verdict_of_rejection(job.spec, details, context.quirks.first_line)
-    try:
-        is_certain = True not in rows_written(context, job)
-    except ApiError:
-        is_certain = False
-    if is_certain:
-        return conclude(context, job, verdict)
-    return context.doubt(job, untranslated("; ".join(detail.value for detail in details)))
 
 
 def _send(

@@ -105,23 +105,17 @@ class RecordProcessor(RecordChannel):
         """
         states = self._reader.read([_number(write) for write in writes])
         for write in writes:
-            result = self._settle_one(write, self._await(write, states), final=final)
-            if result is not None:
-                yield write, result
-
-    def _settle_one(
-        self, write: RecordWrite, state: RecordState, *, final: bool
-    ) -> WriteResult | None:
-        """Return the result that the state of a record in doubt proves, None if it proves none."""
-        if state.status is RecordStatus.DONE:
-            return _done(state, already=write.attempts == 0)
-        if self._kind.is_queued and state.status is RecordStatus.CLOSED:
-            return self._result(WriteState.REJECTED, state.remark or _CHANGED)
-        if not final:
-            return None
-        if state.status is not RecordStatus.OPEN or write.detail.get("accepted"):
-            return self._result(WriteState.UNPROVEN, state.remark or _UNPROVEN)
-        return result_of_absence(write, _LOST, self._kind.number)
+            state = self._await(write, states)
+            if state.status is RecordStatus.DONE:
+                yield write, _done(state, already=write.attempts == 0)
+            elif self._kind.is_queued and state.status is RecordStatus.CLOSED:
+                yield write, self._result(WriteState.REJECTED, state.remark or _CHANGED)
+            elif not final:
+                continue
+            elif state.status is not RecordStatus.OPEN or write.detail.get("accepted"):
+                yield write, self._result(WriteState.UNPROVEN, state.remark or _UNPROVEN)
+            else:
+                yield write, result_of_absence(write, _LOST, self._kind.number)
 
     def _await(self, write: RecordWrite, states: dict[int, RecordState]) -> RecordState:
         """Poll a record until the system has processed it, and return its state.
