@@ -33,7 +33,7 @@ from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload.lookup import RowSnapshot, record_reader
 from xlbridge.upload.lookup.comparison import compare_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_for
-from xlbridge.upload.lookup.row_table import RecordTable, RowTable, RowValues
+from xlbridge.upload.lookup.snapshot import RecordTable, RowTable, RowValues
 from xlbridge.upload.payload import frame_with_lists
 from xlbridge.validation import validate_workbook
 from xlbridge.wire import Operation, record_model

@@ -12,7 +12,7 @@ from xlbridge.files import LocalDatabase
 from xlbridge.upload import Journal
 from xlbridge.upload.claims import Claims
 from xlbridge.upload.journal_database import RequestCount
-from xlbridge.upload.lookup.snapshot import StoredSnapshots
+from xlbridge.upload.requests import StoredSnapshots
 from xlbridge.upload.row_changes import RecordWrites
 
 

@@ -31,8 +31,7 @@ from xlbridge.upload import Journal, UploadContext, Uploads
 from xlbridge.upload.claims import ClaimedRows, RowClaims
 from xlbridge.upload.job import JobSpec
 from xlbridge.upload.journal import NewRequest
-from xlbridge.upload.lookup.row_table import RowTable
-from xlbridge.upload.lookup.snapshot import FoundRecord, Moment, RowSnapshot, Snapshot
+from xlbridge.upload.lookup.snapshot import FoundRecord, Moment, RowSnapshot, RowTable, Snapshot
 from xlbridge.upload.payload import frame_of_payload, frame_with_lists, payload_of, store_payload
 from xlbridge.upload.planning import PlannedRow, RowAction
 from xlbridge.upload.planning.planned_row import RowPlan

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple, TypeVar
@@ -18,20 +17,13 @@ from typing import NamedTuple, TypeVar
 from xlbridge.errors import JournalError, UsageError
 from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
-from xlbridge.upload.lookup.row_table import batched
+from xlbridge.upload.journal_database import batched
 
 Claimants = Mapping[str, Sequence[str]]
 """Ids of the claiming jobs by the digest of a row or key: newest first, one for each claim."""
 
-_BYTES = 16
-
 _PIECE = 20_000
 """Digests in one query or insertion."""
-
-
-def claim_digest(text: str) -> str:
-    """Return the digest by which a row or a key is claimed."""
-    return blake2b(text.encode(), digest_size=_BYTES).hexdigest()
 
 
 class ClaimScope(NamedTuple):
@@ -320,14 +312,14 @@ class OwnWrites:
         return None
 
 
-def require_reason(again: str | None) -> None:
-    """Raise ``UsageError`` if the reason to send or process something again is empty."""
-    if again is not None and not again.strip():
+def require_reason(reason: str | None, option: str = "--again") -> None:
+    """Raise ``UsageError`` if the reason given by an option is empty."""
+    if reason is not None and not reason.strip():
         raise UsageError(
             Text(
-                pt="Informe o motivo em --again.",
-                en="--again needs a reason.",
+                pt="Informe o motivo em {option}.",
+                en="{option} needs a reason.",
                 page=Text(pt="Escreva o motivo.", en="Enter the reason."),
-            ),
+            ).format(option=option),
             Text(pt="Nada foi enviado.", en="Nothing was sent."),
         )

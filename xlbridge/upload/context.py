@@ -46,8 +46,7 @@ def known_numbers(settings: Settings, listing: str, client: "Client") -> tuple[i
 
 
 _NONE_KNOWN = ClaimedRows()
-_NONE_ELSEWHERE: Mapping[Path, ClaimedRows] = MappingProxyType({})
-_NO_ORIGINS: Mapping[int, int] = MappingProxyType({})
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
 _OTHER_PROFILE = "outro perfil · another profile"
 _LOGS = "importacao"
 """Listing of the import logs."""
@@ -131,8 +130,8 @@ class UploadContext:
         plan: JobPlan,
         note: Mapping[str, Any],
         known: ClaimedRows = _NONE_KNOWN,
-        elsewhere: Mapping[Path, ClaimedRows] = _NONE_ELSEWHERE,
-        origins: Mapping[int, int] = _NO_ORIGINS,
+        elsewhere: Mapping[Path, ClaimedRows] = _NOTHING,
+        origins: Mapping[int, int] = _NOTHING,
     ) -> Job:
         """Record a job with its plan, which was based on the ``known`` claims in this journal and
         those ``elsewhere``, in the home's others. Unsent jobs there that claim any of the rows are

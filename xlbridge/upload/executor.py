@@ -1,33 +1,43 @@
 """Steps of every request that writes: announced, sent once, proven, and its job concluded.
 
 Batch files, single records and changes of their state are written by the same steps. A channel
-declares how its requests are made and what proves them: a ``WriteRequest`` for sending, a look at
-the records for a doubt; that of a file is settled here, by reading its records back. Progress is
-reported as rows or records done, with the time left. See the upload protocol.
+declares how its requests are made and what proves them: its sending and a look at the records for
+a doubt; that of a file is settled here, by reading its records back. Progress is reported as rows
+or records done, with the time left. Verdicts are those of the system's answers: finished logs and
+rejected requests. See the upload protocol.
 """
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Lock
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Declined, Doubtful, NotExecuted, Outcome
-from xlbridge.errors import ApiError, InDoubt, RemoteRejected
+from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
 from xlbridge.i18n import Text, count_text, localized_number, untranslated
-from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.snapshot import Moment, applied_rows
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.requests import State
-from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, RowOutcome, Verdict
-from xlbridge.wire.imports import ImportLog, ImportState
+from xlbridge.upload.results.verdict import (
+    NO_VERDICT,
+    ItemAddresses,
+    RejectedRow,
+    RowOutcome,
+    Verdict,
+)
+from xlbridge.wire.imports import ImportLog
+from xlbridge.wire.quirks import Quirks
 
 if TYPE_CHECKING:
+    from xlbridge.resources import Catalogue
+    from xlbridge.upload.job import Job, JobSpec
     from xlbridge.upload.run_context import RunContext, Step
-
+    from xlbridge.wire.imports import ImportRecords
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -78,27 +88,21 @@ class SharedPause:
             self.sleep(left)
 
 
-@dataclass(frozen=True, slots=True)
-class WriteRequest:
-    """Request that writes: a file, the start of one, or a single record.
-
-    ``announce`` records that it is about to be sent. ``read_back`` returns the outcome of a
-    declined request, None if nothing was written; it is None if that cannot be read back. Requests
-    that are sent at the same time share a ``pause``.
-    """
-
-    send: Callable[[], Outcome]
-    announce: Callable[[], object]
-    read_back: Callable[[Declined], Outcome | None] | None
-    pause: SharedPause | None = None
-
-
-def send_once(context: "RunContext", request: WriteRequest) -> Outcome:
-    """Send a request once; again only if it was certainly not executed.
+def send_once(
+    context: "RunContext",
+    send: Callable[[], Outcome],
+    announce: Callable[[], object],
+    read_back: Callable[[Declined], Outcome | None] | None,
+    pause: SharedPause | None = None,
+) -> Outcome:
+    """Send a request that writes once; again only if it was certainly not executed.
 
     That is so if it never left this computer, or if it was declined and, once it can no longer
     arrive, is read back as before. Without reading back, it depends on whether the client trusts
-    the answer. Raises ``Withdrawn`` if the run is ending and nothing was sent.
+    the answer. ``announce`` records that it is about to be sent. ``read_back`` returns the outcome
+    of a declined request, None if nothing was written; it is None if that cannot be read back.
+    Requests that are sent at the same time share a ``pause``. Raises ``Withdrawn`` if the run is
+    ending and nothing was sent.
     """
     last: Outcome | None = None
     declined: Declined | None = None
@@ -106,28 +110,28 @@ def send_once(context: "RunContext", request: WriteRequest) -> Outcome:
 
     def attempt() -> Outcome:
         nonlocal last, declined
-        if declined is not None and request.read_back is not None:
+        if declined is not None and read_back is not None:
             context.await_declined(declined)
-            outcome = request.read_back(declined)
+            outcome = read_back(declined)
             if outcome is not None:
                 return outcome
-        if request.pause is not None:
-            request.pause.wait()
-        request.announce()
-        last = request.send()
-        if request.pause is not None and isinstance(last, Doubtful):
+        if pause is not None:
+            pause.wait()
+        announce()
+        last = send()
+        if pause is not None and isinstance(last, Doubtful):
             asked = last.retry_after or 0
             # A pause that ends the retries of this request holds no other: the run ends.
             if 0 < asked <= longest:
-                request.pause.extend(asked)
-        if isinstance(last, NotExecuted) and declined is not None and request.read_back is None:
+                pause.extend(asked)
+        if isinstance(last, NotExecuted) and declined is not None and read_back is None:
             # The declined request before it could not be checked.
             return Doubtful(last.reason)
         declined = last if isinstance(last, Declined) else declined
         return last
 
     def may_repeat(doubt: Doubtful) -> bool:
-        return isinstance(doubt, Declined) and (request.read_back is not None or doubt.trusted)
+        return isinstance(doubt, Declined) and (read_back is not None or doubt.trusted)
 
     try:
         outcome = context.repeat_while(attempt, may_repeat)
@@ -139,15 +143,15 @@ def send_once(context: "RunContext", request: WriteRequest) -> Outcome:
         return outcome
     # A declined request that is not repeated again.
     not_executed = NotExecuted(outcome.reason, answered=True)
-    if request.read_back is not None:
+    if read_back is not None:
         context.await_declined(outcome)
-        return request.read_back(outcome) or not_executed
+        return read_back(outcome) or not_executed
     return not_executed if outcome.trusted else outcome
 
 
 def await_settled(
-    context: "RunContext", job: Job, is_proven: Callable[[], bool] = lambda: False
-) -> tuple[Job, bool]:
+    context: "RunContext", job: "Job", is_proven: Callable[[], bool] = lambda: False
+) -> "tuple[Job, bool]":
     """Wait out the settle time of a doubt; return the job, and whether the doubt can be settled.
 
     It can be once no request may still arrive, and before that if ``is_proven``: what is there
@@ -176,7 +180,7 @@ def await_settled(
 
 
 def conclude(
-    context: "RunContext", job: Job, verdict: Verdict, reason: Text | None = None, **detail: Any
+    context: "RunContext", job: "Job", verdict: Verdict, reason: Text | None = None, **detail: Any
 ) -> "Step":
     """End a job by what became of its rows: all, some or none were written.
 
@@ -195,13 +199,14 @@ def conclude(
 
 
 def needs_person(
-    context: "RunContext", job: Job, reason: Text, verdict: Verdict = NO_VERDICT
+    context: "RunContext", job: "Job", reason: Text, verdict: Verdict = NO_VERDICT
 ) -> "Step":
     """End a job for now; a person must decide on the outcome of its rows."""
     return context.end(job, State.NEEDS_PERSON, verdict, reason=reason.languages), False
 
 
 _BETWEEN_SNAPSHOTS = 1.0
+_LOOKING = Text(pt="conferindo no sistema", en="looking in the system")
 _NO_PROOF = Text(
     pt="não há prova de que as linhas foram ou não gravadas: {why}",
     en="nothing proves whether the rows were written: {why}",
@@ -221,21 +226,31 @@ _UNREADABLE = Text(
 )
 
 
-def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
+def reconcile_by_snapshots(context: "RunContext", job: "Job") -> "Step":
     """End a job by what two snapshots of its records prove, compared with the one before sending.
 
     Records that are there prove something at any time; missing ones only after the settle time, as
     the request may still arrive, and a reading may be late. Raises ``InDoubt`` if the system cannot
     be reached, ``TransportError`` if nothing was applied and the job can be resumed.
     """
-    job, is_over = await_settled(context, job, lambda: _is_proven(context, job))
+    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
+    declared, detail = context.resource(job).read_back, job.events[-1].detail
+
+    def is_proven() -> bool:
+        """Return whether all records are there, or none if the system gave the file up."""
+        with suppress(ApiError):
+            if before is not None and declared is not None:
+                proven = applied_rows(before, context.read_snapshot(job), declared.existing)
+                given_up = detail.get("ended") and detail.get("refusal")
+                return all(proven) or bool(given_up and not any(proven))
+        return False
+
+    job, is_over = await_settled(context, job, is_proven)
     if not is_over:
         return job, False
-    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
-    declared = context.resource(job).read_back
     if before is None or declared is None:
         return needs_person(context, job, _NO_PROOF.format(why=_NOT_READ))
-    context.report_progress(job, Text(pt="conferindo no sistema", en="looking in the system"))
+    context.report_progress(job, _LOOKING)
     try:
         snapshots = [context.read_snapshot(job)]
         context.options.sleep(_BETWEEN_SNAPSHOTS)
@@ -253,26 +268,12 @@ def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
     return _end_by_proof(context, job, applied_rows(before, snapshots[0], declared.existing))
 
 
-def _is_proven(context: "RunContext", job: Job) -> bool:
-    """Return whether all records of a job are there, or none if the system gave its file up."""
-    before = context.journal.snapshots.newest(job.id, Moment.BEFORE)
-    declared = context.resource(job).read_back
-    detail = job.events[-1].detail
-    with suppress(ApiError):
-        if before is not None and declared is not None:
-            proven = applied_rows(before, context.read_snapshot(job), declared.existing)
-            return all(proven) or bool(
-                detail.get("ended") and detail.get("refusal") and not any(proven)
-            )
-    return False
-
-
-def is_as_before(context: "RunContext", job: Job) -> bool:
+def is_as_before(context: "RunContext", job: "Job") -> bool:
     """Return whether the records of a job that can be read back are as before sending.
 
     False if the system does not answer.
     """
-    context.report_progress(job, Text(pt="conferindo no sistema", en="looking in the system"))
+    context.report_progress(job, _LOOKING)
     before = context.journal.snapshots.newest(job.id, Moment.BEFORE) or ()
     try:
         now = context.read_snapshot(job)
@@ -281,7 +282,7 @@ def is_as_before(context: "RunContext", job: Job) -> bool:
     return [row and row.contents for row in now] == [row and row.contents for row in before]
 
 
-def rows_written(context: "RunContext", job: Job) -> list[bool | None]:
+def rows_written(context: "RunContext", job: "Job") -> list[bool | None]:
     """Return for each row of a job whether its record is in the system by now, None if unknown.
 
     Raises ``TransportError`` or ``AuthenticationFailed`` if the system does not answer.
@@ -303,7 +304,7 @@ def rows_written(context: "RunContext", job: Job) -> list[bool | None]:
     ]
 
 
-def _end_by_proof(context: "RunContext", job: Job, proven: list[bool | None]) -> "Step":
+def _end_by_proof(context: "RunContext", job: "Job", proven: list[bool | None]) -> "Step":
     """End a job by proof: all rows present, done; some, partial; none after a refusal, rejected;
     else a person decides.
 
@@ -325,85 +326,140 @@ def _end_by_proof(context: "RunContext", job: Job, proven: list[bool | None]) ->
     return conclude(context, job, verdict, reconciled="read back")
 
 
-_REPORT_SECONDS = 0.1
-_STATE_WORDS = {
-    ImportState.PENDING: Text(pt="na fila", en="queued"),
-    ImportState.RUNNING: Text(pt="processando", en="running"),
-}
+class Progress:
+    """Progress of the rows or records of a job: number done, rate of this run, time left.
 
-
-class LogProgress:
-    """Progress of a queued file from its log: state, rows done, and remaining time."""
-
-    def __init__(self, options: UploadOptions, job: Job) -> None:
-        self._options = options
-        self._job = job
-        self._started = time.monotonic()
-        self._initial: int | None = None
-
-    def report(self, log: ImportLog, state: ImportState | None) -> None:
-        """Report the counts and the state of a log."""
-        rows = len(self._job.spec.rows)
-        done = (log.registrosImportados or 0) + (log.registrosRejeitados or 0)
-        if self._initial is None:
-            self._initial = done
-        newly_done, seconds = done - self._initial, time.monotonic() - self._started
-        status = untranslated(f"“{log.situacao or '–'}”")
-        self._options.progress(
-            Text(
-                pt="Log {id}: {state}, {done} de {rows} {rows:linha|linhas}{pace}",
-                en="Log {id}: {state}, {done} of {rows} {rows:row|rows}{pace}",
-            ).format(
-                id=self._job.known.log_id,
-                state=status if state is None else _STATE_WORDS.get(state, status),
-                done=count_text(done),
-                rows=count_text(rows),
-                pace=_pace_text(newly_done, rows - done, seconds) if newly_done > 0 else "",
-            )
-        )
-        self._options.on_count(done, rows)
-
-
-class RecordProgress:
-    """Progress of a job's records: number done, rate of this run, time left.
-
-    ``total`` counts all records of the job, ``waiting`` those to be written in this run.
+    ``initial`` is the number done before this run, by default that of the first report.
     """
 
-    def __init__(self, options: UploadOptions, total: int, waiting: int) -> None:
-        self._report, self._on_count = options.progress, options.on_count
+    def __init__(self, options: UploadOptions, total: int, initial: int | None = None) -> None:
+        self._options = options
         self._total = total
-        self._waiting = waiting
-        self._started = self._reported = time.monotonic()
-        self._done = 0
+        self._initial = initial
+        self._started = time.monotonic()
 
-    def count(self) -> None:
-        """Count a record as done, and report that at intervals."""
-        self._done += 1
-        now = time.monotonic()
-        if now - self._reported < _REPORT_SECONDS and self._done < self._waiting:
-            return
-        self._reported = now
-        left = self._waiting - self._done
-        self._on_count(self._total - left, self._total)
-        self._report(
-            Text(
-                pt="{done} de {total} {total:registro|registros}{pace}",
-                en="{done} of {total} {total:record|records}{pace}",
-            ).format(
-                done=count_text(self._total - left),
-                total=count_text(self._total),
-                pace=_pace_text(self._done, left, now - self._started),
+    def report(self, done: int, text: Text, **values: object) -> None:
+        """Report the number done in a ``text``, and the time left at the rate of this run."""
+        if self._initial is None:
+            self._initial = done
+        newly_done, left = done - self._initial, self._total - done
+        pace = untranslated("")
+        if newly_done > 0:
+            rate = newly_done / max(time.monotonic() - self._started, 0.001)
+            shown = localized_number(f"{rate:.0f}" if rate >= 10 else f"{rate:.1f}")
+            pace = (_TIME_LEFT if left else _RATE).format(
+                rate=shown, time=timedelta(seconds=round(left / rate))
             )
+        self._options.progress(
+            text.format(done=count_text(done), total=count_text(self._total), pace=pace, **values)
         )
+        self._options.on_count(done, self._total)
 
 
-def _pace_text(done: int, left: int, seconds: float) -> Text:
-    """Return the rate per second, and the time left at that rate unless all is done."""
-    rate = done / max(seconds, 0.001)
-    shown = localized_number(f"{rate:.0f}" if rate >= 10 else f"{rate:.1f}")
-    if not left:
-        return Text(pt=" · {rate}/s", en=" · {rate}/s").format(rate=shown)
-    return Text(pt=" · {rate}/s · faltam {time}", en=" · {rate}/s · {time} left").format(
-        rate=shown, time=timedelta(seconds=round(left / rate))
-    )
+_RATE = Text(pt=" · {rate}/s", en=" · {rate}/s")
+_TIME_LEFT = Text(pt=" · {rate}/s · faltam {time}", en=" · {rate}/s · {time} left")
+
+
+ROW_COUNT_DIFFERS = Text(
+    pt="o sistema leu {n} {n:linha|linhas}, e a planilha tem {rows}",
+    en="the system read {n} {n:row|rows}, and the sheet has {rows}",
+)
+"""Reason to doubt an upload that was executed."""
+
+_NO_ITEMS: Mapping[str, ItemAddresses] = MappingProxyType({})
+
+
+def verdict_of_rejection(
+    job: "JobSpec", details: Sequence[ErrorDetail], first_line: int
+) -> Verdict:
+    """Return the verdict on a sheet that was rejected as a whole.
+
+    ``first_line`` is the number of the first row.
+    """
+    # Imported here, as most commands only read verdicts from the journal.
+    from xlbridge.wire.imports import split_line_number
+
+    rejections = []
+    for detail in details:
+        number, rest = split_line_number(detail.value)
+        row = _sheet_row(job, number, first_line)
+        message = untranslated(rest if row else detail.value)
+        rejections.append(rejected_row(job, row, detail.key or None, message))
+    return Verdict.of_rejections(job.rows, rejections, RowOutcome.NOT_WRITTEN)
+
+
+def verdict_of_log(
+    job: "JobSpec", log: "ImportLog | ImportRecords", quirks: Quirks, first_line: int | None = None
+) -> Verdict | None:
+    """Return the verdict of a finished log, or of an import's own answer; None if it proves none.
+
+    The interface guarantees the status and the rejected lines. Optional counts must agree: rows
+    read with rows sent, accepted plus rejected with the total, rejected lines with their count.
+    ``first_line`` is the number of the first row, by default the declared one.
+    """
+    first = quirks.first_line if first_line is None else first_line
+    lines = log.linhasRejeitadas or []
+    named = {line.linha for line in lines}
+    rejected = log.rejected
+    if rejected is None and log.registrosImportados is not None:
+        rejected = len(job.rows) - log.registrosImportados
+    if rejected is None or len(named) != rejected:
+        return None
+    accepted = len(job.rows) - rejected
+    agrees = log.totalDeRegistros in (None, len(job.rows))
+    if not agrees or log.registrosImportados not in (None, accepted):
+        return None
+    if any(_sheet_row(job, line, first) is None for line in named):
+        return None
+    rejections = [
+        rejected_row(job, _sheet_row(job, line.linha, first), line.coluna, untranslated(message))
+        for line in sorted(lines, key=lambda line: line.linha or 0)
+        for message in quirks.messages(line.mensagem)
+    ]
+    return Verdict.of_rejections(job.rows, rejections, RowOutcome.ACCEPTED)
+
+
+def is_about(job: "Job", log: "ImportLog", resources: "Catalogue", *, as_sent: bool) -> bool:
+    """Return whether a log is that of a job's file, as far as it tells.
+
+    Its id is the job's, its file name, if files are named ``as_sent``, bears the job's id, and its
+    resource is not another one. The interface promises none of these.
+    """
+    is_named_otherwise = as_sent and log.nomeDoArquivo and job.id not in log.nomeDoArquivo
+    if log.id not in (None, job.known.log_id) or is_named_otherwise:
+        return False
+    named = (log.recurso or "").strip().casefold()
+    return named == job.spec.resource or named not in resources
+
+
+def accounts_for_every_row(job: "JobSpec", log: "ImportLog") -> bool:
+    """Return whether a log's counts cover every row, whatever its status."""
+    counts = (log.totalDeRegistros, log.registrosImportados, log.registrosRejeitados)
+    total, imported, rejected = counts
+    if total is None or imported is None or rejected is None:
+        return False
+    return imported + rejected == total == len(job.rows)
+
+
+def rejected_row(
+    job: "JobSpec",
+    row: int | None,
+    column: str | None,
+    message: Text,
+    *,
+    itself: bool = True,
+    items: Mapping[str, ItemAddresses] = _NO_ITEMS,
+) -> RejectedRow:
+    """Return a rejected row with its cell, if the sheet or the item's sheet has the column."""
+    cell = None
+    if row is not None and column is not None:
+        cell = ItemAddresses.find(items, row, column) or job.cell(row, column)
+    return RejectedRow(row, cell, column, message, itself)
+
+
+def _sheet_row(job: "JobSpec", line: int | None, first_line: int) -> int | None:
+    """Return the analyst's row for a line of the payload."""
+    if line is None:
+        return None
+    position = line - first_line
+    return job.rows[position] if 0 <= position < len(job.rows) else None

@@ -24,10 +24,10 @@ from xlbridge.errors import ApiError
 from xlbridge.i18n import Text, joined
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.upload.context import UploadContext
+from xlbridge.upload.executor import is_about
 from xlbridge.upload.job import Job
-from xlbridge.upload.lookup.row_table import RowValues
+from xlbridge.upload.lookup.snapshot import RowValues
 from xlbridge.upload.payload import frame_of_rows
-from xlbridge.upload.results.remote_verdict import is_about
 from xlbridge.upload.results.verdict import has_two_spellings
 from xlbridge.wire import Operation, format_moment, record_model
 from xlbridge.wire.financial import PAYABLE_LIST_OPEN, RECEIVABLE_LIST_OPEN

@@ -41,13 +41,14 @@ from xlbridge.upload.job import (
 from xlbridge.upload.journal_database import (
     JournalMarker,
     RequestCount,
+    json_text,
     transaction,
+    value_of_json,
 )
-from xlbridge.upload.lookup.row_table import json_text, value_of_json
-from xlbridge.upload.lookup.snapshot import Moment, Snapshot, StoredSnapshots
+from xlbridge.upload.lookup.snapshot import Moment, Snapshot
 from xlbridge.upload.planning.planned_row import JobPlan, PlannedRow, RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction
-from xlbridge.upload.requests import Request, State, StoredRequests, request_key
+from xlbridge.upload.requests import Request, State, StoredRequests, StoredSnapshots, request_key
 from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome, Verdict
 from xlbridge.upload.row_changes import (
     PlannedChange,
@@ -78,8 +79,7 @@ class NewRequest:
     tasks: Sequence[RecordTask] = ()
 
 
-_NO_NOTE: Mapping[str, Any] = MappingProxyType({})
-_NO_ORIGINS: Mapping[int, int] = MappingProxyType({})
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 class Journal:
@@ -131,8 +131,8 @@ class Journal:
         requests: Sequence[NewRequest],
         plan: JobPlan,
         known: ClaimedRows,
-        note: Mapping[str, Any] = _NO_NOTE,
-        origins: Mapping[int, int] = _NO_ORIGINS,
+        note: Mapping[str, Any] = _NOTHING,
+        origins: Mapping[int, int] = _NOTHING,
     ) -> Job:
         """Record a job as prepared, with its plan and requests, and claim the rows that it writes.
 
@@ -199,7 +199,8 @@ class Journal:
                     self.claims.add(request_id, new.claims)
                 if any(new.before):
                     self.snapshots.store(request_id, Moment.BEFORE, new.before)
-                self.writes.plan(request_id, new.tasks)
+                if new.tasks:
+                    self.writes.plan(request_id, new.tasks)
                 # The plan of an undo does not have the rows that it reverses.
                 sent = (
                     (at, row, *written.get(row, (RowAction.UPDATE, None, at, None)))
@@ -319,7 +320,7 @@ class Journal:
             if write.state is WriteState.APPLIED and write.record
         }
 
-    def refresh_plan(self, job: Job, plan: JobPlan, note: Mapping[str, Any] = _NO_NOTE) -> Job:
+    def refresh_plan(self, job: Job, plan: JobPlan, note: Mapping[str, Any] = _NOTHING) -> Job:
         """Record that a prepared job was planned again, with the same result; ``note`` replaces the
         details stored with its first event."""
         return self.record(job, job.state, **note, **plan.note, **planned_note(self.now()))

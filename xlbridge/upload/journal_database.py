@@ -1,4 +1,5 @@
-"""File of the journal: its tables and layout, its marker and its count of requests beside it.
+"""File of the journal: its tables and layout, its marker and its count of requests beside it, and
+the JSON in it.
 
 A file with a newer layout is refused. So is a journal that is lost, empty, truncated, foreign or
 older than the home's jobs, as it does not know what was sent; a new one never replaces it silently.
@@ -7,12 +8,14 @@ older than the home's jobs, as it does not know what was sent; a new one never r
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import fields
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, TypeVar
 
 from xlbridge.errors import JournalError, LocalDatabaseError
 from xlbridge.files import (
@@ -456,3 +459,54 @@ def _other_version_error(path: Path, reason: Text) -> JournalError:
             ),
         ),
     )
+
+
+_Item = TypeVar("_Item")
+
+_BLOCK = 16_384
+"""Values that are processed together."""
+
+
+def batched(values: Iterable[_Item], size: int = _BLOCK) -> Iterator[list[_Item]]:
+    """Yield values in lists of ``size``."""
+    left = iter(values)
+    while batch := list(islice(left, size)):
+        yield batch
+
+
+def json_text(value: object) -> str:
+    """Return a value as JSON, in a fifth of the standard library's time."""
+    import msgspec
+
+    try:
+        return msgspec.json.encode(value, enc_hook=_plain).decode()
+    except UnicodeEncodeError:
+        # Only the standard library accepts lone surrogates, which a system may send.
+        return json.dumps(value, default=_plain)
+
+
+def json_texts(values: Sequence[object]) -> list[str]:
+    """Return each value as JSON, encoded together."""
+    import msgspec
+
+    try:
+        lines = msgspec.json.Encoder(enc_hook=_plain).encode_lines(values)
+    except UnicodeEncodeError:
+        return list(map(json_text, values))
+    return lines.decode().split("\n")[:-1]
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value.items())
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def value_of_json(text: str | bytes) -> Any:
+    """Return the value that ``json_text`` encoded."""
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return json.loads(text)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from xlbridge.clock import Instant
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.upload.claims import require_reason
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, Resolution
 from xlbridge.upload.journal import Journal
@@ -39,17 +40,7 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
     Raises ``UsageError`` if nothing is in doubt, there is no reason, or the resolution is that rows
     which may still arrive were not applied.
     """
-    if not reason.strip():
-        raise UsageError(
-            Text(
-                pt="Informe o motivo em --reason.",
-                en="--reason needs a reason.",
-                page=Text(
-                    pt="Escreva o motivo.",
-                    en="Enter the reason.",
-                ),
-            )
-        )
+    require_reason(reason, "--reason")
     journal = context.journal
     with job_lock(context.settings.home, job.whole):
         job = journal.job(job.id)
@@ -85,7 +76,7 @@ def _record_resolution(journal: Journal, job: Job, seen: Resolution, reason: str
     rejections, known = journal.changes.rejections(job.id), None
     if job.spec.mode.channel.by_record and journal.writes.load(job.id):
         # Imported here, as imports of whole files do not need these modules.
-        from xlbridge.upload.single_records.executor import leave_unsent_records
+        from xlbridge.upload.record_executor import leave_unsent_records
 
         verdict = leave_unsent_records(journal, job, _NEVER_SENT.format(who=who, reason=reason))
         if verdict is None:

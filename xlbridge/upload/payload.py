@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pandas as pd
 
@@ -21,11 +21,10 @@ from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources import KEY, Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.settings import ParseOptions, WorkbookLimits
-from xlbridge.upload.claims import RowClaims, claim_digest
-from xlbridge.upload.context import UploadContext
+from xlbridge.upload.claims import RowClaims
 from xlbridge.upload.job import NO_POSITION, Job, file_hash
-from xlbridge.upload.lookup.row_lookup import business_keys, named_values
-from xlbridge.upload.lookup.row_table import RowTable, RowValues, column_values
+from xlbridge.upload.lookup.row_lookup import business_keys, claim_digest, named_values
+from xlbridge.upload.lookup.snapshot import RowTable, RowValues, column_values
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.results.verdict import ItemAddresses, item_column, items_of_records
@@ -33,6 +32,9 @@ from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cells import type_rows
 from xlbridge.validation.headers import match_header
 from xlbridge.workbook.read import read_workbook
+
+if TYPE_CHECKING:
+    from xlbridge.upload.context import UploadContext
 
 _PIECE = 10_000
 """Rows digested together."""
@@ -91,7 +93,7 @@ def payload_of(resource: Resource, frame: pd.DataFrame) -> bytes:
     return records_workbook(resource, frame, children)
 
 
-def store_payload(context: UploadContext, payload: bytes) -> str:
+def store_payload(context: "UploadContext", payload: bytes) -> str:
     """Store a payload durably and return its content hash."""
     content = hashlib.sha256(payload).hexdigest()
     make_private_folder(context.settings.payloads)
@@ -101,14 +103,14 @@ def store_payload(context: UploadContext, payload: bytes) -> str:
 
 
 def frame_of_payload(
-    context: UploadContext, resource: Resource, content: str, count: int
+    context: "UploadContext", resource: Resource, content: str, count: int
 ) -> pd.DataFrame:
     """Return the ``count`` typed rows of a stored payload. Raises what ``load_payload`` raises."""
     return frame_with_lists(_typed_payload(context, resource, content, count))
 
 
 def _typed_payload(
-    context: UploadContext, resource: Resource, content: str, count: int
+    context: "UploadContext", resource: Resource, content: str, count: int
 ) -> ValidatedSheet:
     """Return the typed main sheet of a stored payload, with its child sheets.
 
@@ -136,7 +138,7 @@ def _typed_payload(
 
 
 def planned_rows(
-    context: UploadContext, job: Job
+    context: "UploadContext", job: Job
 ) -> tuple[Sequence[PlannedRow], Sequence[int], pd.DataFrame]:
     """Return all rows that a job, or a part of it, was planned for, in order: their plan, empty for
     a task, their numbers, and the typed frame. Raises what ``load_payload`` raises."""
@@ -149,7 +151,7 @@ def planned_rows(
     return planned, numbers, frame_of_payload(context, resource, content, len(numbers))
 
 
-def sent_rows(context: UploadContext, job: Job, *, with_unsent: bool = False) -> RowTable:
+def sent_rows(context: "UploadContext", job: Job, *, with_unsent: bool = False) -> RowTable:
     """Return the rows of a job as sent, in order; with ``with_unsent`` all planned rows."""
     resource = context.catalogue.named(job.spec.resource)
     content, count = job.spec.payload, len(job.spec.rows)
@@ -282,7 +284,7 @@ class SheetSource:
         )
 
     @classmethod
-    def of_job(cls, context: UploadContext, job: Job) -> "SheetSource":
+    def of_job(cls, context: "UploadContext", job: Job) -> "SheetSource":
         """Return the rows that a job was planned for, from its stored workbook.
 
         Raises ``LocalFailure`` if that is missing or has changed.
@@ -310,12 +312,6 @@ class SheetSource:
             job.notes.titles,
             job.notes.named,
         )
-
-    @property
-    def notes(self) -> Mapping[str, Any]:
-        """What a job notes about the sheet."""
-        notes = {"file_hash": self.file_hash, "titles": self.titles, "named": self.named}
-        return {name: value for name, value in notes.items() if value}
 
     def claims(self) -> RowClaims:
         """Return the digests of the rows and of their keys."""

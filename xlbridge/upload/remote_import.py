@@ -5,32 +5,28 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
-from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
+from xlbridge.errors import ApiError, InDoubt, RemoteRejected
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.claims import read_until
 from xlbridge.upload.executor import (
     INTERRUPTED,
-    LogProgress,
-    WriteRequest,
+    ROW_COUNT_DIFFERS,
+    Progress,
+    accounts_for_every_row,
     await_settled,
     conclude,
+    is_about,
     is_as_before,
     reconcile_by_snapshots,
     rows_written,
     send_once,
+    verdict_of_log,
+    verdict_of_rejection,
 )
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.snapshot import Moment
 from xlbridge.upload.requests import State
-from xlbridge.upload.results.remote_verdict import (
-    ROW_COUNT_DIFFERS,
-    accounts_for_every_row,
-    failure_of_log,
-    is_about,
-    verdict_of_log,
-    verdict_of_rejection,
-)
-from xlbridge.upload.results.verdict import RowOutcome, Verdict, has_two_spellings
+from xlbridge.upload.results.verdict import RowOutcome, Verdict, failure_of_log, has_two_spellings
 from xlbridge.wire.imports import (
     IMPORT_LOG,
     IMPORT_PROCESS,
@@ -68,12 +64,15 @@ _OTHER_FILE = Text(
     pt="o log {id} é de outro arquivo ({file}); nada foi iniciado por ele",
     en="log {id} is that of another file ({file}); nothing was started by it",
 )
+_PROGRESS = Text(
+    pt="Log {id}: {state}, {done} de {total} {total:linha|linhas}{pace}",
+    en="Log {id}: {state}, {done} of {total} {total:row|rows}{pace}",
+)
+_STATE_WORDS = {
+    ImportState.PENDING: State.STAGED.text,
+    ImportState.RUNNING: Text(pt="processando", en="running"),
+}
 _ORPHAN = "the file of attempt {attempt} may be staged and was not started"
-
-
-def _send_rows(context: "RunContext", job: Job) -> "Step":
-    """Send a job's rows in its mode. Raises ``TransportError`` if nothing was applied."""
-    return _stage(context, job) if job.spec.mode.channel.is_queued else _send_direct(context, job)
 
 
 def _doubt_interrupted(context: "RunContext", job: Job) -> "Step":
@@ -85,22 +84,18 @@ def _resume_staging(context: "RunContext", job: Job) -> "Step":
     if not context.needs_start(job):
         return _doubt_interrupted(context, job)
     orphan = _ORPHAN.format(attempt=job.requests[0].attempt)
-    return _stage(context, context.journal.record(job, State.PREPARED, orphan=orphan))
-
-
-def _start_or_poll(context: "RunContext", job: Job) -> "Step":
-    """Start a staged file if it needs that, else poll its log."""
-    if not context.needs_start(job):
-        return context.journal.record(job, State.POLLING), True
-    return _start(context, job)
+    return _send_rows(context, context.journal.record(job, State.PREPARED, orphan=orphan))
 
 
 def _start(context: "RunContext", job: Job) -> "Step":
-    """Request that a staged file be processed. Raises ``TransportError`` if no request arrived.
+    """Request that a staged file be processed, if it needs that, else poll its log.
 
+    Raises ``TransportError`` if no request arrived.
     Keys are read again if the plan is old by then: a file whose rows were written by others is
     never started. If the request is declined for now, the log shows whether it was started anyway.
     """
+    if job.state is State.STAGED and not context.needs_start(job):
+        return context.journal.record(job, State.POLLING), True
     if context.plan_has_changed(job):
         orphan = _ORPHAN.format(attempt=job.requests[0].attempt)
         return context.end(
@@ -158,7 +153,7 @@ def _poll(context: "RunContext", job: Job) -> "Step":
     if not context.options.wait:
         return job, False
     starts_now = not job.was_started and context.needs_start(job)
-    progress = LogProgress(context.options, job)
+    progress = Progress(context.options, len(job.spec.rows))
     known_at = 0.0
 
     def is_last(log: ImportLog | Text, waited: float) -> bool:
@@ -178,7 +173,10 @@ def _poll(context: "RunContext", job: Job) -> "Step":
                 return True
             if waited > max(context.patience.seconds, _LEAST_PENDING_SECONDS):
                 raise _never_started(job, log)
-        progress.report(log, state)
+        done = (log.registrosImportados or 0) + (log.registrosRejeitados or 0)
+        status = untranslated(f"“{log.situacao or '–'}”")
+        shown = status if state is None else _STATE_WORDS.get(state, status)
+        progress.report(done, _PROGRESS, id=job.known.log_id, state=shown)
         _LOGGER.debug("job %s: log %s is %s", job.id, log, state)
         return False
 
@@ -258,7 +256,15 @@ def _finish(context: "RunContext", job: Job, log: ImportLog | ImportRecords) -> 
                 lambda: rows_written(context, job),
                 lambda found: declared is None or _agrees(declared, found),
             )
-            verdict = _agreeing_verdict(by_line, written)
+            # Another number of the first line than the declared one is believed only if no other
+            # verdict agrees with rows that could be read.
+            agreeing = {
+                line: one
+                for line, one in by_line.items()
+                if one is not None and _agrees(one, written)
+            }
+            only = [*agreeing.values()] if len(agreeing) == 1 and any(written) else [None]
+            verdict = agreeing.get(quirks.first_line, only[0])
         except ApiError as error:
             return context.doubt(job, error.message)
         if verdict is None:
@@ -272,23 +278,6 @@ def _fail(context: "RunContext", job: Job, log: ImportLog) -> "Step":
     if verdict is not None and verdict.rejections:
         return _finish(context, job, log)
     return context.doubt(job, failure_of_log(log), ended=True, refusal=True)
-
-
-def _agreeing_verdict(
-    by_line: Mapping[int, Verdict | None], written: Sequence[bool | None]
-) -> Verdict | None:
-    """Return the verdict that agrees with the rows written, None if there is none.
-
-    ``by_line`` has the verdicts by the number of the first line, the declared one first. Another is
-    believed only if it is the only one that agrees with rows that could be read.
-    """
-    agreeing = {
-        line: verdict
-        for line, verdict in by_line.items()
-        if verdict is not None and _agrees(verdict, written)
-    }
-    only = list(agreeing.values()) if len(agreeing) == 1 and any(written) else [None]
-    return agreeing.get(next(iter(by_line)), only[0])
 
 
 def _agrees(verdict: Verdict, written: Sequence[bool | None]) -> bool:
@@ -360,26 +349,19 @@ def _send_direct(context: "RunContext", job: Job) -> "Step":
                 job, ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.spec.rows))
             )
         case Rejected(_, details):
-            return _end_rejected(context, job, details)
+            verdict = verdict_of_rejection(job.spec, details, context.quirks.first_line)
+            # A balancer may repeat a request whose answer it has lost, and return the second one.
+            try:
+                is_certain = True not in rows_written(context, job)
+            except ApiError:
+                is_certain = False
+            if is_certain:
+                return conclude(context, job, verdict)
+            return context.doubt(job, untranslated("; ".join(detail.value for detail in details)))
         case NotExecuted():
             raise context.record_unsent(job, outcome)
         case Doubtful(reason):
             return context.doubt(job, reason, refusal=outcome.refusal)
-
-
-def _end_rejected(context: "RunContext", job: Job, details: Sequence[ErrorDetail]) -> "Step":
-    """End a rejected import, or doubt the rejection if records of it are in the system.
-
-    A balancer may repeat a request whose answer it has lost, and return the second answer.
-    """
-    verdict = verdict_of_rejection(job.spec, details, context.quirks.first_line)
-    try:
-        is_certain = True not in rows_written(context, job)
-    except ApiError:
-        is_certain = False
-    if is_certain:
-        return conclude(context, job, verdict)
-    return context.doubt(job, untranslated("; ".join(detail.value for detail in details)))
 
 
 def _send(
@@ -395,19 +377,36 @@ def _send(
         nonlocal job
         job = context.announce(job, state)
 
-    outcome = send_once(context, WriteRequest(lambda: send(job), announce, read_back))
+    outcome = send_once(context, lambda: send(job), announce, read_back)
     return job, outcome
 
 
-def _stage(context: "RunContext", job: Job) -> "Step":
+def _send_rows(context: "RunContext", job: Job) -> "Step":
+    """Send a job's rows in its mode. Raises ``TransportError`` if nothing was applied."""
+    if not job.spec.mode.channel.is_queued:
+        return _send_direct(context, job)
     context.report_progress(job, Text(pt="enviando para a fila", en="sending to the queue"))
     needs_start = context.needs_start(job)
+    queue = context.resource(job).paths.queue
     if needs_start:
-        job, outcome = _stage_inert(context, job)
+        # Only processed on request, the file may be staged again. Each attempt is recorded first,
+        # as is each file that may be orphaned.
+        last: Outcome | None = None
+
+        def attempt() -> Outcome:
+            nonlocal job, last
+            if isinstance(last, Doubtful):
+                job = _record_orphan(context, job, last.reason)
+            job = context.announce(job, State.STAGING)
+            last = context.upload(job, queue)
+            return last
+
+        # An answer that reports success, with an id that cannot be read, is a doubt: the file may
+        # run.
+        outcome = context.repeat_while(attempt, lambda doubt: not doubt.executed)
     else:
         # As final as a direct import. Its records appear later, so that reading back proves nothing
         # before the settle time is over.
-        queue = context.resource(job).paths.queue
         job, outcome = _send(
             context, job, State.STAGING, lambda sent: context.upload(sent, queue), None
         )
@@ -425,27 +424,6 @@ def _stage(context: "RunContext", job: Job) -> "Step":
             return context.doubt(job, reason, declined=True)
         case Doubtful(reason):
             return context.doubt(job, reason)
-
-
-def _stage_inert(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
-    """Stage a file that is only processed on request, and so may be staged again.
-
-    Each attempt is recorded first, as is each file that may be orphaned.
-    """
-    queue, current = context.resource(job).paths.queue, job
-    last: Outcome | None = None
-
-    def attempt() -> Outcome:
-        nonlocal current, last
-        if isinstance(last, Doubtful):
-            current = _record_orphan(context, current, last.reason)
-        current = context.announce(current, State.STAGING)
-        last = context.upload(current, queue)
-        return last
-
-    # An answer that reports success, with an id that cannot be read, is a doubt: the file may run.
-    outcome = context.repeat_while(attempt, lambda doubt: not doubt.executed)
-    return current, outcome
 
 
 def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:
@@ -537,7 +515,7 @@ STEPS: "Mapping[State, Callable[[RunContext, Job], Step]]" = {
     State.PREVIEWING: preview,
     State.SENDING: _doubt_interrupted,
     State.STAGING: _resume_staging,
-    State.STAGED: _start_or_poll,
+    State.STAGED: _start,
     State.STARTING: _doubt_interrupted,
     State.POLLING: _poll,
     State.IN_DOUBT: _settle_doubt,

@@ -1,4 +1,5 @@
-"""Requests of jobs: rows that are sent together, and what is known of them by now.
+"""Requests of jobs: rows that are sent together, and what is known of them by now, with the stored
+readings of their records.
 
 A job has one request; a long sheet has one for each part, and so have records that are changed one
 by one, if others are imported. States: see the upload protocol (``docs/upload-protocol.md``).
@@ -9,13 +10,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from xlbridge import titles
+from xlbridge.clock import Instant
 from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text, joined
 from xlbridge.report_forms import group_by_reason, list_first
 from xlbridge.resources import Mode
+from xlbridge.upload.journal_database import json_text, transaction, value_of_json
+from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, Snapshot
 from xlbridge.upload.results.verdict import LostField, has_open_name
 
 
@@ -238,3 +242,64 @@ _RECORD = (
     "lost_fields = COALESCE(?, lost_fields), unseen_fields = COALESCE(?, unseen_fields), "
     "taken_fields = COALESCE(?, taken_fields) WHERE id = ?"
 )
+
+
+class StoredSnapshot(NamedTuple):
+    """Snapshot in the journal, with its time and moment."""
+
+    at: datetime
+    moment: Moment
+    rows: Snapshot
+
+
+@dataclass(eq=False)
+class StoredSnapshots:
+    """Snapshots of the remote records of jobs' rows in the journal's file."""
+
+    _db: LocalDatabase
+    _now: Callable[[], Instant]
+
+    def store(self, job_id: str, moment: Moment, snapshot: Snapshot) -> None:
+        """Store a snapshot durably, without the compared values of rows."""
+        rows = json_text([row and {"key": dict(row.key), "found": row.found} for row in snapshot])
+        with transaction(self._db):
+            self._db.execute(
+                "INSERT INTO readings SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
+                "FROM readings WHERE request = ?",
+                (job_id, self._now().at.isoformat(), moment, rows.encode(), job_id),
+            )
+
+    def all_of(self, job_id: str) -> list[StoredSnapshot]:
+        """Return the snapshots of a job, oldest first."""
+        found = self._db.execute(
+            "SELECT at, moment, rows FROM readings WHERE request = ? ORDER BY number", (job_id,)
+        )
+        return [
+            StoredSnapshot(datetime.fromisoformat(at), Moment(moment), snapshot_from_json(rows))
+            for at, moment, rows in found.fetchall()
+        ]
+
+    def first_before(self, job_id: str) -> Snapshot:
+        """Return the first snapshot of a job, taken before anything was sent; empty without one."""
+        stored = self.all_of(job_id)
+        return next((one.rows for one in stored if one.moment is Moment.BEFORE), ())
+
+    def newest_of(self, count: int, job_id: str, *moments: Moment) -> Snapshot:
+        """Return the newest snapshot of the ``count`` rows of a job, all None without one."""
+        return self.newest(job_id, *moments) or (None,) * count
+
+    def newest(self, job_id: str, *moments: Moment) -> Snapshot | None:
+        """Return the newest snapshot of a job at one of the moments, None if there is none."""
+        found = self._db.execute(
+            "SELECT rows FROM readings WHERE request = ? "
+            "AND moment IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT 1",
+            (job_id, json.dumps(moments)),
+        ).fetchone()
+        return None if found is None else snapshot_from_json(found[0])
+
+
+def snapshot_from_json(text: bytes) -> Snapshot:
+    """Return a stored snapshot."""
+    import msgspec
+
+    return msgspec.convert(value_of_json(text), tuple[RowSnapshot | None, ...])

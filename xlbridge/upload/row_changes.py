@@ -22,8 +22,13 @@ from xlbridge.errors import ApiError
 from xlbridge.files import LocalDatabase
 from xlbridge.i18n import Text
 from xlbridge.upload.claims import Claims
-from xlbridge.upload.journal_database import RequestCount, transaction
-from xlbridge.upload.lookup.row_table import batched, json_text, json_texts
+from xlbridge.upload.journal_database import (
+    RequestCount,
+    batched,
+    json_text,
+    json_texts,
+    transaction,
+)
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.requests import request_key
 from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
@@ -96,15 +101,6 @@ class RowChanges:
         creating = {RowAction.CREATE, RowAction.UNREAD}
         return any(action in creating for _, action, _ in self.of_request(request_id))
 
-    def has_retries(self, job_id: str) -> bool:
-        """Return whether the sheet of a job has been sent again."""
-        found = self._db.execute(
-            "SELECT 1 FROM jobs WHERE retry_of IS NOT NULL "
-            "AND first_job = (SELECT first_job FROM jobs WHERE id = ?)",
-            (job_id,),
-        )
-        return found.fetchone() is not None
-
     def origins(self, job_id: str) -> dict[int, int]:
         """Return the numbers of a job's rows in the sheet of the first job, where they differ."""
         found = self._db.execute(
@@ -137,7 +133,7 @@ class RowChanges:
     def leave_out(self, job_id: str, *, sent: bool) -> None:
         """Record that the rows that a plan leaves out are as planned, once anything is sent."""
         if self._db.execute(_AS_PLANNED if sent else _NOT_YET, (job_id,)).rowcount:
-            self._decide_job(job_id, 0)
+            self._decide(_ROWS_OF_REQUEST, job_id, 0)
 
     def record(
         self,
@@ -177,7 +173,7 @@ class RowChanges:
             outcome = RowOutcome.UNDONE if applied else RowOutcome.ACCEPTED
             doubtful = self._db.execute(_DOUBTFUL_REVERSALS, (key[0],)).fetchall()
             self.reverse(request_id, [(claim, outcome) for claim in doubtful])
-        self._decide_job(*key)
+        self._decide(_ROWS_OF_REQUEST, *key)
         return doubtful if unknown_as is RowOutcome.ACCEPTED else []
 
     def rejections(self, job_id: str) -> list[RejectedRow]:
@@ -196,7 +192,8 @@ class RowChanges:
     def answer(self, request_id: str, outcomes: Sequence[tuple[int, RowOutcome]]) -> None:
         """Record the outcomes of rows whose records a request has written, by their positions."""
         self._update(request_key(request_id), outcomes)
-        self._decide_rows([(request_id, at) for at, _ in outcomes])
+        for at, _ in outcomes:
+            self._decide(_ROW_AT, *request_key(request_id), at)
 
     def reverse(
         self, undo_id: str, reversed_rows: Sequence[tuple[tuple[str, int], RowOutcome]]
@@ -216,7 +213,8 @@ class RowChanges:
                 for (claimant, position), outcome in reversed_rows
             ),
         )
-        self._decide_rows([claim for claim, _ in reversed_rows])
+        for (claimant, position), _ in reversed_rows:
+            self._decide(_ROW_AT, *request_key(claimant), position)
 
     def _update(self, key: tuple[str, int], outcomes: Iterable[tuple[int, RowOutcome]]) -> None:
         positions: defaultdict[RowOutcome, list[int]] = defaultdict(list)
@@ -228,26 +226,15 @@ class RowChanges:
             ((outcome, *key, json_text(rows)) for outcome, rows in positions.items()),
         )
 
-    def _decide_job(self, job_id: str, request: int) -> None:
-        """Mark the decisive changes of the rows of a request."""
-        if self.has_retries(job_id):
-            self._decide(self._db.execute(_ROWS_OF_REQUEST, (job_id, request)).fetchall())
-
-    def _decide_rows(self, claims: Sequence[tuple[str, int]]) -> None:
-        """Mark the decisive changes of rows, by the requests that sent them and their positions."""
-        for request_id, position in claims:
-            job, request = request_key(request_id)
-            if self.has_retries(job):
-                self._decide(self._db.execute(_ROW_AT, (job, request, position)).fetchall())
-
-    def _decide(self, rows: Sequence[tuple[str, int]]) -> None:
-        """Mark the decisive changes of rows of one sheet, each with the sheet and its origin.
+    def _decide(self, query: str, *values: object) -> None:
+        """Mark the decisive changes of the rows of one sheet that a query finds.
 
         The newest decides, undos included, but for three cases: a doubt stands until it is settled;
         a row that is found unchanged stays accepted; a row that was not sent again, or was rejected
         and has not changed since, stays as it was. Only the rows of a sheet that was sent again
         have several changes.
         """
+        rows = self._db.execute(query, values).fetchall()
         if not rows:
             return
         origins = json.dumps([origin for _, origin in rows])
@@ -310,8 +297,13 @@ _DOUBTFUL_REVERSALS = (
     "SELECT id, position FROM changes JOIN requests ON requests.job = changes.job "
     "AND number = request WHERE undo = ? AND outcome = 'unknown'"
 )
-_ROWS_OF_REQUEST = "SELECT sheet, origin FROM changes WHERE job = ? AND request = ?"
-_ROW_AT = "SELECT sheet, origin FROM changes WHERE job = ? AND request = ? AND position = ?"
+_ROWS_OF_REQUEST = (
+    "SELECT sheet, origin FROM changes WHERE job = ?1 AND request = ?2 AND EXISTS ("
+    "SELECT 1 FROM jobs WHERE retry_of IS NOT NULL "
+    "AND first_job = (SELECT first_job FROM jobs WHERE id = ?1))"
+)
+"""Rows of a request, each with its sheet and origin, if the sheet has been sent again."""
+_ROW_AT = f"{_ROWS_OF_REQUEST} AND position = ?3"
 _HISTORIES = (
     "SELECT origin, job, request, position, outcome, reason, undo, decides, changes.sheet = job "
     "FROM changes JOIN jobs ON jobs.id = COALESCE(undo, job) "

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from xlbridge.client import Client, Declined, Doubtful, NotExecuted, Outcome, UploadFile
-from xlbridge.errors import TransportError, UsageError
+from xlbridge.errors import TransportError
 from xlbridge.i18n import Text, count_text
 from xlbridge.resources import Resource
 from xlbridge.upload.claims import Patience
@@ -18,12 +18,11 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.row_lookup import lookups_for
-from xlbridge.upload.lookup.row_table import RowTable, RowValues
-from xlbridge.upload.lookup.snapshot import Snapshot
+from xlbridge.upload.lookup.snapshot import RowTable, RowValues, Snapshot
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import frame_of_rows, payload_of, sent_rows, store_payload
 from xlbridge.upload.planning.consent import ConsentRequest
-from xlbridge.upload.planning.plan_builder import PLAN_CHANGED, plan_still_holds
+from xlbridge.upload.planning.plan_builder import changed_plan
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.verdict import NO_VERDICT, RejectedRow, RowOutcome, Verdict
 from xlbridge.wire import Operation
@@ -49,16 +48,6 @@ _TRY_AGAIN = Text(
     ),
 )
 _NO_CONSENT = Text(pt="sem confirmação", en="not confirmed")
-_SEE_NEW_PLAN = Text(
-    pt="Veja o novo plano e confirme de novo: xlbridge resume {job}",
-    en="Check the new plan and confirm again: xlbridge resume {job}",
-    page=Text(
-        pt="Veja o novo plano e confirme de novo.",
-        en="See the new plan and confirm again.",
-    ),
-)
-
-
 _DECLINED_SECONDS = 30.0
 """Longest time for which a request that was declined (401, 429) may still be on its way."""
 
@@ -120,19 +109,6 @@ class RunContext(UploadContext):
         store_payload(self, payload)
         return payload
 
-    def refusal(self, job: Job) -> Text | None:
-        """Ask for consent to write a job's rows; return the reason not to write them, if any.
-
-        Keys are read again if the plan is old by then. Raises ``UsageError`` if the plan has
-        changed.
-        """
-        if (refusal := self.dissent(job)) is not None:
-            return refusal
-        # Tasks read each record just before its request.
-        if not job.is_task and self.plan_has_changed(job):
-            raise UsageError(PLAN_CHANGED, _SEE_NEW_PLAN.format(job=job.arguments()))
-        return None
-
     def dissent(self, job: Job) -> Text | None:
         """Ask for consent to the plan of a job; return the reason not to write, if any.
 
@@ -145,9 +121,8 @@ class RunContext(UploadContext):
 
     def plan_has_changed(self, job: Job) -> bool:
         """Plan a job again if its plan is old; return whether the plan has changed."""
-        if not job.plan_is_old(self.journal.now()):
-            return False
-        return not plan_still_holds(self, self.client, job, self.patience)
+        is_old = job.plan_is_old(self.journal.now())
+        return is_old and changed_plan(self, self.client, job, self.patience) is not None
 
     def report_progress(self, job: Job, text: Text) -> None:
         """Report progress on the rows of a job."""
@@ -166,7 +141,8 @@ class RunContext(UploadContext):
 
         If any was, the job ends as the given state once its records are compared with its rows.
         """
-        verdict = self._with_sheet_columns(job, verdict)
+        if verdict.rejections:
+            verdict = self._with_sheet_columns(job, verdict)
         if not job.is_task and not job.deletes:
             is_applied = RowOutcome.ACCEPTED in (verdict.outcomes or ())
             if is_applied or self.journal.changes.has_accepted(job.id):

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
@@ -25,22 +25,22 @@ from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.journal import NewRequest
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.row_lookup import blank_values
-from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import (
     CODE_SEPARATOR,
     FoundRecord,
     Moment,
     RecordMatching,
     RowSnapshot,
+    RowValues,
 )
 from xlbridge.upload.payload import frame_of_rows, payload_of, sent_rows, store_payload
 from xlbridge.upload.planning.planned_row import Difference, JobPlan, PlannedRow, StoredRow
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
+from xlbridge.upload.record_changer import PresentRecord
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowChange, RowLedger
 from xlbridge.upload.results.undo_report import empty_undo_report, left_report
 from xlbridge.upload.row_changes import RecordTask, Values
-from xlbridge.upload.single_records.changes import PresentRecord
 
 
 class Reversal(NamedTuple):
@@ -216,27 +216,13 @@ def _plan_rows(
             )
             for change in sorted(changes, key=lambda change: change.position)
         ]
-        yield from _plan_job(context, client, writer, rows, patience)
-
-
-def _plan_job(
-    context: UploadContext, client: Client, job: Job, rows: Sequence[_SentRow], patience: Patience
-) -> Iterator[Reversal | PlannedRow]:
-    """Plan the rows that a job wrote: created, changed one by one, or replaced by an import.
-
-    The interface does not bring back what a job has deleted.
-    """
-    if job.deletes:
-        file = as_arguments(Path(job.spec.file))
-        message = _DELETED.format(file=file)
-        yield from (_left(row, RowReason.NO_OPERATION, message) for row in rows)
-        return
-    updated = [row for row in rows if row.updates]
-    created = [row for row in rows if not row.updates]
-    if created:
-        yield from _CreatedRecords(context, client, job, created, patience).plan()
-    if updated:
-        yield from _ChangedRecords(context, client, job, updated, patience).plan()
+        if writer.deletes:
+            message = _DELETED.format(file=as_arguments(Path(writer.spec.file)))
+            yield from (_left(row, RowReason.NO_OPERATION, message) for row in rows)
+            continue
+        for planner in (_CreatedRecords, _ChangedRecords):
+            if own := [row for row in rows if row.updates is planner.updates]:
+                yield from planner(context, client, writer, own, patience).plan()
 
 
 _DELETED = Text(
@@ -263,7 +249,12 @@ def _reversed(sent: _SentRow, task: RecordTask) -> Reversal:
 
 
 class _UndoPlanner:
-    """Planner of the undo of rows that one job wrote, by their current records."""
+    """Planner of the undo of rows that one job wrote, by their current records.
+
+    ``updates``: the rows have changed records.
+    """
+
+    updates: ClassVar[bool]
 
     def __init__(
         self,
@@ -312,6 +303,8 @@ class _UndoPlanner:
 class _CreatedRecords(_UndoPlanner):
     """Planner for rows that created a record, found among those that did not exist before."""
 
+    updates = False
+
     def plan(self) -> Iterator[Reversal | PlannedRow]:
         change = self._resource.change
         if change is None or change.delete_name is None:
@@ -359,6 +352,8 @@ class _CreatedRecords(_UndoPlanner):
 
 class _ChangedRecords(_UndoPlanner):
     """Planner for rows that changed a record: one by one, or by an import that replaced it."""
+
+    updates = True
 
     def plan(self) -> Iterator[Reversal | PlannedRow]:
         change, one_by_one = self._resource.change, self._job.spec.mode.channel.by_record

@@ -46,10 +46,10 @@ from xlbridge.upload.payload import (
 from xlbridge.upload.planning.corrected_rows import CorrectedRows, corrected_rows
 from xlbridge.upload.planning.plan_builder import (
     PlannedSheet,
+    changed_plan,
     may_be_sent,
     plan_source,
     refresh_plan,
-    replan_job,
 )
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.row_ledger import RowLedger, changed_ledger
@@ -205,13 +205,9 @@ class Uploads:
     ) -> PlannedSheet:
         """Plan the rows of a sheet; with ``store`` also store their payload."""
         options.progress(_PLANNING.format(rows=count_text(len(source.rows))))
-        patience, count = self._patience(options), options.on_count
-        return plan_source(
-            self._context, self._client, source, options, patience, store=store, on_count=count
-        )
-
-    def _patience(self, options: UploadOptions) -> Patience:
-        return self._context.patience_with(self._client, options.settle_seconds, options.sleep)
+        own, client, count = self._context, self._client, options.on_count
+        patience = own.patience_with(client, options.settle_seconds, options.sleep)
+        return plan_source(own, client, source, options, patience, store=store, on_count=count)
 
     def submit(
         self,
@@ -334,12 +330,14 @@ class Uploads:
         from xlbridge.upload.run_context import RunContext
         from xlbridge.upload.runner import run_job
 
+        own = self._context
+        patience = own.patience_with(self._client, options.settle_seconds, options.sleep)
         if not job.state.is_final:
             job.require_system(self._client.identity, self._client.target.profile)
         if job.state.is_unsent and job.parent is None and not job.is_task:
             job.require_planned_file()
-            job = self._with_current_plan(job, options)
-        own, patience = self._context, self._patience(options)
+            if job.plan_is_old(own.journal.now()):
+                job = self._with_current_plan(job, options, patience)
         context = RunContext(
             own.settings, own.catalogue, own.journal, self._client, options, patience, self._frames
         )
@@ -389,14 +387,12 @@ class Uploads:
             )
         return source, options
 
-    def _with_current_plan(self, job: Job, options: UploadOptions) -> Job:
-        """Return the job with a current plan, or a new job that replaces it."""
-        if not job.plan_is_old(self._context.journal.now()):
-            return job
+    def _with_current_plan(self, job: Job, options: UploadOptions, patience: Patience) -> Job:
+        """Return a job whose plan is old with a current one, or a new job that replaces it."""
         options.progress(_PLANNING.format(rows=count_text(len(job.spec.rows))))
-        planned = replan_job(self._context, self._client, job, self._patience(options))
-        if planned.plan.digest == job.notes.plan_digest:
-            return refresh_plan(self._context, job, planned)
+        planned = changed_plan(self._context, self._client, job, patience)
+        if planned is None:
+            return self._context.journal.job(job.id)
         kept: dict[str, Any] = {"planning": job.notes.planning, "import_mode": job.import_mode}
         journal = self._context.journal
         parts = journal.parts_of(job)
@@ -445,7 +441,9 @@ class Uploads:
             spec = replace(spec, mode=mode, rows=sent, payload="")
         unsent = journal.find_unsent(spec, [len(request.spec.rows) for request in requests])
         target = self._client.target.to_json()
-        note = {**planned.source.notes, "import_mode": mode, "target": target, **note}
+        source = planned.source
+        of_sheet = {"file_hash": source.file_hash, "titles": source.titles, "named": source.named}
+        note = {**of_sheet, "import_mode": mode, "target": target, **note}
         if reuse and unsent is not None and unsent.notes.plan_digest == planned.plan.digest:
             return refresh_plan(self._context, unsent, planned, note)
         all_rows = spec.payload

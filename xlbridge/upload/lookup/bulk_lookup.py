@@ -18,21 +18,25 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text, joined
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import Lookup, operation_named
+from xlbridge.upload.journal_database import batched
 from xlbridge.upload.lookup.comparison import compare_rows
 from xlbridge.upload.lookup.row_lookup import (
     NearRecord,
     RowMatcher,
     SoughtRecords,
+    lookups_of_rows,
 )
-from xlbridge.upload.lookup.row_table import (
+from xlbridge.upload.lookup.snapshot import (
+    CODE_SEPARATOR,
+    LookupResult,
+    NearKey,
     RecordTable,
     RowValues,
+    Snapshot,
     TypedRows,
-    batched,
     have_column,
     values_of,
 )
-from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, LookupResult, NearKey, Snapshot
 from xlbridge.upload.options import CountCallback
 from xlbridge.wire import Operation
 
@@ -114,7 +118,7 @@ def record_reader(
     declared = resource.read_back
     if matcher is None and declared is not None:
         matcher = RowMatcher(resource, declared)
-    lookups = () if matcher is None else matcher.lookups(rows)
+    lookups = lookups_of_rows(resource, rows)
     if left_out:
         lookups = [() if at in left_out else of_row for at, of_row in enumerate(lookups)]
     if matcher is None or not any(lookups):

@@ -6,17 +6,15 @@ from typing import Any
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.lookup.row_lookup import Key, RowMatcher, comparable_value
-from xlbridge.upload.lookup.row_table import (
+from xlbridge.upload.lookup.snapshot import (
     ColumnsRow,
+    FoundRecord,
+    ItemDifference,
     RecordTable,
+    RowSnapshot,
     TypedRows,
     have_column,
     values_of,
-)
-from xlbridge.upload.lookup.snapshot import (
-    FoundRecord,
-    ItemDifference,
-    RowSnapshot,
 )
 
 _Values = Sequence[str | None]
@@ -42,7 +40,8 @@ def compare_rows(
     that was not. ``found`` are the positions of each row's records. Only ``fields`` that the
     records have are compared.
     """
-    found = _deduplicate(matcher, found, records)
+    if any(len(positions) > 1 for positions in found):
+        found = _deduplicate(matcher, found, records)
     pairs = [(at, record) for at, positions in enumerate(found) for record in positions]
     comparison = _Comparison(matcher, rows, records, pairs)
     if pairs:
@@ -64,8 +63,6 @@ def _deduplicate(
     matcher: RowMatcher, found: Sequence[Sequence[int]], records: RecordTable
 ) -> Sequence[Sequence[int]]:
     """Return the records of each row without repetitions of a complete code."""
-    if all(len(positions) < 2 for positions in found):
-        return found
     parts = [matcher.texts(name, records.column(name)) for name in matcher.declared.codes]
 
     def code(position: int) -> Key | int:
@@ -154,7 +151,8 @@ class _Comparison:
                     value = column[at] if emptied else mine[at]
                     self._differing.setdefault(pair, {})[name] = (value, theirs[record])
         for child in self._matcher.resource.children:
-            self._compare_lists(child)
+            if any(have_column(self._rows, child.sheet)):
+                self._compare_lists(child)
         if (products := self._matcher.resource.totals.products) is not None:
             own = values_of(self._rows, products.sheet)
             lists = self._records.column(products.sheet)
@@ -226,8 +224,7 @@ class _Comparison:
         own, theirs = values_of(self._rows, child.sheet), self._records.column(child.sheet)
         removed = [False] * len(own)
         numbers = self._declared.number_columns
-        from_export = any(have_column(self._rows, child.sheet)) and numbers
-        if from_export and not self._matcher.has_assigned_numbers:
+        if numbers and not self._matcher.has_assigned_numbers:
             # A row that carries the system's number had the items of its record: without any, they
             # were removed.
             columns = (values_of(self._rows, name) for name in numbers)

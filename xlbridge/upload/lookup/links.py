@@ -7,7 +7,7 @@ has no code. A template has lists of the records that its columns may name.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import SequenceMatcher
@@ -35,7 +35,7 @@ from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cells import display
 from xlbridge.validation.cross_sheet import first_occurrences, unique_keys, values_of
 from xlbridge.workbook import cell_address
-from xlbridge.workbook.read import SheetCells, read_workbook
+from xlbridge.workbook.read import read_workbook
 from xlbridge.workbook.write import ListedRecord, RegistryList, RegistryLists
 
 _NO_RECORD = "0"
@@ -510,7 +510,16 @@ def texts_of_column(
     (cells,) = read_workbook(file, limits, sheet).sheets
     titles = {} if resource is None else resource.headers
     wanted = {header for header, column in titles.items() if column == name}
-    header_cell = _find_header_cell(cells, wanted | number_headers(name))
+    wanted |= number_headers(name)
+    header_cell = next(
+        (
+            (row, column)
+            for row in range(min(cells.height, _MAX_HEADER_ROW))
+            for column, value in enumerate(cells.row(row))
+            if isinstance(value, str) and normalize_header(value) in wanted
+        ),
+        None,
+    )
     if header_cell is None:
         return None
     header, position = header_cell
@@ -520,12 +529,3 @@ def texts_of_column(
         for at in range(header + 1, cells.height)
         if (value := column.value(at)) is not None
     }
-
-
-def _find_header_cell(cells: SheetCells, wanted: Collection[str]) -> tuple[int, int] | None:
-    """Return the zero-based row and column of the first of some normalized headers."""
-    for row in range(min(cells.height, _MAX_HEADER_ROW)):
-        for column, value in enumerate(cells.row(row)):
-            if isinstance(value, str) and normalize_header(value) in wanted:
-                return row, column
-    return None

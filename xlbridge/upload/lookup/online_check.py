@@ -18,7 +18,7 @@ from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, record_reader
 from xlbridge.upload.lookup.links import LinkResolver
 from xlbridge.upload.lookup.row_lookup import lookups_of_rows
-from xlbridge.upload.lookup.row_table import RowTable
+from xlbridge.upload.lookup.snapshot import RowTable
 from xlbridge.upload.options import Progress
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cross_sheet import values_of

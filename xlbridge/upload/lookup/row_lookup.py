@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from functools import cached_property, partial
+from hashlib import blake2b
 from itertools import compress, count
 from json import dumps
 from json.encoder import encode_basestring_ascii
@@ -23,8 +24,7 @@ from xlbridge.client import Record
 from xlbridge.resources import Kind, Resource, strip_accents
 from xlbridge.resources.checks import bare_document
 from xlbridge.resources.remote import Lookup, ReadBack
-from xlbridge.upload.claims import claim_digest
-from xlbridge.upload.lookup.row_table import RowValues, TypedRows, values_of
+from xlbridge.upload.lookup.snapshot import RowValues, TypedRows, values_of
 
 _PLAIN_KINDS = frozenset({Kind.TEXT, Kind.CODE, Kind.BOOLEAN})
 _DECIMAL_TYPES = (float, Decimal)
@@ -38,6 +38,8 @@ _TEXT_TYPES = frozenset({type(None), str, pd.Timestamp})
 
 _TEXTS_OF_EMPTY: Mapping[Any, str | None] = {None: None, "": None}
 """Comparable texts of empty values."""
+
+_DIGEST_BYTES = 16
 
 _SAMPLE = 10_000
 """Rows that are sampled for the most selective column of a key."""
@@ -131,7 +133,6 @@ class RowMatcher:
         self.dates = {n for n, kind in self._kinds.items() if kind is Kind.DATE}
         self._rows: TypedRows = ()
         self._columns: dict[str, Sequence[str | None]] = {}
-        self._lookups: Sequence[Sequence[Lookup]] = ()
 
     @cached_property
     def blank(self) -> Mapping[str, str | None]:
@@ -143,21 +144,11 @@ class RowMatcher:
 
         Those of the last rows are cached.
         """
-        self._reset_for(rows)
+        if rows is not self._rows:
+            self._rows, self._columns = rows, {}
         if name not in self._columns:
             self._columns[name] = self.texts(name, values_of(rows, name))
         return self._columns[name]
-
-    def lookups(self, rows: TypedRows) -> Sequence[Sequence[Lookup]]:
-        """Return the lookups that serve each row; those of the last rows are cached."""
-        self._reset_for(rows)
-        if len(self._lookups) < len(rows):
-            self._lookups = lookups_of_rows(self.resource, rows)
-        return self._lookups
-
-    def _reset_for(self, rows: TypedRows) -> None:
-        if rows is not self._rows:
-            self._rows, self._columns, self._lookups = rows, {}, ()
 
     def texts(self, name: str, values: Sequence[Any]) -> Sequence[str | None]:
         """Return the comparable text of each value of a column."""
@@ -216,13 +207,18 @@ def _have_plain_blanks(texts: Sequence[str | None]) -> bool:
     )
 
 
+def claim_digest(text: str) -> str:
+    """Return the digest by which a row or a key is claimed."""
+    return blake2b(text.encode(), digest_size=_DIGEST_BYTES).hexdigest()
+
+
 def business_keys(resource: Resource, rows: TypedRows) -> Sequence[tuple[str, ...]]:
     """Return the digests of each row's keys, without the system's own number."""
     declared = resource.read_back
     if declared is None:
         return [()] * len(rows)
     matcher = RowMatcher(resource, declared)
-    opening, lookups = f"[{dumps(resource.name)}", matcher.lookups(rows)
+    opening, lookups = f"[{dumps(resource.name)}", lookups_of_rows(resource, rows)
     columns = dict.fromkeys(column for lookup in declared.lookups for column in lookup.key)
     items = {name: named_values(name, matcher.column(name, rows), "null") for name in columns}
     keys = {

@@ -100,7 +100,9 @@ class ConsentRequest:
                 parts=_PARTS.format(n=job.parts) if job.parts else "",
             ),
             facts=[*facts, *titles.quirks_facts(self.target.to_json())],
-            tables=[reason_table(not_created, self.columns, all_rows=all_rows, titled=True)],
+            tables=[reason_table(not_created, self.columns, all_rows=all_rows, titled=True)]
+            if not_created
+            else [],
             remarks=[remark] if faulty else [],
             next_steps=[token_line(self.token)] if spec.rows else [],
         )
@@ -172,11 +174,11 @@ def _reason_line(
                 _DETAIL.format(row=row_text(row.row), text=_RECORD.format(code=row.record))
             )
         details += [
-            _DIFFERENCE.format(row=row_text(row.row), text=text)
-            for text in row.difference_texts(columns, titled=titled)
+            _DIFFERENCE.format(row=row_text(row.row), text=shown.text)
+            for shown in row.shown_differences(columns, titled=titled)
         ]
     is_record = first.reason is not RowReason.NO_RECORD
-    action = (_ACTION_NAMES[first.action] if is_record else _SET_ASIDE).format(n=len(rows))
+    action = (first.action.text if is_record else _SET_ASIDE).format(n=len(rows))
     numbers = list_first([row_text(row.row) for row in rows[:most]], most, len(rows))
     sentence = _REASON.format(action=action, n=len(rows), rows=numbers, reason=reason or "–")
     return Line((action, numbers, reason), text=sentence, below=details)
@@ -203,14 +205,6 @@ _SET_ASIDE = Text(
     pt="{n:deixada|deixadas} de fora",
     en="{n:set aside|set aside}",
 )
-_ACTION_NAMES: dict[RowAction, Text] = {
-    RowAction.DELETE: Text(pt="a excluir", en="to delete"),
-    RowAction.UPDATE: Text(pt="a alterar", en="to update"),
-    RowAction.UNCHANGED: Text(pt="sem alteração", en="unchanged"),
-    RowAction.HELD: Text(
-        pt="não {n:enviada|enviadas}, aguardando você", en="not {n:sent|sent}, waiting for you"
-    ),
-}
 
 
 Consent = Callable[[ConsentRequest], bool]

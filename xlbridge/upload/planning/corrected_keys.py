@@ -22,9 +22,8 @@ from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, read_snapshot
-from xlbridge.upload.lookup.row_lookup import RowMatcher
-from xlbridge.upload.lookup.row_table import RowValues, TypedRows
-from xlbridge.upload.lookup.snapshot import Matching
+from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_of_rows
+from xlbridge.upload.lookup.snapshot import Matching, RowValues, TypedRows
 from xlbridge.upload.planning.planned_row import PlannedRow, RowPlan
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 
@@ -193,7 +192,7 @@ def _contents(
     has no other column, all other columns of the sheet.
     """
     amount = matcher.resource.totals.amount
-    lookups = matcher.lookups(rows)
+    lookups = lookups_of_rows(matcher.resource, rows)
     for number, lookup in enumerate(matcher.declared.lookups):
         for column in lookup.key:
             rest = [name for name in lookup.key if name != column]

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -16,7 +17,6 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.record_rows import read_row_text
 from xlbridge.upload.claims import RowClaims
-from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.snapshot import Matching
 from xlbridge.upload.payload import SheetSource
@@ -30,6 +30,9 @@ from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.headers import header_key
 from xlbridge.workbook import REJECTS_COLUMNS, WorkbookOrigin
 from xlbridge.workbook.read import read_workbook
+
+if TYPE_CHECKING:
+    from xlbridge.upload.context import UploadContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class CorrectedRows:
     origins: Mapping[int, int]
     set_aside: Mapping[int, PlannedRow]
 
-    def require_changes(self, context: UploadContext, plan: RowPlan) -> None:
+    def require_changes(self, context: "UploadContext", plan: RowPlan) -> None:
         """Raise ``NotRetriable`` if a plan of corrected rows makes no progress.
 
         That is, if every row is held for the same reason as before, was rejected unchanged, or is
@@ -83,7 +86,7 @@ _HOW_TO_RETRY = Text(
 
 
 def corrected_rows(
-    context: UploadContext, job: Job, sheet: ValidatedSheet, *, in_place: bool = False
+    context: "UploadContext", job: Job, sheet: ValidatedSheet, *, in_place: bool = False
 ) -> CorrectedRows:
     """Return the rows of ``sheet`` as corrections of the job's rows.
 
@@ -192,7 +195,7 @@ _CORRECT_WHICH = Text(
 _MAY_BE_IN_SYSTEM = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNCHANGED, RowOutcome.UNKNOWN})
 
 
-def _origin_column(context: UploadContext, sheet: ValidatedSheet) -> Mapping[int, int]:
+def _origin_column(context: "UploadContext", sheet: ValidatedSheet) -> Mapping[int, int]:
     """Return the numbers in the rejects workbook's first column by row number, empty without it."""
     cells = read_workbook(sheet.file, sheet.limits, sheet.sheet).sheets[0]
     header = [header_key(cell) for cell in cells.row((sheet.header_row or 1) - 1)]
@@ -211,7 +214,7 @@ def _origin_column(context: UploadContext, sheet: ValidatedSheet) -> Mapping[int
 
 
 def _with_job_columns(
-    context: UploadContext, job: Job, sheet: ValidatedSheet, origins: Mapping[int, int]
+    context: "UploadContext", job: Job, sheet: ValidatedSheet, origins: Mapping[int, int]
 ) -> ValidatedSheet:
     """Return a rejects workbook's sheet with the columns and system numbers of the job's sheet.
 
@@ -279,7 +282,7 @@ class _SentSheet:
     claims: RowClaims
 
     @classmethod
-    def of(cls, context: UploadContext, job: Job) -> "_SentSheet":
+    def of(cls, context: "UploadContext", job: Job) -> "_SentSheet":
         """Return the rows of a job from its stored workbook."""
         source = SheetSource.of_job(context, job)
         positions = {number: position for position, number in enumerate(source.rows)}

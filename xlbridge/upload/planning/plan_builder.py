@@ -24,7 +24,6 @@ from xlbridge.upload.job import MAX_PLAN_SECONDS, Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import record_reader
 from xlbridge.upload.lookup.row_lookup import blank_values, lookups_of_rows
-from xlbridge.upload.lookup.row_table import values_of
 from xlbridge.upload.lookup.snapshot import (
     FoundRecord,
     LookupResult,
@@ -32,6 +31,7 @@ from xlbridge.upload.lookup.snapshot import (
     RecordMatching,
     RowSnapshot,
     Snapshot,
+    values_of,
 )
 from xlbridge.upload.options import CountCallback, PlanOptions
 from xlbridge.upload.payload import SheetSource, payload_of, sent_rows, store_payload
@@ -100,7 +100,6 @@ class _Planner:
         self._own = own
         resource = source.resource
         declared = resource.read_back
-        self._blank = blank_values(resource)
         self._resource = resource
         self._source = source
         self.lookup = found
@@ -120,6 +119,10 @@ class _Planner:
                 for at, (digest, keys) in enumerate(zip(*claims, strict=True))
                 if digest in claimed.digests or not claimed.keys.keys().isdisjoint(keys)
             }
+
+    @cached_property
+    def _blank(self) -> Mapping[str, str | None]:
+        return blank_values(self._resource)
 
     @cached_property
     def plan(self) -> RowPlan:
@@ -327,9 +330,6 @@ def _held(
     return row._replace(action=RowAction.HELD, reason=reason, job=job, why=why)
 
 
-_NO_NOTE: Mapping[str, Any] = MappingProxyType({})
-
-
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -469,41 +469,34 @@ def _find_claims(
     return claims, claimed, context.claimed_elsewhere(scope, claims)
 
 
-def replan_job(
-    context: UploadContext, client: Client, job: Job, patience: Patience
-) -> PlannedSheet:
-    """Plan the rows of a job again, with its original options.
-
-    Raises what ``plan_source`` raises, and ``LocalFailure`` if the stored workbook is missing.
-    """
-    source = SheetSource.of_job(context, job)
-    options = PlanOptions.of_job(context.journal.job(job.whole))
-    return plan_source(context, client, source, options, patience, job)
-
-
 PLAN_CHANGED = Text(
     pt="os registros do sistema mudaram depois do plano; nenhuma destas linhas foi enviada",
     en="records in the system have changed since the plan; none of these rows was sent",
 )
 
 
-def plan_still_holds(context: UploadContext, client: Client, job: Job, patience: Patience) -> bool:
-    """Plan a job again; return whether the plan is the same, and record that if it is.
+def changed_plan(
+    context: UploadContext, client: Client, job: Job, patience: Patience
+) -> PlannedSheet | None:
+    """Plan the rows of a job again, with its original options; return the plan if it has changed.
 
-    Raises what ``replan_job`` raises.
+    Otherwise it is recorded. Raises what ``plan_source`` raises, and ``LocalFailure`` if the stored
+    workbook is missing.
     """
-    planned = replan_job(context, client, job, patience)
+    source = SheetSource.of_job(context, job)
+    options = PlanOptions.of_job(context.journal.job(job.whole))
+    planned = plan_source(context, client, source, options, patience, job)
     if job.parent is not None:
         decisions = map(_decision, context.journal.sent_plan_of(job))
         if list(map(_decision, planned.plan.rows)) != list(decisions):
-            return False
+            return planned
         before = [planned.snapshot[at] for at in planned.plan.positions]
         context.journal.snapshots.store(job.id, Moment.BEFORE, before)
-        return True
+        return None
     if planned.plan.digest != job.notes.plan_digest:
-        return False
+        return planned
     refresh_plan(context, job, planned)
-    return True
+    return None
 
 
 def _decision(row: PlannedRow) -> tuple[object, ...]:
@@ -512,7 +505,7 @@ def _decision(row: PlannedRow) -> tuple[object, ...]:
 
 
 def refresh_plan(
-    context: UploadContext, job: Job, planned: PlannedSheet, note: Mapping[str, Any] = _NO_NOTE
+    context: UploadContext, job: Job, planned: PlannedSheet, note: Mapping[str, Any] = _NOTHING
 ) -> Job:
     """Record that a prepared job was planned again with the same result, and the new ``note``."""
     records = {planned.plan.rows[at].row: planned.snapshot[at] for at in planned.plan.positions}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from xlbridge.i18n import Text, localized_number, untranslated
 from xlbridge.record_rows import sheet_row
 from xlbridge.resources import Column, Kind
-from xlbridge.upload.lookup.row_table import json_texts
+from xlbridge.upload.journal_database import json_texts
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 
 if TYPE_CHECKING:
@@ -201,23 +201,17 @@ class PlannedRow(NamedTuple):
         """Text of the reason, None if there is none."""
         return None if self.reason is None else _reason_text(self.reason, self.job, self.why)
 
-    def shown_differences(self, columns: Mapping[str, Column]) -> Iterator[ShownDifference]:
-        """Yield the differences formatted for display; ``columns`` are those of the resource, by
-        path."""
-        for name, difference in self.differences.items():
-            yield from difference.shown(name, columns)
-
-    def difference_texts(
+    def shown_differences(
         self, columns: Mapping[str, Column], *, titled: bool = False
-    ) -> Iterator[Text]:
-        """Yield the text of each difference, as ``Difference.shown``."""
+    ) -> Iterator[ShownDifference]:
+        """Yield the differences formatted for display, as ``Difference.shown``."""
         for name, difference in self.differences.items():
-            for shown in difference.shown(name, columns, titled=titled):
-                yield shown.text
+            yield from difference.shown(name, columns, titled=titled)
 
     def why_text(self, columns: Mapping[str, Column]) -> str:
         """Return the reason without its remedy and the differences, by titles, as one line."""
-        differing = "; ".join(map(str, self.difference_texts(columns, titled=True)))
+        shown = self.shown_differences(columns, titled=True)
+        differing = "; ".join(str(difference.text) for difference in shown)
         reason = None if self.reason is None else self.reason.why
         text = "" if reason is None else reason.format(job=self.job or "–", why=self.why or "–")
         return f"{text} ({differing})" if differing else str(text)

@@ -13,28 +13,31 @@ from xlbridge.i18n import Text, joined
 class RowAction(StrEnum):
     """Action on a row of a sheet, or on a record that is processed.
 
-    ``count_text`` says how many rows of a plan have it, ``writes`` is False if they are not sent.
+    ``text`` names it of ``n`` rows of a plan, ``count_text`` says their number, too; ``writes`` is
+    False if they are not sent.
     ``is_of_record``: the row changes or deletes a record that exists.
     """
 
+    text: Text
     count_text: Text
     writes: bool
     is_of_record: bool
 
     def __new__(cls, value: str, pt: str = "", en: str = "") -> Self:
-        """Return the action with its count text in both languages."""
+        """Return the action with its text in both languages."""
         self = str.__new__(cls, value)
-        self._value_, self.count_text = value, Text(pt=pt, en=en)
+        self._value_, self.text = value, Text(pt=pt, en=en)
+        self.count_text = Text(pt=f"{{n}} {pt}", en=f"{{n}} {en}")
         self.writes = value not in {"unchanged", "held"}
         self.is_of_record = value in {"update", "delete"}
         return self
 
-    CREATE = "create", "{n} a incluir", "{n} to create"
-    UPDATE = "update", "{n} a alterar", "{n} to update"
-    UNCHANGED = "unchanged", "{n} sem alteração", "{n} unchanged"
-    HELD = "held", "{n} não {n:enviada|enviadas}, aguardando você", "{n} not sent, waiting for you"
-    UNREAD = "unread", "{n} a incluir sem conferir", "{n} to create without a look-up"
-    DELETE = "delete", "{n} a excluir", "{n} to delete"
+    CREATE = "create", "a incluir", "to create"
+    UPDATE = "update", "a alterar", "to update"
+    UNCHANGED = "unchanged", "sem alteração", "unchanged"
+    HELD = "held", "não {n:enviada|enviadas}, aguardando você", "not {n:sent|sent}, waiting for you"
+    UNREAD = "unread", "a incluir sem conferir", "to create without a look-up"
+    DELETE = "delete", "a excluir", "to delete"
     PROCESS = "process"
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.errors import RemoteRejected, UsageError, find_named
 from xlbridge.i18n import Text
-from xlbridge.upload.results.remote_verdict import failure_of_log
+from xlbridge.upload.results.verdict import failure_of_log
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportState
 from xlbridge.wire.inventory import (
@@ -90,7 +90,7 @@ _UNKNOWN_WORD = Text(
 )
 
 
-def _order_status(order: Record, _state_of_log: StateOfLog) -> tuple[RecordStatus, Text | None]:
+def _order_status(order: Record) -> tuple[RecordStatus, Text | None]:
     if order.get("processado") is True:
         return RecordStatus.DONE, None
     if order.get("cancelado") is True:
@@ -107,16 +107,14 @@ def _order_status(order: Record, _state_of_log: StateOfLog) -> tuple[RecordStatu
 _INVOICE_NUMBERS = ("numeroDaNotaFiscalEletronica", "chaveDaNotaFiscalEletronica")
 
 
-def _invoice_status(invoice: Record, _state_of_log: StateOfLog) -> tuple[RecordStatus, Text | None]:
+def _invoice_status(invoice: Record) -> tuple[RecordStatus, Text | None]:
     if any(invoice.get(name) for name in _INVOICE_NUMBERS):
         return RecordStatus.DONE, None
     shown = any(name in invoice for name in _INVOICE_NUMBERS)
     return (RecordStatus.OPEN if shown else RecordStatus.UNKNOWN), None
 
 
-def _inventory_status(
-    inventory: Record, _state_of_log: StateOfLog
-) -> tuple[RecordStatus, Text | None]:
+def _inventory_status(inventory: Record) -> tuple[RecordStatus, Text | None]:
     if inventory.get("encerrado") is True:
         unprocessed = not inventory.get("idProcessamento")
         return RecordStatus.DONE, _CLOSED_UNPROCESSED if unprocessed else None
@@ -131,9 +129,7 @@ def _inventory_status(
     return _not_allowed(inventory)
 
 
-def _validation_status(
-    inventory: Record, _state_of_log: StateOfLog
-) -> tuple[RecordStatus, Text | None]:
+def _validation_status(inventory: Record) -> tuple[RecordStatus, Text | None]:
     """Return whether an inventory is validated: only then it can be processed, or was."""
     if any(inventory.get(name) for name in ("idProcessamento", "emProcessamento", "podeProcessar")):
         return RecordStatus.DONE, None
@@ -145,9 +141,7 @@ def _validation_status(
     return (RecordStatus.OPEN, None) if counted else _not_allowed(inventory)
 
 
-def _closing_status(
-    inventory: Record, _state_of_log: StateOfLog
-) -> tuple[RecordStatus, Text | None]:
+def _closing_status(inventory: Record) -> tuple[RecordStatus, Text | None]:
     if inventory.get("encerrado") is True:
         return RecordStatus.DONE, None if inventory.get("idProcessamento") else _CLOSED_UNPROCESSED
     if inventory.get("encerrado") is None and inventory.get("podeEncerrar") is None:
@@ -173,7 +167,7 @@ _INCOMPLETE = Text(
 )
 
 
-def _reversal_status(output: Record, _state_of_log: StateOfLog) -> tuple[RecordStatus, Text | None]:
+def _reversal_status(output: Record) -> tuple[RecordStatus, Text | None]:
     if output.get("estorno") is True:
         return RecordStatus.DONE, None
     if output.get("ajuste") is True:
@@ -201,13 +195,11 @@ _BY_IMPORT_STATE = {
 }
 
 
-def _log_status(log: Record, state_of_log: StateOfLog) -> tuple[RecordStatus, Text | None]:
-    parsed = ImportLog.model_validate(log)
-    state = state_of_log(parsed)
+def _log_status(log: ImportLog, state: ImportState | None) -> tuple[RecordStatus, Text | None]:
     if state is None:
-        return RecordStatus.UNKNOWN, _UNKNOWN_WORD.format(word=parsed.situacao or "–")
+        return RecordStatus.UNKNOWN, _UNKNOWN_WORD.format(word=log.situacao or "–")
     if state is ImportState.FAILED:
-        return RecordStatus.CLOSED, failure_of_log(parsed)
+        return RecordStatus.CLOSED, failure_of_log(log)
     return _BY_IMPORT_STATE[state], None
 
 
@@ -218,9 +210,10 @@ class ProcessKind:
     ``name`` is also the name of the listing that has the records, unless ``of_listing`` is.
     ``process`` has the record's number in its path; ``read`` too, or it lists all records.
     ``number`` is the field of that number, and the header of its column in sheets, which may also
-    have one of ``other_headers``. ``status_of`` returns the status of a record and a remark;
-    ``assigned`` are the fields that the system fills. ``title`` says what is done to which
-    records, ``noun`` names one. ``is_queued``: a request only starts processing in the background.
+    have one of ``other_headers``. ``status_of`` returns the status of a record and a remark; it is
+    None for files, whose logs tell both. ``assigned`` are the fields that the system fills.
+    ``title`` says what is done to which records, ``noun`` names one. ``is_queued``: a request only
+    starts processing in the background.
     ``final`` warns of what cannot be undone.
 
     Without ``number`` in its path, ``process`` has the ``body`` made from a record that was read.
@@ -232,7 +225,7 @@ class ProcessKind:
     process: Operation
     read: Operation
     number: str
-    status_of: Callable[[Record, StateOfLog], tuple[RecordStatus, Text | None]]
+    status_of: Callable[[Record], tuple[RecordStatus, Text | None]] | None
     assigned: tuple[str, ...]
     title: Text
     noun: Text
@@ -261,10 +254,14 @@ class ProcessKind:
 
     def state_of(self, record: Record, state_of_log: StateOfLog) -> RecordState:
         """Return the state of a record that was read or that is in an answer."""
-        status, remark = self.status_of(record, state_of_log)
         assigned = {n: record[n] for n in self.assigned if record.get(n) not in (None, "")}
-        if self.is_queued and (rejected := ImportLog.model_validate(record).rejected) is not None:
-            assigned[_REJECTED] = rejected
+        if self.status_of is None:
+            log = ImportLog.model_validate(record)
+            status, remark = _log_status(log, state_of_log(log))
+            if log.rejected is not None:
+                assigned[_REJECTED] = log.rejected
+        else:
+            status, remark = self.status_of(record)
         return RecordState(status, assigned, remark, record)
 
 
@@ -399,7 +396,7 @@ KINDS: Mapping[str, ProcessKind] = {
             process=IMPORT_PROCESS,
             read=IMPORT_LOG,
             number="id",
-            status_of=_log_status,
+            status_of=None,
             assigned=("totalDeRegistros", "registrosImportados", _REJECTED),
             title=Text(pt="Arquivos na fila de importação", en="Files in the import queue"),
             noun=Text(pt="arquivo", en="file"),

@@ -12,7 +12,7 @@ from xlbridge.client import Declined, Doubtful, Executed, Outcome, Rejected
 from xlbridge.clock import Instant
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.claims import read_until
-from xlbridge.upload.executor import MAX_SETTLE_WAIT, SharedPause, WriteRequest, send_once
+from xlbridge.upload.executor import MAX_SETTLE_WAIT, SharedPause, send_once
 from xlbridge.upload.job import Job
 from xlbridge.upload.processing.process_kinds import (
     ProcessKind,
@@ -21,20 +21,20 @@ from xlbridge.upload.processing.process_kinds import (
     StateReader,
     find_kind,
 )
-from xlbridge.upload.row_changes import (
-    RecordWrite,
-    Results,
-    WriteResult,
-    WriteState,
-    problems_note,
-)
-from xlbridge.upload.single_records.dispatch import (
+from xlbridge.upload.record_dispatch import (
     Announce,
     PreparedWrite,
     RecordChannel,
     result_of,
     result_of_absence,
     with_reason,
+)
+from xlbridge.upload.row_changes import (
+    RecordWrite,
+    Results,
+    WriteResult,
+    WriteState,
+    problems_note,
 )
 
 if TYPE_CHECKING:
@@ -105,23 +105,17 @@ class RecordProcessor(RecordChannel):
         """
         states = self._reader.read([_number(write) for write in writes])
         for write in writes:
-            result = self._settle_one(write, self._await(write, states), final=final)
-            if result is not None:
-                yield write, result
-
-    def _settle_one(
-        self, write: RecordWrite, state: RecordState, *, final: bool
-    ) -> WriteResult | None:
-        """Return the result that the state of a record in doubt proves, None if it proves none."""
-        if state.status is RecordStatus.DONE:
-            return _done(state, already=write.attempts == 0)
-        if self._kind.is_queued and state.status is RecordStatus.CLOSED:
-            return self._result(WriteState.REJECTED, state.remark or _CHANGED)
-        if not final:
-            return None
-        if state.status is not RecordStatus.OPEN or write.detail.get("accepted"):
-            return self._result(WriteState.UNPROVEN, state.remark or _UNPROVEN)
-        return result_of_absence(write, _LOST, self._kind.number)
+            state = self._await(write, states)
+            if state.status is RecordStatus.DONE:
+                yield write, _done(state, already=write.attempts == 0)
+            elif self._kind.is_queued and state.status is RecordStatus.CLOSED:
+                yield write, self._result(WriteState.REJECTED, state.remark or _CHANGED)
+            elif not final:
+                continue
+            elif state.status is not RecordStatus.OPEN or write.detail.get("accepted"):
+                yield write, self._result(WriteState.UNPROVEN, state.remark or _UNPROVEN)
+            else:
+                yield write, result_of_absence(write, _LOST, self._kind.number)
 
     def _await(self, write: RecordWrite, states: dict[int, RecordState]) -> RecordState:
         """Poll a record until the system has processed it, and return its state.
@@ -183,13 +177,13 @@ class RecordProcessor(RecordChannel):
             is_unchanged = status is RecordStatus.OPEN and not self._kind.is_queued
             return None if is_unchanged else Doubtful(declined.reason)
 
-        request = WriteRequest(
+        outcome = send_once(
+            self._context,
             send=lambda: self._context.client.send(operation, path=path, body=body),
             announce=lambda: announce({}),
             read_back=read_back,
             pause=self._pause,
         )
-        outcome = send_once(self._context, request)
         match outcome:
             case Executed(data):
                 # Done, if the record does not show otherwise.

@@ -33,6 +33,7 @@ from xlbridge.upload.results.row_ledger import (
     row_counts,
 )
 from xlbridge.upload.results.verdict import (
+    DriftedRule,
     LostField,
     RejectedRow,
     RowOutcome,
@@ -217,7 +218,7 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
             if row.has_reason
         ],
         "rejects_file": job.notes.rejects_file,
-        "lost_fields": [field.to_json() for field in job.known.lost_fields],
+        "lost_fields": [asdict(field) for field in job.known.lost_fields],
         "unseen_fields": list(job.known.unseen_fields),
         "uncompared": None if job.known.uncompared is None else str(job.known.uncompared),
         "digest": job.spec.digest,
@@ -273,7 +274,10 @@ def upload_report(
     """
     ledger, settled, undone = _changed_since(journal, job)
     rejected = rejected_now(journal, job, ledger)
-    remarks = list(_drift_remarks(journal, job)) if with_reasons and resource is None else []
+    remarks: list[Text] = []
+    shows_drift = with_reasons and resource is None
+    if shows_drift and (rules := drifted_rules(journal.changes.rejections(job.id))):
+        remarks += _drift_remarks(job, rules)
     if settled is not None:
         count, left = count_text(settled.rows), count_text(settled.left)
         remarks.append(_SETTLED.format(rows=count, by=settled.by, left=left))
@@ -286,6 +290,13 @@ def upload_report(
         remarks += evidence_remarks(job)
     if undone is not None:
         remarks.append(_UNDONE.format(rows=count_text(undone.rows), by=undone.by))
+    tables = []
+    if shown := [row for row in rejected if with_reasons or row.row is None]:
+        by_titles = partial(titles.title_at, titles=job.notes.titles)
+        title_at = by_titles if resource is None else resource.title_at
+        tables.append(_rejected_table(shown, title_at))
+    if job.known.lost_fields:
+        tables.append(_lost_table(job.known.lost_fields))
     return Report(
         verdict=_verdict(journal, job),
         grade=Grade.ERROR
@@ -293,19 +304,7 @@ def upload_report(
         else _GRADES.get(job.state, Grade.GOOD),
         facts=titles.quirks_facts(job.notes.target),
         remarks=remarks,
-        tables=[
-            table
-            for table in (
-                _rejected_table(
-                    [row for row in rejected if with_reasons or row.row is None],
-                    partial(titles.title_at, titles=job.notes.titles)
-                    if resource is None
-                    else resource.title_at,
-                ),
-                _lost_table(job.known.lost_fields),
-            )
-            if table.lines
-        ],
+        tables=tables,
         next_steps=[_next_step(journal, job, settled)],
     )
 
@@ -461,13 +460,11 @@ def _next_step(journal: Journal, job: Job, settled: LaterRows | None) -> Text:
     return _NEXT_STEPS.get(job.state, _RESUME).format(settled=moment, **known)
 
 
-def _drift_remarks(journal: Journal, job: Job) -> Iterator[Text]:
-    rules = drifted_rules(journal.changes.rejections(job.id))
-    if rules:
-        yield Text(
-            pt="O sistema rejeitou por motivos que a conferência não prevê:",
-            en="The system rejected for reasons that the validation does not predict:",
-        )
+def _drift_remarks(job: Job, rules: Sequence[DriftedRule]) -> Iterator[Text]:
+    yield Text(
+        pt="O sistema rejeitou por motivos que a conferência não prevê:",
+        en="The system rejected for reasons that the validation does not predict:",
+    )
     for rule in rules:
         title = rule.column and titles.title_at(rule.column, job.notes.titles)
         what = f"{title}: {rule.rule}" if title else rule.rule

@@ -18,8 +18,8 @@ from xlbridge.resources.checks import value_text
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, file_hash
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, StoredSnapshot
-from xlbridge.upload.requests import State
+from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot
+from xlbridge.upload.requests import State, StoredSnapshot
 from xlbridge.upload.results.control_totals import UploadRows, upload_summary
 from xlbridge.upload.results.report import history_table, job_json, upload_report
 from xlbridge.upload.results.row_ledger import messages_of
@@ -28,7 +28,7 @@ from xlbridge.upload.results.verdict import RowOutcome, item_column, parse_item_
 from xlbridge.workbook import cell_position
 
 if TYPE_CHECKING:
-    from xlbridge.upload.lookup.row_table import RowValues
+    from xlbridge.upload.lookup.snapshot import RowValues
     from xlbridge.upload.payload import ChildRows
     from xlbridge.workbook.read import SheetCells
     from xlbridge.workbook.write import RejectedRows

@@ -10,14 +10,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from xlbridge.i18n import Text, joined
 from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowAction, RowReason
 from xlbridge.upload.requests import State
 from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RejectedRow, RowOutcome
+
+if TYPE_CHECKING:
+    from xlbridge.upload.journal import Journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ class RowLedger:
     nothing was sent have none.
     """
 
-    journal: Journal
+    journal: "Journal"
     attempts: Sequence[Job]
     undos: Sequence[Job]
     changes: Mapping[int, Sequence[RowChange]] = field(repr=False)
@@ -116,7 +119,7 @@ class RowLedger:
     )
 
     @classmethod
-    def of(cls, journal: Journal, job: Job) -> "RowLedger":
+    def of(cls, journal: "Journal", job: Job) -> "RowLedger":
         """Return the ledger of the sheet that an upload, a part, a retry or an undo belongs to."""
         jobs = {one.id: one for one in journal.jobs_of_sheet(job.first_job)}
         attempts = [one for one in jobs.values() if one.spec.undo_of is None]
@@ -264,7 +267,7 @@ class RowLedger:
         )
 
 
-def row_counts(journal: Journal, job: Job) -> dict[str, int]:
+def row_counts(journal: "Journal", job: Job) -> dict[str, int]:
     """Return the counts of a job's rows as they are now, by their names in reports.
 
     ``read`` counts all rows of its sheet and is the sum of ``accepted``, ``rejected``,
@@ -295,7 +298,7 @@ def row_counts(journal: Journal, job: Job) -> dict[str, int]:
     return {name: counts[name] for name in names}
 
 
-def _by_request(journal: Journal, job: Job) -> dict[int, Job]:
+def _by_request(journal: "Journal", job: Job) -> dict[int, Job]:
     """Return a job by the numbers of its requests, and as 0 for rows that its plan leaves out."""
     one_by_one = journal.parts_of(job) or [job]
     return {0: job} | {one.requests[0].number: one for one in one_by_one}
@@ -323,7 +326,7 @@ ROW_COUNTS = (
 """Names of the counts of rows, in the order of reports."""
 
 
-def messages_of(journal: Journal, job: Job) -> list[RejectedRow]:
+def messages_of(journal: "Journal", job: Job) -> list[RejectedRow]:
     """Return the messages about rows of a job; a row without one that was not written with its
     whole part has the part's reason."""
     found = journal.changes.rejections(job.id)
@@ -339,7 +342,7 @@ def messages_of(journal: Journal, job: Job) -> list[RejectedRow]:
     return sorted(found, key=lambda rejected: rejected.row or 0)
 
 
-def rejected_now(journal: Journal, job: Job, ledger: RowLedger | None) -> list[RejectedRow]:
+def rejected_now(journal: "Journal", job: Job, ledger: RowLedger | None) -> list[RejectedRow]:
     """Return the rows of a job that are rejected now, with the newest messages about each.
 
     Cells are those of the job's sheet. Messages about the whole sheet stay while rows are missing.
@@ -364,7 +367,7 @@ def rejected_now(journal: Journal, job: Job, ledger: RowLedger | None) -> list[R
     return [*whole, *found] if any(change.is_refused for change in rows.values()) else found
 
 
-def changed_ledger(journal: Journal, job: Job) -> RowLedger | None:
+def changed_ledger(journal: "Journal", job: Job) -> RowLedger | None:
     """Return the ledger of a job whose rows other jobs may have changed, None for other jobs."""
     if job.is_task or not (job.spec.retry_of is not None or journal.has_later_jobs(job)):
         return None

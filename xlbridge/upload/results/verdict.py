@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -12,6 +12,7 @@ from xlbridge.workbook import cell_address
 
 if TYPE_CHECKING:
     from xlbridge.validation import ValidatedSheet
+    from xlbridge.wire.imports import ImportLog
 
 
 class RejectedRow(NamedTuple):
@@ -78,10 +79,6 @@ class LostField:
     def is_lost(self) -> bool:
         """True if nothing of what was sent is stored; other values may be another notation."""
         return self.stored is None or self.kept
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the field as JSON."""
-        return asdict(self)
 
     @staticmethod
     def merge(fields: Iterable["LostField"]) -> list["LostField"]:
@@ -199,6 +196,17 @@ class RowOutcome(StrEnum):
         if present is None:
             return cls.UNKNOWN
         return cls.ACCEPTED if present else cls.REJECTED
+
+
+_FAILED = Text(
+    pt="o sistema desistiu do arquivo (situação “{word}”: {message})",
+    en="the system gave the file up (status “{word}”: {message})",
+)
+
+
+def failure_of_log(log: "ImportLog") -> Text:
+    """Return the reason that the log of a failed file gives."""
+    return _FAILED.format(word=log.situacao or "–", message=log.mensagem or "–")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,15 +24,22 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import ReadBack, RecordChange, operation_named
-from xlbridge.upload.executor import SharedPause, WriteRequest, send_once
+from xlbridge.upload.executor import SharedPause, send_once
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.comparison import differing_lists
 from xlbridge.upload.lookup.row_lookup import RowMatcher
-from xlbridge.upload.lookup.row_table import RowValues
-from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, RowSnapshot
+from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR, RowSnapshot, RowValues
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.planning.row_reasons import RowReason
+from xlbridge.upload.record_dispatch import (
+    Announce,
+    PreparedWrite,
+    RecordChannel,
+    result_of,
+    result_of_absence,
+    with_reason,
+)
 from xlbridge.upload.row_changes import (
     RecordTask,
     RecordWrite,
@@ -41,14 +48,6 @@ from xlbridge.upload.row_changes import (
     WriteResult,
     WriteState,
     plain_json,
-)
-from xlbridge.upload.single_records.dispatch import (
-    Announce,
-    PreparedWrite,
-    RecordChannel,
-    result_of,
-    result_of_absence,
-    with_reason,
 )
 from xlbridge.wire import Operation, WireModel, record_model
 from xlbridge.wire.imports import ImportQuery
@@ -268,13 +267,13 @@ class RecordChanger(RecordChannel):
                 return Executed(None)
             return None if _is_as_expected(write.task, now) else Doubtful(declined.reason)
 
-        request = WriteRequest(
+        outcome = send_once(
+            self._context,
             send=lambda: self._request(write, present),
             announce=lambda: announce({"before": replaced}),
             read_back=read_back,
             pause=self._pause,
         )
-        outcome = send_once(self._context, request)
         if write.task.wanted is None:
             return self._result_of_removal(write, outcome)
         return result_of(outcome)

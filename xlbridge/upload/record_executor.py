@@ -5,6 +5,7 @@ record in doubt does not stop the others; it is settled by reading it back. See 
 Updates, Record by record and Processing.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,15 +15,23 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.executor import (
     CHECK_AGAIN,
     INTERRUPTED,
-    RecordProgress,
+    Progress,
     SharedPause,
     await_settled,
     conclude,
+    rejected_row,
 )
 from xlbridge.upload.job import EVENTS_LOST, Job, planned_note
 from xlbridge.upload.lookup.snapshot import Moment
+from xlbridge.upload.record_changer import RecordChanger, change_of_row, removal_of_row
+from xlbridge.upload.record_creator import RecordCreator
+from xlbridge.upload.record_dispatch import (
+    RecordChannel,
+    RecordDispatch,
+    WriteOrder,
+    with_reason,
+)
 from xlbridge.upload.requests import State
-from xlbridge.upload.results.remote_verdict import rejected_row
 from xlbridge.upload.results.verdict import Verdict
 from xlbridge.upload.row_changes import (
     CREATION,
@@ -32,20 +41,17 @@ from xlbridge.upload.row_changes import (
     WriteResult,
     WriteState,
 )
-from xlbridge.upload.single_records.changes import RecordChanger, change_of_row, removal_of_row
-from xlbridge.upload.single_records.creations import RecordCreator
-from xlbridge.upload.single_records.dispatch import (
-    RecordChannel,
-    RecordDispatch,
-    WriteOrder,
-    with_reason,
-)
 
 if TYPE_CHECKING:
     from xlbridge.upload.journal import Journal
     from xlbridge.upload.run_context import RunContext, Step
 
 
+_REPORT_SECONDS = 0.1
+_PROGRESS = Text(
+    pt="{done} de {total} {total:registro|registros}{pace}",
+    en="{done} of {total} {total:record|records}{pace}",
+)
 _NEEDS_PERSON = Text(
     pt="{n:um registro está|{n} registros estão} em dúvida: {why}",
     en="{n:one record is|{n} records are} in doubt: {why}",
@@ -80,7 +86,14 @@ def _write_records(context: "RunContext", job: Job) -> "Step":
     except ApiError as error:
         writes = journal.writes.load(job.id, answers=False)
         raise _stopped(context, job, error, writes) from error
-    return _conclude(context, job, journal.writes.load(job.id, answers=False))
+    writes = journal.writes.load(job.id, answers=False)
+    doubtful = [write for write in writes if write.state is WriteState.DOUBTFUL]
+    if doubtful:
+        return context.doubt(job, _first_reason(doubtful), _verdict_of_writes(job, writes))
+    writes = _leave_waiting(journal, job, writes, _BLOCKED)
+    unproven = [write for write in writes if write.state is WriteState.UNPROVEN]
+    why = _NEEDS_PERSON.format(n=len(unproven), why=_first_reason(unproven))
+    return conclude(context, job, _verdict_of_writes(job, writes), why)
 
 
 def _settle_records(context: "RunContext", job: Job) -> "Step":
@@ -178,14 +191,23 @@ class _RecordExecutor:
         blocked = {token for write in unsettled for token in self._channel(write).tokens(write)}
         for channel in self._channels.values():
             channel.before_first(self._writes)
-        options = self._context.options
-        progress = RecordProgress(options, len(self._writes), len(waiting))
+        done, reported = len(self._writes) - len(waiting), time.monotonic()
+        progress = Progress(self._context.options, len(self._writes), done)
+
+        def count() -> None:
+            nonlocal done, reported
+            done += 1
+            now = time.monotonic()
+            if now - reported >= _REPORT_SECONDS or done == len(self._writes):
+                reported = now
+                progress.report(done, _PROGRESS)
+
         dispatch = RecordDispatch(
             lambda write: self._channel(write).prepare(write),
             self._store,
             self._pause,
             self._at_once,
-            progress.count,
+            count,
         )
         dispatch.run(WriteOrder(waiting, lambda write: self._channel(write).tokens(write), blocked))
 
@@ -247,17 +269,6 @@ def _stopped(
         return InDoubt(error.message, CHECK_AGAIN.format(job=job.arguments()))
     context.journal.record(job, State.SENDING, verdict=verdict, reason=error.message.languages)
     return error
-
-
-def _conclude(context: "RunContext", job: Job, writes: list[RecordWrite]) -> "Step":
-    """End a job by the states of its writes, or doubt it if one of them is in doubt."""
-    doubtful = [write for write in writes if write.state is WriteState.DOUBTFUL]
-    if doubtful:
-        return context.doubt(job, _first_reason(doubtful), _verdict_of_writes(job, writes))
-    writes = _leave_waiting(context.journal, job, writes, _BLOCKED)
-    unproven = [write for write in writes if write.state is WriteState.UNPROVEN]
-    why = _NEEDS_PERSON.format(n=len(unproven), why=_first_reason(unproven))
-    return conclude(context, job, _verdict_of_writes(job, writes), why)
 
 
 def leave_unsent_records(journal: "Journal", job: Job, reason: Text) -> Verdict | None:

@@ -20,19 +20,29 @@ from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import ExistingPolicy, ReadBack, RecordCreation
-from xlbridge.upload.executor import SharedPause, Withdrawn, WriteRequest, send_once
+from xlbridge.upload.executor import SharedPause, Withdrawn, send_once
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_snapshot
 from xlbridge.upload.lookup.comparison import differing_lists, filled_columns
 from xlbridge.upload.lookup.row_lookup import business_keys, comparable_value
-from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import (
     CODE_SEPARATOR,
     FoundRecord,
     Moment,
     Presence,
     Snapshot,
+    TypedRows,
     find_new,
+    values_of,
+)
+from xlbridge.upload.record_dispatch import (
+    Announce,
+    PreparedWrite,
+    RecordChannel,
+    problems_of,
+    result_of,
+    result_of_absence,
+    with_reason,
 )
 from xlbridge.upload.results.verdict import has_two_spellings
 from xlbridge.upload.row_changes import (
@@ -43,15 +53,6 @@ from xlbridge.upload.row_changes import (
     WriteState,
     plain_json,
     problems_note,
-)
-from xlbridge.upload.single_records.dispatch import (
-    Announce,
-    PreparedWrite,
-    RecordChannel,
-    problems_of,
-    result_of,
-    result_of_absence,
-    with_reason,
 )
 from xlbridge.wire import WireModel
 from xlbridge.wire.inventory import (
@@ -305,13 +306,13 @@ class RecordCreator(RecordChannel):
                 return Executed(presence.code)
             return None if presence.present is False else Doubtful(declined.reason)
 
-        request = WriteRequest(
+        outcome = send_once(
+            self._context,
             send=lambda: self._context.client.send(operation, body=body),
             announce=lambda: announce({}),
             read_back=read_back if readable else None,
             pause=self._pause,
         )
-        outcome = send_once(self._context, request)
         if isinstance(outcome, Executed):
             return self._register_lists(write, self._applied(write, outcome.data, body), announce)
         return result_of(outcome)

@@ -1,1 +1,0 @@
-"""Records written one by one: creations and changes, several at a time, each proven."""
