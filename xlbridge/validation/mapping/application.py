@@ -30,7 +30,7 @@ from xlbridge.validation.headers.header_row import (
     UnusableCell,
     repeated_headers,
 )
-from xlbridge.validation.mapping.cell_meanings import (
+from xlbridge.validation.mapping.column_fit import (
     all_values,
     day_of,
     document_kind,

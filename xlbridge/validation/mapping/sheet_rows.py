@@ -23,7 +23,7 @@ from xlbridge.validation.mapping.application import (
     map_rows,
     rows_below,
 )
-from xlbridge.validation.mapping.cell_meanings import NOTHING, is_of_other_sign, shown_text
+from xlbridge.validation.mapping.column_fit import NOTHING, is_of_other_sign, shown_text
 from xlbridge.validation.mapping.mapping_file import (
     HeaderCandidate,
     MappedColumn,
