@@ -187,7 +187,7 @@ class _Validator:
     ) -> ValidatedSheet:
         """Validate the sheet that has the header of a mapping."""
         # Late: it imports the whole interface, and few sheets have a mapping.
-        from xlbridge.validation.mapping.mapping_checks import require_fitting
+        from xlbridge.validation.mapping.application import require_fitting
         from xlbridge.validation.mapping.sheet_rows import map_sheet
 
         resource = require_fitting(mapping, catalogue, request.resource)
