@@ -25,7 +25,7 @@ from xlbridge.resources import Column, Kind
 from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.column_cells import BoolArray, ColumnCells, Positions
 from xlbridge.validation.cells.displayed_cells import FormatLookup
-from xlbridge.validation.cells.row_words import HINTS, RowWord, row_word
+from xlbridge.validation.cells.text import HINTS, RowWord, row_word
 from xlbridge.validation.cells.typed_rows import ColumnMemo, TypedRows
 from xlbridge.validation.headers.header_row import header_key
 from xlbridge.workbook.read import CellColumn, CellKind

@@ -17,8 +17,7 @@ from xlbridge.resources.checks import DOCUMENTS, RULES, bare_document, is_email
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions
 from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import ColumnCells
-from xlbridge.validation.cells.row_words import is_total
-from xlbridge.validation.cells.text import display, folded_text, sign_of, strip_invisible
+from xlbridge.validation.cells.text import display, folded_text, is_total, sign_of, strip_invisible
 from xlbridge.validation.cells.text_parsing import MONTHS
 from xlbridge.validation.headers.header_row import header_key, header_texts
 from xlbridge.validation.mapping.header_names import known_values, says, vocabulary
