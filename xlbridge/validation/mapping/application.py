@@ -1,5 +1,5 @@
-"""Application of a mapping: which of its columns, links, values and constants the resource accepts,
-and how a foreign sheet becomes the cells and the header of that resource.
+"""Application of a mapping: what its resource accepts of it, and how a foreign sheet becomes the
+cells and the header of that resource.
 
 Converted columns are appended after the sheet's last column; ``Header.sources`` maps them to their
 source columns, so that findings name the analyst's own cells.
