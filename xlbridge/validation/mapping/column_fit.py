@@ -1,4 +1,4 @@
-"""Foreign columns, what their cells mean, and the fit of their values to a column of the resource."""
+"""Foreign columns: what their cells mean, and how they fit the columns of the resource."""
 
 import datetime as dt
 import re
