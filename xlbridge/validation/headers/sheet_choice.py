@@ -408,6 +408,11 @@ _WHICH_SHEET = Text(
 )
 
 
+CHOOSE_KIND = Text(
+    pt="Escolha o tipo de registro em Abrir.", en="Choose the kind of record under Open."
+)
+
+
 def _several_fit(fits: Sequence[_Fit]) -> UsageError:
     names = sorted({fit.resource.name for fit in fits})
     if len(names) < len(fits):
@@ -426,10 +431,7 @@ def _several_fit(fits: Sequence[_Fit]) -> UsageError:
         Text(
             pt="Informe qual com --resource.",
             en="Choose one with --resource.",
-            page=Text(
-                pt="Escolha o tipo de registro em Abrir.",
-                en="Choose the kind of record under Open.",
-            ),
+            page=CHOOSE_KIND,
         ),
     )
 

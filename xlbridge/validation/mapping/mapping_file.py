@@ -237,14 +237,15 @@ def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
             pt="O que um mapeamento pode conter: xlbridge map --json-schema; um novo: xlbridge "
             "map ARQUIVO",
             en="What a mapping may hold: xlbridge map --json-schema; a new one: xlbridge map FILE",
-            page=Text(
-                pt="Abra a planilha em Abrir e confirme as colunas.",
-                en="Open the sheet under Open, and confirm the columns.",
-            ),
+            page=_CONFIRM_COLUMNS,
         ),
     )
 
 
+_CONFIRM_COLUMNS = Text(
+    pt="Abra a planilha em Abrir e confirme as colunas.",
+    en="Open the sheet under Open, and confirm the columns.",
+)
 _SOURCES = ("from", "join", "constant")
 _FROM_OPTIONS = ("values", "numbers", "when", "sign", "month", "later", "link", "suffix", "down")
 _OF_SOURCE = dict.fromkeys(_FROM_OPTIONS, ("from",)) | {
@@ -278,10 +279,7 @@ def read_mapping(path: Path) -> SheetMapping:
             Text(
                 pt="Proponha um com: xlbridge map ARQUIVO -o {path}",
                 en="Propose one with: xlbridge map FILE -o {path}",
-                page=Text(
-                    pt="Abra a planilha em Abrir e confirme as colunas.",
-                    en="Open the sheet under Open, and confirm the columns.",
-                ),
+                page=_CONFIRM_COLUMNS,
             ).format(path=as_arguments(path)),
         )
     document = read_document(path, dates=False)
@@ -515,10 +513,7 @@ def find_header(
                 "xlbridge map {file}",
                 en="Check that the mapping is for this sheet, or propose another: "
                 "xlbridge map {file}",
-                page=Text(
-                    pt="Abra a planilha em Abrir e confirme as colunas.",
-                    en="Open the sheet under Open, and confirm the columns.",
-                ),
+                page=_CONFIRM_COLUMNS,
             ).format(file=as_arguments(path)),
         )
     raise _changed(path, mapping, min(best, key=lambda row: len(row.changes(mapping.header)[0])))
@@ -556,9 +551,6 @@ def _changed(path: Path, mapping: SheetMapping, row: HeaderCandidate) -> UsageEr
             "xlbridge map {file}",
             en="Correct header and columns of {mapping}, or propose another mapping: "
             "xlbridge map {file}",
-            page=Text(
-                pt="Abra a planilha em Abrir e confirme as colunas.",
-                en="Open the sheet under Open, and confirm the columns.",
-            ),
+            page=_CONFIRM_COLUMNS,
         ).format(mapping=mapping.path, file=as_arguments(path)),
     )

@@ -16,6 +16,7 @@ from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources import KEY, Kind, Resource
 from xlbridge.validation.cells.text import display
 from xlbridge.validation.cells.text_parsing import MONTHS
+from xlbridge.validation.headers.sheet_choice import CHOOSE_KIND
 from xlbridge.validation.mapping.column_fit import ForeignColumn
 from xlbridge.validation.mapping.header_names import (
     DUE_DATE,
@@ -578,10 +579,7 @@ _SEVERAL_LIKELY = Text(
 _FOR_EXAMPLE = Text(
     pt="Informe qual com --resource, por exemplo: xlbridge map {file} --resource {name}",
     en="Choose one with --resource, for example: xlbridge map {file} --resource {name}",
-    page=Text(
-        pt="Escolha o tipo de registro em Abrir.",
-        en="Choose the kind of record under Open.",
-    ),
+    page=CHOOSE_KIND,
 )
 _NO_KNOWN_HEADER = Text(
     pt="{file}: nenhum cabeçalho lembra uma coluna de um recurso.",
@@ -591,8 +589,5 @@ _HOW_TO_CHOOSE = Text(
     pt="Veja os recursos e as suas colunas com xlbridge resources, e informe qual com --resource.",
     en="See the resources and their columns with xlbridge resources, and choose one with "
     "--resource.",
-    page=Text(
-        pt="Escolha o tipo de registro em Abrir.",
-        en="Choose the kind of record under Open.",
-    ),
+    page=CHOOSE_KIND,
 )
