@@ -1,7 +1,7 @@
 """Validation of a sheet, a workbook, or all sheets of a workbook, from file to findings."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,6 @@ from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.titles import REQUIRED_MARK
 from xlbridge.validation.acceptance import AcceptedFindings
-from xlbridge.validation.cells.column_cells import CellProblems
 from xlbridge.validation.cells.displayed_cells import FormatLookup
 from xlbridge.validation.cells.text import list_sheet_names, quoted
 from xlbridge.validation.cells.typed_rows import (
@@ -302,7 +301,12 @@ class _Validator:
                 typed.problems[name].drop_corrections()
         numbers, number_problems = type_numbers(typed)
         problems = {**typed.problems, **number_problems}
-        accepted = _set_accepted_aside(problems)
+        accepted = Counter[tuple[str, str | None]]()
+        for name, found_in in problems.items():
+            for code in found_in.accepted:
+                if count := len(found_in.positions_of(code)):
+                    accepted[code, name] = count
+                    found_in.drop(code)
         found, layout = layout, []
         for finding in found:
             code, column = finding.kind.code, finding.column
@@ -354,17 +358,6 @@ class _Validator:
             accepted_texts=texts,
             acceptance_key=key,
         )
-
-
-def _set_accepted_aside(problems: Mapping[str, CellProblems]) -> Counter[tuple[str, str | None]]:
-    """Drop the findings of cells that are accepted, and return their counts by code and column."""
-    counts = Counter[tuple[str, str | None]]()
-    for name, column in problems.items():
-        for code in column.accepted:
-            if count := len(column.positions_of(code)):
-                counts[code, name] = count
-                column.drop(code)
-    return counts
 
 
 def _acceptance_key(resource: Resource, header: Iterable[str]) -> str:

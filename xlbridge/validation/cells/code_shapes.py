@@ -170,7 +170,9 @@ def _report_losses(
         loss = None if problems.failed[position] else common.loss_of(text)
         if loss is not None and not (has_documents and is_masked_document(text, DOCUMENTS)):
             lost[loss is Loss.ZEROS].append(position)
-    is_padded = not lost[True] or common.padded_cells * _MAX_PER_PADDED >= len(lost[True])
+    is_padded, padded = not lost[True], max(common.padded, default=0)
+    # Too few leading zeros show no habit.
+    is_padded |= padded >= _FEW and padded * _MAX_PER_PADDED >= len(lost[True])
     guesses = lost[False] if is_padded else [*lost[True], *lost[False]]
     rare = guesses if len(guesses) <= max(_FEW, cells // _MIN_PER_ODD) else []
     for position in sorted([*(lost[True] if is_padded else ()), *rare]):
@@ -259,12 +261,6 @@ class CommonShape:
             return int(cells[characters[:, at] == ord("0")].sum()) if end - at > 1 else 0
 
         return tuple(count_padded(*run) for run in runs)
-
-    @property
-    def padded_cells(self) -> int:
-        """Number of cells with a leading zero, zero if there are too few to show a habit."""
-        most = max(self.padded, default=0)
-        return most if most >= _FEW else 0
 
     def may_be(self, shape: str) -> bool:
         """Return whether some text of another shape may have had this one."""

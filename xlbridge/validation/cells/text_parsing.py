@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
-from xlbridge.settings import NumberStyle, ParseOptions
+from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, SheetOrder
 from xlbridge.validation.cells.text import (
     display,
@@ -136,12 +136,6 @@ def declared_date_meanings(text: str) -> Meanings[date] | None:
     return short_year_meanings(text) if int(match["year"]) <= _LAST_OF_THIS_CENTURY else None
 
 
-def year_of(text: str) -> int | None:
-    """Return the year of a text in the form of a date, even if there is no such day."""
-    match = _YEAR_FIRST.fullmatch(text) or _SLASHED.fullmatch(text)
-    return int(match["year"]) if match else None
-
-
 def short_year_meanings(text: str) -> Meanings[date] | None:
     """Return the meanings of a text with a two-digit year as a date of this century."""
     match = _SHORT_YEAR.fullmatch(text) or _NAMED_SHORT_YEAR.fullmatch(text)
@@ -149,16 +143,6 @@ def short_year_meanings(text: str) -> Meanings[date] | None:
         return None
     at = match.start("year")
     return date_meanings(f"{text[:at]}20{text[at:]}")
-
-
-def has_short_year(text: str) -> bool:
-    """Return whether a text has the form of a date with a two-digit year."""
-    return any(form.fullmatch(text) for form in (_SHORT_YEAR, _NAMED_SHORT_YEAR))
-
-
-def is_other_day_in_brazil(text: str) -> bool:
-    """Return whether a text without a meaning is a date whose zone may move it to another day."""
-    return _ZONE.search(text) is not None and date_meanings(_ZONE.sub(r"\1", text)) is not None
 
 
 def has_time(text: str) -> bool:
@@ -248,14 +232,18 @@ class Evidence:
         return None if bool(self.native) == bool(self.foreign) else bool(self.native)
 
     @property
+    def is_proof(self) -> bool:
+        """True if enough texts agree on a convention to prove it for others."""
+        return self.agreed is not None and max(self.native, self.foreign) >= _MIN_UNAMBIGUOUS
+
+    @property
     def decided(self) -> bool | None:
         """Convention in which ambiguous texts are read, None if it is not certain.
 
         One text is not enough, nor are a few of many: another person may have typed them.
         """
-        decisive = max(self.native, self.foreign)
-        is_enough = decisive >= _MIN_UNAMBIGUOUS and decisive * _MAX_DECIDED >= self.ambiguous
-        return self.agreed if is_enough else None
+        most = _MAX_DECIDED * max(self.native, self.foreign)
+        return self.agreed if self.is_proof and most >= self.ambiguous else None
 
 
 def meanings_of(
@@ -357,15 +345,6 @@ def parse_texts(
             yield position, text, value, certain, text in by_sheet
 
 
-def sheet_number_style(texts: Iterable[str]) -> NumberStyle | None:
-    """Return the style on which the distinct text numbers of a sheet agree: ``pt`` for decimal
-    commas, ``en`` for decimal points, None if there are too few unambiguous ones or they differ."""
-    evidence = Evidence.of(meanings_of(texts, number_meanings).values())
-    if evidence.agreed is None or max(evidence.native, evidence.foreign) < _MIN_UNAMBIGUOUS:
-        return None
-    return "pt" if evidence.agreed else "en"
-
-
 def _number_parser(kind: Kind) -> TextParser[Decimal]:
     is_whole = kind is Kind.INTEGER
 
@@ -428,8 +407,7 @@ def sheet_date_order(columns: Mapping[str, Iterable[str]]) -> SheetOrder | None:
         if evidence.native and evidence.foreign:
             return None
         if (native := evidence.agreed) is not None:
-            is_enough = max(evidence.native, evidence.foreign) >= _MIN_UNAMBIGUOUS
-            proven.setdefault(native, name if is_enough else "")
+            proven.setdefault(native, name if evidence.is_proof else "")
     if len(proven) != 1:
         return None
     ((native, name),) = proven.items()
@@ -477,15 +455,14 @@ def _reject_date(
     if other is not None:
         order = "dmy" if native else "mdy"
         return "type-date", {"why": _OTHER_ORDER.format(order=order, other=display(other))}
-    if has_short_year(text):
+    if _SHORT_YEAR.fullmatch(text) or _NAMED_SHORT_YEAR.fullmatch(text):
         is_day = short_year_meanings(text) is not None
         return ("date-short-year", {}) if is_day else ("type-date", {"why": _NO_SUCH_DAY})
-    if is_other_day_in_brazil(text):
+    if _ZONE.search(text) and date_meanings(_ZONE.sub(r"\1", text)) is not None:
         return "type-date", {"why": _OTHER_DAY}
-    year = year_of(text)
-    if year is None:
+    if (match := _YEAR_FIRST.fullmatch(text) or _SLASHED.fullmatch(text)) is None:
         return "type-date", {"why": ""}
-    if year > LAST_YEAR:
+    if (year := int(match["year"])) > LAST_YEAR:
         return "type-date", {"why": TOO_LATE}
     return "type-date", {"why": _NO_SUCH_DAY if year >= FIRST_YEAR else _TOO_EARLY}
 

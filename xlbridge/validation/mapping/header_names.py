@@ -131,11 +131,6 @@ def says(text: str, words: Words) -> bool:
     return not mapping_words(text).isdisjoint(words)
 
 
-def is_bare_amount(header: str) -> bool:
-    """Return whether a header says nothing but that it has an amount."""
-    return mapping_words(header) <= vocabulary().amounts
-
-
 _COST_CENTRE = frozenset({"centro", "custo"})
 
 

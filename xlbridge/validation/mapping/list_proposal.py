@@ -43,7 +43,6 @@ _ORDINAL = re.compile(r"(?<!\d)(\d{1,2})\s*(?:[ªºa°]|(?!\d))")
 _CODES = frozenset({"codigo", "sku"})
 _STATUS = frozenset({"situacao", "status", "estado"})
 _CANCELLED = "cancel"
-_MAX_ITEMS = 60
 _LEAST = 2
 """Number of columns of an item without which rows are no items."""
 _AMOUNT, _SHARE = "valor", "percentual"
@@ -406,12 +405,11 @@ class ListProposer:
             child = resource
         numbered: defaultdict[int, dict[str, str]] = defaultdict(dict)
         for header, column in self._columns.items() if child is not None else ():
-            number = _ordinal(header)
-            name = None if number is None else _instalment_column(header, column)
-            if name == _AMOUNT and amount is not None:
-                name = amount
-            if number is not None and name is not None and name not in numbered[number].values():
-                numbered[number][header] = name
+            ordinals = list(map(int, _ORDINAL.findall(header)))
+            name = _instalment_column(header, column) if len(ordinals) == 1 else None
+            name = amount if name == _AMOUNT and amount is not None else name
+            if name is not None and name not in numbered[ordinals[0]].values():
+                numbered[ordinals[0]][header] = name
         blocks: list[Mapping[str, str]] = []
         wanted = {amount or _AMOUNT, _SHARE, DUE_DATE}
         while (block := numbered.get(len(blocks) + 1)) and wanted & {*block.values()}:
@@ -509,12 +507,6 @@ def _block_of(base: SheetMapping | None, child: Resource, number: int) -> SheetM
         return None
     columns = tuple(declared.items[number].values())
     return replace(base, resource=child.name, columns=columns, lists=dict[str, MappedList]())
-
-
-def _ordinal(header: str) -> int | None:
-    """Return the number of the instalment that a header is about."""
-    found = _ORDINAL.findall(header)
-    return int(found[0]) if len(found) == 1 and 0 < int(found[0]) <= _MAX_ITEMS else None
 
 
 _DUE_WORDS = frozenset({"vencimento", "data", "vence", "venc"})

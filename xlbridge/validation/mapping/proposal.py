@@ -43,7 +43,6 @@ from xlbridge.validation.mapping.header_names import (
     DUE_DATE,
     PARTIES,
     NameMatcher,
-    is_bare_amount,
     mapping_words,
     says,
     vocabulary,
@@ -123,7 +122,7 @@ class _Choice(dict[str, ProposedColumn]):
             return
         column, used = resource.by_name[name], self.headers
         own = next((one for one in columns if one.header == amount.sources[0]), None)
-        if own is None or not is_bare_amount(own.header):
+        if own is None or not mapping_words(own.header) <= vocabulary().amounts:
             return
         others = [
             one.header

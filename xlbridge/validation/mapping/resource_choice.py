@@ -241,7 +241,9 @@ def _ranked(
             and not has_both
             and any(
                 not mapping_words(text) <= _OF_ANY_RECORD
-                for text in _certain(best) - other.used_headers
+                for column in best.columns
+                if column.confidence is Confidence.HIGH
+                for text in {*column.sources} - other.used_headers
             )
         )
         are_alike = _share(best, other) >= _MOSTLY_SAME and not is_told
@@ -293,16 +295,6 @@ def _is_registry(resource: Resource) -> bool:
 
 
 _REGISTRIES = {party.registry for party in PARTIES.values()}
-
-
-def _certain(proposal: MappingProposal) -> set[str]:
-    """Return the headers of the columns with high confidence."""
-    return {
-        text
-        for one in proposal.columns
-        if one.confidence is Confidence.HIGH
-        for text in one.sources
-    }
 
 
 def _share(best: MappingProposal, other: MappingProposal) -> float:
