@@ -64,18 +64,30 @@ def is_name(text: str) -> bool:
 
 @dataclass(frozen=True)
 class ForeignColumn:
-    """A column of a foreign sheet: its header, the first of its filled cells and all of them, and
-    the share of filled rows; ``rows`` are the zero-based rows of all filled cells, ``declared`` is
-    the number style declared by the user, ``group`` the text above the header that applies to
-    several columns."""
+    """A column of a foreign sheet: its header, and the zero-based rows of its ``records``;
+    ``declared`` is the number style declared by the user, ``group`` the text above the header that
+    applies to several columns."""
 
     header: str
-    cells: CellColumn
-    all_cells: CellColumn
-    rows: Sequence[int]
-    filled: float
+    source: CellColumn
+    records: Sequence[int]
     declared: NumberStyle | None = None
     group: str = ""
+
+    @cached_property
+    def rows(self) -> Sequence[int]:
+        """Rows with filled cells."""
+        return [row for row in self.records if self.source.kind(row) is not CellKind.EMPTY]
+
+    @cached_property
+    def cells(self) -> CellColumn:
+        """The first filled cells, a sample of all."""
+        return self.source.select(self.rows[:_SAMPLE_ROWS])
+
+    @property
+    def filled(self) -> float:
+        """Share of filled rows."""
+        return len(self.rows) / max(1, len(self.records))
 
     @cached_property
     def values(self) -> list[object]:
@@ -94,18 +106,17 @@ class ForeignColumn:
 
     def rows_with(self, words: Set[str]) -> set[int]:
         """Return the rows that have one of the words, given by their keys."""
-        values = zip(self.rows, all_values(self.all_cells), strict=True)
+        values = zip(self.rows, self.source.values(self.rows), strict=True)
         return {row for row, value in values if value_key(shown_text(value)) in words}
 
     def rows_of_other_sign(self, sign: str) -> set[int]:
         """Return the rows whose amounts do not have a sign."""
-        values = zip(self.rows, all_values(self.all_cells), strict=True)
+        values = zip(self.rows, self.source.values(self.rows), strict=True)
         return {row for row, value in values if is_of_other_sign(value, sign)}
 
     def words_without(self, left: Set[int]) -> list[str]:
         """Return the distinct values as texts, without those that only ``left`` rows have."""
-        values = zip(self.rows, all_values(self.all_cells), strict=True)
-        return _distinct_texts(value for row, value in values if row not in left)
+        return _distinct_texts(self.source.values([row for row in self.rows if row not in left]))
 
     @cached_property
     def fits(self) -> dict[int, tuple[Column, float | None]]:
@@ -230,21 +241,9 @@ def _distinct_texts(values: Iterable[object]) -> list[str]:
     return list({value_key(text): text for text in reversed(texts)}.values())[::-1]
 
 
-def record_rows(cells: SheetCells, position: int) -> list[int]:
-    """Return the zero-based rows below a header that seem to be records: several cells, no
-    total."""
-    found = []
-    for row in range(position + 1, min(cells.height, position + 1 + _MAX_ROWS)):
-        values = [value for value in cells.row(row) if value != ""]
-        texts = [value for value in values if isinstance(value, str)]
-        if len(values) >= _MIN_RECORD_CELLS and not any(map(is_total, texts)):
-            found.append(row)
-    return found
-
-
 def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColumn], list[str]]:
-    """Return the unique columns with samples of their cells, and the repeated headers; ``position``
-    is the zero-based header row."""
+    """Return the unique columns, and the repeated headers; ``position`` is the zero-based header
+    row. Records are the rows below it with several cells, and no total."""
     headers = header_texts(cells, position)
     counts = Counter(map(header_key, headers))
     # A group is the text above its headers, or the nearest one to the left. A single text above
@@ -254,23 +253,19 @@ def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColum
     if 1 < sum(map(bool, above)) < sum(map(bool, headers)):
         for number, text in enumerate(above):
             groups[number] = text or (groups[number - 1] if number else "")
-    columns, repeated, rows = [], [], record_rows(cells, position)
+    columns, repeated, rows = [], [], []
+    for row in range(position + 1, min(cells.height, position + 1 + _MAX_ROWS)):
+        values = [value for value in cells.row(row) if value != ""]
+        texts = [value for value in values if isinstance(value, str)]
+        if len(values) >= _MIN_RECORD_CELLS and not any(map(is_total, texts)):
+            rows.append(row)
     for header, column, group in zip(headers, cells.columns, groups, strict=True):
         key = header_key(header)
         if key and counts[key] > 1:
             repeated.append(header)
         elif key:
-            columns.append(foreign_column(header, column, rows, group))
+            columns.append(ForeignColumn(header, column, rows, group=group))
     return columns, repeated
-
-
-def foreign_column(
-    header: str, cells: CellColumn, rows: Sequence[int], group: str = ""
-) -> ForeignColumn:
-    """Return a column with the samples of its cells in ``rows``, counted from zero."""
-    filled = [row for row in rows if cells.kind(row) is not CellKind.EMPTY]
-    sample, share = cells.select(filled[:_SAMPLE_ROWS]), len(filled) / max(1, len(rows))
-    return ForeignColumn(header, sample, cells.select(filled), filled, share, group=group)
 
 
 def fit(column: Column, foreign: ForeignColumn) -> float | None:

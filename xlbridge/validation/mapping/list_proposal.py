@@ -17,9 +17,9 @@ from xlbridge.resources import KEY, Resource
 from xlbridge.resources.references import REFERENCES
 from xlbridge.validation.cells.text import display
 from xlbridge.validation.cells.text_parsing import number_meanings
-from xlbridge.validation.headers.header_row import header_key, header_texts
+from xlbridge.validation.headers.header_row import header_key
 from xlbridge.validation.mapping.candidates import fit_and_body
-from xlbridge.validation.mapping.column_fit import ForeignColumn, foreign_column, record_rows
+from xlbridge.validation.mapping.column_fit import ForeignColumn
 from xlbridge.validation.mapping.header_names import (
     DUE_DATE,
     document_words,
@@ -35,7 +35,6 @@ from xlbridge.validation.mapping.proposed_mapping import (
     ProposedColumn,
     ProposedList,
 )
-from xlbridge.workbook.read import SheetCells
 
 _ITEM_WORDS = frozenset({"item", "itens", "produto", "unitario", "unit", "unidade"})
 """Words of amounts that belong to an item, not to its document."""
@@ -69,20 +68,13 @@ class _Groups:
 
 
 class ListProposer:
-    """Proposer of the lists of a sheet's records; ``position`` is the zero-based header row."""
+    """Proposer of the lists of a sheet's records."""
 
-    def __init__(self, cells: SheetCells, position: int, columns: Sequence[ForeignColumn]) -> None:
+    def __init__(self, columns: Sequence[ForeignColumn]) -> None:
         self._columns = {column.header: column for column in columns}
-        headers = header_texts(cells, position)
-        self._rows = record_rows(cells, position)
-        self._cells = {
-            header: column
-            for header, column in zip(headers, cells.columns, strict=True)
-            if header in self._columns
-        }
         self._texts = {
-            header: [display(value).strip() for value in column.values(self._rows)]
-            for header, column in self._cells.items()
+            one.header: [display(value).strip() for value in one.source.values(one.records)]
+            for one in columns
         }
         self._groups: list[_Groups] = []
         # A bare number may only be that of a document without others.
@@ -115,21 +107,12 @@ class ListProposer:
         something of an item, if a record has its own cells in the first row only."""
         if not groups.down:
             return self._columns
-        rows = (
-            [one[0] for one in groups.rows.values()]
-            if firsts
-            else [
-                row
-                for row in range(len(self._rows))
-                if any(self._texts[header][row] for header in groups.varying)
-            ]
-        )
+        rows = [one[0] for one in groups.rows.values()]
+        if not firsts:
+            texts = zip(*(self._texts[header] for header in groups.varying), strict=True)
+            rows = [row for row, found in enumerate(texts) if any(found)]
         return {
-            header: replace(
-                foreign_column(header, self._cells[header], [self._rows[row] for row in rows]),
-                declared=one.declared,
-                group=one.group,
-            )
+            header: replace(one, records=[one.records[row] for row in rows])
             for header, one in self._columns.items()
         }
 
