@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -51,29 +50,24 @@ class _Fit:
         return self.cells.has_data(0 if self.position is None else self.position + 1)
 
     @cached_property
-    def named(self) -> set[str]:
-        """Columns that the header names."""
-        names = self.resource.headers
-        return {names[text] for text in map(header_key, self.header) if text in names}
+    def meanings(self) -> Sequence[str | None]:
+        """Columns that the filled cells of the header name, None for one that names none."""
+        texts = filter(None, map(header_key, self.header))
+        return list(map(self.resource.headers.get, texts))
 
     @property
-    def unknown(self) -> int:
-        """Number of cells of the header that name no column."""
-        texts = filter(None, map(header_key, self.header))
-        return sum(text not in self.resource.headers for text in texts)
+    def named(self) -> set[str]:
+        """Columns that the header names."""
+        return set(filter(None, self.meanings))
 
     @cached_property
     def rank(self) -> tuple[int, ...]:
         """Rank of a sheet with all required columns, empty for another sheet."""
-        is_whole = self.named and self.named.issuperset(self.resource.required)
-        if not is_whole or is_of_other_records(map(str, self.header), self.resource):
+        named = self.named
+        if not named or not named.issuperset(self.resource.required):
             return ()
-        return len(self.named), -self.unknown
-
-    @property
-    def has_data(self) -> bool:
-        """True if the sheet has all required columns, and rows below them."""
-        return bool(self.rank) and self.has_rows
+        is_of_others = is_of_other_records(map(str, self.header), self.resource)
+        return () if is_of_others else (len(named), -self.meanings.count(None))
 
     @cached_property
     def nearly(self) -> tuple[set[str], int]:
@@ -100,64 +94,43 @@ class _Fit:
         return -missing, len(named), -unknown
 
 
-class _Fits:
-    """Fits of the sheets of a workbook to resources, each found once."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, str], _Fit] = {}
-
-    def of(self, sheets: Iterable[SheetCells], resources: Iterable[Resource]) -> list[_Fit]:
-        """Return the fits of sheets to resources."""
-        pairs = product(resources, sheets)
-        return [self._known.setdefault((id(it), one.name), _Fit(it, one)) for one, it in pairs]
-
-    def one(self, cells: SheetCells, resource: Resource) -> _Fit:
-        """Return the fit of a sheet to a resource."""
-        return self.of([cells], [resource])[0]
-
-
 def choose_sheet(
-    workbook: WorkbookCells,
-    catalogue: Catalogue,
-    resource: str | None,
-    sheet: str | None,
-    fits: _Fits | None = None,
+    workbook: WorkbookCells, catalogue: Catalogue, resource: str | None, sheet: str | None
 ) -> ChosenSheet:
     """Choose by the request, the template's fingerprint, sheet names, then headers.
 
-    The choice has no resource if the workbook is empty. ``fits`` are those that are known already.
-    Raises ``UsageError`` if the requested resource does not exist, or more than one fits.
+    The choice has no resource if the workbook is empty. Raises ``UsageError`` if the requested
+    resource does not exist, or more than one fits.
     """
-    fits = fits or _Fits()
     wanted = catalogue.named(resource) if resource else _of_template(workbook, catalogue)
     if not workbook.sheets:
         raise no_visible_sheet(workbook.hidden)
-    resources = list(catalogue.values())
     if sheet is not None:
-        cells = workbook.sheets[0]
-        return ChosenSheet(
-            cells, wanted or _choose_by_headers(fits.of([cells], resources), ()).resource
-        )
-    mains = _without_child_sheets(workbook.sheets, [wanted] if wanted else resources, fits)
+        cells, fits = workbook.sheets[0], _fits(workbook.sheets[:1], catalogue.values())
+        return ChosenSheet(cells, wanted or _choose_by_headers(fits, ()).resource)
+    fits = _fits(workbook.sheets, [wanted] if wanted else catalogue.values())
+    fits = _without_child_sheets(fits)
     if wanted is not None:
         best = max(
-            fits.of(_with_data(fits.of(mains, [wanted])), [wanted]),
+            _with_data(fits),
             key=lambda fit: (
                 len(fit.named),
-                fit.has_data,
+                bool(fit.rank) and fit.has_rows,
                 header_key(fit.cells.name) == header_key(wanted.name),
             ),
         )
         return ChosenSheet(best.cells, wanted, workbook.hidden)
-    found = _with_data(fits.of(mains, [one for one in resources if one.is_imported]))
-    if len(found) != 1:
-        created = [one for one in resources if not one.is_imported]
-        found = _with_data(fits.of(mains, created)) or found
-    for cells in found:
-        if named := _resource_of_name(cells, catalogue, fits):
-            return ChosenSheet(cells, named, workbook.hidden)
-    chosen = _choose_by_headers(fits.of(found, resources), workbook.hidden)
-    return replace(chosen, hidden=workbook.hidden)
+    names = {fit.cells.name for fit in fits}
+    for is_imported in (True, False):
+        if len(names) > 1:
+            found = _with_data([one for one in fits if one.resource.is_imported is is_imported])
+            names = {fit.cells.name for fit in found} or names
+    fits = [fit for fit in fits if fit.cells.name in names]
+    for cells in workbook.sheets:
+        of_sheet = [fit for fit in fits if fit.cells is cells]
+        if of_sheet and (named := _named_as_sheet(of_sheet, catalogue)):
+            return ChosenSheet(cells, named.resource, workbook.hidden)
+    return replace(_choose_by_headers(fits, workbook.hidden), hidden=workbook.hidden)
 
 
 def choose_sheets(
@@ -167,25 +140,27 @@ def choose_sheets(
 
     If there is none, the choice of ``choose_sheet``, whose errors are raised.
     """
-    fits, wanted = _Fits(), catalogue.named(resource) if resource else None
-    of_template = _of_template(workbook, catalogue)
-    choices = []
-    for cells in _without_child_sheets(workbook.sheets, catalogue.values(), fits):
-        found, resources = None, [wanted] if wanted else list(catalogue.values())
-        if wanted is None and of_template is not None and fits.one(cells, of_template).has_data:
-            found = of_template
-        elif wanted is None and (named := _resource_of_name(cells, catalogue, fits)):
-            found = named if fits.one(cells, named).has_rows else None
-        if found is None:
+    wanted = catalogue.named(resource) if resource else None
+    of_template = None if wanted else _of_template(workbook, catalogue)
+    fits, choices = _without_child_sheets(_fits(workbook.sheets, catalogue.values())), []
+    for cells in workbook.sheets:
+        of_sheet = [f for f in fits if f.cells is cells and (not wanted or f.resource is wanted)]
+        found = next((fit for fit in of_sheet if fit.resource is of_template and fit.rank), None)
+        if of_sheet and wanted is None and not (found and found.has_rows):
+            found = _named_as_sheet(of_sheet, catalogue)
+        if not (found and found.has_rows):
             # Even if a few columns are missing.
-            fit = _one_fit([fit for fit in fits.of([cells], resources) if fit.has_rows])
-            found = None if fit is None else fit.resource
+            found = _one_fit([fit for fit in of_sheet if fit.has_rows])
         if found is not None:
-            choices.append(ChosenSheet(cells, found))
-    choices = choices or [choose_sheet(workbook, catalogue, resource, None, fits)]
+            choices.append(ChosenSheet(cells, found.resource))
+    choices = choices or [choose_sheet(workbook, catalogue, resource, None)]
     filled = [cells.name for cells in workbook.sheets if cells.has_data(0)]
     chosen = {choice.cells.name for choice in choices}
     return choices, [name for name in filled if name not in chosen]
+
+
+def _fits(sheets: Sequence[SheetCells], resources: Iterable[Resource]) -> list[_Fit]:
+    return [_Fit(cells, resource) for resource in resources for cells in sheets]
 
 
 def _of_template(workbook: WorkbookCells, catalogue: Catalogue) -> Resource | None:
@@ -193,48 +168,42 @@ def _of_template(workbook: WorkbookCells, catalogue: Catalogue) -> Resource | No
     return catalogue.get((workbook.fingerprint or "").partition(":")[0])
 
 
-def _without_child_sheets(
-    sheets: Sequence[SheetCells], resources: Iterable[Resource], fits: _Fits
-) -> list[SheetCells]:
-    """Return the sheets of a workbook without the child sheets of its main sheets."""
-    names = {header_key(cells.name) for cells in sheets}
+def _without_child_sheets(fits: Sequence[_Fit]) -> list[_Fit]:
+    """Return the fits without those of the child sheets of main sheets."""
+    keys = {fit.cells.name: header_key(fit.cells.name) for fit in fits}
     lists: set[str] = set()
-    for resource in resources:
-        children = {header_key(child.sheet) for child in resource.children}
-        if children & names and any(
-            fits.one(cells, resource).named.issuperset(resource.required)
-            for cells in sheets
-            if header_key(cells.name) not in children
-        ):
-            lists |= children
-    return [cells for cells in sheets if header_key(cells.name) not in lists]
+    for fit in fits:
+        children = {header_key(child.sheet) for child in fit.resource.children}
+        is_main = keys[fit.cells.name] not in children
+        if is_main and not children.isdisjoint(keys.values()):
+            lists |= children if fit.named.issuperset(fit.resource.required) else set()
+    return [fit for fit in fits if keys[fit.cells.name] not in lists]
 
 
-def _resource_of_name(cells: SheetCells, catalogue: Catalogue, fits: _Fits) -> Resource | None:
-    """Return the resource with the sheet's name; if several fit, the name only decides among
-    resources of the same precedence."""
-    named = catalogue.get(cells.name)
-    if named is None or named.is_imported:
-        return named
-    imported = fits.of([cells], [one for one in catalogue.values() if one.is_imported])
-    return None if _best(imported) and not fits.one(cells, named).has_data else named
+def _named_as_sheet(fits: Sequence[_Fit], catalogue: Catalogue) -> _Fit | None:
+    """Return the fit of a sheet to the resource with its name; if several fit, the name only
+    decides among resources of the same precedence."""
+    named = catalogue.get(fits[0].cells.name)
+    found = next((fit for fit in fits if fit.resource is named), None)
+    if found is None or found.resource.is_imported or (found.rank and found.has_rows):
+        return found
+    return None if _best([fit for fit in fits if fit.resource.is_imported]) else found
 
 
-def _with_data(fits: Sequence[_Fit]) -> list[SheetCells]:
-    """Return the only sheet that has data for one of the resources, or all if none has.
+def _with_data(fits: Sequence[_Fit]) -> Sequence[_Fit]:
+    """Return the fits of the only sheet that has data for one of the resources, or all if none has.
 
     Raises ``UsageError`` if more than one has.
     """
-    sheets = {fit.cells.name: fit.cells for fit in fits}
-    if len(sheets) == 1:
-        return list(sheets.values())
-    filled = {
-        name: names
-        for name in sheets
-        if (names := [f.resource.name for f in fits if f.cells.name == name and f.has_data])
-    }
+    if len({fit.cells.name for fit in fits}) < 2:
+        return fits
+    filled: dict[str, list[str]] = {}
+    for fit in fits:
+        if fit.rank and fit.has_rows:
+            filled.setdefault(fit.cells.name, []).append(fit.resource.name)
     if len(filled) > 1:
-        listed = "; ".join(f"{name} ({', '.join(names)})" for name, names in filled.items())
+        names = (name for name in {fit.cells.name: None for fit in fits} if name in filled)
+        listed = "; ".join(f"{name} ({', '.join(filled[name])})" for name in names)
         raise UsageError(
             Text(
                 pt="Mais de uma planilha tem dados que servem: {sheets}.",
@@ -242,7 +211,7 @@ def _with_data(fits: Sequence[_Fit]) -> list[SheetCells]:
             ).format(sheets=listed),
             _WHICH_SHEET,
         )
-    return [sheets[name] for name in filled or sheets]
+    return [fit for fit in fits if fit.cells.name in filled] or fits
 
 
 def is_of_other_records(header: Iterable[str], resource: Resource) -> bool:
@@ -319,7 +288,7 @@ def _one_fit(fits: Iterable[_Fit]) -> _Fit | None:
     leading, others = _best(imported), _best(created)
     most = max((len(fit.named) for fit in others), default=0)
     if leading:
-        leading = leading if len(leading[0].named) >= min(leading[0].unknown, most) else others
+        leading = leading if len(leading[0].named) >= min(-leading[0].rank[1], most) else others
     else:
         near = _best_near(imported)
         leading = [near] if near and len(near.nearly[0]) >= most else others
@@ -465,7 +434,9 @@ def misnamed_lists(
         best: tuple[int, Resource | None] = 0, None
         for child in missing if cells.name not in read else ():
             fit = _Fit(cells, child)
-            has_most = fit.named >= {KEY, *child.required} and len(fit.named) > max(1, fit.unknown)
+            has_most = fit.named >= {KEY, *child.required} and len(fit.named) > max(
+                1, fit.meanings.count(None)
+            )
             if has_most and len(fit.named) > best[0]:
                 best = len(fit.named), child
         if best[1] is not None:
