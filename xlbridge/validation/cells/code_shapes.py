@@ -14,11 +14,11 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
 from itertools import compress, count
 from operator import eq, itemgetter
 from string import ascii_letters, digits
+from typing import Literal
 
 import numpy as np
 
@@ -169,7 +169,7 @@ def _report_losses(
     for position, text in odd:
         loss = None if problems.failed[position] else common.loss_of(text)
         if loss is not None and not (has_documents and is_masked_document(text, DOCUMENTS)):
-            lost[loss is Loss.ZEROS].append(position)
+            lost[loss == "zeros"].append(position)
     is_padded, padded = not lost[True], max(common.padded, default=0)
     # Too few leading zeros show no habit.
     is_padded |= padded >= _FEW and padded * _MAX_PER_PADDED >= len(lost[True])
@@ -217,13 +217,6 @@ class _Shapes:
         return cls(numbers, of_texts, dict(sorted(filled, key=itemgetter(1), reverse=True)))
 
 
-class Loss(Enum):
-    """Part that a code may have lost."""
-
-    ZEROS = "leading zeros"
-    FORM = "separators or letters"
-
-
 @dataclass(frozen=True)
 class CommonShape:
     """Shape that most texts of a column have, those of its ``codes`` that ``has_shape`` marks, and
@@ -269,9 +262,10 @@ class CommonShape:
         is_digits = not shape.strip("9") and len(shape) <= self.shape.count("9")
         return is_digits or _bare(shape) == _bare(self.shape) or _form(shape) == _form(self.shape)
 
-    def loss_of(self, text: str) -> Loss | None:
-        """Return what a text of another shape may have lost, if it had this one before a program
-        treated it as a number, or somebody left out zeros or separators; None if nothing."""
+    def loss_of(self, text: str) -> Literal["zeros", "form"] | None:
+        """Return what a text of another shape may have lost, leading zeros or the separators and
+        letters of its form, if it had this one before a program treated it as a number, or somebody
+        left them out; None if nothing."""
         shape, count_of_digits = _shape(text), self.shape.count("9")
         if _form(shape) == _form(self.shape):
             widths = map(len, re.findall("9+", self.shape))
@@ -281,12 +275,12 @@ class CommonShape:
                     self.padded, re.finditer(r"[0-9]+", text), widths, strict=True
                 )
             )
-            return Loss.ZEROS if is_odd and _letters(text) == _letters(self.example) else None
+            return "zeros" if is_odd and _letters(text) == _letters(self.example) else None
         if _bare(shape) == _bare(self.shape):
-            return Loss.FORM
+            return "form"
         is_digits = not shape.strip("9")
         is_whole = len(text) == count_of_digits or (len(text) < count_of_digits and text[0] != "0")
-        return Loss.FORM if is_digits and is_whole else None
+        return "form" if is_digits and is_whole else None
 
 
 def _shape(text: str) -> str:

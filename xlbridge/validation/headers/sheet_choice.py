@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -106,10 +107,11 @@ def choose_sheet(
     if not workbook.sheets:
         raise no_visible_sheet(workbook.hidden)
     if sheet is not None:
-        cells, fits = workbook.sheets[0], _fits(workbook.sheets[:1], catalogue.values())
+        cells = workbook.sheets[0]
+        fits = [_Fit(cells, one) for one in catalogue.values()]
         return ChosenSheet(cells, wanted or _choose_by_headers(fits, ()).resource)
-    fits = _fits(workbook.sheets, [wanted] if wanted else catalogue.values())
-    fits = _without_child_sheets(fits)
+    pairs = product([wanted] if wanted else catalogue.values(), workbook.sheets)
+    fits = _without_child_sheets(_Fit(cells, one) for one, cells in pairs)
     if wanted is not None:
         best = max(
             _with_data(fits),
@@ -142,7 +144,8 @@ def choose_sheets(
     """
     wanted = catalogue.named(resource) if resource else None
     of_template = None if wanted else _of_template(workbook, catalogue)
-    fits, choices = _without_child_sheets(_fits(workbook.sheets, catalogue.values())), []
+    pairs = product(catalogue.values(), workbook.sheets)
+    fits, choices = _without_child_sheets(_Fit(cells, one) for one, cells in pairs), []
     for cells in workbook.sheets:
         of_sheet = [f for f in fits if f.cells is cells and (not wanted or f.resource is wanted)]
         found = next((fit for fit in of_sheet if fit.resource is of_template and fit.rank), None)
@@ -159,17 +162,14 @@ def choose_sheets(
     return choices, [name for name in filled if name not in chosen]
 
 
-def _fits(sheets: Sequence[SheetCells], resources: Iterable[Resource]) -> list[_Fit]:
-    return [_Fit(cells, resource) for resource in resources for cells in sheets]
-
-
 def _of_template(workbook: WorkbookCells, catalogue: Catalogue) -> Resource | None:
     """Return the resource of the template from which a workbook was made."""
     return catalogue.get((workbook.fingerprint or "").partition(":")[0])
 
 
-def _without_child_sheets(fits: Sequence[_Fit]) -> list[_Fit]:
+def _without_child_sheets(fits: Iterable[_Fit]) -> list[_Fit]:
     """Return the fits without those of the child sheets of main sheets."""
+    fits = list(fits)
     keys = {fit.cells.name: header_key(fit.cells.name) for fit in fits}
     lists: set[str] = set()
     for fit in fits:
@@ -195,15 +195,13 @@ def _with_data(fits: Sequence[_Fit]) -> Sequence[_Fit]:
 
     Raises ``UsageError`` if more than one has.
     """
-    if len({fit.cells.name for fit in fits}) < 2:
-        return fits
-    filled: dict[str, list[str]] = {}
-    for fit in fits:
+    found: dict[str, list[str]] = {fit.cells.name: [] for fit in fits}
+    for fit in fits if len(found) > 1 else ():
         if fit.rank and fit.has_rows:
-            filled.setdefault(fit.cells.name, []).append(fit.resource.name)
+            found[fit.cells.name].append(fit.resource.name)
+    filled = {name: names for name, names in found.items() if names}
     if len(filled) > 1:
-        names = (name for name in {fit.cells.name: None for fit in fits} if name in filled)
-        listed = "; ".join(f"{name} ({', '.join(filled[name])})" for name in names)
+        listed = "; ".join(f"{name} ({', '.join(names)})" for name, names in filled.items())
         raise UsageError(
             Text(
                 pt="Mais de uma planilha tem dados que servem: {sheets}.",
@@ -406,10 +404,10 @@ def _several_fit(fits: Sequence[_Fit]) -> UsageError:
 
 
 def child_cells(
-    sheets: Sequence[SheetCells], main: str, resource: Resource, *, filled: bool = True
+    sheets: Sequence[SheetCells], main: str, resource: Resource, *, filled: bool | None = True
 ) -> Iterator[tuple[Resource, SheetCells]]:
     """Yield the lists of a resource whose sheets have rows, with these sheets; if not ``filled``,
-    those whose sheets have none.
+    those whose sheets have none, or with None both.
 
     A sheet has the name or the title of its list; ``main`` is the name of the main sheet.
     """
@@ -417,7 +415,7 @@ def child_cells(
     for child in resource.children:
         names = (child.sheet, child.title.pt, child.title.en)
         cells = next((named[n] for n in map(header_key, names) if n in named), None)
-        if cells is not None and _Fit(cells, child).has_rows == filled:
+        if cells is not None and filled in {None, _Fit(cells, child).has_rows}:
             yield child, cells
 
 
@@ -426,10 +424,11 @@ def misnamed_lists(
 ) -> Iterator[tuple[Resource, SheetCells]]:
     """Yield the lists of a resource that have no sheet, each with a sheet that has its columns but
     another name."""
-    lists = [*child_cells(sheets, main, resource)]
-    lists += child_cells(sheets, main, resource, filled=False)
-    read = {main, *(cells.name for _, cells in lists)}
-    missing = [child for child in resource.children if child not in [found for found, _ in lists]]
+    lists = dict[str, str]()
+    for child, cells in child_cells(sheets, main, resource, filled=None):
+        lists[child.sheet] = cells.name
+    read = {main, *lists.values()}
+    missing = [child for child in resource.children if child.sheet not in lists]
     for cells in sheets:
         best: tuple[int, Resource | None] = 0, None
         for child in missing if cells.name not in read else ():
