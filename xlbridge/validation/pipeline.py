@@ -16,7 +16,6 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.titles import REQUIRED_MARK
-from xlbridge.validation.acceptance import AcceptedFindings
 from xlbridge.validation.cells.displayed_cells import FormatLookup
 from xlbridge.validation.cells.text import list_sheet_names, quoted
 from xlbridge.validation.cells.typed_rows import (
@@ -51,7 +50,7 @@ from xlbridge.validation.layout_checks import (
     short_rows,
 )
 from xlbridge.validation.non_records import report_non_records
-from xlbridge.validation.request import OnColumn, ValidationRequest
+from xlbridge.validation.request import AcceptedFindings, OnColumn, ValidationRequest
 from xlbridge.validation.results import (
     RefusedFile,
     SkippedSheet,

@@ -29,18 +29,17 @@ from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.displayed_cells import FormatLookup, is_shown_as_text
 from xlbridge.validation.cells.text import MAX_LISTED, display, quote_some, quoted
-from xlbridge.validation.headers.header_row import (
-    ChosenSheet,
-    Header,
-    UnusableCell,
-    repeated_headers,
-)
-from xlbridge.validation.mapping.column_fit import (
+from xlbridge.validation.cells.text_parsing import (
     all_values,
     day_of,
     document_kind,
     month_of,
     shown_text,
+)
+from xlbridge.validation.headers.header_row import (
+    ChosenSheet,
+    Header,
+    UnusableCell,
 )
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
@@ -51,6 +50,7 @@ from xlbridge.validation.mapping.mapping_file import (
     SheetMapping,
     value_key,
 )
+from xlbridge.validation.request import AcceptedFindings
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells
 
@@ -248,13 +248,6 @@ def map_rows(
     return MappedSheet(ChosenSheet(with_added, resource), header, kept_rows)
 
 
-def rows_below(found: HeaderCandidate) -> list[int]:
-    """Return Excel's numbers of the rows below a header that do not repeat it."""
-    cells, header_row = found.cells, found.position + 1
-    repeated = set(repeated_headers(cells, header_row, found.columns.values()))
-    return [row for row in range(header_row + 1, cells.height + 1) if row not in repeated]
-
-
 _SIGNS = re.compile(r"[-−()]")
 
 
@@ -321,7 +314,7 @@ def _converted_columns(
     """Yield the columns whose cells are converted, except in rows that repeat the header or are
     left out."""
     cells = found.cells
-    rows = [row for row in rows_below(found) if row not in left_out]
+    rows = [row for row in found.rows if row not in left_out]
     split: dict[int, list[MappedColumn]] = {}
     for mapped in columns:
         if mapped.join or mapped.suffix:
@@ -409,13 +402,16 @@ _NOT_LINKABLE = Text(
 
 
 def _mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[FoundMistake]:
-    """Yield the columns, links, constants and target values that the resource does not accept."""
+    """Yield the columns, links, constants, target values and accepted findings that cannot be."""
     parts = {part.sheet: part for part in resource.children} | {resource.name: resource}
     base = resource.base or resource
     unlinked = {part.name: part for part in (base, *base.children)}
     for name in mapping.lists:
         if name not in parts:
             yield ("lists", name), unknown_value(name, tuple(parts))
+    for number, text in enumerate(mapping.accept):
+        if mistake := AcceptedFindings.mistake_in(text):
+            yield ("accept", number), mistake.message
     for path, mapped in mapping.all_columns:
         target = resource if path[0] == "columns" else parts.get(str(path[1]))
         if target is not None:

@@ -38,13 +38,13 @@ from xlbridge.resources.yaml_files import (
     unknown_value,
 )
 from xlbridge.settings import NumberStyle
-from xlbridge.validation.acceptance import AcceptedFindings
 from xlbridge.validation.cells.text import list_sheet_names, quote_some, quoted
 from xlbridge.validation.headers.header_row import (
     REMARK_HEADERS,
     best_row,
     header_key,
     header_texts,
+    repeated_headers,
     searched_rows,
 )
 from xlbridge.workbook.read import SheetCells, WorkbookCells
@@ -379,9 +379,6 @@ def _header_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
     for number, header in enumerate(known):
         if header_key(header) not in used | ignored:
             yield ("header", number), _UNUSED.format(header=quoted(header))
-    for number, text in enumerate(content.get("accept", ())):
-        if mistake := AcceptedFindings.mistake_in(text):
-            yield ("accept", number), mistake.message
 
 
 def value_key(text: str) -> str:
@@ -445,6 +442,13 @@ class HeaderCandidate:
     cells: SheetCells
     position: int
     texts: Sequence[str]
+
+    @cached_property
+    def rows(self) -> Sequence[int]:
+        """Excel's numbers of the rows below the header that do not repeat it."""
+        below = range(self.position + 2, self.cells.height + 1)
+        repeated = set(repeated_headers(self.cells, self.position + 1, self.columns.values()))
+        return [row for row in below if row not in repeated]
 
     @cached_property
     def columns(self) -> Mapping[str, int]:
