@@ -405,12 +405,11 @@ def _sheet_dates(cells: ColumnCells, evidence: Evidence) -> bool | None:
     return order.native
 
 
-def sheet_date_order(columns: Mapping[str, Iterable[str]]) -> SheetOrder | None:
-    """Return the order of day and month that columns prove, given by their names and distinct
-    texts; None if they prove none, or two."""
+def sheet_date_order(columns: Mapping[str, Evidence]) -> SheetOrder | None:
+    """Return the order of day and month that columns prove, given by their names; None if they
+    prove none, or two."""
     proven: dict[bool, str] = {}
-    for name, texts in columns.items():
-        evidence = Evidence.of(meanings_of(texts, date_meanings).values())
+    for name, evidence in columns.items():
         if evidence.native and evidence.foreign:
             return None
         if (native := evidence.agreed) is not None:

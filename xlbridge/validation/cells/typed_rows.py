@@ -23,6 +23,7 @@ from xlbridge.validation.cells.displayed_cells import (
 )
 from xlbridge.validation.cells.text_parsing import (
     Evidence,
+    date_meanings,
     meanings_of,
     number_meanings,
     sheet_date_order,
@@ -314,11 +315,12 @@ def _date_order(
     }
 
     @cache
-    def texts_of(name: str) -> Collection[str]:
-        return set(ColumnCells(sources[name], numbers).texts()[1])
+    def evidence_of(name: str) -> Evidence:
+        texts = ColumnCells(sources[name], numbers).texts()[1]
+        return Evidence.of(meanings_of(texts, date_meanings).values())
 
     def find(name: str) -> SheetOrder | None:
-        return sheet_date_order({other: texts_of(other) for other in sources if other != name})
+        return sheet_date_order({other: evidence_of(other) for other in sources if other != name})
 
     results = memo or ColumnMemo()
     edits = tuple((other, source.edits) for other, source in sources.items())

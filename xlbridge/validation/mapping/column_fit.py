@@ -44,8 +44,8 @@ _SAMPLE_ROWS = 200
 _RULES_WEIGHT = 0.4
 _NO_TEXTS = frozenset({CellKind.DATE, CellKind.DATETIME, CellKind.TIME, CellKind.BOOLEAN})
 _LISTED_CODE = re.compile("codigod[oa]", re.IGNORECASE)
-_DIGIT = re.compile(r"\d")
-_LETTER = re.compile(r"[^\W\d_]")
+DIGIT = re.compile(r"\d")
+LETTER = re.compile(r"[^\W\d_]")
 _ONE_CODE = re.compile(r"\S*\d\S*")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _DATE = re.compile(
@@ -68,7 +68,7 @@ _LARGE_REGISTRIES = frozenset({"cliente", "fornecedor", "produto"})
 def is_name(text: str) -> bool:
     """Return whether a text in a column of codes is a name, unlike 1.01.001, VND1 and A."""
     has_space = len(text.split()) > 1
-    return _LETTERS.search(text) is not None and (has_space or not _DIGIT.search(text))
+    return _LETTERS.search(text) is not None and (has_space or not DIGIT.search(text))
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class ForeignColumn:
         if all(map(is_name, self.words)):
             return any(says(text, vocabulary().accounts) for text in self.words)
         are_all_different = _MIN_RECORD_CELLS < len(texts) == len(self.cells.kinds)
-        are_others = are_all_different and not any(map(_LETTER.search, texts))
+        are_others = are_all_different and not any(map(LETTER.search, texts))
         return not are_others and not all(map(_OF_CHART.fullmatch, texts))
 
     @cached_property
@@ -302,7 +302,7 @@ def _fit(column: Column, foreign: ForeignColumn) -> float | None:
     if column.references is not None and all(map(_PT_CENTS.search, foreign.texts)):
         return 0.0
     if column.name in NUMBERED and (
-        not any(map(_DIGIT.search, foreign.texts))
+        not any(map(DIGIT.search, foreign.texts))
         or foreign.document_kinds
         or any(isinstance(value, float) and value % 1 for value in foreign.values)
         or (foreign.are_months and len(foreign.texts) < len(foreign.values))
@@ -370,7 +370,7 @@ def can_list_values(column: Column, foreign: ForeignColumn) -> bool:
     if not 0 < len(foreign.words) <= MAX_VALUES:
         return False
     if all(value != TO_FILL_IN for value in listed_values(column, foreign).values()):
-        return all(map(_LETTER.search, foreign.words))
+        return all(map(LETTER.search, foreign.words))
     # Names of branches, accounts, categories and so on, some of them perhaps with their codes.
     has_names = any(map(is_name, foreign.words)) and not foreign.are_flags
     return has_names and takes_listed_names(column)

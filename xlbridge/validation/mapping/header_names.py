@@ -182,6 +182,19 @@ PARTIES = {
 }
 """Parties of receivables and payables by their columns."""
 
+REGISTRIES = frozenset(party.registry for party in PARTIES.values())
+"""Registries of the parties."""
+
+
+def party_of(resource: Resource) -> str | None:
+    """Return the column of the only party that a resource has, or of which it is the registry."""
+    found = [
+        name
+        for name, party in PARTIES.items()
+        if name in resource.by_name or party.registry == resource.name
+    ]
+    return found[0] if len(found) == 1 else None
+
 
 def side_of(text: str) -> str | None:
     """Return the party, by its column, that only one kind of titles has: clients owe receivables,

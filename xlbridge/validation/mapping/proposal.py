@@ -44,6 +44,7 @@ from xlbridge.validation.mapping.header_names import (
     PARTIES,
     NameMatcher,
     mapping_words,
+    party_of,
     says,
     vocabulary,
 )
@@ -432,9 +433,7 @@ def _is_unnamed_amount(foreign: ForeignColumn) -> bool:
 
 def _party(resource: Resource) -> str | None:
     """Return the column of the party of titles, None for other resources."""
-    if DUE_DATE not in resource.by_name:
-        return None
-    return next((name for name in PARTIES if name in resource.by_name), None)
+    return party_of(resource) if DUE_DATE in resource.by_name else None
 
 
 def _proposed_rows(
