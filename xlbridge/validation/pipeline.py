@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from xlbridge.errors import UsageError, WorkbookRefused
@@ -334,7 +335,13 @@ class _Validator:
             },
             non_records=non_records,
             findings=sheet_findings(
-                layout, typed, problems, columns, are_cells_kept=self.memo is not None
+                layout,
+                cells,
+                np.array(typed.rows, dtype=np.intc),
+                problems,
+                columns,
+                header.names,
+                are_cells_kept=self.memo is not None,
             ),
             numbers=numbers,
             headers=header.names,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.errors import UsageError, suggestion
 from xlbridge.files import write_private
@@ -19,29 +19,10 @@ from xlbridge.settings import ParseOptions, WorkbookLimits
 
 if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping
+    from xlbridge.validation.results import ValidatedSheet
 
 NONE = "none"
 """Word in place of a finding: what was remembered is not accepted, and is forgotten."""
-
-
-class AcceptingSheet(Protocol):
-    """Part of a ``ValidatedSheet`` that remembering needs."""
-
-    @property
-    def acceptance_key(self) -> str:
-        """Key of the sheet's resource and header."""
-
-    @property
-    def resource_name(self) -> str | None:
-        """Name of its resource."""
-
-    @property
-    def accepted_texts(self) -> Sequence[str]:
-        """Findings that are accepted in it."""
-
-    @property
-    def accepted(self) -> Collection[tuple[str, str | None]]:
-        """Code and column of the findings that were accepted in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +89,7 @@ class AcceptedFindings:
             found[f"{code}:{name}" if column else code] = None
         return tuple(found)
 
-    def remember(self, folder: Path, sheets: Iterable[AcceptingSheet]) -> None:
+    def remember(self, folder: Path, sheets: Iterable["ValidatedSheet"]) -> None:
         """Store what was declared and occurred in each sheet, for the next one with its header.
 
         Raises ``UsageError`` if it cannot be written.
