@@ -123,37 +123,31 @@ def split_documents(
     return split
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedPart:
-    """Column whose texts are joined with others: its header, and the number formats of its cells by
-    Excel's row number."""
-
-    header: str
-    cells: CellColumn
-    formats: Mapping[int, str]
-
-
 def join_texts(
-    parts: Sequence[JoinedPart], rows: Iterable[int], separator: str, suffix: str = ""
+    mapped: MappedColumn,
+    columns: Sequence[CellColumn],
+    formats: Sequence[Mapping[int, str]],
+    rows: Iterable[int],
 ) -> ConvertedCells:
-    """Join the texts of several columns in each row, without empty ones; the ``suffix`` follows
-    what is not empty.
+    """Join the texts of the columns of a mapped one in each row, without empty ones; its suffix
+    follows what is not empty. ``formats`` are the number formats of each column by Excel's rows.
 
     Cells that show another text than the one to be joined are unusable, such as the instalment
     1/3, which Excel makes a date.
     """
-    joined = ConvertedCells(all_values(parts[0].cells))
+    joined, parts = ConvertedCells(all_values(columns[0])), list(zip(columns, formats, strict=True))
     for row in rows:
         texts = []
-        for part in parts:
-            value = part.cells.value(row - 1)
+        for header, (column, forms) in zip(mapped.sources, parts, strict=True):
+            value = column.value(row - 1)
             if not (text := display(value).strip()):
                 continue
             texts.append(text)
-            if not is_shown_as_text(value, part.formats.get(row)):
-                details = {"header": quoted(part.header), "stored": text}
+            if not is_shown_as_text(value, forms.get(row)):
+                details = {"header": quoted(header), "stored": text}
                 joined.unusable.setdefault(row, ("mapping-part-shown-otherwise", details))
-        joined.values[row - 1] = separator.join(texts) + suffix if texts else ""
+        whole = mapped.separator.join(texts) + (mapped.suffix or "")
+        joined.values[row - 1] = whole if texts else ""
     return joined
 
 
@@ -319,16 +313,12 @@ def _converted_columns(
     for mapped in columns:
         if mapped.join or mapped.suffix:
             left, indexes = cells.first_column, [found.index(text) for text in mapped.sources]
-            formats = formats_of(cells.raw.formats, [left + index for index in indexes])
-            parts = [
-                JoinedPart(
-                    text,
-                    cells.columns[index],
-                    {r: form for (r, c), form in formats.items() if c == left + index},
-                )
-                for text, index in zip(mapped.sources, indexes, strict=True)
+            found_formats = formats_of(cells.raw.formats, [left + index for index in indexes])
+            formats = [
+                {r: form for (r, c), form in found_formats.items() if c == left + index}
+                for index in indexes
             ]
-            yield mapped, join_texts(parts, rows, mapped.separator, mapped.suffix or "")
+            yield mapped, join_texts(mapped, [cells.columns[at] for at in indexes], formats, rows)
         elif mapped.values is not None:
             column = resource.by_name[mapped.name]
             targets = {text: _to_cell(column, value) for text, value in mapped.values.items()}
