@@ -148,12 +148,11 @@ def check_code_shapes(
     del joined
     if not _FREE_FORM.issuperset(column.checks):
         return
-    shapes = _Shapes.of(codes, shape_numbers, known.numbers)
-    common = CommonShape.of(codes, shapes, has_numbers=len(numbers) > 0)
+    common = CommonShape.of(codes, shape_numbers, known.numbers, has_numbers=len(numbers) > 0)
     if common is not None:
         # The shapes that may once have been the common one.
-        others = [shapes.numbers[shape] for shape in shapes.counts if common.may_be(shape)]
-        at_odds = np.flatnonzero(np.isin(shapes.of_texts, others)).tolist()
+        others = [at for shape, at in known.numbers.items() if shape and common.may_be(shape)]
+        at_odds = np.flatnonzero(np.isin(shape_numbers, others)).tolist()
         odd = [(position, codes.values[index]) for position, index in codes.cells_with(at_odds)]
         odd += [(int(at), text) for at in numbers if (text := display(cells[at]))]
         _report_losses(common, odd, len(positions) + len(numbers), problems)
@@ -198,25 +197,6 @@ def _check_spellings(codes: ColumnValues, problems: CellProblems) -> None:
             problems.add(position, "code-spelling", {"other": quoted(others[0])})
 
 
-@dataclass(frozen=True, slots=True)
-class _Shapes:
-    """Numbers of the shapes of a column, the shape number of each distinct text, and the count of
-    cells with each shape, most frequent first."""
-
-    numbers: Mapping[str, int]
-    of_texts: Positions
-    counts: Mapping[str, int]
-
-    @classmethod
-    def of(cls, codes: ColumnValues, of_texts: Positions, numbers: Mapping[str, int]) -> "_Shapes":
-        """Count the shapes of a column's texts; those of other texts are among ``numbers``."""
-        cell_counts = np.bincount(codes.indexes, minlength=len(of_texts))
-        found = np.bincount(of_texts, weights=cell_counts, minlength=len(numbers))
-        counts = zip(numbers, found.astype(int).tolist(), strict=True)
-        filled = [(shape, number) for shape, number in counts if shape and number]
-        return cls(numbers, of_texts, dict(sorted(filled, key=itemgetter(1), reverse=True)))
-
-
 @dataclass(frozen=True)
 class CommonShape:
     """Shape that most texts of a column have, those of its ``codes`` that ``has_shape`` marks, and
@@ -228,15 +208,25 @@ class CommonShape:
     has_shape: BoolArray
 
     @classmethod
-    def of(cls, codes: ColumnValues, shapes: _Shapes, *, has_numbers: bool) -> "CommonShape | None":
-        """Return the shape of most texts, None if there is none or all cells have it."""
-        counts = shapes.counts
+    def of(
+        cls,
+        codes: ColumnValues,
+        of_texts: Positions,
+        numbers: Mapping[str, int],
+        *,
+        has_numbers: bool,
+    ) -> "CommonShape | None":
+        """Return the shape of most texts, None if there is none or all cells have it; ``of_texts``
+        has the number of each text's shape, ``numbers`` those of all shapes."""
+        cells = np.bincount(codes.indexes, minlength=len(of_texts))
+        found = np.bincount(of_texts, weights=cells, minlength=len(numbers)).astype(int).tolist()
+        counts = {shape: n for shape, n in zip(numbers, found, strict=True) if shape and n}
         if not counts or (len(counts) == 1 and not has_numbers):
             return None
-        shape, most = next(iter(counts.items()))
+        shape, most = max(counts.items(), key=itemgetter(1))
         if most < _FEW or 2 * most <= sum(counts.values()):
             return None
-        has_shape = shapes.of_texts == shapes.numbers[shape]
+        has_shape = of_texts == numbers[shape]
         return cls(shape, codes.values[int(has_shape.argmax())], codes, has_shape)
 
     @cached_property
