@@ -1,4 +1,3 @@
-from .acceptance import AcceptedFindings as AcceptedFindings
 from .fixed_copy import (
     fix_workbook as fix_workbook,
 )
@@ -10,6 +9,7 @@ from .pipeline import (
     validate_workbook as validate_workbook,
 )
 from .request import (
+    AcceptedFindings as AcceptedFindings,
     ColumnProgress as ColumnProgress,
     ValidationRequest as ValidationRequest,
 )

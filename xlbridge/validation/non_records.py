@@ -13,7 +13,7 @@ If only few cells of a row are struck through, each of them has a finding.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Literal
@@ -25,7 +25,7 @@ from xlbridge.resources import Column, Kind
 from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.column_cells import BoolArray, ColumnCells, Positions
 from xlbridge.validation.cells.displayed_cells import FormatLookup
-from xlbridge.validation.cells.row_words import HINTS, RowWord, row_word
+from xlbridge.validation.cells.text import HINTS, RowWord, row_word
 from xlbridge.validation.cells.typed_rows import ColumnMemo, TypedRows
 from xlbridge.validation.headers.header_row import header_key
 from xlbridge.workbook.read import CellColumn, CellKind
@@ -112,10 +112,6 @@ class _Marks:
         indexes = self.typed.header.source_columns()
         return sorted(indexes, key=indexes.__getitem__)
 
-    def _versions(self, names: Iterable[str]) -> Hashable:
-        """Return what results about the values of some columns depend on."""
-        return bytes(self.typed.rows), tuple(self.typed.versions[name] for name in names)
-
     def first_column(self, position: int) -> str:
         """Return the first filled column of a row."""
         return next(iter(self.filled_columns(position)), self.names[0])
@@ -167,15 +163,10 @@ class _Marks:
         """Mark the rows whose filled cells hold only lines of dashes or similar characters."""
         typed = self.typed
         resource = typed.resource
-        others = [name for name in self.names if not resource.by_name[name].kind.is_text]
-
-        def find() -> Positions:
-            empty = np.arange(len(typed.rows))
-            for name in others:
-                empty = empty[typed.frame[name].iloc[empty].isna().to_numpy()]
-            return empty
-
-        candidates = self.memo.result("lines", self._versions(others), find).value
+        candidates = np.arange(len(typed.rows))
+        for name in self.names:
+            if not resource.by_name[name].kind.is_text and len(candidates):
+                candidates = candidates[typed.frame[name].iloc[candidates].isna().to_numpy()]
         if not len(candidates):
             return
         numbers = np.array(typed.rows, dtype=np.int64)[candidates]
@@ -195,9 +186,10 @@ class _Marks:
         sums: dict[int, bool] = {}
         for number in range(_PASSES):
             known, totals = sums, frozenset(self.found)
-            versions = self._versions([column.name for column in amounts])
+            versions = tuple(self.typed.versions[column.name] for column in amounts)
+            read = bytes(self.typed.rows), versions, totals
             find = partial(self._sums, amounts, totals)
-            sums = self.memo.result(("sums", number), (versions, totals), find).value
+            sums = self.memo.result(("sums", number), read, find).value
             self._mark_totals(gaps, sums, has_amounts=bool(amounts))
             if sums.keys() <= known.keys():
                 break

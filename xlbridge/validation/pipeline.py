@@ -1,12 +1,13 @@
 """Validation of a sheet, a workbook, or all sheets of a workbook, from file to findings."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from xlbridge.errors import UsageError, WorkbookRefused
@@ -16,8 +17,6 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.titles import REQUIRED_MARK
-from xlbridge.validation.acceptance import AcceptedFindings
-from xlbridge.validation.cells.column_cells import CellProblems
 from xlbridge.validation.cells.displayed_cells import FormatLookup
 from xlbridge.validation.cells.text import list_sheet_names, quoted
 from xlbridge.validation.cells.typed_rows import (
@@ -52,7 +51,7 @@ from xlbridge.validation.layout_checks import (
     short_rows,
 )
 from xlbridge.validation.non_records import report_non_records
-from xlbridge.validation.request import OnColumn, ValidationRequest
+from xlbridge.validation.request import AcceptedFindings, OnColumn, ValidationRequest
 from xlbridge.validation.results import (
     RefusedFile,
     SkippedSheet,
@@ -187,7 +186,7 @@ class _Validator:
     ) -> ValidatedSheet:
         """Validate the sheet that has the header of a mapping."""
         # Late: it imports the whole interface, and few sheets have a mapping.
-        from xlbridge.validation.mapping.mapping_checks import require_fitting
+        from xlbridge.validation.mapping.application import require_fitting
         from xlbridge.validation.mapping.sheet_rows import map_sheet
 
         resource = require_fitting(mapping, catalogue, request.resource)
@@ -302,7 +301,12 @@ class _Validator:
                 typed.problems[name].drop_corrections()
         numbers, number_problems = type_numbers(typed)
         problems = {**typed.problems, **number_problems}
-        accepted = _set_accepted_aside(problems)
+        accepted = Counter[tuple[str, str | None]]()
+        for name, found_in in problems.items():
+            for code in found_in.accepted:
+                if count := len(found_in.positions_of(code)):
+                    accepted[code, name] = count
+                    found_in.drop(code)
         found, layout = layout, []
         for finding in found:
             code, column = finding.kind.code, finding.column
@@ -331,7 +335,13 @@ class _Validator:
             },
             non_records=non_records,
             findings=sheet_findings(
-                layout, typed, problems, columns, are_cells_kept=self.memo is not None
+                layout,
+                cells,
+                np.array(typed.rows, dtype=np.intc),
+                problems,
+                columns,
+                header.names,
+                are_cells_kept=self.memo is not None,
             ),
             numbers=numbers,
             headers=header.names,
@@ -354,17 +364,6 @@ class _Validator:
             accepted_texts=texts,
             acceptance_key=key,
         )
-
-
-def _set_accepted_aside(problems: Mapping[str, CellProblems]) -> Counter[tuple[str, str | None]]:
-    """Drop the findings of cells that are accepted, and return their counts by code and column."""
-    counts = Counter[tuple[str, str | None]]()
-    for name, column in problems.items():
-        for code in column.accepted:
-            if count := len(column.positions_of(code)):
-                counts[code, name] = count
-                column.drop(code)
-    return counts
 
 
 def _acceptance_key(resource: Resource, header: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +20,7 @@ from xlbridge.validation.cells.column_cells import (
 )
 from xlbridge.validation.cells.text import display
 from xlbridge.workbook import column_letters
-from xlbridge.workbook.read import CellColumn, CellKind
-
-if TYPE_CHECKING:
-    from xlbridge.validation.cells.typed_rows import TypedRows
-
+from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
 Integers = npt.NDArray[np.integer]
 _CHUNK = 4096
@@ -186,60 +182,49 @@ class SheetFindings(Sequence[Finding]):
 
 def sheet_findings(
     layout: Sequence[Finding],
-    typed: "TypedRows",
+    cells: SheetCells,
+    rows: Integers,
     problems: Mapping[str, CellProblems],
     columns: Mapping[str, int],
+    headers: Mapping[str, str],
     *,
     are_cells_kept: bool,
 ) -> SheetFindings:
     """Return the findings of the layout and of all cells; if ``are_cells_kept`` anyway, these are
     not copied.
 
-    ``problems`` has one entry for each column of the resource, and for those of the system's own
-    numbers. ``columns`` has the zero-based position in the sheet of each column that is present;
-    findings of the others have a row and no cell.
+    ``rows`` are Excel's numbers of the data rows. ``problems`` has one entry for each column of the
+    resource, and for those of the system's own numbers. ``columns`` has the zero-based position in
+    the sheet of each column that is present; findings of the others have a row and no cell.
+    ``headers`` are the sheet's own names of columns.
     """
     absent = {name: len(columns) + index for index, name in enumerate(problems)}
     names = [name for name in problems if len(problems[name])]
     names.sort(key=lambda name: columns.get(name, absent[name]))
-    rows = np.array(typed.rows, dtype=np.intc)
-    return SheetFindings.of(
-        layout,
-        [
-            _finding_column(name, typed, rows, problems[name], columns.get(name), are_cells_kept)
-            for name in names
-        ],
-    )
-
-
-def _finding_column(
-    name: str,
-    typed: "TypedRows",
-    rows: Integers,
-    problems: CellProblems,
-    index: int | None,
-    are_cells_kept: bool,
-) -> FindingColumn:
-    found_rows = rows[np.frombuffer(problems.positions, dtype=np.intc)]
-    cells = typed.cells
-    column = CellColumn() if index is None else cells.columns[index - cells.first_column]
-    # Rows below the column's last cell, which have formulas without a result, cannot be copied.
-    has_all_cells = are_cells_kept or max(2 * len(found_rows), int(found_rows.max())) > len(
-        column.kinds
-    )
-    return FindingColumn(
-        name,
-        letters=None if index is None else column_letters(index),
-        rows=found_rows,
-        kinds=np.frombuffer(problems.kinds, dtype=np.ushort),
-        details=np.frombuffer(problems.details, dtype=np.uintc),
-        remarks=problems.remarks,
-        # A copy, so that the whole column can be freed.
-        cells=column if has_all_cells else column.select((found_rows - 1).tolist()),
-        firsts={number: int(rows[first]) for number, first in problems.firsts.items()},
-        has_all_cells=has_all_cells,
-        header=typed.header.names.get(name),
-    )
+    found = []
+    for name in names:
+        of_column, index = problems[name], columns.get(name)
+        found_rows = rows[np.frombuffer(of_column.positions, dtype=np.intc)]
+        column = CellColumn() if index is None else cells.columns[index - cells.first_column]
+        # Rows below the column's last cell, which have formulas without a result, cannot be copied.
+        most = max(2 * len(found_rows), int(found_rows.max()))
+        has_all_cells = are_cells_kept or most > len(column.kinds)
+        found.append(
+            FindingColumn(
+                name,
+                letters=None if index is None else column_letters(index),
+                rows=found_rows,
+                kinds=np.frombuffer(of_column.kinds, dtype=np.ushort),
+                details=np.frombuffer(of_column.details, dtype=np.uintc),
+                remarks=of_column.remarks,
+                # A copy, so that the whole column can be freed.
+                cells=column if has_all_cells else column.select((found_rows - 1).tolist()),
+                firsts={number: int(rows[first]) for number, first in of_column.firsts.items()},
+                has_all_cells=has_all_cells,
+                header=headers.get(name),
+            )
+        )
+    return SheetFindings.of(layout, found)
 
 
 def count_errors(findings: Sequence[Finding]) -> int:

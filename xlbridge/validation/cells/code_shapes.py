@@ -14,11 +14,11 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
 from itertools import compress, count
 from operator import eq, itemgetter
 from string import ascii_letters, digits
+from typing import Literal
 
 import numpy as np
 
@@ -148,12 +148,11 @@ def check_code_shapes(
     del joined
     if not _FREE_FORM.issuperset(column.checks):
         return
-    shapes = _Shapes.of(codes, shape_numbers, known.numbers)
-    common = CommonShape.of(codes, shapes, has_numbers=len(numbers) > 0)
+    common = CommonShape.of(codes, shape_numbers, known.numbers, has_numbers=len(numbers) > 0)
     if common is not None:
         # The shapes that may once have been the common one.
-        others = [shapes.numbers[shape] for shape in shapes.counts if common.may_be(shape)]
-        at_odds = np.flatnonzero(np.isin(shapes.of_texts, others)).tolist()
+        others = [at for shape, at in known.numbers.items() if shape and common.may_be(shape)]
+        at_odds = np.flatnonzero(np.isin(shape_numbers, others)).tolist()
         odd = [(position, codes.values[index]) for position, index in codes.cells_with(at_odds)]
         odd += [(int(at), text) for at in numbers if (text := display(cells[at]))]
         _report_losses(common, odd, len(positions) + len(numbers), problems)
@@ -169,8 +168,10 @@ def _report_losses(
     for position, text in odd:
         loss = None if problems.failed[position] else common.loss_of(text)
         if loss is not None and not (has_documents and is_masked_document(text, DOCUMENTS)):
-            lost[loss is Loss.ZEROS].append(position)
-    is_padded = not lost[True] or common.padded_cells * _MAX_PER_PADDED >= len(lost[True])
+            lost[loss == "zeros"].append(position)
+    is_padded, padded = not lost[True], max(common.padded, default=0)
+    # Too few leading zeros show no habit.
+    is_padded |= padded >= _FEW and padded * _MAX_PER_PADDED >= len(lost[True])
     guesses = lost[False] if is_padded else [*lost[True], *lost[False]]
     rare = guesses if len(guesses) <= max(_FEW, cells // _MIN_PER_ODD) else []
     for position in sorted([*(lost[True] if is_padded else ()), *rare]):
@@ -196,32 +197,6 @@ def _check_spellings(codes: ColumnValues, problems: CellProblems) -> None:
             problems.add(position, "code-spelling", {"other": quoted(others[0])})
 
 
-@dataclass(frozen=True, slots=True)
-class _Shapes:
-    """Numbers of the shapes of a column, the shape number of each distinct text, and the count of
-    cells with each shape, most frequent first."""
-
-    numbers: Mapping[str, int]
-    of_texts: Positions
-    counts: Mapping[str, int]
-
-    @classmethod
-    def of(cls, codes: ColumnValues, of_texts: Positions, numbers: Mapping[str, int]) -> "_Shapes":
-        """Count the shapes of a column's texts; those of other texts are among ``numbers``."""
-        cell_counts = np.bincount(codes.indexes, minlength=len(of_texts))
-        found = np.bincount(of_texts, weights=cell_counts, minlength=len(numbers))
-        counts = zip(numbers, found.astype(int).tolist(), strict=True)
-        filled = [(shape, number) for shape, number in counts if shape and number]
-        return cls(numbers, of_texts, dict(sorted(filled, key=itemgetter(1), reverse=True)))
-
-
-class Loss(Enum):
-    """Part that a code may have lost."""
-
-    ZEROS = "leading zeros"
-    FORM = "separators or letters"
-
-
 @dataclass(frozen=True)
 class CommonShape:
     """Shape that most texts of a column have, those of its ``codes`` that ``has_shape`` marks, and
@@ -233,15 +208,25 @@ class CommonShape:
     has_shape: BoolArray
 
     @classmethod
-    def of(cls, codes: ColumnValues, shapes: _Shapes, *, has_numbers: bool) -> "CommonShape | None":
-        """Return the shape of most texts, None if there is none or all cells have it."""
-        counts = shapes.counts
+    def of(
+        cls,
+        codes: ColumnValues,
+        of_texts: Positions,
+        numbers: Mapping[str, int],
+        *,
+        has_numbers: bool,
+    ) -> "CommonShape | None":
+        """Return the shape of most texts, None if there is none or all cells have it; ``of_texts``
+        has the number of each text's shape, ``numbers`` those of all shapes."""
+        cells = np.bincount(codes.indexes, minlength=len(of_texts))
+        found = np.bincount(of_texts, weights=cells, minlength=len(numbers)).astype(int).tolist()
+        counts = {shape: n for shape, n in zip(numbers, found, strict=True) if shape and n}
         if not counts or (len(counts) == 1 and not has_numbers):
             return None
-        shape, most = next(iter(counts.items()))
+        shape, most = max(counts.items(), key=itemgetter(1))
         if most < _FEW or 2 * most <= sum(counts.values()):
             return None
-        has_shape = shapes.of_texts == shapes.numbers[shape]
+        has_shape = of_texts == numbers[shape]
         return cls(shape, codes.values[int(has_shape.argmax())], codes, has_shape)
 
     @cached_property
@@ -260,12 +245,6 @@ class CommonShape:
 
         return tuple(count_padded(*run) for run in runs)
 
-    @property
-    def padded_cells(self) -> int:
-        """Number of cells with a leading zero, zero if there are too few to show a habit."""
-        most = max(self.padded, default=0)
-        return most if most >= _FEW else 0
-
     def may_be(self, shape: str) -> bool:
         """Return whether some text of another shape may have had this one."""
         if shape == self.shape:
@@ -273,9 +252,10 @@ class CommonShape:
         is_digits = not shape.strip("9") and len(shape) <= self.shape.count("9")
         return is_digits or _bare(shape) == _bare(self.shape) or _form(shape) == _form(self.shape)
 
-    def loss_of(self, text: str) -> Loss | None:
-        """Return what a text of another shape may have lost, if it had this one before a program
-        treated it as a number, or somebody left out zeros or separators; None if nothing."""
+    def loss_of(self, text: str) -> Literal["zeros", "form"] | None:
+        """Return what a text of another shape may have lost, leading zeros or the separators and
+        letters of its form, if it had this one before a program treated it as a number, or somebody
+        left them out; None if nothing."""
         shape, count_of_digits = _shape(text), self.shape.count("9")
         if _form(shape) == _form(self.shape):
             widths = map(len, re.findall("9+", self.shape))
@@ -285,12 +265,12 @@ class CommonShape:
                     self.padded, re.finditer(r"[0-9]+", text), widths, strict=True
                 )
             )
-            return Loss.ZEROS if is_odd and _letters(text) == _letters(self.example) else None
+            return "zeros" if is_odd and _letters(text) == _letters(self.example) else None
         if _bare(shape) == _bare(self.shape):
-            return Loss.FORM
+            return "form"
         is_digits = not shape.strip("9")
         is_whole = len(text) == count_of_digits or (len(text) < count_of_digits and text[0] != "0")
-        return Loss.FORM if is_digits and is_whole else None
+        return "form" if is_digits and is_whole else None
 
 
 def _shape(text: str) -> str:

@@ -160,18 +160,17 @@ class DisplayedCells:
     def _check_conditional(self, form: str, positions: range, reported: set[int]) -> None:
         """Report the numbers that a conditional format may show as others, once each; its
         condition is not evaluated."""
-        is_rate, factor = self.column.kind is Kind.NUMBER, scale_factor(form)
         currency = foreign_currency(form) if self.column.kind is Kind.MONEY else None
-        is_same = factor == 1 and currency is None
-        if is_same and not can_display_differently(form, percents=is_rate):
+        is_same = scale_factor(form) == 1 and currency is None
+        percents = self.column.kind is Kind.NUMBER
+        if is_same and not can_display_differently(form, percents=percents):
             return
         for position in positions:
             value = self._usable_value(position)
             if not isinstance(value, float) or position in reported:
                 continue
-            seen, shown = compare_display(form, value, percents=is_rate), self._shown(form, value)
-            is_unit = seen is Display.WITH_TEXT and self._is_unit(shown)
-            if not is_same or (seen is not Display.SAME and not is_unit):
+            seen, shown = self._compare(form, value)
+            if not is_same or seen is not Display.SAME:
                 reported.add(position)
                 details = {"shown": shown, "stored": localized_number(display(value))}
                 self.problems.add(position, "number-shown-conditionally", details)
@@ -211,12 +210,9 @@ class DisplayedCells:
     def _check_number(self, position: int, value: float, form: str) -> None:
         """Report a number that is shown as another one, with words, or in another currency."""
         currency = foreign_currency(form) if self.column.kind is Kind.MONEY else None
-        seen = compare_display(form, value, percents=self.column.kind is Kind.NUMBER)
-        shown = self._shown(form, value)
+        seen, shown = self._compare(form, value)
         details = {"shown": shown, "stored": localized_number(display(value))}
         if value == 0 and shown.pt.strip(" -–—").casefold() in _WORDS_OF_ZERO:
-            return
-        if seen is Display.WITH_TEXT and self._is_unit(shown):
             return
         if seen is Display.DIFFERENT:
             self.problems.add(position, "number-shown-otherwise", details)
@@ -225,10 +221,12 @@ class DisplayedCells:
         elif seen is Display.WITH_TEXT and scale_factor(form) == 1:
             self.problems.add(position, "number-with-words", details)
 
-    def _is_unit(self, shown: Text) -> bool:
-        """Return whether a number is shown with a unit that the column may have."""
-        units = {unit.casefold() for unit in self.column.units}
-        return _UNIT.sub("", shown.pt).casefold() in units
+    def _compare(self, form: str, value: float) -> tuple[Display, Text]:
+        """Return how a number is shown, the same if with a unit of the column, and its text."""
+        seen = compare_display(form, value, percents=self.column.kind is Kind.NUMBER)
+        shown, units = self._shown(form, value), {unit.casefold() for unit in self.column.units}
+        is_unit = seen is Display.WITH_TEXT and _UNIT.sub("", shown.pt).casefold() in units
+        return Display.SAME if is_unit else seen, shown
 
     def _check_code(self, position: int, stored: str, form: str) -> None:
         width = self.column.width

@@ -3,6 +3,9 @@ foreign convention, and the choice of one.
 
 A text with two meanings is read in the convention that the user declared, or on which the other
 texts of the column agree, or the text numbers of the whole sheet; otherwise it is an error.
+
+Single cells of foreign sheets may also mean a kind of document, a month, or a day of one, such as
+"todo dia 10".
 """
 
 import re
@@ -14,14 +17,18 @@ from typing import Generic, TypeVar
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
-from xlbridge.settings import NumberStyle, ParseOptions
+from xlbridge.resources.checks import DOCUMENTS, bare_document
+from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, SheetOrder
 from xlbridge.validation.cells.text import (
     display,
+    folded_text,
     format_decimal,
     normalize_width,
+    sign_of,
     strip_invisible,
 )
+from xlbridge.workbook.read import CellColumn
 
 Value = TypeVar("Value", date, Decimal)
 """Value that a text may mean."""
@@ -136,12 +143,6 @@ def declared_date_meanings(text: str) -> Meanings[date] | None:
     return short_year_meanings(text) if int(match["year"]) <= _LAST_OF_THIS_CENTURY else None
 
 
-def year_of(text: str) -> int | None:
-    """Return the year of a text in the form of a date, even if there is no such day."""
-    match = _YEAR_FIRST.fullmatch(text) or _SLASHED.fullmatch(text)
-    return int(match["year"]) if match else None
-
-
 def short_year_meanings(text: str) -> Meanings[date] | None:
     """Return the meanings of a text with a two-digit year as a date of this century."""
     match = _SHORT_YEAR.fullmatch(text) or _NAMED_SHORT_YEAR.fullmatch(text)
@@ -149,16 +150,6 @@ def short_year_meanings(text: str) -> Meanings[date] | None:
         return None
     at = match.start("year")
     return date_meanings(f"{text[:at]}20{text[at:]}")
-
-
-def has_short_year(text: str) -> bool:
-    """Return whether a text has the form of a date with a two-digit year."""
-    return any(form.fullmatch(text) for form in (_SHORT_YEAR, _NAMED_SHORT_YEAR))
-
-
-def is_other_day_in_brazil(text: str) -> bool:
-    """Return whether a text without a meaning is a date whose zone may move it to another day."""
-    return _ZONE.search(text) is not None and date_meanings(_ZONE.sub(r"\1", text)) is not None
 
 
 def has_time(text: str) -> bool:
@@ -248,14 +239,18 @@ class Evidence:
         return None if bool(self.native) == bool(self.foreign) else bool(self.native)
 
     @property
+    def is_proof(self) -> bool:
+        """True if enough texts agree on a convention to prove it for others."""
+        return self.agreed is not None and max(self.native, self.foreign) >= _MIN_UNAMBIGUOUS
+
+    @property
     def decided(self) -> bool | None:
         """Convention in which ambiguous texts are read, None if it is not certain.
 
         One text is not enough, nor are a few of many: another person may have typed them.
         """
-        decisive = max(self.native, self.foreign)
-        is_enough = decisive >= _MIN_UNAMBIGUOUS and decisive * _MAX_DECIDED >= self.ambiguous
-        return self.agreed if is_enough else None
+        most = _MAX_DECIDED * max(self.native, self.foreign)
+        return self.agreed if self.is_proof and most >= self.ambiguous else None
 
 
 def meanings_of(
@@ -357,15 +352,6 @@ def parse_texts(
             yield position, text, value, certain, text in by_sheet
 
 
-def sheet_number_style(texts: Iterable[str]) -> NumberStyle | None:
-    """Return the style on which the distinct text numbers of a sheet agree: ``pt`` for decimal
-    commas, ``en`` for decimal points, None if there are too few unambiguous ones or they differ."""
-    evidence = Evidence.of(meanings_of(texts, number_meanings).values())
-    if evidence.agreed is None or max(evidence.native, evidence.foreign) < _MIN_UNAMBIGUOUS:
-        return None
-    return "pt" if evidence.agreed else "en"
-
-
 def _number_parser(kind: Kind) -> TextParser[Decimal]:
     is_whole = kind is Kind.INTEGER
 
@@ -419,17 +405,15 @@ def _sheet_dates(cells: ColumnCells, evidence: Evidence) -> bool | None:
     return order.native
 
 
-def sheet_date_order(columns: Mapping[str, Iterable[str]]) -> SheetOrder | None:
-    """Return the order of day and month that columns prove, given by their names and distinct
-    texts; None if they prove none, or two."""
+def sheet_date_order(columns: Mapping[str, Evidence]) -> SheetOrder | None:
+    """Return the order of day and month that columns prove, given by their names; None if they
+    prove none, or two."""
     proven: dict[bool, str] = {}
-    for name, texts in columns.items():
-        evidence = Evidence.of(meanings_of(texts, date_meanings).values())
+    for name, evidence in columns.items():
         if evidence.native and evidence.foreign:
             return None
         if (native := evidence.agreed) is not None:
-            is_enough = max(evidence.native, evidence.foreign) >= _MIN_UNAMBIGUOUS
-            proven.setdefault(native, name if is_enough else "")
+            proven.setdefault(native, name if evidence.is_proof else "")
     if len(proven) != 1:
         return None
     ((native, name),) = proven.items()
@@ -477,15 +461,14 @@ def _reject_date(
     if other is not None:
         order = "dmy" if native else "mdy"
         return "type-date", {"why": _OTHER_ORDER.format(order=order, other=display(other))}
-    if has_short_year(text):
+    if _SHORT_YEAR.fullmatch(text) or _NAMED_SHORT_YEAR.fullmatch(text):
         is_day = short_year_meanings(text) is not None
         return ("date-short-year", {}) if is_day else ("type-date", {"why": _NO_SUCH_DAY})
-    if is_other_day_in_brazil(text):
+    if _ZONE.search(text) and date_meanings(_ZONE.sub(r"\1", text)) is not None:
         return "type-date", {"why": _OTHER_DAY}
-    year = year_of(text)
-    if year is None:
+    if (match := _YEAR_FIRST.fullmatch(text) or _SLASHED.fullmatch(text)) is None:
         return "type-date", {"why": ""}
-    if year > LAST_YEAR:
+    if (year := int(match["year"])) > LAST_YEAR:
         return "type-date", {"why": TOO_LATE}
     return "type-date", {"why": _NO_SUCH_DAY if year >= FIRST_YEAR else _TOO_EARLY}
 
@@ -501,3 +484,77 @@ DATE_PARSER = TextParser(
     parse_declared=declared_date_meanings,
     of_sheet=_sheet_dates,
 )
+
+
+NOTHING = re.compile(r"(R\$)?\s*[-–]?\s*0*([.,]0+)?")
+"""Texts of cells without an amount."""
+_DAY = re.compile(r"((todo|cada)\s+)?((dia|day)\s+)?(?P<day>\d{1,2})[ºo]?", re.IGNORECASE)
+_MONTH = re.compile(
+    r"(?P<month>\d{1,2})[/.-](?P<year>\d{4})|(?P<year2>\d{4})[/.-](?P<month2>\d{1,2})"
+)
+_NAMED_MONTH = re.compile(r"(?P<name>[a-z]+)\.?(\s*[/-]\s*|\s+de\s+|\s+)(?P<year>\d{4}|\d{2})")
+_THIS_CENTURY = 2000
+_LAST_DAY, _LAST_MONTH = 31, 12
+
+
+def all_values(column: CellColumn) -> list[object]:
+    """Return the values of a column, from Excel's row 1 on."""
+    return list(column.values(range(len(column.kinds))))
+
+
+def document_kind(value: object) -> str | None:
+    """Return the kind of document in a cell, by its check digits, else by its length.
+
+    A document without its leading zeros counts if it can only be of one kind. A wrong document has
+    mostly digits, unlike a name of the same length.
+    """
+    bare = bare_text(value)
+    valid = valid_kinds(bare)
+    if len(valid) == 1:
+        return valid[0]
+    if 2 * sum(map(str.isdecimal, bare)) < len(bare):
+        return None
+    return next((kind for kind, one in DOCUMENTS.items() if one.symbols == len(bare)), None)
+
+
+def bare_text(value: object) -> str:
+    return bare_document(shown_text(value))
+
+
+def valid_kinds(bare: str) -> list[str]:
+    return [kind for kind, one in DOCUMENTS.items() if one.is_valid(bare.zfill(one.symbols))]
+
+
+def day_of(value: object) -> int | None:
+    """Return the day of a month that a cell names, None for anything else, dates included."""
+    if isinstance(value, bool | date):
+        return None
+    found = _DAY.fullmatch(shown_text(value))
+    day = int(found["day"]) if found else 0
+    return day if 1 <= day <= _LAST_DAY else None
+
+
+def month_of(value: object) -> tuple[int, int] | None:
+    """Return the year and the month that a cell names, None for anything else."""
+    if isinstance(value, date):
+        return value.year, value.month
+    text = folded_text(shown_text(value))
+    if found := _MONTH.fullmatch(text):
+        year, month = found["year"] or found["year2"], found["month"] or found["month2"]
+        return (int(year), int(month)) if 1 <= int(month) <= _LAST_MONTH else None
+    if (found := _NAMED_MONTH.fullmatch(text)) is None:
+        return None
+    month, year = MONTHS.get(found["name"]), int(found["year"])
+    return None if month is None else (year + (_THIS_CENTURY if year < 100 else 0), month)
+
+
+def is_of_other_sign(value: object, sign: str) -> bool:
+    """Return whether an amount has another sign, or is none if it may have ``any``."""
+    if sign == "any":
+        return NOTHING.fullmatch(shown_text(value)) is not None
+    return sign_of(value) not in {None, sign}
+
+
+def shown_text(value: object) -> str:
+    """Return the text of a cell without invisible characters and outer spaces."""
+    return strip_invisible(display(value))[0].strip()

@@ -21,7 +21,13 @@ from xlbridge.validation.cells.displayed_cells import (
     FormatLookup,
     significant_formats,
 )
-from xlbridge.validation.cells.text_parsing import sheet_date_order, sheet_number_style
+from xlbridge.validation.cells.text_parsing import (
+    Evidence,
+    date_meanings,
+    meanings_of,
+    number_meanings,
+    sheet_date_order,
+)
 from xlbridge.validation.headers.header_row import Header, repeated_headers
 from xlbridge.validation.request import ColumnProgress, OnColumn
 from xlbridge.workbook import CellPosition
@@ -275,8 +281,10 @@ def _number_style(
         texts = [column.texts()[1] for column in found]
         count = sum(len(column.of_kind(CellKind.NUMBER)) for column in found)
         # Few texts among numbers were typed or pasted: they tell nothing about each other.
-        is_text = sum(map(len, texts)) >= count
-        return sheet_number_style(set().union(*texts)) if is_text else None
+        if sum(map(len, texts)) < count:
+            return None
+        evidence = Evidence.of(meanings_of(set().union(*texts), number_meanings).values())
+        return ("pt" if evidence.agreed else "en") if evidence.is_proof else None
 
     results = memo or ColumnMemo()
     edits = tuple(source.edits for source in columns)
@@ -307,11 +315,12 @@ def _date_order(
     }
 
     @cache
-    def texts_of(name: str) -> Collection[str]:
-        return set(ColumnCells(sources[name], numbers).texts()[1])
+    def evidence_of(name: str) -> Evidence:
+        texts = ColumnCells(sources[name], numbers).texts()[1]
+        return Evidence.of(meanings_of(texts, date_meanings).values())
 
     def find(name: str) -> SheetOrder | None:
-        return sheet_date_order({other: texts_of(other) for other in sources if other != name})
+        return sheet_date_order({other: evidence_of(other) for other in sources if other != name})
 
     results = memo or ColumnMemo()
     edits = tuple((other, source.edits) for other, source in sources.items())

@@ -267,29 +267,6 @@ def best_row(row_scores: Iterable[int]) -> int | None:
     return scores.index(best) if best else None
 
 
-def matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], int]:
-    """Return the columns that the sheet's best header row names, and its number of other cells."""
-    position = find_header_row(cells, resource)
-    if position is None:
-        return set(), 0
-    names = resource.headers
-    filled = [text for text in map(header_key, cells.row(position)) if text]
-    known = {names[text] for text in filled if text in names}
-    return known, sum(text not in names for text in filled)
-
-
-def nearly_matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], int]:
-    """Like ``matched_columns``, but misspelt and repeated names count as well."""
-    position = find_header_row(cells, resource)
-    if position is None:
-        return set(), 0
-    header = match_header(cells, position, resource)
-    present = [f for f in header.findings if f.cell is not None]
-    unknown = sum(f.kind.code == "column-unknown" for f in present)
-    meant = {f.column for f in present if f.column in resource.by_name}
-    return {*header.columns, *(name for name in meant if name is not None)}, unknown
-
-
 @dataclass(frozen=True, slots=True)
 class MainSheet:
     """Resource and name of the main sheet of a child sheet."""
@@ -516,21 +493,6 @@ def joined_columns(cells: SheetCells, resource: Resource) -> tuple[int, Finding]
     return None
 
 
-def resource_of_joined(
-    sheets: Iterable[SheetCells], resources: Iterable[Resource]
-) -> tuple[SheetCells, Resource] | None:
-    """Return the sheet and the resource with the most columns in one cell, None if there is no such
-    cell."""
-    resources = list(resources)
-    found = [
-        (joined[0], cells, resource)
-        for cells in sheets
-        for resource in resources
-        if (joined := joined_columns(cells, resource))
-    ]
-    return max(found, key=lambda candidate: candidate[0])[1:] if found else None
-
-
 def repeated_headers(cells: SheetCells, header_row: int, indexes: Iterable[int]) -> list[int]:
     """Return Excel's numbers of the rows in which each of the columns repeats its header."""
     columns = [cells.columns[index] for index in indexes]
@@ -582,9 +544,3 @@ def outdated_template(
         else Text(pt="nenhuma coluna desta planilha mudou", en="no column of this sheet changed"),
     }
     return [Finding(CATALOGUE["template-outdated"], row=position + 1, details=details)]
-
-
-def has_rows(resource: Resource, cells: SheetCells) -> bool:
-    """Return whether the sheet has rows below the resource's header, or any if it has none."""
-    position = find_header_row(cells, resource)
-    return cells.has_data(0 if position is None else position + 1)

@@ -1,7 +1,10 @@
 """Choice of a workbook's resource and of the sheets that hold its data."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -11,15 +14,11 @@ from xlbridge.validation.cells.text import list_sheet_names
 from xlbridge.validation.headers.header_row import (
     ChosenSheet,
     find_header_row,
-    has_rows,
     header_key,
-    matched_columns,
-    nearly_matched_columns,
-    resource_of_joined,
+    joined_columns,
+    match_header,
 )
 from xlbridge.workbook.read import SheetCells, WorkbookCells
-
-_Fit = tuple[SheetCells, Resource]
 
 _REQUIRED_PER_MISSING = 3
 """Number of required columns for each that may be missing when headers identify the resource."""
@@ -27,6 +26,73 @@ _REQUIRED_PER_MISSING = 3
 
 class NoFittingResource(UsageError):
     """No sheet of the workbook has the headers of a resource."""
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Fit of a sheet to a resource, by the header row that names the most of its columns."""
+
+    cells: SheetCells
+    resource: Resource
+
+    @cached_property
+    def position(self) -> int | None:
+        """Position of the header row, None if no row names a column."""
+        return find_header_row(self.cells, self.resource)
+
+    @cached_property
+    def header(self) -> Sequence[object]:
+        """Cells of the header row."""
+        return () if self.position is None else self.cells.row(self.position)
+
+    @property
+    def has_rows(self) -> bool:
+        """True if there are rows below the header, or any if there is none."""
+        return self.cells.has_data(0 if self.position is None else self.position + 1)
+
+    @cached_property
+    def meanings(self) -> Sequence[str | None]:
+        """Columns that the filled cells of the header name, None for one that names none."""
+        texts = filter(None, map(header_key, self.header))
+        return list(map(self.resource.headers.get, texts))
+
+    @property
+    def named(self) -> set[str]:
+        """Columns that the header names."""
+        return set(filter(None, self.meanings))
+
+    @cached_property
+    def rank(self) -> tuple[int, ...]:
+        """Rank of a sheet with all required columns, empty for another sheet."""
+        named = self.named
+        if not named or not named.issuperset(self.resource.required):
+            return ()
+        is_of_others = is_of_other_records(map(str, self.header), self.resource)
+        return () if is_of_others else (len(named), -self.meanings.count(None))
+
+    @cached_property
+    def nearly(self) -> tuple[set[str], int]:
+        """Columns that the header names, also misspelt or repeatedly, and the number of others."""
+        if self.position is None:
+            return set(), 0
+        header = match_header(self.cells, self.position, self.resource)
+        present = [f for f in header.findings if f.cell is not None]
+        unknown = sum(f.kind.code == "column-unknown" for f in present)
+        meant = {f.column for f in present if f.column in self.resource.by_name}
+        return {*header.columns, *(name for name in meant if name is not None)}, unknown
+
+    @property
+    def near_rank(self) -> tuple[int, ...]:
+        """Rank of a sheet that lacks or misspells no more than a few required columns.
+
+        Those have errors, so that nothing is uploaded because of a wrong guess.
+        """
+        named, unknown = self.nearly
+        missing = len(set(self.resource.required) - named)
+        is_near = named and missing * _REQUIRED_PER_MISSING <= len(self.resource.required)
+        if not is_near or is_of_other_records(map(str, self.header), self.resource):
+            return ()
+        return -missing, len(named), -unknown
 
 
 def choose_sheet(
@@ -37,31 +103,36 @@ def choose_sheet(
     The choice has no resource if the workbook is empty. Raises ``UsageError`` if the requested
     resource does not exist, or more than one fits.
     """
-    wanted = catalogue.named(resource) if resource else None
-    wanted = wanted or _resource_of_fingerprint(workbook, catalogue)
+    wanted = catalogue.named(resource) if resource else _of_template(workbook, catalogue)
     if not workbook.sheets:
         raise no_visible_sheet(workbook.hidden)
     if sheet is not None:
         cells = workbook.sheets[0]
-        return ChosenSheet(cells, wanted or _choose_by_headers([cells], catalogue, ())[1])
-    mains = _without_child_sheets(workbook.sheets, [wanted] if wanted else catalogue.values())
+        fits = [_Fit(cells, one) for one in catalogue.values()]
+        return ChosenSheet(cells, wanted or _choose_by_headers(fits, ()).resource)
+    pairs = product([wanted] if wanted else catalogue.values(), workbook.sheets)
+    fits = _without_child_sheets(_Fit(cells, one) for one, cells in pairs)
     if wanted is not None:
         best = max(
-            _with_data(mains, [wanted]),
-            key=lambda cells: (
-                len(matched_columns(cells, wanted)[0]),
-                _has_data_for(wanted, cells),
-                header_key(cells.name) == header_key(wanted.name),
+            _with_data(fits),
+            key=lambda fit: (
+                len(fit.named),
+                bool(fit.rank) and fit.has_rows,
+                header_key(fit.cells.name) == header_key(wanted.name),
             ),
         )
-        return ChosenSheet(best, wanted, workbook.hidden)
-    imported, created = _by_precedence(catalogue.values())
-    found = _with_data(mains, imported)
-    sheets = found if len(found) == 1 else _with_data(mains, created)
-    for cells in sheets:
-        if named := _resource_of_name(cells, catalogue):
-            return ChosenSheet(cells, named, workbook.hidden)
-    return ChosenSheet(*_choose_by_headers(sheets, catalogue, workbook.hidden), workbook.hidden)
+        return ChosenSheet(best.cells, wanted, workbook.hidden)
+    names = {fit.cells.name for fit in fits}
+    for is_imported in (True, False):
+        if len(names) > 1:
+            found = _with_data([one for one in fits if one.resource.is_imported is is_imported])
+            names = {fit.cells.name for fit in found} or names
+    fits = [fit for fit in fits if fit.cells.name in names]
+    for cells in workbook.sheets:
+        of_sheet = [fit for fit in fits if fit.cells is cells]
+        if of_sheet and (named := _named_as_sheet(of_sheet, catalogue)):
+            return ChosenSheet(cells, named.resource, workbook.hidden)
+    return replace(_choose_by_headers(fits, workbook.hidden), hidden=workbook.hidden)
 
 
 def choose_sheets(
@@ -72,81 +143,63 @@ def choose_sheets(
     If there is none, the choice of ``choose_sheet``, whose errors are raised.
     """
     wanted = catalogue.named(resource) if resource else None
-    of_template = _resource_of_fingerprint(workbook, catalogue)
-    choices = []
-    for cells in _without_child_sheets(workbook.sheets, catalogue.values()):
-        if wanted is not None:
-            found = _fitting_resource(cells, [wanted])
-        elif of_template is not None and _has_data_for(of_template, cells):
-            found = of_template
-        else:
-            named = _resource_of_name(cells, catalogue)
-            found = named if named is not None and has_rows(named, cells) else None
-            found = found or _fitting_resource(cells, catalogue.values())
+    of_template = None if wanted else _of_template(workbook, catalogue)
+    pairs = product(catalogue.values(), workbook.sheets)
+    fits, choices = _without_child_sheets(_Fit(cells, one) for one, cells in pairs), []
+    for cells in workbook.sheets:
+        of_sheet = [f for f in fits if f.cells is cells and (not wanted or f.resource is wanted)]
+        found = next((fit for fit in of_sheet if fit.resource is of_template and fit.rank), None)
+        if of_sheet and wanted is None and not (found and found.has_rows):
+            found = _named_as_sheet(of_sheet, catalogue)
+        if not (found and found.has_rows):
+            # Even if a few columns are missing.
+            found = _one_fit([fit for fit in of_sheet if fit.has_rows])
         if found is not None:
-            choices.append(ChosenSheet(cells, found))
+            choices.append(ChosenSheet(cells, found.resource))
     choices = choices or [choose_sheet(workbook, catalogue, resource, None)]
     filled = [cells.name for cells in workbook.sheets if cells.has_data(0)]
     chosen = {choice.cells.name for choice in choices}
     return choices, [name for name in filled if name not in chosen]
 
 
-def _without_child_sheets(
-    sheets: Sequence[SheetCells], resources: Iterable[Resource]
-) -> list[SheetCells]:
-    """Return the sheets of a workbook without the child sheets of its main sheets."""
-    names = {header_key(cells.name) for cells in sheets}
+def _of_template(workbook: WorkbookCells, catalogue: Catalogue) -> Resource | None:
+    """Return the resource of the template from which a workbook was made."""
+    return catalogue.get((workbook.fingerprint or "").partition(":")[0])
+
+
+def _without_child_sheets(fits: Iterable[_Fit]) -> list[_Fit]:
+    """Return the fits without those of the child sheets of main sheets."""
+    fits = list(fits)
+    keys = {fit.cells.name: header_key(fit.cells.name) for fit in fits}
     lists: set[str] = set()
-    for resource in resources:
-        children = {header_key(child.sheet) for child in resource.children}
-        if children & names and any(
-            matched_columns(cells, resource)[0].issuperset(resource.required)
-            for cells in sheets
-            if header_key(cells.name) not in children
-        ):
-            lists |= children
-    return [cells for cells in sheets if header_key(cells.name) not in lists]
+    for fit in fits:
+        children = {header_key(child.sheet) for child in fit.resource.children}
+        is_main = keys[fit.cells.name] not in children
+        if is_main and not children.isdisjoint(keys.values()):
+            lists |= children if fit.named.issuperset(fit.resource.required) else set()
+    return [fit for fit in fits if keys[fit.cells.name] not in lists]
 
 
-def _by_precedence(resources: Iterable[Resource]) -> tuple[list[Resource], list[Resource]]:
-    """Return the resources that are imported, and those whose records are created one by one.
-
-    The latter only count if none of the former fits well, so that adding them changes nothing for
-    sheets that were recognised before.
-    """
-    resources = list(resources)
-    return [r for r in resources if r.is_imported], [r for r in resources if not r.is_imported]
-
-
-def _resource_of_name(cells: SheetCells, catalogue: Catalogue) -> Resource | None:
-    """Return the resource with the sheet's name; if several fit, the name only decides among
-    resources of the same precedence."""
-    named = catalogue.get(cells.name)
-    if named is None or named.is_imported:
-        return named
-    imported, _ = _by_precedence(catalogue.values())
-    return None if _best_fits([cells], imported) and not _has_data_for(named, cells) else named
+def _named_as_sheet(fits: Sequence[_Fit], catalogue: Catalogue) -> _Fit | None:
+    """Return the fit of a sheet to the resource with its name; if several fit, the name only
+    decides among resources of the same precedence."""
+    named = catalogue.get(fits[0].cells.name)
+    found = next((fit for fit in fits if fit.resource is named), None)
+    if found is None or found.resource.is_imported or (found.rank and found.has_rows):
+        return found
+    return None if _best([fit for fit in fits if fit.resource.is_imported]) else found
 
 
-def _fitting_resource(cells: SheetCells, resources: Iterable[Resource]) -> Resource | None:
-    """Return the one resource that the sheet has data for, even if a few columns are missing."""
-    filled = [resource for resource in resources if has_rows(resource, cells)]
-    fit = _one_fit([cells], filled)
-    return None if fit is None else fit[1]
-
-
-def _with_data(sheets: list[SheetCells], resources: list[Resource]) -> list[SheetCells]:
-    """Return the only sheet that has data for one of the resources, or all if none has.
+def _with_data(fits: Sequence[_Fit]) -> Sequence[_Fit]:
+    """Return the fits of the only sheet that has data for one of the resources, or all if none has.
 
     Raises ``UsageError`` if more than one has.
     """
-    if len(sheets) == 1:
-        return sheets
-    fits = {
-        cells.name: [resource.name for resource in resources if _has_data_for(resource, cells)]
-        for cells in sheets
-    }
-    filled = {name: names for name, names in fits.items() if names}
+    found: dict[str, list[str]] = {fit.cells.name: [] for fit in fits}
+    for fit in fits if len(found) > 1 else ():
+        if fit.rank and fit.has_rows:
+            found[fit.cells.name].append(fit.resource.name)
+    filled = {name: names for name, names in found.items() if names}
     if len(filled) > 1:
         listed = "; ".join(f"{name} ({', '.join(names)})" for name, names in filled.items())
         raise UsageError(
@@ -156,12 +209,7 @@ def _with_data(sheets: list[SheetCells], resources: list[Resource]) -> list[Shee
             ).format(sheets=listed),
             _WHICH_SHEET,
         )
-    return [cells for cells in sheets if cells.name in filled] or sheets
-
-
-def _has_data_for(resource: Resource, cells: SheetCells) -> bool:
-    """Return whether the sheet has the resource's required columns, and rows below them."""
-    return bool(_best_fits([cells], [resource])) and has_rows(resource, cells)
+    return [fit for fit in fits if fit.cells.name in filled] or fits
 
 
 def is_of_other_records(header: Iterable[str], resource: Resource) -> bool:
@@ -179,25 +227,26 @@ def is_of_other_records(header: Iterable[str], resource: Resource) -> bool:
 _FIELD_NAME = re.compile("[a-z][A-Z]")
 
 
-def _resource_of_fingerprint(workbook: WorkbookCells, catalogue: Catalogue) -> Resource | None:
-    return catalogue.get((workbook.fingerprint or "").partition(":")[0])
-
-
-def _choose_by_headers(
-    sheets: list[SheetCells], catalogue: Catalogue, hidden: Sequence[str]
-) -> tuple[SheetCells, Resource | None]:
-    if fit := _one_fit(sheets, catalogue.values()):
-        return fit
-    for resources in _by_precedence(catalogue.values()):
-        if joined := resource_of_joined(sheets, resources):
-            return joined
-    if any(cells.has_data(0) for cells in sheets):
+def _choose_by_headers(fits: Sequence[_Fit], hidden: Sequence[str]) -> ChosenSheet:
+    """Choose a sheet and its resource by headers. Raises ``UsageError`` if none or several fit."""
+    if fit := _one_fit(fits):
+        return ChosenSheet(fit.cells, fit.resource)
+    for is_imported in (True, False):
+        joined = [
+            (found[0], fit)
+            for fit in fits
+            if fit.resource.is_imported is is_imported
+            and (found := joined_columns(fit.cells, fit.resource))
+        ]
+        if joined:
+            best = max(joined, key=lambda one: one[0])[1]
+            return ChosenSheet(best.cells, best.resource)
+    if any(fit.cells.has_data(0) for fit in fits):
         # An exported listing fits none of the resources.
-        resources = list(catalogue.values())
-        for cells in sheets:
-            positions = {find_header_row(cells, resource) for resource in resources}
-            headers = [list(map(str, cells.row(at))) for at in positions if at is not None]
-            if any(all(is_of_other_records(h, one) for one in resources) for h in headers):
+        headers = {(fit.cells.name, fit.position): [*map(str, fit.header)] for fit in fits}
+        resources = {fit.resource.name: fit.resource for fit in fits}
+        for header in headers.values():
+            if all(is_of_other_records(header, one) for one in resources.values()):
                 raise export_only_error()
         others = _HIDDEN_SHEETS.format(listed=list_sheet_names(hidden)) if hidden else ""
         raise NoFittingResource(
@@ -218,70 +267,47 @@ def _choose_by_headers(
                     en="Choose the kind of record under Open. To send back exported records, "
                     "export them in the format “Import sheet”.",
                 ),
-            ).format(names=", ".join(catalogue), others=others),
+            ).format(names=", ".join(resources), others=others),
         )
-    return sheets[0], None
+    return ChosenSheet(fits[0].cells, None)
 
 
-def _one_fit(sheets: Sequence[SheetCells], resources: Iterable[Resource]) -> _Fit | None:
-    """Return the pair that fits best, by precedence, even if a few columns are missing.
+def _one_fit(fits: Iterable[_Fit]) -> _Fit | None:
+    """Return the best fit, even if a few columns are missing.
 
-    An imported resource that matches less than half of the headers, or lacks a few columns, yields
-    to one that fits completely and matches more. Raises ``UsageError`` if several fit equally well.
+    Resources whose records are created one by one only count if none of those that are imported
+    fits well, so that adding them changes nothing for sheets that were recognised before: an
+    imported resource that matches less than half of the headers, or lacks a few columns, yields to
+    one that fits completely and matches more. Raises ``UsageError`` if several fit equally well.
     """
-    imported, created = _by_precedence(resources)
-    leading, others = _best_fits(sheets, imported), _best_fits(sheets, created)
-    most = max((len(matched_columns(*fit)[0]) for fit in others), default=0)
+    imported, created = list[_Fit](), list[_Fit]()
+    for fit in fits:
+        (imported if fit.resource.is_imported else created).append(fit)
+    leading, others = _best(imported), _best(created)
+    most = max((len(fit.named) for fit in others), default=0)
     if leading:
-        known, unknown = matched_columns(*leading[0])
-        leading = leading if len(known) >= min(unknown, most) else others
+        leading = leading if len(leading[0].named) >= min(-leading[0].rank[1], most) else others
     else:
-        near = _best_near_fit(sheets, imported)
-        leading = [near] if near and len(nearly_matched_columns(*near)[0]) >= most else others
+        near = _best_near(imported)
+        leading = [near] if near and len(near.nearly[0]) >= most else others
     if len(leading) > 1:
         raise _several_fit(leading)
-    return leading[0] if leading else _best_near_fit(sheets, created)
+    return leading[0] if leading else _best_near(created)
 
 
-def _best_near_fit(sheets: Sequence[SheetCells], resources: Iterable[Resource]) -> _Fit | None:
-    """Return the one pair that fits except for a few required columns, missing or misspelt.
+def _best(fits: Iterable[_Fit]) -> list[_Fit]:
+    """Return the fits with all required columns that are best, several if they are equally good."""
+    fits = [fit for fit in fits if fit.rank]
+    best = max((fit.rank for fit in fits), default=())
+    return [fit for fit in fits if fit.rank == best]
 
-    Those have errors, so that nothing is uploaded because of a wrong guess.
-    """
 
-    def fitness(cells: SheetCells, resource: Resource) -> tuple[int, ...]:
-        named, unknown = nearly_matched_columns(cells, resource)
-        missing = len(set(resource.required) - named)
-        is_near = missing * _REQUIRED_PER_MISSING <= len(resource.required)
-        return (-missing, len(named), -unknown) if named and is_near else ()
-
-    leading = _best_fits(sheets, resources, fitness)
+def _best_near(fits: Iterable[_Fit]) -> _Fit | None:
+    """Return the only best fit that lacks a few required columns."""
+    ranked = [(rank, fit) for fit in fits if (rank := fit.near_rank)]
+    best = max((rank for rank, _ in ranked), default=())
+    leading = [fit for rank, fit in ranked if rank == best]
     return leading[0] if len(leading) == 1 else None
-
-
-def _fitness(cells: SheetCells, resource: Resource) -> tuple[int, ...]:
-    """Return the rank of a sheet with all required columns, empty for another sheet."""
-    known, unknown = matched_columns(cells, resource)
-    fits = known and known.issuperset(resource.required)
-    return (len(known), -unknown) if fits else ()
-
-
-def _best_fits(
-    sheets: Sequence[SheetCells],
-    resources: Iterable[Resource],
-    fitness: Callable[[SheetCells, Resource], tuple[int, ...]] = _fitness,
-) -> list[_Fit]:
-    """Return the pairs that fit best, several if they fit equally well."""
-    fits = []
-    for resource in resources:
-        for cells in sheets:
-            if rank := fitness(cells, resource):
-                position = find_header_row(cells, resource)
-                header = () if position is None else map(str, cells.row(position))
-                if not is_of_other_records(header, resource):
-                    fits.append((rank, cells, resource))
-    best = max((rank for rank, *_ in fits), default=())
-    return [(cells, resource) for rank, cells, resource in fits if rank == best]
 
 
 def no_visible_sheet(hidden: Sequence[str]) -> UsageError:
@@ -349,8 +375,13 @@ _WHICH_SHEET = Text(
 )
 
 
-def _several_fit(fits: list[_Fit]) -> UsageError:
-    names = sorted({resource.name for _, resource in fits})
+CHOOSE_KIND = Text(
+    pt="Escolha o tipo de registro em Abrir.", en="Choose the kind of record under Open."
+)
+
+
+def _several_fit(fits: Sequence[_Fit]) -> UsageError:
+    names = sorted({fit.resource.name for fit in fits})
     if len(names) < len(fits):
         return UsageError(
             Text(
@@ -363,23 +394,20 @@ def _several_fit(fits: list[_Fit]) -> UsageError:
         Text(
             pt="A planilha {sheet} serve para mais de um recurso: {names}.",
             en="The sheet {sheet} fits more than one resource: {names}.",
-        ).format(sheet=fits[0][0].name, names=", ".join(names)),
+        ).format(sheet=fits[0].cells.name, names=", ".join(names)),
         Text(
             pt="Informe qual com --resource.",
             en="Choose one with --resource.",
-            page=Text(
-                pt="Escolha o tipo de registro em Abrir.",
-                en="Choose the kind of record under Open.",
-            ),
+            page=CHOOSE_KIND,
         ),
     )
 
 
 def child_cells(
-    sheets: Sequence[SheetCells], main: str, resource: Resource, *, filled: bool = True
+    sheets: Sequence[SheetCells], main: str, resource: Resource, *, filled: bool | None = True
 ) -> Iterator[tuple[Resource, SheetCells]]:
     """Yield the lists of a resource whose sheets have rows, with these sheets; if not ``filled``,
-    those whose sheets have none.
+    those whose sheets have none, or with None both.
 
     A sheet has the name or the title of its list; ``main`` is the name of the main sheet.
     """
@@ -387,7 +415,7 @@ def child_cells(
     for child in resource.children:
         names = (child.sheet, child.title.pt, child.title.en)
         cells = next((named[n] for n in map(header_key, names) if n in named), None)
-        if cells is not None and has_rows(child, cells) == filled:
+        if cells is not None and filled in {None, _Fit(cells, child).has_rows}:
             yield child, cells
 
 
@@ -396,16 +424,19 @@ def misnamed_lists(
 ) -> Iterator[tuple[Resource, SheetCells]]:
     """Yield the lists of a resource that have no sheet, each with a sheet that has its columns but
     another name."""
-    lists = [*child_cells(sheets, main, resource)]
-    lists += child_cells(sheets, main, resource, filled=False)
-    read = {main, *(cells.name for _, cells in lists)}
-    missing = [child for child in resource.children if child not in [found for found, _ in lists]]
+    lists = dict[str, str]()
+    for child, cells in child_cells(sheets, main, resource, filled=None):
+        lists[child.sheet] = cells.name
+    read = {main, *lists.values()}
+    missing = [child for child in resource.children if child.sheet not in lists]
     for cells in sheets:
         best: tuple[int, Resource | None] = 0, None
         for child in missing if cells.name not in read else ():
-            columns, others = matched_columns(cells, child)
-            has_most = columns >= {KEY, *child.required} and len(columns) > max(1, others)
-            if has_most and len(columns) > best[0]:
-                best = len(columns), child
+            fit = _Fit(cells, child)
+            has_most = fit.named >= {KEY, *child.required} and len(fit.named) > max(
+                1, fit.meanings.count(None)
+            )
+            if has_most and len(fit.named) > best[0]:
+                best = len(fit.named), child
         if best[1] is not None:
             yield best[1], cells

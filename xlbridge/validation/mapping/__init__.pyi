@@ -1,10 +1,10 @@
+from .application import require_fitting as require_fitting
 from .column_fit import foreign_columns as foreign_columns
 from .known_mappings import (
     mapping_for as mapping_for,
     remember_mapping as remember_mapping,
     remembered_mappings as remembered_mappings,
 )
-from .mapping_checks import require_fitting as require_fitting
 from .mapping_file import (
     SheetMapping as SheetMapping,
     mapping_format as mapping_format,

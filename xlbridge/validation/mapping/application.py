@@ -1,4 +1,5 @@
-"""Application of a mapping: a foreign sheet becomes the cells and the header of a resource.
+"""Application of a mapping: what its resource accepts of it, and how a foreign sheet becomes the
+cells and the header of that resource.
 
 Converted columns are appended after the sheet's last column; ``Header.sources`` maps them to their
 source columns, so that findings name the analyst's own cells.
@@ -17,32 +18,39 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 
-from xlbridge.resources import Column, Kind, Resource
-from xlbridge.resources.checks import DOCUMENTS
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.resources import KEY, Catalogue, Column, Kind, Resource, pandera_checks
+from xlbridge.resources.checks import CATALOGUE, DOCUMENTS, RULES
+from xlbridge.resources.references import REFERENCES, registry_named
+from xlbridge.resources.yaml_files import YamlPath, unknown_value
 from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.displayed_cells import FormatLookup, is_shown_as_text
 from xlbridge.validation.cells.text import MAX_LISTED, display, quote_some, quoted
-from xlbridge.validation.headers.header_row import (
-    ChosenSheet,
-    Header,
-    UnusableCell,
-    repeated_headers,
-)
-from xlbridge.validation.mapping.cell_meanings import (
+from xlbridge.validation.cells.text_parsing import (
     all_values,
     day_of,
     document_kind,
     month_of,
     shown_text,
 )
+from xlbridge.validation.headers.header_row import (
+    ChosenSheet,
+    Header,
+    UnusableCell,
+)
 from xlbridge.validation.mapping.mapping_file import (
+    TO_FILL_IN,
+    FoundMistake,
     HeaderCandidate,
     MappedColumn,
     Scalar,
+    SheetMapping,
     value_key,
 )
+from xlbridge.validation.request import AcceptedFindings
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells
 
@@ -115,37 +123,31 @@ def split_documents(
     return split
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedPart:
-    """Column whose texts are joined with others: its header, and the number formats of its cells by
-    Excel's row number."""
-
-    header: str
-    cells: CellColumn
-    formats: Mapping[int, str]
-
-
 def join_texts(
-    parts: Sequence[JoinedPart], rows: Iterable[int], separator: str, suffix: str = ""
+    mapped: MappedColumn,
+    columns: Sequence[CellColumn],
+    formats: Sequence[Mapping[int, str]],
+    rows: Iterable[int],
 ) -> ConvertedCells:
-    """Join the texts of several columns in each row, without empty ones; the ``suffix`` follows
-    what is not empty.
+    """Join the texts of the columns of a mapped one in each row, without empty ones; its suffix
+    follows what is not empty. ``formats`` are the number formats of each column by Excel's rows.
 
     Cells that show another text than the one to be joined are unusable, such as the instalment
     1/3, which Excel makes a date.
     """
-    joined = ConvertedCells(all_values(parts[0].cells))
+    joined, parts = ConvertedCells(all_values(columns[0])), list(zip(columns, formats, strict=True))
     for row in rows:
         texts = []
-        for part in parts:
-            value = part.cells.value(row - 1)
+        for header, (column, forms) in zip(mapped.sources, parts, strict=True):
+            value = column.value(row - 1)
             if not (text := display(value).strip()):
                 continue
             texts.append(text)
-            if not is_shown_as_text(value, part.formats.get(row)):
-                details = {"header": quoted(part.header), "stored": text}
+            if not is_shown_as_text(value, forms.get(row)):
+                details = {"header": quoted(header), "stored": text}
                 joined.unusable.setdefault(row, ("mapping-part-shown-otherwise", details))
-        joined.values[row - 1] = separator.join(texts) + suffix if texts else ""
+        whole = mapped.separator.join(texts) + (mapped.suffix or "")
+        joined.values[row - 1] = whole if texts else ""
     return joined
 
 
@@ -240,13 +242,6 @@ def map_rows(
     return MappedSheet(ChosenSheet(with_added, resource), header, kept_rows)
 
 
-def rows_below(found: HeaderCandidate) -> list[int]:
-    """Return Excel's numbers of the rows below a header that do not repeat it."""
-    cells, header_row = found.cells, found.position + 1
-    repeated = set(repeated_headers(cells, header_row, found.columns.values()))
-    return [row for row in range(header_row + 1, cells.height + 1) if row not in repeated]
-
-
 _SIGNS = re.compile(r"[-−()]")
 
 
@@ -313,21 +308,17 @@ def _converted_columns(
     """Yield the columns whose cells are converted, except in rows that repeat the header or are
     left out."""
     cells = found.cells
-    rows = [row for row in rows_below(found) if row not in left_out]
+    rows = [row for row in found.rows if row not in left_out]
     split: dict[int, list[MappedColumn]] = {}
     for mapped in columns:
         if mapped.join or mapped.suffix:
             left, indexes = cells.first_column, [found.index(text) for text in mapped.sources]
-            formats = formats_of(cells.raw.formats, [left + index for index in indexes])
-            parts = [
-                JoinedPart(
-                    text,
-                    cells.columns[index],
-                    {r: form for (r, c), form in formats.items() if c == left + index},
-                )
-                for text, index in zip(mapped.sources, indexes, strict=True)
+            found_formats = formats_of(cells.raw.formats, [left + index for index in indexes])
+            formats = [
+                {r: form for (r, c), form in found_formats.items() if c == left + index}
+                for index in indexes
             ]
-            yield mapped, join_texts(parts, rows, mapped.separator, mapped.suffix or "")
+            yield mapped, join_texts(mapped, [cells.columns[at] for at in indexes], formats, rows)
         elif mapped.values is not None:
             column = resource.by_name[mapped.name]
             targets = {text: _to_cell(column, value) for text, value in mapped.values.items()}
@@ -345,3 +336,152 @@ def _converted_columns(
     for source, group in split.items():
         kinds = [mapped.when for mapped in group if mapped.when is not None]
         yield from zip(group, split_documents(cells.columns[source], rows, kinds), strict=True)
+
+
+_A_NUMBER = Text(pt="deve ser um número, sem aspas.", en="this must be a number, without quotes.")
+_OR_A_NAME = Text(
+    pt="{wrong} Para um nome, acrescente link: {registry}.",
+    en="{wrong} For a name, add link: {registry}.",
+)
+_A_TEXT = Text(pt="deve ser um texto, entre aspas.", en="this must be a text, in quotes.")
+_A_DATE = Text(
+    pt="deve ser uma data, como 2026-01-31.", en="this must be a date, such as 2026-01-31."
+)
+_TO_FILL_IN = Text(pt="substitua ? pelo valor.", en="replace ? with the value.")
+_ONLY_OF_DATES = Text(pt="month só vale para datas.", en="month is only valid for dates.")
+_A_FLAG = Text(pt="deve ser true ou false.", en="this must be true or false.")
+
+
+def require_fitting(mapping: SheetMapping, catalogue: Catalogue, resource: str | None) -> Resource:
+    """Return the resource of a mapping.
+
+    Raises ``UsageError`` if it is not the requested ``resource``, or with the line of each column,
+    value and link that the resource does not accept.
+    """
+    if mapping.resource not in catalogue:
+        message = unknown_value(mapping.resource, tuple(catalogue))
+        raise mapping.error([(("resource",), message)])
+    if resource is not None and resource != mapping.resource:
+        raise UsageError(
+            Text(
+                pt="O mapeamento {mapping} é de {found}, e não de {wanted}.",
+                en="The mapping {mapping} is for {found}, not for {wanted}.",
+            ).format(mapping=mapping.path, found=mapping.resource, wanted=resource),
+            Text(pt="Use só --map, sem --resource.", en="Use --map alone, without --resource."),
+        )
+    found = catalogue[mapping.resource]
+    if mistakes := list(_mistakes(mapping, found)):
+        raise mapping.error(mistakes)
+    return found
+
+
+_KEY_OF_RECORD = Text(
+    pt="a chave é a do registro, em columns; tire-a daqui.",
+    en="the key is that of the record, in columns; remove it from here.",
+)
+_SAME_KEY = Text(
+    pt="os registros de uma linha teriam o mesmo {name}: dê a cada um, em items, um suffix próprio "
+    "ou outra coluna.",
+    en="the records of a row would have the same {name}: give each of them, in items, a suffix of "
+    "its own or another column.",
+)
+_NOT_LINKABLE = Text(
+    pt="esta coluna não contém o código de um registro que possa ser procurado.",
+    en="this column does not hold the code of a record that can be looked up.",
+)
+
+
+def _mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[FoundMistake]:
+    """Yield the columns, links, constants, target values and accepted findings that cannot be."""
+    parts = {part.sheet: part for part in resource.children} | {resource.name: resource}
+    base = resource.base or resource
+    unlinked = {part.name: part for part in (base, *base.children)}
+    for name in mapping.lists:
+        if name not in parts:
+            yield ("lists", name), unknown_value(name, tuple(parts))
+    for number, text in enumerate(mapping.accept):
+        if mistake := AcceptedFindings.mistake_in(text):
+            yield ("accept", number), mistake.message
+    for path, mapped in mapping.all_columns:
+        target = resource if path[0] == "columns" else parts.get(str(path[1]))
+        if target is not None:
+            yield from _column_mistakes(path, mapped, target, unlinked[target.name])
+    items = () if mapping.records is None else mapping.records.items
+    for name in resource.natural_keys if items else ():
+        bodies = [block[name].body for block in items if name in block]
+        is_shared = any(column.name == name for column in mapping.columns)
+        if is_shared or any(bodies.count(body) > 1 or "constant" in body for body in bodies):
+            yield ("lists", resource.name), _SAME_KEY.format(name=name)
+
+
+def _column_mistakes(
+    path: YamlPath, mapped: MappedColumn, resource: Resource, unlinked: Resource
+) -> Iterator[FoundMistake]:
+    """Yield what a resource or a list does not accept of a column; ``unlinked`` has no links."""
+    column = unlinked.by_name.get(mapped.name)
+    if column is None:
+        yield path, unknown_value(mapped.name, tuple(resource.by_name))
+    elif path[0] == "lists" and mapped.name == KEY:
+        yield path, _KEY_OF_RECORD
+    elif mapped.link is not None and registry_named(mapped.link) != column.references:
+        registry = REFERENCES.get(column.references or "")
+        known = "" if registry is None else registry.resource or column.references or ""
+        message = unknown_value(mapped.link, (known,)) if known else _NOT_LINKABLE
+        yield (*path, "link"), message
+    if mapped.month is not None:
+        if column is not None and column.kind is not Kind.DATE:
+            yield (*path, "month"), _ONLY_OF_DATES
+        for key in ("month", "later"):
+            if getattr(mapped, key) == TO_FILL_IN:
+                yield (*path, key), _TO_FILL_IN
+        if not str(mapped.later).isdecimal() and mapped.later != TO_FILL_IN:
+            yield (*path, "later"), _A_NUMBER
+    values: dict[YamlPath, Scalar] = {
+        (*path, "values", text): value
+        for text, value in (mapped.values or {}).items()
+        if value is not None
+    }
+    if not mapped.sources:
+        values[*path, "constant"] = mapped.constant
+    if (target := resource.by_name.get(mapped.name)) is not None:
+        for place, value in values.items():
+            if wrong := _wrong_value(target, value):
+                is_name = wrong is _A_NUMBER and place[-1] == "constant" and target.references
+                yield place, _named(target, wrong) if is_name else wrong
+
+
+def _named(column: Column, wrong: Text) -> Text:
+    """Return the message of a wrong value that may be the name of a record."""
+    registry = REFERENCES[column.references or ""].resource or column.references
+    return _OR_A_NAME.format(wrong=wrong, registry=registry)
+
+
+def _wrong_value(column: Column, value: Scalar) -> Text | None:
+    """Return the message that a value of the mapping file has another type than the column, or
+    breaks the first of its rules; None if it is valid."""
+    if value == TO_FILL_IN:
+        return _TO_FILL_IN
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if column.kind.is_number and not is_number:
+        return _A_NUMBER
+    if column.kind is Kind.BOOLEAN and not isinstance(value, bool):
+        return _A_FLAG
+    if column.kind.is_text and not isinstance(value, str):
+        return _A_TEXT
+    if column.kind is Kind.DATE and not isinstance(value, str):
+        return _A_DATE
+    try:
+        series, problems = type_value(column, value)
+    except ValueError:
+        return _A_DATE
+    if len(problems):
+        code = problems.finding_codes()[0]
+        return CATALOGUE[code].message.format(**problems.remarks[problems.details[0]].details)
+    if column.allowed and value not in column.allowed:
+        return unknown_value(value, column.allowed)
+    for name, check in pandera_checks(column).items():
+        rule = RULES[name]
+        if not rule.whole_column and not np.all(check(series).check_output):
+            details = {"found": len(str(value)), **rule.details(column.checks[name])}
+            return rule.finding.message.format(**details)
+    return None

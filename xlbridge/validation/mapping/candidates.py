@@ -2,7 +2,6 @@
 and its values, each with a score and a reason; and what it
 reads of rows of titles."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,8 @@ from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.resources.references import REFERENCES
 from xlbridge.validation.mapping.column_fit import (
     ACCOUNTS,
+    DIGIT,
+    LETTER,
     NUMBERED,
     ForeignColumn,
     can_list_values,
@@ -23,6 +24,7 @@ from xlbridge.validation.mapping.column_fit import (
 )
 from xlbridge.validation.mapping.header_names import (
     PARTIES,
+    REGISTRIES,
     NameFit,
     NameMatcher,
     columns_called,
@@ -43,14 +45,12 @@ _CERTAIN_NAME, _MIN_COUNTED = 0.9, 0.8
 _CLOSE = 0.06
 RIVAL = 0.34
 """Distance of a header that may be meant as well, if a sheet has several amounts or dates."""
-_PARTIES = frozenset(party.registry for party in PARTIES.values())
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc"})
 _NAME_WORDS = frozenset({"nome", "razao", "fantasia", "name"})
 _NUMBER, _CODE = frozenset({"numero"}), frozenset({"codigo", "code", "sku"})
 _GENERIC = frozenset({"numero", "codigo", "id", "nome", "data", "tipo"})
 """Words that are a column's name in one sheet and say little in another."""
 _WITH_OWN_CODES = frozenset({"cliente", "produto"})
-_LETTER = re.compile(r"[^\W\d_]")
 _BRANCHES, _WAREHOUSES = "codigoDaFilial", "codigoDoAlmoxarifado"
 _MONEY = frozenset({Kind.NUMBER, Kind.MONEY})
 _OFTEN_SEVERAL = _MONEY | {Kind.DATE}
@@ -236,7 +236,7 @@ def links_of(
         body = {"from": foreign.header, "link": registry}
         # "CNPJ do fornecedor" is no client's.
         is_of_other = column.name in PARTIES and side_of(foreign.header) not in {None, column.name}
-        is_party = registry in _PARTIES and not has_documents and not is_of_other
+        is_party = registry in REGISTRIES and not has_documents and not is_of_other
         if is_party and kinds and words & _DOCUMENT_WORDS and not words & vocabulary().others:
             # A document belongs to one record, a name may belong to several.
             score = _LINK_SCORE + 0.01
@@ -263,7 +263,7 @@ def are_names_of_records(column: Column, foreign: ForeignColumn) -> bool:
     """Return whether the values name records of the registry of a column: all are names, or codes
     with letters that the company gives, which records of some registries have besides their own."""
     if column.references in _WITH_OWN_CODES and not foreign.document_kinds:
-        has_letters = all(map(_LETTER.search, foreign.words))
+        has_letters = all(map(LETTER.search, foreign.words))
         return has_letters and foreign.are_texts()
     return names_records(column, foreign) and all(map(is_name, foreign.words))
 
@@ -281,10 +281,7 @@ def names_records(column: Column, foreign: ForeignColumn) -> bool:
         return any(map(is_name, foreign.words))
     if not foreign.are_names():
         return False
-    return column.kind is Kind.INTEGER or not any(map(_DIGIT.search, foreign.texts))
-
-
-_DIGIT = re.compile(r"\d")
+    return column.kind is Kind.INTEGER or not any(map(DIGIT.search, foreign.texts))
 
 
 def fit_and_body(column: Column, foreign: ForeignColumn) -> tuple[float | None, Mapping[str, Any]]:
@@ -308,7 +305,7 @@ def body_of(column: Column, foreign: ForeignColumn) -> Mapping[str, Any]:
     if column.references is None or has_codes(column, foreign):
         return body
     registry = REFERENCES[column.references].resource or column.references
-    if are_names_of_records(column, foreign) or (registry in _PARTIES and foreign.document_kinds):
+    if are_names_of_records(column, foreign) or (registry in REGISTRIES and foreign.document_kinds):
         return {"from": foreign.header, "link": registry}
     return body
 

@@ -1,4 +1,4 @@
-"""Foreign columns, and the fit of their values to a column of the resource."""
+"""Foreign columns: what they have, and how they fit the columns of the resource."""
 
 import re
 from collections import Counter
@@ -16,10 +16,8 @@ from xlbridge.resources.checks import DOCUMENTS, RULES, is_email
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions
 from xlbridge.validation.cells.coercion import type_column
 from xlbridge.validation.cells.column_cells import ColumnCells
-from xlbridge.validation.cells.row_words import is_total
-from xlbridge.validation.cells.text import display
-from xlbridge.validation.headers.header_row import header_key, header_texts
-from xlbridge.validation.mapping.cell_meanings import (
+from xlbridge.validation.cells.text import display, is_total
+from xlbridge.validation.cells.text_parsing import (
     NOTHING,
     all_values,
     bare_text,
@@ -30,6 +28,7 @@ from xlbridge.validation.mapping.cell_meanings import (
     shown_text,
     valid_kinds,
 )
+from xlbridge.validation.headers.header_row import header_key, header_texts
 from xlbridge.validation.mapping.header_names import known_values, says, vocabulary
 from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, Scalar, value_key
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
@@ -45,8 +44,8 @@ _SAMPLE_ROWS = 200
 _RULES_WEIGHT = 0.4
 _NO_TEXTS = frozenset({CellKind.DATE, CellKind.DATETIME, CellKind.TIME, CellKind.BOOLEAN})
 _LISTED_CODE = re.compile("codigod[oa]", re.IGNORECASE)
-_DIGIT = re.compile(r"\d")
-_LETTER = re.compile(r"[^\W\d_]")
+DIGIT = re.compile(r"\d")
+LETTER = re.compile(r"[^\W\d_]")
 _ONE_CODE = re.compile(r"\S*\d\S*")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _DATE = re.compile(
@@ -69,23 +68,35 @@ _LARGE_REGISTRIES = frozenset({"cliente", "fornecedor", "produto"})
 def is_name(text: str) -> bool:
     """Return whether a text in a column of codes is a name, unlike 1.01.001, VND1 and A."""
     has_space = len(text.split()) > 1
-    return _LETTERS.search(text) is not None and (has_space or not _DIGIT.search(text))
+    return _LETTERS.search(text) is not None and (has_space or not DIGIT.search(text))
 
 
 @dataclass(frozen=True)
 class ForeignColumn:
-    """A column of a foreign sheet: its header, the first of its filled cells and all of them, and
-    the share of filled rows; ``rows`` are the zero-based rows of all filled cells, ``declared`` is
-    the number style declared by the user, ``group`` the text above the header that applies to
-    several columns."""
+    """A column of a foreign sheet: its header, and the zero-based rows of its ``records``;
+    ``declared`` is the number style declared by the user, ``group`` the text above the header that
+    applies to several columns."""
 
     header: str
-    cells: CellColumn
-    all_cells: CellColumn
-    rows: Sequence[int]
-    filled: float
+    source: CellColumn
+    records: Sequence[int]
     declared: NumberStyle | None = None
     group: str = ""
+
+    @cached_property
+    def rows(self) -> Sequence[int]:
+        """Rows with filled cells."""
+        return [row for row in self.records if self.source.kind(row) is not CellKind.EMPTY]
+
+    @cached_property
+    def cells(self) -> CellColumn:
+        """The first filled cells, a sample of all."""
+        return self.source.select(self.rows[:_SAMPLE_ROWS])
+
+    @property
+    def filled(self) -> float:
+        """Share of filled rows."""
+        return len(self.rows) / max(1, len(self.records))
 
     @cached_property
     def values(self) -> list[object]:
@@ -104,18 +115,17 @@ class ForeignColumn:
 
     def rows_with(self, words: Set[str]) -> set[int]:
         """Return the rows that have one of the words, given by their keys."""
-        values = zip(self.rows, all_values(self.all_cells), strict=True)
+        values = zip(self.rows, self.source.values(self.rows), strict=True)
         return {row for row, value in values if value_key(shown_text(value)) in words}
 
     def rows_of_other_sign(self, sign: str) -> set[int]:
         """Return the rows whose amounts do not have a sign."""
-        values = zip(self.rows, all_values(self.all_cells), strict=True)
+        values = zip(self.rows, self.source.values(self.rows), strict=True)
         return {row for row, value in values if is_of_other_sign(value, sign)}
 
     def words_without(self, left: Set[int]) -> list[str]:
         """Return the distinct values as texts, without those that only ``left`` rows have."""
-        values = zip(self.rows, all_values(self.all_cells), strict=True)
-        return _distinct_texts(value for row, value in values if row not in left)
+        return _distinct_texts(self.source.values([row for row in self.rows if row not in left]))
 
     @cached_property
     def fits(self) -> dict[int, tuple[Column, float | None]]:
@@ -180,7 +190,7 @@ class ForeignColumn:
         if all(map(is_name, self.words)):
             return any(says(text, vocabulary().accounts) for text in self.words)
         are_all_different = _MIN_RECORD_CELLS < len(texts) == len(self.cells.kinds)
-        are_others = are_all_different and not any(map(_LETTER.search, texts))
+        are_others = are_all_different and not any(map(LETTER.search, texts))
         return not are_others and not all(map(_OF_CHART.fullmatch, texts))
 
     @cached_property
@@ -240,21 +250,9 @@ def _distinct_texts(values: Iterable[object]) -> list[str]:
     return list({value_key(text): text for text in reversed(texts)}.values())[::-1]
 
 
-def record_rows(cells: SheetCells, position: int) -> list[int]:
-    """Return the zero-based rows below a header that seem to be records: several cells, no
-    total."""
-    found = []
-    for row in range(position + 1, min(cells.height, position + 1 + _MAX_ROWS)):
-        values = [value for value in cells.row(row) if value != ""]
-        texts = [value for value in values if isinstance(value, str)]
-        if len(values) >= _MIN_RECORD_CELLS and not any(map(is_total, texts)):
-            found.append(row)
-    return found
-
-
 def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColumn], list[str]]:
-    """Return the unique columns with samples of their cells, and the repeated headers; ``position``
-    is the zero-based header row."""
+    """Return the unique columns, and the repeated headers; ``position`` is the zero-based header
+    row. Records are the rows below it with several cells, and no total."""
     headers = header_texts(cells, position)
     counts = Counter(map(header_key, headers))
     # A group is the text above its headers, or the nearest one to the left. A single text above
@@ -264,23 +262,19 @@ def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColum
     if 1 < sum(map(bool, above)) < sum(map(bool, headers)):
         for number, text in enumerate(above):
             groups[number] = text or (groups[number - 1] if number else "")
-    columns, repeated, rows = [], [], record_rows(cells, position)
+    columns, repeated, rows = [], [], []
+    for row in range(position + 1, min(cells.height, position + 1 + _MAX_ROWS)):
+        values = [value for value in cells.row(row) if value != ""]
+        texts = [value for value in values if isinstance(value, str)]
+        if len(values) >= _MIN_RECORD_CELLS and not any(map(is_total, texts)):
+            rows.append(row)
     for header, column, group in zip(headers, cells.columns, groups, strict=True):
         key = header_key(header)
         if key and counts[key] > 1:
             repeated.append(header)
         elif key:
-            columns.append(foreign_column(header, column, rows, group))
+            columns.append(ForeignColumn(header, column, rows, group=group))
     return columns, repeated
-
-
-def foreign_column(
-    header: str, cells: CellColumn, rows: Sequence[int], group: str = ""
-) -> ForeignColumn:
-    """Return a column with the samples of its cells in ``rows``, counted from zero."""
-    filled = [row for row in rows if cells.kind(row) is not CellKind.EMPTY]
-    sample, share = cells.select(filled[:_SAMPLE_ROWS]), len(filled) / max(1, len(rows))
-    return ForeignColumn(header, sample, cells.select(filled), filled, share, group=group)
 
 
 def fit(column: Column, foreign: ForeignColumn) -> float | None:
@@ -308,7 +302,7 @@ def _fit(column: Column, foreign: ForeignColumn) -> float | None:
     if column.references is not None and all(map(_PT_CENTS.search, foreign.texts)):
         return 0.0
     if column.name in NUMBERED and (
-        not any(map(_DIGIT.search, foreign.texts))
+        not any(map(DIGIT.search, foreign.texts))
         or foreign.document_kinds
         or any(isinstance(value, float) and value % 1 for value in foreign.values)
         or (foreign.are_months and len(foreign.texts) < len(foreign.values))
@@ -376,7 +370,7 @@ def can_list_values(column: Column, foreign: ForeignColumn) -> bool:
     if not 0 < len(foreign.words) <= MAX_VALUES:
         return False
     if all(value != TO_FILL_IN for value in listed_values(column, foreign).values()):
-        return all(map(_LETTER.search, foreign.words))
+        return all(map(LETTER.search, foreign.words))
     # Names of branches, accounts, categories and so on, some of them perhaps with their codes.
     has_names = any(map(is_name, foreign.words)) and not foreign.are_flags
     return has_names and takes_listed_names(column)

@@ -131,11 +131,6 @@ def says(text: str, words: Words) -> bool:
     return not mapping_words(text).isdisjoint(words)
 
 
-def is_bare_amount(header: str) -> bool:
-    """Return whether a header says nothing but that it has an amount."""
-    return mapping_words(header) <= vocabulary().amounts
-
-
 _COST_CENTRE = frozenset({"centro", "custo"})
 
 
@@ -186,6 +181,19 @@ PARTIES = {
     "codigoDoFornecedor": Party("fornecedor", "negative", ("out", "in")),
 }
 """Parties of receivables and payables by their columns."""
+
+REGISTRIES = frozenset(party.registry for party in PARTIES.values())
+"""Registries of the parties."""
+
+
+def party_of(resource: Resource) -> str | None:
+    """Return the column of the only party that a resource has, or of which it is the registry."""
+    found = [
+        name
+        for name, party in PARTIES.items()
+        if name in resource.by_name or party.registry == resource.name
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def side_of(text: str) -> str | None:

@@ -17,9 +17,9 @@ from xlbridge.resources import KEY, Resource
 from xlbridge.resources.references import REFERENCES
 from xlbridge.validation.cells.text import display
 from xlbridge.validation.cells.text_parsing import number_meanings
-from xlbridge.validation.headers.header_row import header_key, header_texts
+from xlbridge.validation.headers.header_row import header_key
 from xlbridge.validation.mapping.candidates import fit_and_body
-from xlbridge.validation.mapping.column_fit import ForeignColumn, foreign_column, record_rows
+from xlbridge.validation.mapping.column_fit import ForeignColumn
 from xlbridge.validation.mapping.header_names import (
     DUE_DATE,
     document_words,
@@ -35,7 +35,6 @@ from xlbridge.validation.mapping.proposed_mapping import (
     ProposedColumn,
     ProposedList,
 )
-from xlbridge.workbook.read import SheetCells
 
 _ITEM_WORDS = frozenset({"item", "itens", "produto", "unitario", "unit", "unidade"})
 """Words of amounts that belong to an item, not to its document."""
@@ -43,7 +42,6 @@ _ORDINAL = re.compile(r"(?<!\d)(\d{1,2})\s*(?:[ªºa°]|(?!\d))")
 _CODES = frozenset({"codigo", "sku"})
 _STATUS = frozenset({"situacao", "status", "estado"})
 _CANCELLED = "cancel"
-_MAX_ITEMS = 60
 _LEAST = 2
 """Number of columns of an item without which rows are no items."""
 _AMOUNT, _SHARE = "valor", "percentual"
@@ -70,20 +68,13 @@ class _Groups:
 
 
 class ListProposer:
-    """Proposer of the lists of a sheet's records; ``position`` is the zero-based header row."""
+    """Proposer of the lists of a sheet's records."""
 
-    def __init__(self, cells: SheetCells, position: int, columns: Sequence[ForeignColumn]) -> None:
+    def __init__(self, columns: Sequence[ForeignColumn]) -> None:
         self._columns = {column.header: column for column in columns}
-        headers = header_texts(cells, position)
-        self._rows = record_rows(cells, position)
-        self._cells = {
-            header: column
-            for header, column in zip(headers, cells.columns, strict=True)
-            if header in self._columns
-        }
         self._texts = {
-            header: [display(value).strip() for value in column.values(self._rows)]
-            for header, column in self._cells.items()
+            one.header: [display(value).strip() for value in one.source.values(one.records)]
+            for one in columns
         }
         self._groups: list[_Groups] = []
         # A bare number may only be that of a document without others.
@@ -116,21 +107,12 @@ class ListProposer:
         something of an item, if a record has its own cells in the first row only."""
         if not groups.down:
             return self._columns
-        rows = (
-            [one[0] for one in groups.rows.values()]
-            if firsts
-            else [
-                row
-                for row in range(len(self._rows))
-                if any(self._texts[header][row] for header in groups.varying)
-            ]
-        )
+        rows = [one[0] for one in groups.rows.values()]
+        if not firsts:
+            texts = zip(*(self._texts[header] for header in groups.varying), strict=True)
+            rows = [row for row, found in enumerate(texts) if any(found)]
         return {
-            header: replace(
-                foreign_column(header, self._cells[header], [self._rows[row] for row in rows]),
-                declared=one.declared,
-                group=one.group,
-            )
+            header: replace(one, records=[one.records[row] for row in rows])
             for header, one in self._columns.items()
         }
 
@@ -406,12 +388,11 @@ class ListProposer:
             child = resource
         numbered: defaultdict[int, dict[str, str]] = defaultdict(dict)
         for header, column in self._columns.items() if child is not None else ():
-            number = _ordinal(header)
-            name = None if number is None else _instalment_column(header, column)
-            if name == _AMOUNT and amount is not None:
-                name = amount
-            if number is not None and name is not None and name not in numbered[number].values():
-                numbered[number][header] = name
+            ordinals = list(map(int, _ORDINAL.findall(header)))
+            name = _instalment_column(header, column) if len(ordinals) == 1 else None
+            name = amount if name == _AMOUNT and amount is not None else name
+            if name is not None and name not in numbered[ordinals[0]].values():
+                numbered[ordinals[0]][header] = name
         blocks: list[Mapping[str, str]] = []
         wanted = {amount or _AMOUNT, _SHARE, DUE_DATE}
         while (block := numbered.get(len(blocks) + 1)) and wanted & {*block.values()}:
@@ -509,12 +490,6 @@ def _block_of(base: SheetMapping | None, child: Resource, number: int) -> SheetM
         return None
     columns = tuple(declared.items[number].values())
     return replace(base, resource=child.name, columns=columns, lists=dict[str, MappedList]())
-
-
-def _ordinal(header: str) -> int | None:
-    """Return the number of the instalment that a header is about."""
-    found = _ORDINAL.findall(header)
-    return int(found[0]) if len(found) == 1 and 0 < int(found[0]) <= _MAX_ITEMS else None
 
 
 _DUE_WORDS = frozenset({"vencimento", "data", "vence", "venc"})

@@ -38,13 +38,13 @@ from xlbridge.resources.yaml_files import (
     unknown_value,
 )
 from xlbridge.settings import NumberStyle
-from xlbridge.validation.acceptance import AcceptedFindings
 from xlbridge.validation.cells.text import list_sheet_names, quote_some, quoted
 from xlbridge.validation.headers.header_row import (
     REMARK_HEADERS,
     best_row,
     header_key,
     header_texts,
+    repeated_headers,
     searched_rows,
 )
 from xlbridge.workbook.read import SheetCells, WorkbookCells
@@ -237,14 +237,15 @@ def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
             pt="O que um mapeamento pode conter: xlbridge map --json-schema; um novo: xlbridge "
             "map ARQUIVO",
             en="What a mapping may hold: xlbridge map --json-schema; a new one: xlbridge map FILE",
-            page=Text(
-                pt="Abra a planilha em Abrir e confirme as colunas.",
-                en="Open the sheet under Open, and confirm the columns.",
-            ),
+            page=_CONFIRM_COLUMNS,
         ),
     )
 
 
+_CONFIRM_COLUMNS = Text(
+    pt="Abra a planilha em Abrir e confirme as colunas.",
+    en="Open the sheet under Open, and confirm the columns.",
+)
 _SOURCES = ("from", "join", "constant")
 _FROM_OPTIONS = ("values", "numbers", "when", "sign", "month", "later", "link", "suffix", "down")
 _OF_SOURCE = dict.fromkeys(_FROM_OPTIONS, ("from",)) | {
@@ -278,10 +279,7 @@ def read_mapping(path: Path) -> SheetMapping:
             Text(
                 pt="Proponha um com: xlbridge map ARQUIVO -o {path}",
                 en="Propose one with: xlbridge map FILE -o {path}",
-                page=Text(
-                    pt="Abra a planilha em Abrir e confirme as colunas.",
-                    en="Open the sheet under Open, and confirm the columns.",
-                ),
+                page=_CONFIRM_COLUMNS,
             ).format(path=as_arguments(path)),
         )
     document = read_document(path, dates=False)
@@ -381,9 +379,6 @@ def _header_mistakes(content: Mapping[str, Any]) -> Iterator[FoundMistake]:
     for number, header in enumerate(known):
         if header_key(header) not in used | ignored:
             yield ("header", number), _UNUSED.format(header=quoted(header))
-    for number, text in enumerate(content.get("accept", ())):
-        if mistake := AcceptedFindings.mistake_in(text):
-            yield ("accept", number), mistake.message
 
 
 def value_key(text: str) -> str:
@@ -447,6 +442,13 @@ class HeaderCandidate:
     cells: SheetCells
     position: int
     texts: Sequence[str]
+
+    @cached_property
+    def rows(self) -> Sequence[int]:
+        """Excel's numbers of the rows below the header that do not repeat it."""
+        below = range(self.position + 2, self.cells.height + 1)
+        repeated = set(repeated_headers(self.cells, self.position + 1, self.columns.values()))
+        return [row for row in below if row not in repeated]
 
     @cached_property
     def columns(self) -> Mapping[str, int]:
@@ -515,10 +517,7 @@ def find_header(
                 "xlbridge map {file}",
                 en="Check that the mapping is for this sheet, or propose another: "
                 "xlbridge map {file}",
-                page=Text(
-                    pt="Abra a planilha em Abrir e confirme as colunas.",
-                    en="Open the sheet under Open, and confirm the columns.",
-                ),
+                page=_CONFIRM_COLUMNS,
             ).format(file=as_arguments(path)),
         )
     raise _changed(path, mapping, min(best, key=lambda row: len(row.changes(mapping.header)[0])))
@@ -556,9 +555,6 @@ def _changed(path: Path, mapping: SheetMapping, row: HeaderCandidate) -> UsageEr
             "xlbridge map {file}",
             en="Correct header and columns of {mapping}, or propose another mapping: "
             "xlbridge map {file}",
-            page=Text(
-                pt="Abra a planilha em Abrir e confirme as colunas.",
-                en="Open the sheet under Open, and confirm the columns.",
-            ),
+            page=_CONFIRM_COLUMNS,
         ).format(mapping=mapping.path, file=as_arguments(path)),
     )

@@ -43,8 +43,8 @@ from xlbridge.validation.mapping.header_names import (
     DUE_DATE,
     PARTIES,
     NameMatcher,
-    is_bare_amount,
     mapping_words,
+    party_of,
     says,
     vocabulary,
 )
@@ -123,7 +123,7 @@ class _Choice(dict[str, ProposedColumn]):
             return
         column, used = resource.by_name[name], self.headers
         own = next((one for one in columns if one.header == amount.sources[0]), None)
-        if own is None or not is_bare_amount(own.header):
+        if own is None or not mapping_words(own.header) <= vocabulary().amounts:
             return
         others = [
             one.header
@@ -433,9 +433,7 @@ def _is_unnamed_amount(foreign: ForeignColumn) -> bool:
 
 def _party(resource: Resource) -> str | None:
     """Return the column of the party of titles, None for other resources."""
-    if DUE_DATE not in resource.by_name:
-        return None
-    return next((name for name in PARTIES if name in resource.by_name), None)
+    return party_of(resource) if DUE_DATE in resource.by_name else None
 
 
 def _proposed_rows(

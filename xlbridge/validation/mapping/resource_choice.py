@@ -16,14 +16,17 @@ from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources import KEY, Kind, Resource
 from xlbridge.validation.cells.text import display
 from xlbridge.validation.cells.text_parsing import MONTHS
+from xlbridge.validation.headers.sheet_choice import CHOOSE_KIND
 from xlbridge.validation.mapping.column_fit import ForeignColumn
 from xlbridge.validation.mapping.header_names import (
     DUE_DATE,
     PARTIES,
+    REGISTRIES,
     columns_called,
     document_words,
     is_due_date,
     mapping_words,
+    party_of,
     says,
     side_of,
     vocabulary,
@@ -109,7 +112,7 @@ def choose_proposal(
     headers = proposals[0].header
     sides = said | {side for text in headers if (side := side_of(text))}
     # A layout of clients is that of suppliers, too, if the names say so.
-    others = _REGISTRIES - titled if _REGISTRIES & titled else ()
+    others = REGISTRIES - titled if REGISTRIES & titled else ()
     counting = [one for one in counting or proposals if one.resource.name not in others]
     if len(sides) == 1 and sides == {name for text in headers for name in _parties_called(text)}:
         # A sheet that names suppliers, and no clients, is no list of what clients owe.
@@ -118,8 +121,8 @@ def choose_proposal(
             for one in counting
             if one.base is not None
             or one.resource.name in titled
-            or _is_registry(one.resource)
-            or _party(one.resource) not in PARTIES.keys() - sides
+            or one.resource.name in REGISTRIES
+            or party_of(one.resource) not in PARTIES.keys() - sides
         ] or counting
     ranked, is_clear = _ranked(counting, titled, sides, said)
     best = ranked[0]
@@ -196,7 +199,7 @@ def _ranked(
         evidence[resource.name] = (
             _TITLE_WEIGHT * (resource.name in titled)
             + _HEADER_WEIGHT * has_title
-            - _SIDE_WEIGHT * (bool(sides) and _party(resource) in PARTIES.keys() - sides)
+            - _SIDE_WEIGHT * (bool(sides) and party_of(resource) in PARTIES.keys() - sides)
             + _BASE_WEIGHT * (proposal.base is not None)
             - _AMOUNT_PENALTY * lacks_amounts
             - _AMOUNT_PENALTY * lacks_dates
@@ -207,7 +210,7 @@ def _ranked(
     names = {
         side_of(one) for one in best.header if one in best.used_headers or _parties_called(one)
     }
-    is_sided = best.resource.name in titled or _party(best.resource) in sides & (names | said)
+    is_sided = best.resource.name in titled or party_of(best.resource) in sides & (names | said)
     is_named = best.base is not None or best.resource.name in titled
     used = [mapping_words(text) for text in best.used_headers]
     is_poor = best.weight < _LITTLE and len(used) <= _FEW * len(best.header)
@@ -222,25 +225,27 @@ def _ranked(
         return ranked, False
     contacts = sum(bool(mapping_words(text) & _CONTACT_WORDS) for text in best.header)
     for other in ranked[1:]:
-        are_registries = _is_registry(best.resource) and _is_registry(other.resource)
+        are_registries = best.resource.name in REGISTRIES and other.resource.name in REGISTRIES
         if best.base is not None and other.base is None:
             # A known layout is clear, but one of contacts has clients and suppliers.
             title = best.base.title
             if title is None or is_sided or not are_registries or side_of(title):
                 continue
         # A client with a contact, or a contact of a client.
-        is_contact = other.resource.name == _CONTACT and _is_registry(best.resource)
+        is_contact = other.resource.name == _CONTACT and best.resource.name in REGISTRIES
         if is_contact and not is_named and contacts >= _MANY_CONTACTS and other.used_headers:
             return ranked, False
         # Nothing but the party tells receivables from payables, or registries of clients from those
         # of suppliers, unless a column is certainly that of one of them.
-        parties = {_party(best.resource), _party(other.resource)}
+        parties = {party_of(best.resource), party_of(other.resource)}
         is_told = (
             are_registries
             and not has_both
             and any(
                 not mapping_words(text) <= _OF_ANY_RECORD
-                for text in _certain(best) - other.used_headers
+                for column in best.columns
+                if column.confidence is Confidence.HIGH
+                for text in {*column.sources} - other.used_headers
             )
         )
         are_alike = _share(best, other) >= _MOSTLY_SAME and not is_told
@@ -267,16 +272,6 @@ def _ranked(
     return ranked, True
 
 
-def _party(resource: Resource) -> str | None:
-    """Return the column of the only party that a resource has, or of which it is the registry."""
-    found = [
-        name
-        for name, party in PARTIES.items()
-        if name in resource.by_name or party.registry == resource.name
-    ]
-    return found[0] if len(found) == 1 else None
-
-
 def _parties_called(header: str) -> Set[str]:
     """Return the columns of parties of which a header, or one of its parts, is a usual name:
     "Cliente (nome fantasia)"."""
@@ -287,27 +282,10 @@ def _parties_called(header: str) -> Set[str]:
 _PARTS = re.compile(r"[(/|]|\s+ou\s+")
 
 
-def _is_registry(resource: Resource) -> bool:
-    return resource.name in _REGISTRIES
-
-
-_REGISTRIES = {party.registry for party in PARTIES.values()}
-
-
-def _certain(proposal: MappingProposal) -> set[str]:
-    """Return the headers of the columns with high confidence."""
-    return {
-        text
-        for one in proposal.columns
-        if one.confidence is Confidence.HIGH
-        for text in one.sources
-    }
-
-
 def _share(best: MappingProposal, other: MappingProposal) -> float:
     """Return the share of the headers of the best proposal that another one uses, too, without
     those of the party."""
-    party = _party(best.resource)
+    party = party_of(best.resource)
     own = best.used_headers.difference(_sources(best).get(party or "", ()))
     return len(own & other.used_headers) / max(1, len(own))
 
@@ -537,7 +515,7 @@ def _reasons(
     """Yield what speaks for a resource and not for the others."""
     others = [one.used_headers for one in likely if one is not proposal]
     own = [text for text in proposal.header if text in proposal.used_headers.difference(*others)]
-    party, parties = _party(proposal.resource), {_party(one.resource) for one in likely}
+    party, parties = party_of(proposal.resource), {party_of(one.resource) for one in likely}
     is_told = parties >= PARTIES.keys()
     named = [text for text in proposal.header if is_told and party and side_of(text) == party]
     if proposal.base is not None and proposal.base.title is not None:
@@ -578,10 +556,7 @@ _SEVERAL_LIKELY = Text(
 _FOR_EXAMPLE = Text(
     pt="Informe qual com --resource, por exemplo: xlbridge map {file} --resource {name}",
     en="Choose one with --resource, for example: xlbridge map {file} --resource {name}",
-    page=Text(
-        pt="Escolha o tipo de registro em Abrir.",
-        en="Choose the kind of record under Open.",
-    ),
+    page=CHOOSE_KIND,
 )
 _NO_KNOWN_HEADER = Text(
     pt="{file}: nenhum cabeçalho lembra uma coluna de um recurso.",
@@ -591,8 +566,5 @@ _HOW_TO_CHOOSE = Text(
     pt="Veja os recursos e as suas colunas com xlbridge resources, e informe qual com --resource.",
     en="See the resources and their columns with xlbridge resources, and choose one with "
     "--resource.",
-    page=Text(
-        pt="Escolha o tipo de registro em Abrir.",
-        en="Choose the kind of record under Open.",
-    ),
+    page=CHOOSE_KIND,
 )

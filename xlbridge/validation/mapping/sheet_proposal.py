@@ -17,7 +17,6 @@ from xlbridge.validation.headers.header_row import (
     MainSheet,
     exported_column_missing,
     find_header_row,
-    header_texts,
     key_column,
 )
 from xlbridge.validation.headers.sheet_choice import (
@@ -25,7 +24,7 @@ from xlbridge.validation.headers.sheet_choice import (
     export_only_error,
     is_of_other_records,
 )
-from xlbridge.validation.mapping.column_fit import foreign_columns, record_rows
+from xlbridge.validation.mapping.column_fit import ForeignColumn, foreign_columns
 from xlbridge.validation.mapping.header_names import mapping_words, words_of_names
 from xlbridge.validation.mapping.known_mappings import (
     best_layouts,
@@ -80,14 +79,14 @@ def propose_mapping(
     proposals = []
     bases = {one.name: similar_mapping(headers, earlier, one.name) for one in fitting}
     bases, remembered = best_layouts(headers, bases), remembered_values(earlier)
-    lists = ListProposer(cells, position, columns)
+    lists = ListProposer(columns)
     for one in fitting:
         confirmed = [mapping for mapping in earlier if mapping.resource == one.name]
         proposal = propose(
             one, cells.name, columns, repeated, confirmed, bases[one.name], remembered
         )
         if any(child_cells(sheets, cells.name, one)):
-            proposal = _with_child_keys(proposal, sheets, cells, position)
+            proposal = _with_child_keys(proposal, sheets, columns)
         else:
             proposal = lists.with_lists(proposal, confirmed, remembered)
         proposals.append(proposal)
@@ -156,29 +155,26 @@ _HOW_TO_NAME = Text(
 
 
 def _with_child_keys(
-    proposal: MappingProposal, sheets: Sequence[SheetCells], cells: SheetCells, position: int
+    proposal: MappingProposal, sheets: Sequence[SheetCells], columns: Sequence[ForeignColumn]
 ) -> MappingProposal:
     """Return a proposal with a column that joins the child sheets, unless it has one.
 
-    The column has a different value in each row, and all keys of the child sheets. ``position`` is
-    the zero-based header row.
+    The column has a different value in each row, and all keys of the child sheets.
     """
     if any(column.name == KEY and column.sources for column in proposal.columns):
         return proposal
     names, keys = list[str](), set[str]()
-    for child, found in child_cells(sheets, cells.name, proposal.resource):
+    for child, found in child_cells(sheets, proposal.sheet, proposal.resource):
         row = find_header_row(found, child)
         key = None if row is None else key_column(found, row, child)
         if row is not None and key is not None:
             names.append(found.name)
             keys.update(_texts(key, range(row + 1, found.height)))
     fitting = []
-    rows = record_rows(cells, position) if keys else []
-    headers = header_texts(cells, position)
-    for header, column in zip(headers, cells.columns, strict=True) if keys else ():
-        texts = _texts(column, rows)
-        if headers.count(header) == 1 and keys <= set(texts) and len(texts) == len(set(texts)):
-            fitting.append(header)
+    for one in columns if keys else ():
+        texts = _texts(one.source, one.records)
+        if keys <= set(texts) and len(texts) == len(set(texts)):
+            fitting.append(one.header)
     if not fitting:
         return proposal
     header, *others = sorted(fitting, key=lambda header: header not in proposal.ignore)
@@ -187,10 +183,10 @@ def _with_child_keys(
         reason = WITH_RIVALS.format(reason=reason, others=", ".join(others))
         confidence = Confidence.LOW
     proposed = ProposedColumn(KEY, {"from": header}, confidence, reason)
-    columns = {column.name: column for column in proposal.columns} | {KEY: proposed}
+    chosen = {column.name: column for column in proposal.columns} | {KEY: proposed}
     return replace(
         proposal,
-        columns=[columns[one.name] for one in proposal.resource.columns if one.name in columns],
+        columns=[chosen[one.name] for one in proposal.resource.columns if one.name in chosen],
         ignore={name: why for name, why in proposal.ignore.items() if name != header},
     )
 

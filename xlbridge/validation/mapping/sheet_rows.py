@@ -15,15 +15,14 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.displayed_cells import FormatLookup
 from xlbridge.validation.cells.text import MAX_LISTED, quote_some, quoted, sign_of
+from xlbridge.validation.cells.text_parsing import NOTHING, is_of_other_sign, shown_text
 from xlbridge.validation.headers.header_row import Header
 from xlbridge.validation.headers.sheet_choice import no_visible_sheet
 from xlbridge.validation.mapping.application import (
     ConvertedCells,
     MappedSheet,
     map_rows,
-    rows_below,
 )
-from xlbridge.validation.mapping.cell_meanings import NOTHING, is_of_other_sign, shown_text
 from xlbridge.validation.mapping.mapping_file import (
     HeaderCandidate,
     MappedColumn,
@@ -57,7 +56,7 @@ def map_sheet(
     firsts = _first_rows(mapping, found, left_out)
     lists = MappedLists(mapping, resource, found, format_lookup(found.cells), firsts)
     if mapping.lists and mapping.records is None:
-        left_out |= {row for row in rows_below(found) if row not in firsts}
+        left_out |= {row for row in found.rows if row not in firsts}
     blocks = ({},) if mapping.records is None else mapping.records.items
     records = []
     for number, block in enumerate(blocks, start=1):
@@ -102,7 +101,7 @@ def _rows_left_out(mapping: SheetMapping, found: HeaderCandidate) -> tuple[set[i
     for text, words in mapping.rows.items():
         index, known = found.index(text), {value_key(word): it for word, it in words.items()}
         left = Counter[str]()
-        for row in rows_below(found):
+        for row in found.rows:
             value = cells.columns[index].value(row - 1)
             shown = shown_text(value)
             kept = known.get(value_key(shown), not shown)
@@ -120,7 +119,7 @@ def _rows_left_out(mapping: SheetMapping, found: HeaderCandidate) -> tuple[set[i
             continue
         text = mapped.sources[0]
         column, left = cells.columns[found.index(text)], Counter[str]()
-        for row in rows_below(found):
+        for row in found.rows:
             value = column.value(row - 1)
             if row not in left_out and is_of_other_sign(value, mapped.sign):
                 left_out.add(row)
@@ -146,7 +145,7 @@ def _first_rows(
     words = [found.cells.columns[found.index(text)] for text in mapping.rows]
     firsts, known, gone = {}, dict[tuple[str, ...], int](), set[tuple[str, ...]]()
     texts: tuple[str, ...] = ()
-    for row in rows_below(found):
+    for row in found.rows:
         above, texts = texts, tuple(shown_text(column.value(row - 1)) for column in columns)
         if key.down and not any(texts):
             texts = above or texts
@@ -211,7 +210,7 @@ class MappedLists:
         columns = [self.found.cells.columns[self.found.index(t)] for t in texts if uses[t] == 1]
         return {
             row
-            for row in (rows_below(self.found) if columns else ())
+            for row in (self.found.rows if columns else ())
             if all(NOTHING.fullmatch(shown_text(column.value(row - 1))) for column in columns)
         }
 
@@ -226,7 +225,7 @@ class MappedLists:
             for name, column in block.items()
             if column.source is not None and resource.by_name[name].kind in kinds
         }
-        rows = [row for row in rows_below(self.found) if row not in header.left_out]
+        rows = [row for row in self.found.rows if row not in header.left_out]
         for name, index in pair.items() if len(pair) == len(kinds) else ():
             (other,) = (one for one in pair if one != name)
             details = {"column": resource.by_name[name].title, "n": number}
