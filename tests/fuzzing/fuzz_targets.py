@@ -22,7 +22,7 @@ from packing import HEADER, RELATIONS, SHEET, STRINGS, STYLES, TYPES, WORKBOOK, 
 
 from xlbridge.client.listings.stream import InvalidJson, ListingReader, UnexpectedContent
 from xlbridge.errors import WorkbookRefused
-from xlbridge.sandbox.http.messages import parse_body
+from xlbridge.sandbox.messages import parse_body
 from xlbridge.sandbox.problems import RequestError
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire.financial import ReceivableInput

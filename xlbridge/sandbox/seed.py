@@ -8,6 +8,7 @@ from random import Random
 
 from sqlalchemy import URL, Connection, exists, select, update
 
+from xlbridge.sandbox import import_lines, imports  # noqa: F401 - add tables to the metadata
 from xlbridge.sandbox.areas.financial.seed import seed_payables
 from xlbridge.sandbox.areas.purchasing.seed import seed_purchases
 from xlbridge.sandbox.areas.registry.codes import counters
@@ -24,7 +25,6 @@ from xlbridge.sandbox.areas.registry.tables import clients, companies, products
 from xlbridge.sandbox.areas.sales.seed import seed_orders, seed_services
 from xlbridge.sandbox.areas.stock.seed import seed_stock
 from xlbridge.sandbox.columns import metadata
-from xlbridge.sandbox.imports import handlers, lines  # noqa: F401 - add their tables to the metadata
 from xlbridge.sandbox.options import ProgressCallback, SeedKind
 from xlbridge.sandbox.storage import Storage
 

@@ -34,7 +34,7 @@ from xlbridge.resources import Resource
 from xlbridge.sandbox.areas.registry.tables import users
 from xlbridge.sandbox.columns import metadata
 from xlbridge.sandbox.handler_registry import Call, Sandbox, handles
-from xlbridge.sandbox.imports.lines import (
+from xlbridge.sandbox.import_lines import (
     UploadedLine,
     import_lines,
     line_input,

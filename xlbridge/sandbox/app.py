@@ -26,7 +26,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from xlbridge.sandbox import users
+from xlbridge.sandbox import imports, messages, users
 from xlbridge.sandbox.areas.financial import titles
 from xlbridge.sandbox.areas.financial.titles import payable_files
 from xlbridge.sandbox.areas.purchasing import handlers as purchasing
@@ -35,8 +35,7 @@ from xlbridge.sandbox.areas.registry import records
 from xlbridge.sandbox.areas.sales import invoices, orders
 from xlbridge.sandbox.areas.stock import handlers as stock, inventories
 from xlbridge.sandbox.handler_registry import HANDLERS, Call, Sandbox
-from xlbridge.sandbox.http import messages
-from xlbridge.sandbox.http.messages import (
+from xlbridge.sandbox.messages import (
     bounded_request,
     nonblank_parameters,
     parse_body,
@@ -44,8 +43,7 @@ from xlbridge.sandbox.http.messages import (
     parse_query,
     read_uploaded_workbook,
 )
-from xlbridge.sandbox.http.openapi import docs_page, openapi_content
-from xlbridge.sandbox.imports import handlers as imports
+from xlbridge.sandbox.openapi import docs_page, openapi_content
 from xlbridge.sandbox.options import Fault, FaultKind, FaultPlan
 from xlbridge.sandbox.problems import InvalidParameterError, RequestError
 from xlbridge.sandbox.storage import POOL_SIZE, is_busy
