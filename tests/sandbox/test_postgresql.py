@@ -22,7 +22,7 @@ from workbooks import upload
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import set_language
 from xlbridge.sandbox import open_database, storage as dialect
-from xlbridge.sandbox.areas.registry.codes import Numbers
+from xlbridge.sandbox.areas.registries import Numbers
 from xlbridge.sandbox.storage import Storage, database_url
 from xlbridge.wire import OPERATIONS
 

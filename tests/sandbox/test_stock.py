@@ -21,8 +21,7 @@ from servers import Start, log_in
 from sqlalchemy import Connection, insert, select
 
 from xlbridge.sandbox import SeedKind, seed_database
-from xlbridge.sandbox.areas.registry.seed import make_products, product_rows
-from xlbridge.sandbox.areas.stock.inventories import (
+from xlbridge.sandbox.areas.inventories import (
     find_inventory,
     open_inventory,
     process_inventory,
@@ -31,7 +30,7 @@ from xlbridge.sandbox.areas.stock.inventories import (
     start_count,
     validate_inventory,
 )
-from xlbridge.sandbox.areas.stock.movements import (
+from xlbridge.sandbox.areas.movements import (
     Balance,
     BalanceKey,
     balances_of,
@@ -39,6 +38,7 @@ from xlbridge.sandbox.areas.stock.movements import (
     register_entry,
     register_output,
 )
+from xlbridge.sandbox.demo.company import make_products, product_rows
 from xlbridge.sandbox.problems import RequestError
 from xlbridge.sandbox.storage import Storage
 from xlbridge.wire.inventory import CountedProduct, InventoryCount, InventoryInput

@@ -27,13 +27,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from xlbridge.sandbox import imports, messages, users
-from xlbridge.sandbox.areas.financial import titles
-from xlbridge.sandbox.areas.financial.titles import payable_files
-from xlbridge.sandbox.areas.purchasing import handlers as purchasing
-from xlbridge.sandbox.areas.purchasing.rules import purchase_order_files
-from xlbridge.sandbox.areas.registry import records
-from xlbridge.sandbox.areas.sales import invoices, orders
-from xlbridge.sandbox.areas.stock import handlers as stock, inventories
+from xlbridge.sandbox.areas import inventories, invoices, orders, purchasing, records, stock, titles
+from xlbridge.sandbox.areas.purchasing import purchase_order_files
+from xlbridge.sandbox.areas.titles import payable_files
 from xlbridge.sandbox.handler_registry import HANDLERS, Call, Sandbox
 from xlbridge.sandbox.messages import (
     bounded_request,

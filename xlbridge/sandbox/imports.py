@@ -31,7 +31,7 @@ from sqlalchemy import (
 )
 
 from xlbridge.resources import Resource
-from xlbridge.sandbox.areas.registry.tables import users
+from xlbridge.sandbox.areas.registries import users
 from xlbridge.sandbox.columns import metadata
 from xlbridge.sandbox.handler_registry import Call, Sandbox, handles
 from xlbridge.sandbox.import_lines import (

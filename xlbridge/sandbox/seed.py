@@ -9,10 +9,9 @@ from random import Random
 from sqlalchemy import URL, Connection, exists, select, update
 
 from xlbridge.sandbox import import_lines, imports  # noqa: F401 - add tables to the metadata
-from xlbridge.sandbox.areas.financial.seed import seed_payables
-from xlbridge.sandbox.areas.purchasing.seed import seed_purchases
-from xlbridge.sandbox.areas.registry.codes import counters
-from xlbridge.sandbox.areas.registry.seed import (
+from xlbridge.sandbox.areas.registries import clients, companies, counters, products
+from xlbridge.sandbox.columns import metadata
+from xlbridge.sandbox.demo.company import (
     client_rows,
     make_customers,
     make_products,
@@ -21,10 +20,9 @@ from xlbridge.sandbox.areas.registry.seed import (
     seed_registries,
     write_rows,
 )
-from xlbridge.sandbox.areas.registry.tables import clients, companies, products
-from xlbridge.sandbox.areas.sales.seed import seed_orders, seed_services
-from xlbridge.sandbox.areas.stock.seed import seed_stock
-from xlbridge.sandbox.columns import metadata
+from xlbridge.sandbox.demo.purchases import seed_payables, seed_purchases
+from xlbridge.sandbox.demo.sales import seed_orders, seed_services
+from xlbridge.sandbox.demo.stock import seed_stock
 from xlbridge.sandbox.options import ProgressCallback, SeedKind
 from xlbridge.sandbox.storage import Storage
 

@@ -11,7 +11,17 @@ from typing import Any
 from sqlalchemy import Connection, Table
 
 from xlbridge.sandbox.amounts import round_half_up
-from xlbridge.sandbox.areas.registry.seed import (
+from xlbridge.sandbox.areas.inventories import open_inventory
+from xlbridge.sandbox.areas.movements import (
+    Balance,
+    BalanceKey,
+    addressings,
+    movements,
+    stock_requisition_items,
+    stock_requisitions,
+)
+from xlbridge.sandbox.areas.registries import branches, collaborators, cost_centres, projects
+from xlbridge.sandbox.demo.company import (
     FIRST_DAY,
     SECTIONS,
     TODAY,
@@ -22,16 +32,6 @@ from xlbridge.sandbox.areas.registry.seed import (
     random_day,
     random_office_time,
     write_rows,
-)
-from xlbridge.sandbox.areas.registry.tables import branches, collaborators, cost_centres, projects
-from xlbridge.sandbox.areas.stock.inventories import open_inventory
-from xlbridge.sandbox.areas.stock.movements import (
-    Balance,
-    BalanceKey,
-    addressings,
-    movements,
-    stock_requisition_items,
-    stock_requisitions,
 )
 from xlbridge.wire.inventory import InventoryInput
 

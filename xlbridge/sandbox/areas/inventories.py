@@ -24,9 +24,7 @@ from sqlalchemy import (
 )
 
 from xlbridge.sandbox.amounts import QUANTITY_PLACES, STOCK_LIMIT, amount_problems, round_half_up
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, next_number
-from xlbridge.sandbox.areas.registry.tables import branches, cost_centres, products, warehouses
-from xlbridge.sandbox.areas.stock.movements import (
+from xlbridge.sandbox.areas.movements import (
     BalanceKey,
     average_cost,
     balance_at,
@@ -38,6 +36,14 @@ from xlbridge.sandbox.areas.stock.movements import (
     of_warehouse,
     record_movement,
     value_columns,
+)
+from xlbridge.sandbox.areas.registries import (
+    CodeLookup,
+    branches,
+    cost_centres,
+    next_number,
+    products,
+    warehouses,
 )
 from xlbridge.sandbox.columns import Amount
 from xlbridge.sandbox.handler_registry import Call, handles

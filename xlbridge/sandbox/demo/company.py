@@ -19,8 +19,8 @@ from sqlalchemy import Connection, Table, insert
 from stdnum.br import cnpj
 from stdnum.ean import calc_check_digit
 
-from xlbridge.sandbox.areas.registry import tables
-from xlbridge.sandbox.areas.registry.codes import counters
+from xlbridge.sandbox.areas import registries as tables
+from xlbridge.sandbox.areas.registries import counters
 from xlbridge.sandbox.columns import metadata
 
 FIRST_CLIENT = 1001

@@ -1,6 +1,6 @@
-"""Lookup of codes in registries, generation of new ones, and registration of code lists.
+"""Registries: their tables, those of clients and users, lookup and generation of codes.
 
-Source: the spec, Product type, Errors.
+Records are registered here, and entries of code lists. Source: the spec, Product type, Errors.
 """
 
 from abc import ABC, abstractmethod
@@ -11,8 +11,13 @@ from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
 
 from sqlalchemy import (
+    Boolean,
     Column,
     Connection,
+    DateTime,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
     Integer,
     Row,
     Select,
@@ -25,10 +30,124 @@ from sqlalchemy import (
     update,
 )
 
-from xlbridge.sandbox.areas.registry import tables
-from xlbridge.sandbox.columns import metadata
+from xlbridge.sandbox.columns import derived_columns, metadata, registry_table
 from xlbridge.sandbox.problems import Problem, require_no_problems
 from xlbridge.wire import WireModel
+from xlbridge.wire.products import Product
+from xlbridge.wire.registry import Client, Contact, Supplier
+
+companies = registry_table("companies", Integer)
+branches = registry_table("branches", Integer)
+client_types = registry_table("client_types", Integer)
+client_categories = registry_table("client_categories", Integer)
+sellers = registry_table("sellers", Integer)
+categories = registry_table("categories", Text, Column("revenue", Boolean, nullable=False))
+cost_centres = registry_table("cost_centres", Text)
+abc_costs = registry_table("abc_costs", Text)
+accounts = registry_table("accounts", Integer)
+portfolios = registry_table(
+    "portfolios", Integer, Column("account", ForeignKey("accounts.code"), nullable=False)
+)
+payment_methods = registry_table("payment_methods", Integer)
+purchase_types = registry_table(
+    "purchase_types", Integer, Column("active", Boolean, nullable=False)
+)
+purchase_reasons = registry_table(
+    "purchase_reasons", Integer, Column("active", Boolean, nullable=False)
+)
+suppliers = Table(
+    "suppliers",
+    metadata,
+    *derived_columns(Supplier, keys=("codigoDoFornecedor",)),
+    Index("suppliers_by_document", "cnpjcpf"),
+)
+services = registry_table("services", Text)
+projects = registry_table("projects", Integer)
+collaborators = registry_table("collaborators", Integer)
+units = registry_table("units", Integer, Column("symbol", Text, nullable=False))
+product_types = registry_table("product_types", Integer)
+product_groups = registry_table("product_groups", Text)
+product_categories = registry_table("product_categories", Integer)
+invoice_models = registry_table(
+    "invoice_models", Integer, Column("series", Integer, nullable=False)
+)
+payment_conditions = registry_table(
+    "payment_conditions",
+    Integer,
+    Column("instalments", Integer, nullable=False),
+    Column("days_between", Integer, nullable=False),
+)
+issuers = registry_table(
+    "issuers",
+    Integer,
+    Column("cnpj", Text, nullable=False),
+    Column("municipality", Text, nullable=False),
+    Column("postcode", Text, nullable=False),
+    Column("invoice_model", ForeignKey("invoice_models.code"), nullable=False),
+    Column("payment_method", ForeignKey("payment_methods.code"), nullable=False),
+    Column("category", ForeignKey("categories.code"), nullable=False),
+    Column("cost_centre", ForeignKey("cost_centres.code"), nullable=False),
+    Column("account", ForeignKey("accounts.code"), nullable=False),
+)
+"""Branches as issuers of invoices, with their billing defaults."""
+products = Table(
+    "products",
+    metadata,
+    *derived_columns(Product, keys=("idProduto",)),
+    Index("products_by_internal_code", "codigoInterno", unique=True),
+)
+warehouses = Table(
+    "warehouses",
+    metadata,
+    Column("branch", ForeignKey("branches.code"), primary_key=True),
+    Column("code", Integer, primary_key=True, autoincrement=False),
+    Column("name", Text, nullable=False),
+)
+sections = Table(
+    "sections",
+    metadata,
+    Column("branch", Integer, primary_key=True, autoincrement=False),
+    Column("warehouse", Integer, primary_key=True, autoincrement=False),
+    Column("code", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    ForeignKeyConstraint(["branch", "warehouse"], ["warehouses.branch", "warehouses.code"]),
+)
+
+clients = Table(
+    "clients",
+    metadata,
+    *derived_columns(Client, keys=("codigoDoCliente",)),
+    Index("clients_by_document", "cnpjcpf"),
+    Index("clients_by_idws", "idws"),
+    Index("clients_by_update", "ultimaAtualizacao"),
+)
+contacts = Table(
+    "contacts",
+    metadata,
+    *derived_columns(Contact, keys=("codigoDoCliente", "seqContato")),
+    ForeignKeyConstraint(["codigoDoCliente"], [clients.c.codigoDoCliente]),
+)
+
+users = Table(
+    "users",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("code", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("email", Text, nullable=False, unique=True),
+    Column("password", Text, nullable=False),
+    Column("administrator", Boolean, nullable=False),
+    Column("active", Boolean, nullable=False),
+)
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("digest", Text, primary_key=True),
+    Column("user_id", ForeignKey("users.id"), nullable=False),
+    Column("created", DateTime, nullable=False),
+    Column("expiration", DateTime, nullable=False),
+)
+
 
 counters = Table(
     "counters",
@@ -38,34 +157,34 @@ counters = Table(
 )
 
 REGISTRIES: Mapping[str, tuple[Table, str]] = {
-    "CodigoDoCustoABC": (tables.abc_costs, "Custo ABC"),
-    "CodigoDoProjeto": (tables.projects, "Projeto"),
-    "codigoDaCategoriaDeProduto": (tables.product_categories, "Categoria de produto"),
-    "codigoDaCondicaoDePagamento": (tables.payment_conditions, "Condição de pagamento"),
-    "codigoDaContaCorrente": (tables.accounts, "Conta corrente"),
-    "codigoDaFilial": (tables.branches, "Filial"),
-    "codigoDaFilialDoRateio": (tables.branches, "Filial"),
-    "codigoDaFormaDePagamento": (tables.payment_methods, "Forma de pagamento"),
-    "codigoDaNotaFiscal": (tables.invoice_models, "Modelo de nota"),
-    "codigoDaUnidadeDeMedida": (tables.units, "Unidade de medida"),
-    "codigoDoCentroDeCusto": (tables.cost_centres, "Centro de custo"),
-    "codigoDoCliente": (tables.clients, "Cliente"),
-    "codigoDoColaborador": (tables.collaborators, "Colaborador"),
-    "codigoDoColaboradorDestino": (tables.collaborators, "Colaborador"),
-    "codigoDoColaboradorResponsavelCompras": (tables.collaborators, "Colaborador"),
-    "codigoDoColaboradorSolicitante": (tables.collaborators, "Colaborador"),
-    "codigoDoFornecedor": (tables.suppliers, "Fornecedor"),
-    "codigoDoGrupoDeProduto": (tables.product_groups, "Grupo de produto"),
-    "codigoDoItemDeLancamento": (tables.categories, "Item de lançamento"),
-    "codigoDoMotivo": (tables.purchase_reasons, "Motivo"),
-    "codigoDoProjeto": (tables.projects, "Projeto"),
-    "codigoDoServicoPrestado": (tables.services, "Serviço"),
-    "codigoDoTipoDeCliente": (tables.client_types, "Tipo de cliente"),
-    "codigoDoTipoDeCompra": (tables.purchase_types, "Tipo de compra"),
-    "codigoDoTipoDeProduto": (tables.product_types, "Tipo de produto"),
-    "codigoDoVendedor": (tables.sellers, "Vendedor"),
-    "idProd": (tables.products, "Produto"),
-    "idProduto": (tables.products, "Produto"),
+    "CodigoDoCustoABC": (abc_costs, "Custo ABC"),
+    "CodigoDoProjeto": (projects, "Projeto"),
+    "codigoDaCategoriaDeProduto": (product_categories, "Categoria de produto"),
+    "codigoDaCondicaoDePagamento": (payment_conditions, "Condição de pagamento"),
+    "codigoDaContaCorrente": (accounts, "Conta corrente"),
+    "codigoDaFilial": (branches, "Filial"),
+    "codigoDaFilialDoRateio": (branches, "Filial"),
+    "codigoDaFormaDePagamento": (payment_methods, "Forma de pagamento"),
+    "codigoDaNotaFiscal": (invoice_models, "Modelo de nota"),
+    "codigoDaUnidadeDeMedida": (units, "Unidade de medida"),
+    "codigoDoCentroDeCusto": (cost_centres, "Centro de custo"),
+    "codigoDoCliente": (clients, "Cliente"),
+    "codigoDoColaborador": (collaborators, "Colaborador"),
+    "codigoDoColaboradorDestino": (collaborators, "Colaborador"),
+    "codigoDoColaboradorResponsavelCompras": (collaborators, "Colaborador"),
+    "codigoDoColaboradorSolicitante": (collaborators, "Colaborador"),
+    "codigoDoFornecedor": (suppliers, "Fornecedor"),
+    "codigoDoGrupoDeProduto": (product_groups, "Grupo de produto"),
+    "codigoDoItemDeLancamento": (categories, "Item de lançamento"),
+    "codigoDoMotivo": (purchase_reasons, "Motivo"),
+    "codigoDoProjeto": (projects, "Projeto"),
+    "codigoDoServicoPrestado": (services, "Serviço"),
+    "codigoDoTipoDeCliente": (client_types, "Tipo de cliente"),
+    "codigoDoTipoDeCompra": (purchase_types, "Tipo de compra"),
+    "codigoDoTipoDeProduto": (product_types, "Tipo de produto"),
+    "codigoDoVendedor": (sellers, "Vendedor"),
+    "idProd": (products, "Produto"),
+    "idProduto": (products, "Produto"),
 }
 """Registry in which the code of a field must exist, and name of its entries in messages."""
 
@@ -73,7 +192,7 @@ REGISTRIES: Mapping[str, tuple[Table, str]] = {
 # Statements are built once: building one takes longer than executing it.
 _select_registry = cache(select)
 _select_keys = cache(lambda table: select(*table.primary_key))
-_SELECT_CLIENT = select(tables.clients).where(tables.clients.c.codigoDoCliente == bindparam("code"))
+_SELECT_CLIENT = select(clients).where(clients.c.codigoDoCliente == bindparam("code"))
 _SELECT_LAST_NUMBER = select(counters.c.last).where(counters.c.scope == bindparam("name"))
 _UPDATE_COUNTER = (
     update(counters).where(counters.c.scope == bindparam("name")).values(last=bindparam("number"))
@@ -100,7 +219,7 @@ class CodeLookup:
         if code is None:
             return None
         # Other registries are read as a whole.
-        is_client = registry is tables.clients
+        is_client = registry is clients
         return self._client(code) if is_client else self._entries(registry).get(code)
 
     def checked_entry(self, registry: Table, code: object) -> Row[Any]:
@@ -141,7 +260,7 @@ class CodeLookup:
 
     def warehouse_problems(self, branch: int, code: int | None) -> list[Problem]:
         """Return the problem of a warehouse that the branch does not have; None is accepted."""
-        if code is None or (branch, code) in self._keys(tables.warehouses):
+        if code is None or (branch, code) in self._keys(warehouses):
             return []
         message = f"A filial {branch} não tem o almoxarifado informado."
         return [("codigoDoAlmoxarifado", message)]
@@ -155,10 +274,10 @@ class CodeLookup:
         """
         if code is None:
             return []
-        sections = self._keys(tables.sections)
-        if warehouse is None and any(key[0] == branch and key[2] == code for key in sections):
+        existing = self._keys(sections)
+        if warehouse is None and any(key[0] == branch and key[2] == code for key in existing):
             return []
-        if (branch, warehouse, code) in sections:
+        if (branch, warehouse, code) in existing:
             return []
         return [("codigoDaSecao", f"Seção {code}: código não cadastrado no almoxarifado.")]
 

@@ -11,12 +11,9 @@ from sqlalchemy import Column, Select, Table, exists, select, update
 
 from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.sandbox.amounts import PRICE_PLACES, amount_problems
-from xlbridge.sandbox.areas.registry.codes import (
+from xlbridge.sandbox.areas.registries import (
     CodeListRegistration,
     RecordRegistration,
-    select_entries,
-)
-from xlbridge.sandbox.areas.registry.tables import (
     client_categories,
     client_types,
     clients,
@@ -24,6 +21,7 @@ from xlbridge.sandbox.areas.registry.tables import (
     cost_centres,
     product_types,
     products,
+    select_entries,
     suppliers,
 )
 from xlbridge.sandbox.handler_registry import Call, handle_creation, handles, window_conditions

@@ -25,20 +25,7 @@ from sqlalchemy import (
     update,
 )
 
-from xlbridge.sandbox.areas.registry.codes import RecordRegistration
-from xlbridge.sandbox.areas.registry.tables import (
-    branches,
-    collaborators,
-    product_categories,
-    product_groups,
-    product_types,
-    products,
-    projects,
-    sections,
-    units,
-    warehouses,
-)
-from xlbridge.sandbox.areas.stock.movements import (
+from xlbridge.sandbox.areas.movements import (
     addressings,
     balance_sums,
     change_output,
@@ -49,6 +36,19 @@ from xlbridge.sandbox.areas.stock.movements import (
     register_output,
     select_requested_items,
     stock_requisitions,
+)
+from xlbridge.sandbox.areas.registries import (
+    RecordRegistration,
+    branches,
+    collaborators,
+    product_categories,
+    product_groups,
+    product_types,
+    products,
+    projects,
+    sections,
+    units,
+    warehouses,
 )
 from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import Problem, first_or_404, invalid

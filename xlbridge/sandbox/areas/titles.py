@@ -28,8 +28,10 @@ from sqlalchemy import (
 
 from xlbridge.resources.checks import is_boleto
 from xlbridge.sandbox.amounts import amount_problems
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers, RecordRegistration
-from xlbridge.sandbox.areas.registry.tables import (
+from xlbridge.sandbox.areas.registries import (
+    CodeLookup,
+    Numbers,
+    RecordRegistration,
     abc_costs,
     accounts,
     categories,

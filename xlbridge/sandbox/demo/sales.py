@@ -12,31 +12,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Table, insert, select
 
 from xlbridge.sandbox.amounts import equal_parts, percent_of
-from xlbridge.sandbox.areas.financial.seed import split_rows
-from xlbridge.sandbox.areas.financial.titles import receivable_allocations, receivables, title_scope
-from xlbridge.sandbox.areas.registry.codes import CodeLookup
-from xlbridge.sandbox.areas.registry.seed import (
-    TODAY,
-    Customer,
-    DemoProduct,
-    codes,
-    company,
-    entries,
-    gross_weight,
-    office_moments,
-    random_day,
-    random_office_time,
-    write_rows,
-)
-from xlbridge.sandbox.areas.registry.tables import (
-    branches,
-    cost_centres,
-    issuers,
-    payment_methods,
-    projects,
-    services,
-)
-from xlbridge.sandbox.areas.sales.invoices import (
+from xlbridge.sandbox.areas.invoices import (
     Issuer,
     ServiceInvoiceRegistration,
     emit_invoice,
@@ -49,16 +25,41 @@ from xlbridge.sandbox.areas.sales.invoices import (
     service_forecasts,
     service_invoices,
 )
-from xlbridge.sandbox.areas.sales.order_figures import ZERO, line_amounts
-from xlbridge.sandbox.areas.sales.orders import (
+from xlbridge.sandbox.areas.orders import (
     INVOICE_FIELDS,
     SALE_TERMS,
     TITLE_COLUMNS,
     TITLE_FIELDS,
+    ZERO,
+    line_amounts,
     sales_order_installments,
     sales_order_items,
     sales_orders,
 )
+from xlbridge.sandbox.areas.registries import (
+    CodeLookup,
+    branches,
+    cost_centres,
+    issuers,
+    payment_methods,
+    projects,
+    services,
+)
+from xlbridge.sandbox.areas.titles import receivable_allocations, receivables, title_scope
+from xlbridge.sandbox.demo.company import (
+    TODAY,
+    Customer,
+    DemoProduct,
+    codes,
+    company,
+    entries,
+    gross_weight,
+    office_moments,
+    random_day,
+    random_office_time,
+    write_rows,
+)
+from xlbridge.sandbox.demo.purchases import split_rows
 from xlbridge.sandbox.options import ProgressCallback
 from xlbridge.wire.sales import SalesOrder, SalesOrderItemInput
 from xlbridge.wire.services import MONTHS_PER_YEAR, ServiceInvoiceInput

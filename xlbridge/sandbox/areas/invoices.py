@@ -15,8 +15,14 @@ from sqlalchemy import Connection, Index, Row, Table, select, update
 
 from xlbridge.resources.checks import mod11_digit
 from xlbridge.sandbox.amounts import amount_problems, item_total, rate_problems
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, RecordRegistration, next_number
-from xlbridge.sandbox.areas.registry.tables import invoice_models, issuers, products
+from xlbridge.sandbox.areas.registries import (
+    CodeLookup,
+    RecordRegistration,
+    invoice_models,
+    issuers,
+    next_number,
+    products,
+)
 from xlbridge.sandbox.columns import derived_columns, metadata
 from xlbridge.sandbox.handler_registry import (
     Call,
