@@ -41,8 +41,14 @@ from xlbridge.sandbox.areas.movements import (
 from xlbridge.sandbox.demo.company import make_products, product_rows
 from xlbridge.sandbox.problems import RequestError
 from xlbridge.sandbox.storage import Storage
-from xlbridge.wire.inventory import CountedProduct, InventoryCount, InventoryInput
-from xlbridge.wire.stock import StockEntryInput, StockOutputChange, StockOutputInput
+from xlbridge.wire.stock import (
+    CountedProduct,
+    InventoryCount,
+    InventoryInput,
+    StockEntryInput,
+    StockOutputChange,
+    StockOutputInput,
+)
 
 movements = TABLES["movements"]
 products = TABLES["products"]

@@ -1,7 +1,4 @@
-"""Databases that a sandbox cannot use, each with an error and a hint.
-
-Inside: sandbox.
-"""
+"""Databases that a sandbox cannot use, each with an error and a hint."""
 
 import os
 import shutil

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 from xlbridge.sandbox.problems import Problem
-from xlbridge.wire.product_invoices import ProductInvoiceItemInput
+from xlbridge.wire.invoices import ProductInvoiceItemInput
 from xlbridge.wire.purchasing import PurchaseOrderItemInput
 
 PRICE_PLACES = 6

@@ -24,10 +24,9 @@ from xlbridge.sandbox.areas.records import (
 )
 from xlbridge.sandbox.areas.registries import REGISTRIES, Numbers
 from xlbridge.wire import WireModel
-from xlbridge.wire.budget import SpendingLimitInput
 from xlbridge.wire.financial import PayableInput, ReceivableInput
-from xlbridge.wire.products import ProductInput
-from xlbridge.wire.registry import Client
+from xlbridge.wire.purchasing import SpendingLimitInput
+from xlbridge.wire.registry import Client, ProductInput
 from xlbridge.wire.sales import SalesOrderInput
 
 __all__ = [

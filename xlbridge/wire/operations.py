@@ -2,24 +2,17 @@
 
 from xlbridge.wire import (
     authentication,
-    budget,
     financial,
     imports,
-    inventory,
-    product_invoices,
-    products,
+    invoices,
     purchasing,
     registry,
     sales,
-    services,
     stock,
 )
 from xlbridge.wire.model import Operation
 
-_AREAS = (
-    authentication, imports, registry, products, financial, sales, product_invoices, services,
-    purchasing, budget, stock, inventory,
-)  # fmt: skip
+_AREAS = (authentication, imports, registry, financial, sales, invoices, purchasing, stock)
 
 OPERATIONS: dict[str, Operation] = {
     operation.name: operation

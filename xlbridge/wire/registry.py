@@ -1,15 +1,17 @@
-"""Clients, contacts, suppliers and code lists: models and operations.
+"""Clients, contacts, suppliers, products and code lists: models and operations.
 
-Source: the spec, Client, Client contact, Product type, Registry. Suppliers and the code lists
-other than product types are not shown there; they are this project's choice
-(``docs/assumptions.md``).
+Source: the spec, Client, Client contact, Product type, Registry, Versioning (release 6.0.294). Not
+shown there, and therefore this project's choice (``docs/assumptions.md``), are suppliers, the code
+lists other than product types, and the fields of a product beyond those of that release, which are
+taken from its stock and sales records.
 """
 
+from decimal import Decimal
 from typing import Literal
 
 from pydantic import Field
 
-from xlbridge.wire.model import Moment, Operation, QueryMoment, WireModel
+from xlbridge.wire.model import Moment, Number, Operation, QueryMoment, WireModel
 
 CLIENT_CAP = 500
 """Maximum records of a GET /v2/cliente without a single-record filter (the spec, Limits)."""
@@ -274,4 +276,83 @@ COST_CENTRE_LIST = Operation(
     method="GET",
     path="/v2/centrodecusto",
     data=list[CostCentre],
+)
+
+
+class ProductTerms(WireModel):
+    """Content of a product. Weights are in kilograms; ``Peso`` does not fill the other two."""
+
+    descricaoDoProduto: str | None = None
+    DescricaoDoProdutoIngles: str | None = None
+    codigoInterno: str | None = None
+    CodigoGenerico: str | None = None
+    codigoDeBarras: str | None = None
+    ncm: str | None = None
+    marca: str | None = None
+    modelo: str | None = None
+    codigoDaUnidadeDeMedida: int | None = None
+    codigoDoTipoDeProduto: int | None = None
+    codigoDoGrupoDeProduto: str | None = None
+    codigoDaCategoriaDeProduto: int | None = None
+    valorUnitario: Number | None = None
+    Peso: Number | None = None
+    PesoBruto: Number | None = None
+    PesoLiquido: Number | None = None
+    Altura: str | None = None
+    Largura: str | None = None
+    Comprimento: str | None = None
+
+
+class ProductInput(ProductTerms):
+    """A product to create."""
+
+    descricaoDoProduto: str
+    valorUnitario: Number = Decimal(0)
+    Peso: Number = Decimal(0)
+
+
+class ProductId(WireModel):
+    """Identifier of a product."""
+
+    idProduto: int | None = None
+
+
+class Product(ProductTerms, ProductId):
+    """A product in responses."""
+
+
+PRODUCT_CREATE = Operation(
+    name="registry.products.create",
+    method="POST",
+    path="/v2/produto",
+    body=ProductInput,
+    data=Product,
+)
+
+
+class ProductChange(ProductInput, ProductId):
+    """New content of a product; omitted fields are cleared."""
+
+    idProduto: int
+
+
+PRODUCT_UPDATE = Operation(
+    name="registry.products.update",
+    method="PUT",
+    path="/v2/produto",
+    body=ProductChange,
+    data=Product,
+    repeatable=True,
+)
+PRODUCT_LIST = Operation(
+    name="registry.products.list",
+    method="GET",
+    path="/v2/produto",
+    data=list[Product],
+)
+PRODUCT_GET = Operation(
+    name="registry.products.get",
+    method="GET",
+    path="/v2/produto/{idProduto}",
+    data=Product,
 )

@@ -54,7 +54,7 @@ from xlbridge.sandbox.problems import (
     require_no_problems,
 )
 from xlbridge.wire import Operation
-from xlbridge.wire.inventory import (
+from xlbridge.wire.stock import (
     INVENTORY_CLOSE,
     INVENTORY_COUNT,
     INVENTORY_EDIT,

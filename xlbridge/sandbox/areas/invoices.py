@@ -33,16 +33,10 @@ from xlbridge.sandbox.handler_registry import (
     window_conditions,
 )
 from xlbridge.sandbox.problems import Problem, first_or_404, invalid, require_no_problems
-from xlbridge.wire.product_invoices import (
+from xlbridge.wire.invoices import (
     PRODUCT_INVOICE_CREATE,
     PRODUCT_INVOICE_GET,
     PRODUCT_INVOICE_PROCESS,
-    ProductInvoice,
-    ProductInvoiceInput,
-    ProductInvoiceItem,
-)
-from xlbridge.wire.sales import SalesOrder
-from xlbridge.wire.services import (
     SERVICE_FORECAST_CREATE,
     SERVICE_FORECAST_GET,
     SERVICE_FORECAST_LIST,
@@ -55,6 +49,9 @@ from xlbridge.wire.services import (
     SERVICE_INVOICE_REGISTER,
     SERVICE_INVOICE_UPDATE,
     SERVICE_INVOICE_UPDATE_BY_POST,
+    ProductInvoice,
+    ProductInvoiceInput,
+    ProductInvoiceItem,
     ServiceForecast,
     ServiceForecastInput,
     ServiceForecastQuery,
@@ -63,6 +60,7 @@ from xlbridge.wire.services import (
     ServiceInvoiceInput,
     ServiceInvoiceQuery,
 )
+from xlbridge.wire.sales import SalesOrder
 
 service_invoices = Table(
     "service_invoices",

@@ -49,9 +49,9 @@ from xlbridge.sandbox.problems import (
     invalid,
     require_no_problems,
 )
-from xlbridge.wire.inventory import InventoryInput
 from xlbridge.wire.stock import (
     AddressingInput,
+    InventoryInput,
     StockEntryInput,
     StockOutputChange,
     StockOutputInput,

@@ -40,7 +40,7 @@ from xlbridge.sandbox.handler_registry import (
 )
 from xlbridge.sandbox.problems import Problem, first_or_404, invalid, require_no_problems
 from xlbridge.wire.financial import ReceivableInput
-from xlbridge.wire.product_invoices import ProductInvoiceInput
+from xlbridge.wire.invoices import ProductInvoiceInput
 from xlbridge.wire.sales import (
     SALES_ORDER_CREATE,
     SALES_ORDER_LIST,

@@ -50,17 +50,6 @@ from xlbridge.sandbox.handler_registry import (
 )
 from xlbridge.sandbox.problems import Problem, RequestError, first_or_404, require_no_problems
 from xlbridge.wire import Attachment
-from xlbridge.wire.budget import (
-    SPENDING_LIMIT_CREATE,
-    SPENDING_LIMIT_DELETE,
-    SPENDING_LIMIT_LIST,
-    SPENDING_LIMIT_UPDATE,
-    SpendingLimit,
-    SpendingLimitChange,
-    SpendingLimitInput,
-    SpendingLimitKey,
-    SpendingLimitQuery,
-)
 from xlbridge.wire.purchasing import (
     ORDER_CREATE,
     ORDER_GET,
@@ -77,6 +66,10 @@ from xlbridge.wire.purchasing import (
     REQUISITION_GET,
     REQUISITION_LIST_CLOSED,
     REQUISITION_LIST_OPEN,
+    SPENDING_LIMIT_CREATE,
+    SPENDING_LIMIT_DELETE,
+    SPENDING_LIMIT_LIST,
+    SPENDING_LIMIT_UPDATE,
     ActiveQuery,
     BuyingOrder,
     BuyingOrderInput,
@@ -94,6 +87,11 @@ from xlbridge.wire.purchasing import (
     RequestedItem,
     RequestedItemInput,
     RequisitionQuery,
+    SpendingLimit,
+    SpendingLimitChange,
+    SpendingLimitInput,
+    SpendingLimitKey,
+    SpendingLimitQuery,
 )
 
 

@@ -27,15 +27,6 @@ from xlbridge.sandbox.areas.registries import (
 from xlbridge.sandbox.handler_registry import Call, handle_creation, handles, window_conditions
 from xlbridge.sandbox.problems import Problem, first_or_404, invalid, require_no_problems
 from xlbridge.wire import Operation, WireModel
-from xlbridge.wire.products import (
-    PRODUCT_CREATE,
-    PRODUCT_GET,
-    PRODUCT_LIST,
-    PRODUCT_UPDATE,
-    Product,
-    ProductChange,
-    ProductInput,
-)
 from xlbridge.wire.registry import (
     CLIENT_CAP,
     CLIENT_CATEGORY_CREATE,
@@ -49,8 +40,12 @@ from xlbridge.wire.registry import (
     CONTACT_GET,
     COST_CENTRE_CREATE,
     COST_CENTRE_LIST,
+    PRODUCT_CREATE,
+    PRODUCT_GET,
+    PRODUCT_LIST,
     PRODUCT_TYPE_CREATE,
     PRODUCT_TYPE_LIST,
+    PRODUCT_UPDATE,
     SUPPLIER_CREATE,
     SUPPLIER_LIST,
     Client,
@@ -62,6 +57,9 @@ from xlbridge.wire.registry import (
     ContactInput,
     CostCentre,
     PartyInput,
+    Product,
+    ProductChange,
+    ProductInput,
     ProductType,
     Supplier,
 )

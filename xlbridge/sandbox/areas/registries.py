@@ -33,8 +33,7 @@ from sqlalchemy import (
 from xlbridge.sandbox.columns import derived_columns, metadata, registry_table
 from xlbridge.sandbox.problems import Problem, require_no_problems
 from xlbridge.wire import WireModel
-from xlbridge.wire.products import Product
-from xlbridge.wire.registry import Client, Contact, Supplier
+from xlbridge.wire.registry import Client, Contact, Product, Supplier
 
 companies = registry_table("companies", Integer)
 branches = registry_table("branches", Integer)

@@ -58,7 +58,6 @@ from xlbridge.sandbox.demo.company import (
     office_moments,
     write_rows,
 )
-from xlbridge.wire.budget import SpendingLimitInput
 from xlbridge.wire.financial import Allocation
 from xlbridge.wire.purchasing import (
     BuyingOrder,
@@ -67,6 +66,7 @@ from xlbridge.wire.purchasing import (
     PurchaseOrderItemInput,
     PurchaseRequisitionInput,
     RequestedItemInput,
+    SpendingLimitInput,
 )
 
 

@@ -33,7 +33,7 @@ from xlbridge.sandbox.demo.company import (
     random_office_time,
     write_rows,
 )
-from xlbridge.wire.inventory import InventoryInput
+from xlbridge.wire.stock import InventoryInput
 
 _EMPTY, _BATCHES, _FOR_PROJECT, _INACTIVE = 0.3, 0.1, 0.05, 0.05
 _COST_FACTORS = ("1", "1.03", "1.08")

@@ -54,7 +54,7 @@ from xlbridge.upload.single_records.dispatch import (
     with_reason,
 )
 from xlbridge.wire import WireModel
-from xlbridge.wire.inventory import (
+from xlbridge.wire.stock import (
     INVENTORY_CLOSE,
     INVENTORY_COUNT,
     INVENTORY_ITEMS,
