@@ -1,4 +1,4 @@
-"""Registry of handlers, the call that a handler gets, registration of records, shared queries."""
+"""Registry of handlers, the call that a handler gets, shared queries."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -174,20 +174,6 @@ def handles(
         return handle
 
     return register
-
-
-def handle_creation(
-    operation: Operation,
-    make_registration: Callable[[Connection, datetime], Any],
-    source: Callable[..., Any] | None = None,
-) -> None:
-    """Register a handler that registers the request body as a new record.
-
-    The registration is made from a transaction and the time of the call.
-    """
-    handles(operation, source=source or make_registration)(
-        lambda call: make_registration(call.connection, call.now).register(call.body)
-    )
 
 
 _MINUTE = timedelta(minutes=1)

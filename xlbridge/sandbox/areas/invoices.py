@@ -9,15 +9,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
-from sqlalchemy import Connection, Index, Row, Table, select, update
+from sqlalchemy import Connection, Index, Table, select, update
 
 from xlbridge.resources.checks import mod11_digit
 from xlbridge.sandbox.amounts import amount_problems, item_total, rate_problems
 from xlbridge.sandbox.areas.registries import (
     CodeLookup,
     RecordRegistration,
+    handle_records,
     invoice_models,
     issuers,
     next_number,
@@ -26,13 +27,12 @@ from xlbridge.sandbox.areas.registries import (
 from xlbridge.sandbox.columns import derived_columns, metadata
 from xlbridge.sandbox.handler_registry import (
     Call,
+    Lists,
     equal_conditions,
-    handle_creation,
     handles,
-    read_documents,
     window_conditions,
 )
-from xlbridge.sandbox.problems import Problem, first_or_404, invalid, require_no_problems
+from xlbridge.sandbox.problems import Problem, invalid
 from xlbridge.wire.invoices import (
     PRODUCT_INVOICE_CREATE,
     PRODUCT_INVOICE_GET,
@@ -56,7 +56,6 @@ from xlbridge.wire.invoices import (
     ServiceForecastInput,
     ServiceForecastQuery,
     ServiceInvoice,
-    ServiceInvoiceChange,
     ServiceInvoiceInput,
     ServiceInvoiceQuery,
 )
@@ -85,6 +84,7 @@ service_forecasts = Table(
 )
 
 _ITEMS = "produtos"
+_NO_INVOICE = ("id", "Nota fiscal não encontrada.")
 _ZERO = Decimal("0.00")
 
 
@@ -94,6 +94,10 @@ class ProductInvoiceRegistration(RecordRegistration[ProductInvoice]):
     ``order`` is the sales order that they are generated from, if any; its products determine
     their amounts.
     """
+
+    table, model, scope = product_invoices, ProductInvoice, "product_invoice"
+    lists: ClassVar[Lists] = {_ITEMS: (ProductInvoiceItem, [product_invoice_items.c.idNF])}
+    missing = _NO_INVOICE
 
     def __init__(
         self, connection: Connection, now: datetime, order: SalesOrder | None = None
@@ -118,7 +122,7 @@ class ProductInvoiceRegistration(RecordRegistration[ProductInvoice]):
 
     def accept(self, data: ProductInvoiceInput) -> ProductInvoice:
         """Accept an invoice, with the next id."""
-        id_nf = self._numbers.next("product_invoice")
+        id_nf = self._numbers.next(self.scope)
         items = [
             ProductInvoiceItem(
                 idNF=id_nf,
@@ -141,8 +145,7 @@ class ProductInvoiceRegistration(RecordRegistration[ProductInvoice]):
             produtos=items,
             **data.model_dump(exclude={_ITEMS}),
         )
-        self._rows[product_invoices].append(invoice.model_dump(exclude={_ITEMS}))
-        self._rows[product_invoice_items].extend(item.model_dump() for item in items)
+        self._keep(invoice)
         return invoice
 
 
@@ -163,39 +166,37 @@ def invoice_amounts(lines: Iterable[Mapping[str, Any]]) -> dict[str, Decimal]:
     return amounts
 
 
-def pending_invoice(connection: Connection, table: Table, invoice_id: int) -> Row[Any]:
-    """Return a pending invoice.
+def require_pending(invoice: ProductInvoice | ServiceInvoice) -> None:
+    """Raise ``RequestError`` (400) if an invoice was emitted."""
+    if invoice.numeroDaNotaFiscalEletronica is not None:
+        raise invalid(("id", f"A nota fiscal {invoice.idNF} já foi emitida."))
+
+
+Invoices = type["ProductInvoiceRegistration | ServiceInvoiceRegistration"]
+
+
+def emit_invoice(
+    connection: Connection, invoices: Invoices, invoice_id: int, now: datetime
+) -> None:
+    """Emit a pending product or service invoice.
 
     Raises ``RequestError``: 404 if it does not exist, 400 if it was emitted.
     """
-    statement = select(table).where(table.c.idNF == invoice_id)
-    found = connection.execute(statement).all()
-    invoice = first_or_404(found, "id", "Nota fiscal não encontrada.")
-    if invoice.numeroDaNotaFiscalEletronica is not None:
-        raise invalid(("id", f"A nota fiscal {invoice_id} já foi emitida."))
-    return invoice
-
-
-def emit_invoice(connection: Connection, table: Table, invoice_id: int, now: datetime) -> None:
-    """Emit a pending product or service invoice, depending on the table.
-
-    Raises ``RequestError`` like ``pending_invoice``.
-    """
-    invoice = pending_invoice(connection, table, invoice_id)
+    invoice = invoices.get(connection, invoice_id)
+    require_pending(invoice)
     lookup = CodeLookup(connection)
-    branch = invoice.codigoDaFilial
-    entry = lookup.checked_entry(issuers, branch)
-    issuer = Issuer(entry.cnpj, entry.municipality)
-    if table is product_invoices:
+    branch = lookup.checked_entry(issuers, invoice.codigoDaFilial)
+    issuer = Issuer(branch.cnpj, branch.municipality)
+    if isinstance(invoice, ProductInvoice):
         series = lookup.checked_entry(invoice_models, invoice.codigoDaNotaFiscal).series
-        number = next_number(connection, product_invoice_scope(branch, series))
+        number = next_number(connection, product_invoice_scope(branch.code, series))
         key = product_invoice_key(issuer, series, number, now)
     else:
-        number = next_number(connection, f"nfse:{branch}")
+        number = next_number(connection, f"nfse:{branch.code}")
         key = service_invoice_key(issuer, number, now)
     connection.execute(
-        update(table)
-        .where(table.c.idNF == invoice_id)
+        update(invoices.table)
+        .where(invoices.table.c.idNF == invoice_id)
         .values(
             numeroDaNotaFiscalEletronica=number,
             chaveDaNotaFiscalEletronica=key,
@@ -259,6 +260,7 @@ class ServiceInvoiceRegistration(RecordRegistration[ServiceInvoice]):
     """Registration of new service invoices, pending emission."""
 
     table, model, scope = service_invoices, ServiceInvoice, "service_invoice"
+    missing = _NO_INVOICE
 
     def problems(self, data: ServiceInvoiceInput) -> list[Problem]:
         """Return the problems of an invoice, new or altered."""
@@ -273,28 +275,17 @@ class ServiceInvoiceRegistration(RecordRegistration[ServiceInvoice]):
             problems.extend(rate_problems(name, getattr(data, name)))
         return problems
 
-
-def change_service_invoice(
-    connection: Connection, invoice_id: int, data: ServiceInvoiceInput, now: datetime
-) -> None:
-    """Replace the content of a pending invoice.
-
-    Raises ``RequestError``: 404 if it does not exist, 400 if it was emitted or has problems.
-    """
-    pending_invoice(connection, service_invoices, invoice_id)
-    require_no_problems(ServiceInvoiceRegistration(connection, now).problems(data))
-    content = data.model_dump(include=set(ServiceInvoiceInput.model_fields))
-    connection.execute(
-        update(service_invoices)
-        .where(service_invoices.c.idNF == invoice_id)
-        .values(**content, ultimaAtualizacao=now)
-    )
+    @staticmethod
+    def require_changeable(record: ServiceInvoice) -> None:
+        """Raise ``RequestError`` (400) if an invoice was emitted."""
+        require_pending(record)
 
 
 class ServiceForecastRegistration(RecordRegistration[ServiceForecast]):
     """Registration of new service forecasts."""
 
     table, model, scope = service_forecasts, ServiceForecast, "service_forecast"
+    missing = ("id", "Previsão não encontrada.")
 
     def problems(self, data: ServiceForecastInput) -> list[Problem]:
         """Return the problems of a forecast, new or altered."""
@@ -312,19 +303,14 @@ class ServiceForecastRegistration(RecordRegistration[ServiceForecast]):
         return problems
 
     def _content(self, data: ServiceForecastInput) -> dict[str, Any]:
-        return forecast_values(data, self._now)
-
-
-def forecast_values(data: ServiceForecastInput, now: datetime) -> dict[str, Any]:
-    """Return the content of a forecast with the dates derived from it."""
-    next_readjustment = None
-    if data.percentualDeReajuste is not None:
-        next_readjustment = months_after(data.dataDeInicio, data.mesesEntreReajustes)
-    return data.model_dump() | {
-        "dataDaProximaEmissao": data.dataDeInicio,
-        "dataDoProximoReajuste": next_readjustment,
-        "ultimaAtualizacao": now,
-    }
+        """Return the content of a forecast with the dates derived from it."""
+        next_readjustment = None
+        if data.percentualDeReajuste is not None:
+            next_readjustment = months_after(data.dataDeInicio, data.mesesEntreReajustes)
+        return data.model_dump() | {
+            "dataDaProximaEmissao": data.dataDeInicio,
+            "dataDoProximoReajuste": next_readjustment,
+        }
 
 
 def months_after(moment: datetime, months: int) -> datetime:
@@ -335,52 +321,31 @@ def months_after(moment: datetime, months: int) -> datetime:
     return moment.replace(year=year, month=month, day=day)
 
 
-_NO_FORECAST = "Previsão não encontrada."
-
-handle_creation(PRODUCT_INVOICE_CREATE, ProductInvoiceRegistration)
-handle_creation(SERVICE_INVOICE_REGISTER, ServiceInvoiceRegistration)
-handle_creation(SERVICE_INVOICE_CREATE, ServiceInvoiceRegistration)
+handle_records(ProductInvoiceRegistration, PRODUCT_INVOICE_CREATE, PRODUCT_INVOICE_GET)
+handle_records(
+    ServiceInvoiceRegistration,
+    SERVICE_INVOICE_REGISTER,
+    SERVICE_INVOICE_CREATE,
+    SERVICE_INVOICE_CHANGE,
+    SERVICE_INVOICE_UPDATE,
+    SERVICE_INVOICE_UPDATE_BY_POST,
+    SERVICE_INVOICE_GET,
+)
+handle_records(
+    ServiceForecastRegistration,
+    SERVICE_FORECAST_CREATE,
+    SERVICE_FORECAST_UPDATE,
+    SERVICE_FORECAST_GET,
+)
 
 
 @handles(PRODUCT_INVOICE_PROCESS)
-def process_product_invoice(call: Call) -> ProductInvoice:
-    emit_invoice(call.connection, product_invoices, call.path["id"], call.now)
-    return show_product_invoice(call)
-
-
-@handles(PRODUCT_INVOICE_GET)
-def show_product_invoice(call: Call) -> ProductInvoice:
-    statement = select(product_invoices).where(product_invoices.c.idNF == call.path["id"])
-    lists = {_ITEMS: (ProductInvoiceItem, [product_invoice_items.c.idNF])}
-    key = product_invoices.primary_key
-    invoices = read_documents(call.connection, ProductInvoice, key, lists, statement)
-    return first_or_404(invoices, "id", "Nota fiscal não encontrada.")
-
-
-@handles(SERVICE_INVOICE_CHANGE)
-def replace_service_invoice(call: Call) -> ServiceInvoice:
-    data = call.body_as(ServiceInvoiceChange)
-    change_service_invoice(call.connection, data.idNF, data, call.now)
-    return _service_invoice(call, data.idNF)
-
-
-@handles(SERVICE_INVOICE_UPDATE)
-@handles(SERVICE_INVOICE_UPDATE_BY_POST)
-def update_service_invoice(call: Call) -> ServiceInvoice:
-    invoice_id = call.path["id"]
-    change_service_invoice(call.connection, invoice_id, call.body_as(ServiceInvoiceInput), call.now)
-    return _service_invoice(call, invoice_id)
-
-
 @handles(SERVICE_INVOICE_PROCESS)
-def process_service_invoice(call: Call) -> ServiceInvoice:
-    emit_invoice(call.connection, service_invoices, call.path["id"], call.now)
-    return _service_invoice(call, call.path["id"])
-
-
-@handles(SERVICE_INVOICE_GET)
-def show_service_invoice(call: Call) -> ServiceInvoice:
-    return _service_invoice(call, call.path["id"])
+def process_invoice(call: Call) -> ProductInvoice | ServiceInvoice:
+    is_product = call.operation is PRODUCT_INVOICE_PROCESS
+    invoices: Invoices = ProductInvoiceRegistration if is_product else ServiceInvoiceRegistration
+    emit_invoice(call.connection, invoices, call.path["id"], call.now)
+    return invoices.get(call.connection, call.path["id"])
 
 
 @handles(SERVICE_INVOICE_LIST)
@@ -399,43 +364,9 @@ def list_service_invoices(call: Call) -> list[ServiceInvoice]:
     return call.read(ServiceInvoice, statement)
 
 
-def _service_invoice(call: Call, invoice_id: int) -> ServiceInvoice:
-    statement = select(service_invoices).where(service_invoices.c.idNF == invoice_id)
-    return first_or_404(call.read(ServiceInvoice, statement), "id", "Nota fiscal não encontrada.")
-
-
-handle_creation(SERVICE_FORECAST_CREATE, ServiceForecastRegistration)
-
-
-@handles(SERVICE_FORECAST_UPDATE)
-def update_forecast(call: Call) -> ServiceForecast:
-    code, data = call.path["id"], call.body_as(ServiceForecastInput)
-    by_code = service_forecasts.c.codigoDaPrevisao == code
-    call.require_row(by_code, "id", _NO_FORECAST)
-    require_no_problems(ServiceForecastRegistration(call.connection, call.now).problems(data))
-    values = forecast_values(data, call.now)
-    call.connection.execute(update(service_forecasts).where(by_code).values(values))
-    return _forecast(call, code)
-
-
-@handles(SERVICE_FORECAST_GET)
-def show_forecast(call: Call) -> ServiceForecast:
-    return _forecast(call, call.path["id"])
-
-
 @handles(SERVICE_FORECAST_LIST)
 def list_forecasts(call: Call) -> list[ServiceForecast]:
     query = call.query_as(ServiceForecastQuery)
-    statement = (
-        select(service_forecasts)
-        .where(*equal_conditions(service_forecasts, query, "codigoDaFilial", "codigoDoCliente"))
-        .order_by(service_forecasts.c.codigoDaPrevisao)
-    )
-    if query.somenteAtivos:
-        statement = statement.where(service_forecasts.c.ativo)
-    return call.read(ServiceForecast, statement)
-
-
-def _forecast(call: Call, code: int) -> ServiceForecast:
-    statement = select(service_forecasts).where(service_forecasts.c.codigoDaPrevisao == code)
-    return first_or_404(call.read(ServiceForecast, statement), "id", _NO_FORECAST)
+    filters = equal_conditions(service_forecasts, query, "codigoDaFilial", "codigoDoCliente")
+    active = [service_forecasts.c.ativo] if query.somenteAtivos else []
+    return ServiceForecastRegistration.find(call.connection, *filters, *active)

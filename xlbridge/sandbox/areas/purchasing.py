@@ -33,10 +33,12 @@ from xlbridge.sandbox.areas.registries import (
     branches,
     collaborators,
     cost_centres,
+    handle_records,
     products,
     projects,
     purchase_reasons,
     purchase_types,
+    select_entries,
 )
 from xlbridge.sandbox.areas.titles import category_problems
 from xlbridge.sandbox.columns import derived_columns, metadata
@@ -44,11 +46,10 @@ from xlbridge.sandbox.handler_registry import (
     Call,
     Lists,
     Model,
-    handle_creation,
+    equal_conditions,
     handles,
-    read_documents,
 )
-from xlbridge.sandbox.problems import Problem, RequestError, first_or_404, require_no_problems
+from xlbridge.sandbox.problems import Problem, RequestError
 from xlbridge.wire import Attachment
 from xlbridge.wire.purchasing import (
     ORDER_CREATE,
@@ -187,24 +188,29 @@ _DocumentInput = PurchaseRequisitionInput | PurchaseOrderInput
 class DocumentRegistration(RecordRegistration[Document]):
     """Registration of documents with items.
 
-    A new one may be made from another: ``headers`` and ``items`` are the tables of those, ``key``
-    is the field with its number and ``label`` its name in messages. It may then only have that
-    one's items, and closes it, with its own quantities as approved quantities.
+    A new one may be made from another: ``origin`` are those, ``key`` is the field with its number
+    and ``label`` its name in messages. It may then only have that one's items, and closes it, with
+    its own quantities as approved quantities.
     """
 
-    headers: ClassVar[Table]
-    items: ClassVar[Table]
+    origin: ClassVar[type["DocumentRegistration[Any]"]]
     key: ClassVar[str]
     label: ClassVar[str]
+
+    @classmethod
+    def items(cls) -> Table:
+        """Return the table of the items."""
+        _, (number,) = cls.lists["itens"]
+        return number.table
 
     def _origin_problems(self, data: _DocumentInput) -> list[Problem]:
         """Return the problem of an unknown or closed document, or of items that it lacks."""
         number = getattr(data, self.key)
         if number is None:
             return []
-        (key,) = self.headers.primary_key
-        by_number = key == number
-        closed = self._connection.scalar(select(self.headers.c.encerrada).where(by_number))
+        headers = self.origin.table
+        by_number = and_(*self.origin.by_key([number]))
+        closed = self._connection.scalar(select(headers.c.encerrada).where(by_number))
         if closed is None:
             return [(self.key, f"{self.label} {number}: número não cadastrado.")]
         if closed:
@@ -217,21 +223,22 @@ class DocumentRegistration(RecordRegistration[Document]):
         number = getattr(data, self.key)
         if number is None:
             return
-        (key,) = self.headers.primary_key
-        closing = update(self.headers).where(key == number).values(encerrada=True)
+        by_number, items = and_(*self.origin.by_key([number])), self.origin.items()
+        closing = update(self.origin.table).where(by_number).values(encerrada=True)
         self._connection.execute(closing)
         approved, _ = self._allocate(number, data.itens)
         for seq, quantity in approved.items():
-            by_key = (self.items.c.number == number) & (self.items.c.seq == seq)
-            approval = update(self.items).where(by_key).values(quantidadeAprovada=quantity)
+            by_key = (items.c.number == number) & (items.c.seq == seq)
+            approval = update(items).where(by_key).values(quantidadeAprovada=quantity)
             self._connection.execute(approval)
 
     def _allocate(
         self, number: Decimal | int, items: Sequence[_ItemInput]
     ) -> tuple[dict[int, Decimal], list[Problem]]:
         """Match new items with the document's; return quantities by ``seq``, and problems."""
-        statement = select(self.items).where(self.items.c.number == number)
-        originals = self._connection.execute(statement.order_by(self.items.c.seq)).all()
+        stored = self.origin.items()
+        statement = select(stored).where(stored.c.number == number)
+        originals = self._connection.execute(statement.order_by(stored.c.seq)).all()
         available = {original.seq: original.quantidade for original in originals}
         problems: list[Problem] = []
         for index, item in enumerate(items):
@@ -249,16 +256,20 @@ class DocumentRegistration(RecordRegistration[Document]):
                 problems.append((f"itens.{index}.quantidade", message))
         return {item.seq: item.quantidade - available[item.seq] for item in originals}, problems
 
-    def _keep(self, headers: Table, items: Table, document: Document) -> None:
-        """Keep the rows of an accepted document for ``write``."""
-        row = document.model_dump(include=set(headers.c.keys()))
-        (key,) = headers.primary_key
-        self._rows[headers].append(row)
-        self._rows[items] += ({"number": row[key.name], **i.model_dump()} for i in document.itens)
-
 
 class PurchaseRequisitionRegistration(DocumentRegistration[PurchaseRequisition]):
     """Registration of new purchase requisitions."""
+
+    table, model, scope = purchase_requisitions, PurchaseRequisition, "purchase_requisition"
+    lists: ClassVar[Lists] = {"itens": (RequestedItem, [purchase_requisition_items.c.number])}
+    missing = ("id", "Requisição de compra não encontrada.")
+
+    @classmethod
+    def statement(cls) -> Select[Any]:
+        """Return the statement that selects requisitions with the names of their projects."""
+        project = projects.c.name.label("DescricaoDoProjeto")
+        of_project = projects.c.code == purchase_requisitions.c.CodigoDoProjeto
+        return select(purchase_requisitions, project).outerjoin(projects, of_project)
 
     def problems(self, data: PurchaseRequisitionInput) -> list[Problem]:
         """Return the problems of a new requisition."""
@@ -268,20 +279,39 @@ class PurchaseRequisitionRegistration(DocumentRegistration[PurchaseRequisition])
         """Accept an open requisition, with the next number."""
         requisition = PurchaseRequisition(
             **request_header(self._lookup, data),
-            numeroDaRequisicao=self._numbers.next("purchase_requisition"),
+            numeroDaRequisicao=self._numbers.next(self.scope),
             dataDaRequisicao=self._now,
             encerrada=False,
             itens=requested_items(self._lookup, data),
         )
-        self._keep(purchase_requisitions, purchase_requisition_items, requisition)
+        self._keep(requisition)
         return requisition
 
 
 class BuyingOrderRegistration(DocumentRegistration[BuyingOrder]):
     """Registration of new orders; each closes the requisition that it refers to."""
 
-    headers, items = purchase_requisitions, purchase_requisition_items
+    table, model, scope = buying_orders, BuyingOrder, "buying_order"
+    lists: ClassVar[Lists] = {"itens": (RequestedItem, [buying_order_items.c.number])}
+    missing = ("id", "Ordem de compra não encontrada.")
+    origin = PurchaseRequisitionRegistration
     key, label = "NumeroDaRequisicaoDeCompra", "Requisição de compra"
+
+    @classmethod
+    def statement(cls) -> Select[Any]:
+        """Return the statement that selects orders with the names of their projects and buyers."""
+        orders, buyer = buying_orders.c, "DescricaoDoColaboradorResponsavelCompras"
+        return (
+            select(
+                buying_orders,
+                projects.c.name.label("DescricaoDoProjeto"),
+                collaborators.c.name.label(buyer),
+            )
+            .outerjoin(projects, projects.c.code == orders.CodigoDoProjeto)
+            .outerjoin(
+                collaborators, collaborators.c.code == orders.codigoDoColaboradorResponsavelCompras
+            )
+        )
 
     def problems(self, data: BuyingOrderInput) -> list[Problem]:
         """Return the problems of a new order."""
@@ -302,14 +332,14 @@ class BuyingOrderRegistration(DocumentRegistration[BuyingOrder]):
         buyer = self._lookup.name(collaborators, data.codigoDoColaboradorResponsavelCompras)
         order = BuyingOrder(
             **request_header(self._lookup, data),
-            numeroDaOrdem=self._numbers.next("buying_order"),
+            numeroDaOrdem=self._numbers.next(self.scope),
             dataDaOrdem=self._now,
             DescricaoDoColaboradorResponsavelCompras=buyer,
             TotalDeCotacoes=0,
             encerrada=False,
             itens=requested_items(self._lookup, data),
         )
-        self._keep(buying_orders, buying_order_items, order)
+        self._keep(order)
         self._approve_origin(data)
         return order
 
@@ -317,7 +347,10 @@ class BuyingOrderRegistration(DocumentRegistration[BuyingOrder]):
 class PurchaseOrderRegistration(DocumentRegistration[PurchaseOrder]):
     """Registration of new purchase orders; each closes the order (Ordem) that it refers to."""
 
-    headers, items = buying_orders, buying_order_items
+    table, model, scope = purchase_orders, PurchaseOrder, "purchase_order"
+    lists: ClassVar[Lists] = {"itens": (PurchaseOrderItem, [purchase_order_items.c.number])}
+    missing = ("numeroPedido", "Pedido de compra não encontrado.")
+    origin = BuyingOrderRegistration
     key, label = "numeroDaOrdem", "Ordem"
 
     def problems(self, data: PurchaseOrderInput) -> list[Problem]:
@@ -338,28 +371,23 @@ class PurchaseOrderRegistration(DocumentRegistration[PurchaseOrder]):
 
     def accept(self, data: PurchaseOrderInput) -> PurchaseOrder:
         """Accept an open purchase order, with the next number."""
-        items = [
-            PurchaseOrderItem(
-                seq=seq,
-                idProduto=item.idProduto,
-                descricaoDoProduto=self._lookup.checked_entry(
-                    products, item.idProduto
-                ).descricaoDoProduto,
-                quantidade=item.quantidade,
-                valorUnitario=item.valorUnitario,
-                valorTotal=item_total(item),
-            )
-            for seq, item in enumerate(data.itens, start=1)
-        ]
         order = PurchaseOrder(
             **data.model_dump(exclude={"itens"}),
-            numeroPedido=self._numbers.next("purchase_order"),
+            numeroPedido=self._numbers.next(self.scope),
             dataDoPedido=self._now,
             encerrado=False,
             valorTotal=sum(map(item_total, data.itens), Decimal(0)),
-            itens=items,
+            itens=[
+                PurchaseOrderItem(
+                    seq=seq,
+                    descricaoDoProduto=self._lookup.name(products, item.idProduto),
+                    valorTotal=item_total(item),
+                    **item.model_dump(),
+                )
+                for seq, item in enumerate(data.itens, start=1)
+            ],
         )
-        self._keep(purchase_orders, purchase_order_items, order)
+        self._keep(order)
         self._approve_origin(data)
         return order
 
@@ -368,6 +396,7 @@ class SpendingLimitRegistration(RecordRegistration[SpendingLimit]):
     """Registration of new spending limits."""
 
     table, model, scope = spending_limits, SpendingLimit, "spending_limit"
+    missing = ("idPlanejamento", "Planejamento não encontrado.")
 
     def problems(self, data: SpendingLimitInput) -> list[Problem]:
         """Return the problems of a limit, new or altered."""
@@ -432,98 +461,41 @@ def requested_items(lookup: CodeLookup, data: PurchaseRequisitionInput) -> list[
     ]
 
 
-_requisitions = purchase_requisitions.c
-
-
-handle_creation(REQUISITION_CREATE, PurchaseRequisitionRegistration)
-handle_creation(REQUISITION_CREATE_SUFFIXED, PurchaseRequisitionRegistration)
-handle_creation(ORDER_CREATE, BuyingOrderRegistration)
+handle_records(
+    PurchaseRequisitionRegistration,
+    REQUISITION_CREATE,
+    REQUISITION_CREATE_SUFFIXED,
+    REQUISITION_GET,
+)
+handle_records(BuyingOrderRegistration, ORDER_CREATE, ORDER_GET)
+handle_records(SpendingLimitRegistration, SPENDING_LIMIT_CREATE, SPENDING_LIMIT_UPDATE)
 
 
 @handles(REQUISITION_LIST_OPEN)
 @handles(REQUISITION_LIST_CLOSED)
 def list_requisitions(call: Call) -> list[PurchaseRequisition]:
-    in_state = _requisitions.encerrada.is_(call.operation is REQUISITION_LIST_CLOSED)
-    query = call.query_as(RequisitionQuery)
+    query, columns = call.query_as(RequisitionQuery), purchase_requisitions.c
     lookup = CodeLookup(call.connection)
     problems = lookup.problems("CodigoDaFilial", branches, query.CodigoDaFilial, "Filial")
     for code in query.CodigosCentroCustos:
         problems += lookup.problems("CodigosCentroCustos", cost_centres, code, "Centro de custo")
     if problems:
         raise RequestError(404, problems)
-    conditions: list[ColumnElement[bool]] = [in_state]
+    conditions: list[ColumnElement[bool]] = [
+        columns.encerrada.is_(call.operation is REQUISITION_LIST_CLOSED)
+    ]
     if query.CodigoDaFilial is not None:
-        conditions.append(_requisitions.codigoDaFilial == query.CodigoDaFilial)
+        conditions.append(columns.codigoDaFilial == query.CodigoDaFilial)
     if query.CodigosCentroCustos:
-        conditions.append(_requisitions.codigoDoCentroDeCusto.in_(query.CodigosCentroCustos))
-    return _find_requisitions(call, *conditions)
-
-
-@handles(REQUISITION_GET)
-def show_requisition(call: Call) -> PurchaseRequisition:
-    requisitions = _find_requisitions(call, _requisitions.numeroDaRequisicao == call.path["id"])
-    return first_or_404(requisitions, "id", "Requisição de compra não encontrada.")
-
-
-def _find_requisitions(call: Call, *conditions: ColumnElement[bool]) -> list[PurchaseRequisition]:
-    statement = select(
-        purchase_requisitions, projects.c.name.label("DescricaoDoProjeto")
-    ).outerjoin(projects, projects.c.code == _requisitions.CodigoDoProjeto)
-    lists = {"itens": (RequestedItem, [purchase_requisition_items.c.number])}
-    return _documents(
-        call, PurchaseRequisition, purchase_requisitions, lists, statement, conditions
-    )
-
-
-def _documents(
-    call: Call,
-    model: type[Model],
-    headers: Table,
-    lists: Lists,
-    statement: Select[Any],
-    conditions: Sequence[ColumnElement[bool]],
-) -> list[Model]:
-    """Return the documents of a statement that meet all conditions, in the order of numbers."""
-    key = headers.primary_key
-    return read_documents(
-        call.connection, model, key, lists, statement.where(*conditions).order_by(*key)
-    )
-
-
-_orders = buying_orders.c
+        conditions.append(columns.codigoDoCentroDeCusto.in_(query.CodigosCentroCustos))
+    return PurchaseRequisitionRegistration.find(call.connection, *conditions)
 
 
 @handles(ORDER_LIST_OPEN)
 @handles(ORDER_LIST_CLOSED)
 def list_orders(call: Call) -> list[BuyingOrder]:
-    return _find_orders(call, _orders.encerrada.is_(call.operation is ORDER_LIST_CLOSED))
-
-
-@handles(ORDER_GET)
-def show_order(call: Call) -> BuyingOrder:
-    orders = _find_orders(call, _orders.numeroDaOrdem == call.path["id"])
-    return first_or_404(orders, "id", "Ordem de compra não encontrada.")
-
-
-def _find_orders(call: Call, condition: ColumnElement[bool]) -> list[BuyingOrder]:
-    statement = (
-        select(
-            buying_orders,
-            projects.c.name.label("DescricaoDoProjeto"),
-            collaborators.c.name.label("DescricaoDoColaboradorResponsavelCompras"),
-        )
-        .outerjoin(projects, projects.c.code == _orders.CodigoDoProjeto)
-        .outerjoin(
-            collaborators,
-            collaborators.c.code == _orders.codigoDoColaboradorResponsavelCompras,
-        )
-    )
-    lists = {"itens": (RequestedItem, [buying_order_items.c.number])}
-    return _documents(call, BuyingOrder, buying_orders, lists, statement, [condition])
-
-
-_purchase_orders = purchase_orders.c
-_purchase_order_files = purchase_order_files.c
+    in_state = buying_orders.c.encerrada.is_(call.operation is ORDER_LIST_CLOSED)
+    return BuyingOrderRegistration.find(call.connection, in_state)
 
 
 def _reject_order(problems: Sequence[Problem]) -> PurchaseOrderAnswer:
@@ -547,15 +519,14 @@ def create_purchase_order(call: Call) -> PurchaseOrderAnswer:
 @handles(PURCHASE_ORDER_LIST_OPEN)
 @handles(PURCHASE_ORDER_LIST_CLOSED)
 def list_purchase_orders(call: Call) -> list[PurchaseOrder]:
-    closed = call.operation is PURCHASE_ORDER_LIST_CLOSED
-    return _find_purchase_orders(call, _purchase_orders.encerrado.is_(closed))
+    in_state = purchase_orders.c.encerrado.is_(call.operation is PURCHASE_ORDER_LIST_CLOSED)
+    return PurchaseOrderRegistration.find(call.connection, in_state)
 
 
 @handles(PURCHASE_ORDER_GET)
 def show_purchase_order(call: Call) -> PurchaseOrder:
     number = call.path["numeroPedido"]
-    orders = _find_purchase_orders(call, _purchase_orders.numeroPedido == number)
-    order = first_or_404(orders, "numeroPedido", "Pedido de compra não encontrado.")
+    order = PurchaseOrderRegistration.get(call.connection, number)
     return order.model_copy(
         update={
             "Arquivos": _attached_files(call, number, of_invoice=False),
@@ -565,46 +536,29 @@ def show_purchase_order(call: Call) -> PurchaseOrder:
 
 
 def _attached_files(call: Call, number: int, *, of_invoice: bool) -> list[Attachment]:
-    files = _purchase_order_files
+    files = purchase_order_files.c
     columns = tuple(files[name] for name in Attachment.model_fields)
     statement = select(*columns).where(files.number == number, files.of_invoice.is_(of_invoice))
     return call.read_attachments(statement.order_by(files.Id))
 
 
-def _find_purchase_orders(call: Call, condition: ColumnElement[bool]) -> list[PurchaseOrder]:
-    lists = {"itens": (PurchaseOrderItem, [purchase_order_items.c.number])}
-    statement = select(purchase_orders)
-    return _documents(call, PurchaseOrder, purchase_orders, lists, statement, [condition])
-
-
 @handles(PURCHASE_TYPE_LIST)
 def list_purchase_types(call: Call) -> list[PurchaseType]:
-    names = ("codigoDoTipoDeCompra", "descricaoDoTipoDeCompra")
-    return _registry_entries(call, PurchaseType, purchase_types, names)
+    return _entries(call, PurchaseType, purchase_types)
 
 
 @handles(PURCHASE_REASON_LIST)
 def list_purchase_reasons(call: Call) -> list[PurchaseReason]:
-    names = ("codigoDoMotivo", "descricaoDoMotivo")
-    reasons = _registry_entries(call, PurchaseReason, purchase_reasons, names)
-
     def dictionary_order(reason: PurchaseReason) -> str:
         """Sort key that ignores accents and case, the same on every database."""
         plain = unicodedata.normalize("NFKD", reason.descricaoDoMotivo or "")
         return plain.encode("ascii", "ignore").decode().casefold()
 
-    return sorted(reasons, key=dictionary_order)
+    return sorted(_entries(call, PurchaseReason, purchase_reasons), key=dictionary_order)
 
 
-def _registry_entries(
-    call: Call, model: type[Model], registry: Table, names: tuple[str, str]
-) -> list[Model]:
-    code, description = names
-    statement = select(
-        registry.c.code.label(code),
-        registry.c.name.label(description),
-        registry.c.active.label("ativo"),
-    ).order_by(registry.c.code)
+def _entries(call: Call, model: type[Model], registry: Table) -> list[Model]:
+    statement = select_entries(registry, model)
     if call.query_as(ActiveQuery).somenteAtivos:
         statement = statement.where(registry.c.active)
     return call.read(model, statement)
@@ -617,34 +571,14 @@ def list_spending_limits(call: Call) -> list[SpendingLimit]:
     unknown = lookup.field_problems(query, *LIMIT_CODES, "codigoDoItemDeLancamento")
     if unknown:
         raise RequestError(404, unknown)
-    statement = select(spending_limits).order_by(spending_limits.c.idPlanejamento)
-    for name, value in query.model_dump(exclude_none=True).items():
-        statement = statement.where(spending_limits.c[name] == value)
-    return call.read(SpendingLimit, statement)
-
-
-handle_creation(SPENDING_LIMIT_CREATE, SpendingLimitRegistration)
-
-
-@handles(SPENDING_LIMIT_UPDATE)
-def update_spending_limit(call: Call) -> SpendingLimit:
-    data = call.body_as(SpendingLimitChange)
-    _existing_limit(call, data.idPlanejamento)
-    require_no_problems(SpendingLimitRegistration(call.connection, call.now).problems(data))
-    by_id = spending_limits.c.idPlanejamento == data.idPlanejamento
-    call.connection.execute(update(spending_limits).where(by_id).values(data.model_dump()))
-    return SpendingLimit(**data.model_dump())
+    filters = equal_conditions(spending_limits, query, *type(query).model_fields)
+    return SpendingLimitRegistration.find(call.connection, *filters)
 
 
 @handles(SPENDING_LIMIT_DELETE)
 def delete_spending_limit(call: Call) -> SpendingLimit:
-    limit = _existing_limit(call, call.query_as(SpendingLimitKey).idPlanejamento)
-    by_id = spending_limits.c.idPlanejamento == limit.idPlanejamento
+    number = call.query_as(SpendingLimitKey).idPlanejamento
+    limit = SpendingLimitRegistration.get(call.connection, number)
+    by_id = spending_limits.c.idPlanejamento == number
     call.connection.execute(delete(spending_limits).where(by_id))
     return limit
-
-
-def _existing_limit(call: Call, number: int) -> SpendingLimit:
-    statement = select(spending_limits).where(spending_limits.c.idPlanejamento == number)
-    limits = call.read(SpendingLimit, statement)
-    return first_or_404(limits, "idPlanejamento", "Planejamento não encontrado.")

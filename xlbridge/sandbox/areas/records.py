@@ -7,26 +7,25 @@ Source: the spec, Client, Client contact, Errors, Product type, Registry, Limits
 import re
 from typing import Any, ClassVar, TypeVar
 
-from sqlalchemy import Column, Select, Table, exists, select, update
+from sqlalchemy import Column, exists, select, update
 
 from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.sandbox.amounts import PRICE_PLACES, amount_problems
 from xlbridge.sandbox.areas.registries import (
-    CodeListRegistration,
     RecordRegistration,
     client_categories,
     client_types,
     clients,
     contacts,
     cost_centres,
+    handle_code_list,
+    handle_records,
     product_types,
     products,
-    select_entries,
     suppliers,
 )
-from xlbridge.sandbox.handler_registry import Call, handle_creation, handles, window_conditions
-from xlbridge.sandbox.problems import Problem, first_or_404, invalid, require_no_problems
-from xlbridge.wire import Operation, WireModel
+from xlbridge.sandbox.handler_registry import Call, handles, window_conditions
+from xlbridge.sandbox.problems import Problem, first_or_404, invalid
 from xlbridge.wire.registry import (
     CLIENT_CAP,
     CLIENT_CATEGORY_CREATE,
@@ -111,6 +110,7 @@ class ClientRegistration(PartyRegistration[Client]):
     """Registration of new clients."""
 
     table, model, scope = clients, Client, "client"
+    missing = ("codigoDoCliente", "Cliente não encontrado.")
     column, label = clients.c.cnpjcpf, "cliente"
 
     def problems(self, data: PartyInput) -> list[Problem]:
@@ -132,6 +132,9 @@ class SupplierRegistration(PartyRegistration[Supplier]):
 class ContactRegistration(RecordRegistration[Contact]):
     """Registration of new contacts."""
 
+    table, model = contacts, Contact
+    missing = ("seq", "Contato não encontrado.")
+
     def problems(self, data: ContactInput) -> list[Problem]:
         """Return the problems of a new contact; its client may be inactive."""
         field, code = "codigoDoCliente", data.codigoDoCliente
@@ -145,7 +148,7 @@ class ContactRegistration(RecordRegistration[Contact]):
             ativo=True,
             **data.model_dump(exclude={"nome"}),
         )
-        self._rows[contacts].append(contact.model_dump())
+        self._keep(contact)
         return contact
 
 
@@ -161,6 +164,7 @@ class ProductRegistration(RecordRegistration[Product]):
     """Registration of new products."""
 
     table, model, scope = products, Product, "product"
+    missing = ("idProduto", "Produto não encontrado.")
 
     def problems(self, data: ProductInput) -> list[Problem]:
         """Return the problems of a product, new or altered."""
@@ -184,10 +188,14 @@ class ProductRegistration(RecordRegistration[Product]):
         return problems
 
 
-handle_creation(CLIENT_CREATE, ClientRegistration)
-handle_creation(CONTACT_CREATE, ContactRegistration)
-handle_creation(SUPPLIER_CREATE, SupplierRegistration)
-handle_creation(PRODUCT_CREATE, ProductRegistration)
+handle_records(ClientRegistration, CLIENT_CREATE)
+handle_records(ContactRegistration, CONTACT_CREATE, CONTACT_GET)
+handle_records(SupplierRegistration, SUPPLIER_CREATE, SUPPLIER_LIST)
+handle_records(ProductRegistration, PRODUCT_CREATE, PRODUCT_UPDATE, PRODUCT_LIST, PRODUCT_GET)
+handle_code_list(CLIENT_CATEGORY_CREATE, CLIENT_CATEGORY_LIST, client_categories, ClientCategory)
+handle_code_list(CLIENT_TYPE_CREATE, CLIENT_TYPE_LIST, client_types, ClientType)
+handle_code_list(PRODUCT_TYPE_CREATE, PRODUCT_TYPE_LIST, product_types, ProductType)
+handle_code_list(COST_CENTRE_CREATE, COST_CENTRE_LIST, cost_centres, CostCentre)
 
 
 @handles(CLIENT_SET_IDWS)
@@ -200,7 +208,7 @@ def set_client_idws(call: Call) -> Client:
     values = {"idws": data.idws, "ultimaAtualizacao": call.now}
     changed = update(clients).where(by_code).values(values).returning(clients)
     found = call.connection.execute(changed).all()
-    client = first_or_404(found, "codigoDoCliente", "Cliente não encontrado.")
+    client = first_or_404(found, *ClientRegistration.missing)
     return Client.model_construct(**client._mapping)
 
 
@@ -216,62 +224,3 @@ def list_clients(call: Call) -> Client | list[Client] | None:
     if query.idws is None and query.cnpjcpf is None:
         return call.read(Client, statement.limit(CLIENT_CAP))
     return next(iter(call.read(Client, statement.limit(1))), None)
-
-
-@handles(CONTACT_GET)
-def show_contact(call: Call) -> Contact:
-    statement = select(contacts).where(
-        contacts.c.codigoDoCliente == call.path["codcontato"],
-        contacts.c.seqContato == call.path["seq"],
-    )
-    return first_or_404(call.read(Contact, statement), "seq", "Contato não encontrado.")
-
-
-@handles(SUPPLIER_LIST)
-def list_suppliers(call: Call) -> list[Supplier]:
-    return call.read(Supplier, select(suppliers).order_by(suppliers.c.codigoDoFornecedor))
-
-
-@handles(PRODUCT_UPDATE)
-def alter_product(call: Call) -> Product:
-    change = call.body_as(ProductChange)
-    by_code = products.c.idProduto == change.idProduto
-    call.require_row(by_code, "idProduto", "Produto não encontrado.")
-    require_no_problems(ProductRegistration(call.connection, call.now).problems(change))
-    call.connection.execute(update(products).where(by_code).values(change.model_dump()))
-    return Product(**change.model_dump())
-
-
-@handles(PRODUCT_LIST)
-def list_products(call: Call) -> list[Product]:
-    return call.read(Product, _select_products())
-
-
-@handles(PRODUCT_GET)
-def show_product(call: Call) -> Product:
-    statement = _select_products().where(products.c.idProduto == call.path["idProduto"])
-    return first_or_404(call.read(Product, statement), "idProduto", "Produto não encontrado.")
-
-
-def _select_products() -> Select[Any]:
-    return select(products).order_by(products.c.idProduto)
-
-
-def _handle_code_list(
-    create: Operation, listing: Operation, table: Table, model: type[WireModel]
-) -> None:
-    """Register the handlers that create and list the entries of a code list."""
-    handle_creation(
-        create,
-        lambda connection, now: CodeListRegistration(connection, now, table, model),
-        source=CodeListRegistration,
-    )
-    handles(listing, source=select_entries)(
-        lambda call: call.read(model, select_entries(table, model))
-    )
-
-
-_handle_code_list(CLIENT_CATEGORY_CREATE, CLIENT_CATEGORY_LIST, client_categories, ClientCategory)
-_handle_code_list(CLIENT_TYPE_CREATE, CLIENT_TYPE_LIST, client_types, ClientType)
-_handle_code_list(PRODUCT_TYPE_CREATE, PRODUCT_TYPE_LIST, product_types, ProductType)
-_handle_code_list(COST_CENTRE_CREATE, COST_CENTRE_LIST, cost_centres, CostCentre)

@@ -5,7 +5,7 @@ Records are registered here, and entries of code lists. Source: the spec, Produc
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from sqlalchemy import (
     Boolean,
     Column,
+    ColumnElement,
     Connection,
     DateTime,
     ForeignKey,
@@ -31,8 +32,9 @@ from sqlalchemy import (
 )
 
 from xlbridge.sandbox.columns import derived_columns, metadata, registry_table
-from xlbridge.sandbox.problems import Problem, require_no_problems
-from xlbridge.wire import WireModel
+from xlbridge.sandbox.handler_registry import Call, Lists, handles, read_documents
+from xlbridge.sandbox.problems import Problem, first_or_404, require_no_problems
+from xlbridge.wire import Operation, WireModel
 from xlbridge.wire.registry import Client, Contact, Product, Supplier
 
 companies = registry_table("companies", Integer)
@@ -326,16 +328,20 @@ Record = TypeVar("Record")
 
 
 class RecordRegistration(ABC, Generic[Record]):
-    """Registration of new records of one kind, within one transaction: looks up codes, numbers
-    records and writes them by table.
+    """Records of one kind, within one transaction: looks up codes, numbers new records, writes
+    them by table, changes and reads them.
 
-    ``now`` is the time of the call; ``lookup`` may be shared within a transaction. Records with
-    one ``table`` are a ``model``, and its key is their number in a ``scope``.
+    ``now`` is the time of the call; ``lookup`` may be shared within a transaction. Each record is a
+    ``model`` in a ``table``, and its key is by default the next number of a ``scope``; ``lists``
+    are its lists in other tables, in which ``place`` is an item's position. ``missing`` is the
+    problem if there is no record with a key.
     """
 
     table: ClassVar[Table]
     model: ClassVar[type[Any]]
     scope: ClassVar[str]
+    lists: ClassVar[Lists] = {}
+    missing: ClassVar[Problem]
 
     def __init__(
         self, connection: Connection, now: datetime, lookup: CodeLookup | None = None
@@ -354,22 +360,33 @@ class RecordRegistration(ABC, Generic[Record]):
 
     @abstractmethod
     def problems(self, data: Any) -> list[Problem]:
-        """Return the problems of a new record, considering those accepted before it."""
+        """Return the problems of a record, new or changed, considering those accepted before it."""
 
     def accept(self, data: Any) -> Record:
         """Number a record without problems and keep its rows for ``write``."""
         (number,) = self.table.primary_key
-        values = {number.name: self._numbers.next(self.scope), **self._content(data)}
-        if "ultimaAtualizacao" in self.table.c:
-            values["ultimaAtualizacao"] = self._now
-        record: Record = self.model(**values)
-        self._rows[self.table].append(self.model.model_dump(record))
+        record: Record = self.model(
+            **{number.name: self._numbers.next(self.scope), **self._values(data)}
+        )
+        self._keep(record)
         return record
 
     def _content(self, data: Any) -> dict[str, Any]:
         """Return the fields of an accepted record, without its number."""
         fields: dict[str, Any] = data.model_dump()
         return fields
+
+    def _values(self, data: Any) -> dict[str, Any]:
+        is_dated = "ultimaAtualizacao" in self.table.c
+        return self._content(data) | ({"ultimaAtualizacao": self._now} if is_dated else {})
+
+    def _keep(self, record: Any) -> None:
+        """Keep the rows of a record and of its lists for ``write``."""
+        row = record.model_dump(include=_columns(self.table))
+        self._rows[self.table].append(row)
+        key = [row[column.name] for column in self.table.primary_key]
+        for name, (_, owner) in self.lists.items():
+            self._rows[owner[0].table] += list_rows(owner, key, getattr(record, name))
 
     def register(self, data: Any) -> Record:
         """Register a single record. Raises ``RequestError`` (400) with all its problems."""
@@ -385,6 +402,85 @@ class RecordRegistration(ABC, Generic[Record]):
             if rows:
                 self._connection.execute(insert(table), rows)
         self._rows.clear()
+
+    def change(self, data: Any, *key: object) -> Record:
+        """Replace the content of a record, but not its lists, and return it.
+
+        Raises ``RequestError``: 404 if it does not exist, 400 if it may not be changed or its new
+        content has problems.
+        """
+        self.require_changeable(self.get(self._connection, *key))
+        require_no_problems(self.problems(data))
+        changed = update(self.table).where(*self.by_key(key)).values(self._values(data))
+        self._connection.execute(changed)
+        return self.get(self._connection, *key)
+
+    @staticmethod
+    def require_changeable(record: Any) -> None:
+        """Raise ``RequestError`` (400) if a record may not be changed any more."""
+
+    @classmethod
+    def statement(cls) -> Select[Any]:
+        """Return the statement that selects all fields of the records except lists."""
+        return select(cls.table)
+
+    @classmethod
+    def find(cls, connection: Connection, *conditions: ColumnElement[bool]) -> list[Record]:
+        """Return the records that meet all conditions, ordered by key."""
+        key = cls.table.primary_key
+        selected = cls.statement().where(*conditions).order_by(*key)
+        return read_documents(connection, cls.model, key, cls.lists, selected)
+
+    @classmethod
+    def get(cls, connection: Connection, *key: object) -> Record:
+        """Return the record with a key. Raises ``RequestError`` (404) if there is none."""
+        return first_or_404(cls.find(connection, *cls.by_key(key)), *cls.missing)
+
+    @classmethod
+    def by_key(cls, key: Sequence[object]) -> list[ColumnElement[bool]]:
+        """Return the conditions for the record with a key."""
+        columns = zip(cls.table.primary_key, key, strict=True)
+        return [column == value for column, value in columns]
+
+
+_columns = cache(lambda table: frozenset(table.c.keys()))
+
+
+def list_rows(
+    owner: Sequence[Column[Any]], key: Sequence[object], items: Iterable[WireModel]
+) -> Iterator[dict[str, Any]]:
+    """Yield the items of the list of a record with a key as rows of their table."""
+    of_record = dict(zip((column.name for column in owner), key, strict=True))
+    has_place = "place" in owner[0].table.c
+    for place, item in enumerate(items):
+        yield {**of_record, **({"place": place} if has_place else {}), **item.model_dump()}
+
+
+def handle_records(records: type[RecordRegistration[Any]], *operations: Operation) -> None:
+    """Register the handlers of operations that create, change, read or list records.
+
+    What an operation does follows from its method, and from the key in its path or body.
+    """
+    names = [column.name for column in records.table.primary_key]
+
+    def create(call: Call) -> Any:
+        return records(call.connection, call.now).register(call.body)
+
+    def change(call: Call) -> Any:
+        key = call.path.values() or [getattr(call.body, name) for name in names]
+        return records(call.connection, call.now).change(call.body, *key)
+
+    def read(call: Call) -> Any:
+        return records.get(call.connection, *call.path.values())
+
+    for operation in operations:
+        in_path, body = bool(operation.path_parameters), operation.body
+        if operation.method == "GET":
+            handle = read if in_path else lambda call: records.find(call.connection)
+        else:
+            in_body = body is not None and body.model_fields.keys() >= set(names)
+            handle = change if in_path or in_body else create
+        handles(operation, source=records)(handle)
 
 
 Entry = TypeVar("Entry", bound=WireModel)
@@ -422,7 +518,25 @@ class CodeListRegistration(RecordRegistration[Entry]):
         return data.model_copy(update={self._code: code})
 
 
+def handle_code_list(
+    create: Operation, listing: Operation, table: Table, model: type[Entry]
+) -> None:
+    """Register the handlers that create and list the entries of a code list."""
+
+    @handles(create, source=CodeListRegistration)
+    def create_entry(call: Call) -> Any:
+        registration = CodeListRegistration(call.connection, call.now, table, model)
+        return registration.register(call.body)
+
+    @handles(listing, source=select_entries)
+    def list_entries(call: Call) -> Any:
+        return call.read(model, select_entries(table, model))
+
+
 def select_entries(table: Table, model: type[WireModel]) -> Select[Any]:
-    """Return the statement that lists a registry, with columns named like the model's fields."""
-    code, name = model.model_fields
-    return select(table.c.code.label(code), table.c.name.label(name)).order_by(table.c.code)
+    """Return the statement that lists a registry, with columns named like the model's fields.
+
+    These are the code, the name and, if it has three, whether the entry is active.
+    """
+    fields = zip(model.model_fields, table.c, strict=False)
+    return select(*(column.label(name) for name, column in fields)).order_by(table.c.code)

@@ -8,22 +8,20 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import (
     Column,
     ColumnElement,
-    Connection,
     ForeignKeyConstraint,
     Index,
     Integer,
+    Select,
     Table,
-    and_,
     delete,
     func,
     insert,
     select,
-    update,
 )
 
 from xlbridge.resources.checks import is_boleto
@@ -36,17 +34,18 @@ from xlbridge.sandbox.areas.registries import (
     accounts,
     categories,
     clients,
+    handle_records,
+    list_rows,
     portfolios,
 )
 from xlbridge.sandbox.columns import derived_columns, metadata
 from xlbridge.sandbox.handler_registry import (
     Call,
-    handle_creation,
+    Lists,
     handles,
-    read_documents,
     window_conditions,
 )
-from xlbridge.sandbox.problems import Problem, first_or_404, invalid, require_no_problems
+from xlbridge.sandbox.problems import Problem, first_or_404, invalid
 from xlbridge.wire import Attachment
 from xlbridge.wire.financial import (
     CASH_STATEMENT,
@@ -119,8 +118,16 @@ payable_files = Table(
 )
 
 
+def owner_of(rows: Table) -> Sequence[Column[Any]]:
+    """Return the columns with the key of the title that a part or file belongs to."""
+    return [rows.c[name] for name in OWNER_KEY]
+
+
 class ReceivableRegistration(RecordRegistration[Receivable]):
     """Registration of new receivable titles."""
+
+    table, model, scope = receivables, Receivable, "receivable"
+    lists: ClassVar[Lists] = {"rateio": (Allocation, owner_of(receivable_allocations))}
 
     def problems(self, data: ReceivableInput) -> list[Problem]:
         """Return the problems of a new title."""
@@ -142,25 +149,32 @@ class ReceivableRegistration(RecordRegistration[Receivable]):
 
     def accept(self, data: ReceivableInput) -> Receivable:
         """Accept a title, with the next key of its branch and exercise."""
-        key = next_title_key(self._numbers, "receivable", data, self._now)
-        parts = allocations_of(data)
         # Not validated again: the input was.
-        values = data.model_dump(exclude={"rateio"}) | key
-        title = Receivable.model_construct(**values, rateio=parts)
+        values = data.model_dump() | next_title_key(self._numbers, self.scope, data, self._now)
+        title = Receivable.model_construct(**values | {"rateio": allocations_of(data)})
         if title.idws is not None:
             self._accepted.add(("idws", title.idws))
-        self._rows[receivables].append(title.model_dump(exclude={"rateio"}))
-        self._rows[receivable_allocations].extend(allocation_rows(tuple(key.values()), parts))
+        self._keep(title)
         return title
 
 
 _AMOUNTS = tuple(name for name in PayableInput.model_fields if name.startswith("Valor"))
 _RETAINED = tuple(name for name in _AMOUNTS if name.endswith("Retido"))
-_NOT_STORED = {"rateio", "Arquivos", "DescricaoDoCustoABC"}
 
 
 class PayableRegistration(RecordRegistration[Payable]):
     """Registration of new payable titles."""
+
+    table, model, scope = payables, Payable, "payable"
+    lists: ClassVar[Lists] = {"rateio": (Allocation, owner_of(payable_allocations))}
+    missing = ("numeroDaTransacao", "Título não encontrado.")
+
+    @classmethod
+    def statement(cls) -> Select[Any]:
+        """Return the statement that selects titles with the names of their ABC costs."""
+        cost = abc_costs.c.name.label("DescricaoDoCustoABC")
+        of_cost = abc_costs.c.code == payables.c.CodigoDoCustoABC
+        return select(payables, cost).outerjoin(abc_costs, of_cost)
 
     def problems(self, data: PayableInput) -> list[Problem]:
         """Return the problems of a title, new or altered."""
@@ -185,14 +199,21 @@ class PayableRegistration(RecordRegistration[Payable]):
 
     def accept(self, data: PayableInput) -> Payable:
         """Accept a title, with the next key of its branch and exercise."""
-        key = next_title_key(self._numbers, "payable", data, self._now)
-        parts = allocations_of(data)
-        values = data.model_dump(exclude={"rateio"}) | key
+        values = data.model_dump() | next_title_key(self._numbers, self.scope, data, self._now)
         cost = self._lookup.name(abc_costs, data.CodigoDoCustoABC)
-        title = Payable.model_construct(**values, rateio=parts, DescricaoDoCustoABC=cost)
-        self._rows[payables].append(title.model_dump(exclude=_NOT_STORED))
-        self._rows[payable_allocations].extend(allocation_rows(tuple(key.values()), parts))
+        values |= {"rateio": allocations_of(data), "DescricaoDoCustoABC": cost}
+        title = Payable.model_construct(**values)
+        self._keep(title)
         return title
+
+    def _content(self, data: PayableChange) -> dict[str, Any]:
+        return data.model_dump(exclude={"rateio"})
+
+    @staticmethod
+    def require_changeable(record: Payable) -> None:
+        """Raise ``RequestError`` (400) if a title is settled."""
+        if record.dataDeBaixa is not None:
+            raise invalid(("numeroDaTransacao", "O título já foi baixado e não pode ser alterado."))
 
 
 _FIRST_OF_TRANSACTION = 1
@@ -272,53 +293,45 @@ def allocations_of(data: EntryInput) -> list[Allocation]:
     return [Allocation(**defaults | part.model_dump(exclude_none=True)) for part in data.rateio]
 
 
-def allocation_rows(key: Sequence[object], parts: Sequence[Allocation]) -> Iterator[dict[str, Any]]:
-    """Yield the parts of the title with this key as rows of their table."""
-    owner = dict(zip(OWNER_KEY, key, strict=True))
-    for index, part in enumerate(parts):
-        yield {**owner, "place": index, **part.model_dump()}
-
-
 def _entry_codes(data: EntryTerms) -> dict[str, Any]:
     codes = data.model_dump(include=set(Allocation.model_fields))
     return codes | {"codigoDaFilialDoRateio": data.codigoDaFilial}
 
 
-handle_creation(RECEIVABLE_CREATE, ReceivableRegistration)
-handle_creation(PAYABLE_CREATE, PayableRegistration)
+handle_records(ReceivableRegistration, RECEIVABLE_CREATE)
+handle_records(PayableRegistration, PAYABLE_CREATE)
 
 
 @handles(RECEIVABLE_LIST_OPEN)
 @handles(RECEIVABLE_LIST_SETTLED)
 def list_receivables(call: Call) -> list[Receivable]:
     is_settled = receivables.c.dataDeBaixa.is_not(None)
-    in_state = is_settled if call.operation is RECEIVABLE_LIST_SETTLED else ~is_settled
+    conditions: list[ColumnElement[bool]] = [
+        is_settled if call.operation is RECEIVABLE_LIST_SETTLED else ~is_settled
+    ]
     client = call.query_as(ReceivableQuery).codigoDoCliente
-    if client is None:
-        return read_receivables(call.connection, in_state)
-    by_code = clients.c.codigoDoCliente == client
-    call.require_row(by_code, "codigoDoCliente", "Cliente não encontrado.")
-    return read_receivables(call.connection, in_state, receivables.c.codigoDoCliente == client)
+    if client is not None:
+        by_code = clients.c.codigoDoCliente == client
+        call.require_row(by_code, "codigoDoCliente", "Cliente não encontrado.")
+        conditions.append(receivables.c.codigoDoCliente == client)
+    return ReceivableRegistration.find(call.connection, *conditions)
 
 
 @handles(RECEIVABLE_FIND)
 def find_receivable(call: Call) -> Receivable | None:
     by_idws = receivables.c.idws == call.query_as(ReceivableLookup).idws
-    return next(iter(read_receivables(call.connection, by_idws)), None)
+    return next(iter(ReceivableRegistration.find(call.connection, by_idws)), None)
 
 
 @handles(PAYABLE_UPDATE)
 def alter_payable(call: Call) -> Payable:
     change = call.body_as(PayableChange)
     key = tuple(getattr(change, name) for name in TITLE_KEY)
-    _require_open(call, key)
-    require_no_problems(PayableRegistration(call.connection, call.now).problems(change))
-    values = change.model_dump(exclude={"rateio", *TITLE_KEY})
-    by_key = _key_condition(payables, TITLE_KEY, key)
-    call.connection.execute(update(payables).where(by_key).values(values))
-    of_title = _key_condition(payable_allocations, OWNER_KEY, key)
-    call.connection.execute(delete(payable_allocations).where(of_title))
-    parts = list(allocation_rows(key, allocations_of(change)))
+    PayableRegistration(call.connection, call.now).change(change, *key)
+    owner = owner_of(payable_allocations)
+    of_title = (column == value for column, value in zip(owner, key, strict=True))
+    call.connection.execute(delete(payable_allocations).where(*of_title))
+    parts = list(list_rows(owner, key, allocations_of(change)))
     if parts:
         call.connection.execute(insert(payable_allocations), parts)
     return _payable(call, key)
@@ -329,43 +342,29 @@ def alter_payable(call: Call) -> Payable:
 def list_payables(call: Call) -> list[Payable]:
     is_settled = payables.c.dataDeBaixa.is_not(None)
     in_state = is_settled if call.operation is PAYABLE_LIST_SETTLED else ~is_settled
-    return read_payables(call.connection, in_state)
+    return PayableRegistration.find(call.connection, in_state)
 
 
 @handles(PAYABLE_GET)
 def show_payable(call: Call) -> Payable:
-    return _payable(call, _path_key(call))
+    return _payable(call, tuple(call.path.values()))
 
 
 @handles(PAYABLE_DELETE)
 def delete_payable(call: Call) -> Payable:
-    key = _path_key(call)
-    _require_open(call, key)
-    title = _payable(call, key)
-    call.connection.execute(delete(payables).where(_key_condition(payables, TITLE_KEY, key)))
+    title = _payable(call, tuple(call.path.values()))
+    PayableRegistration.require_changeable(title)
+    by_key = PayableRegistration.by_key(tuple(call.path.values()))
+    call.connection.execute(delete(payables).where(*by_key))
     return title
 
 
-def _path_key(call: Call) -> tuple[int, ...]:
-    return tuple(call.path[name] for name in ("ex", "fil", "nrtrs", "seqtrs"))
-
-
 def _payable(call: Call, key: Sequence[int]) -> Payable:
-    titles = read_payables(call.connection, _key_condition(payables, TITLE_KEY, key))
-    title = first_or_404(titles, "numeroDaTransacao", "Título não encontrado.")
+    title = PayableRegistration.get(call.connection, *key)
     columns = tuple(payable_files.c[name] for name in Attachment.model_fields)
-    of_title = _key_condition(payable_files, OWNER_KEY, key)
-    files = select(*columns).where(of_title).order_by(payable_files.c.Id)
+    of_title = (column == value for column, value in zip(owner_of(payable_files), key, strict=True))
+    files = select(*columns).where(*of_title).order_by(payable_files.c.Id)
     return title.model_copy(update={"Arquivos": call.read_attachments(files)})
-
-
-def _require_open(call: Call, key: Sequence[int]) -> None:
-    """Raise ``RequestError``: 404 if there is no such title, 400 if it is settled."""
-    by_key = _key_condition(payables, TITLE_KEY, key)
-    found = call.connection.execute(select(payables.c.dataDeBaixa).where(by_key)).all()
-    title = first_or_404(found, "numeroDaTransacao", "Título não encontrado.")
-    if title.dataDeBaixa is not None:
-        raise invalid(("numeroDaTransacao", "O título já foi baixado e não pode ser alterado."))
 
 
 _ZERO = Decimal(0)
@@ -382,8 +381,8 @@ def show_statement(call: Call) -> Statement:
     account = first_or_404(found, "codigoDaContaCorrente", "Conta corrente não encontrada.")
     initial_balance = _settled_before(call, receivables) - _settled_before(call, payables)
     titles: list[Receivable | Payable] = [
-        *read_receivables(call.connection, *_settled_in_period(call, receivables)),
-        *read_payables(call.connection, *_settled_in_period(call, payables)),
+        *ReceivableRegistration.find(call.connection, *_settled_in_period(call, receivables)),
+        *PayableRegistration.find(call.connection, *_settled_in_period(call, payables)),
     ]
     titles.sort(key=attrgetter("dataDeBaixa"))
     lines, balance = [], initial_balance
@@ -431,31 +430,3 @@ def _settled_in_period(call: Call, titles: Table) -> Iterator[ColumnElement[bool
     query = call.query_as(StatementQuery)
     yield titles.c.codigoDaContaCorrente == query.codigoDaContaCorrente
     yield from window_conditions(call, titles.c.dataDeBaixa)
-
-
-Condition = ColumnElement[bool]
-
-
-def read_receivables(connection: Connection, *conditions: Condition) -> list[Receivable]:
-    """Return the receivable titles that meet all conditions, ordered by key."""
-    key = receivables.primary_key
-    titles = select(receivables).where(*conditions).order_by(*key)
-    lists = {"rateio": (Allocation, [receivable_allocations.c[name] for name in OWNER_KEY])}
-    return read_documents(connection, Receivable, key, lists, titles)
-
-
-def read_payables(connection: Connection, *conditions: Condition) -> list[Payable]:
-    """Return the payable titles that meet all conditions, ordered by key, without their files."""
-    key = payables.primary_key
-    titles = (
-        select(payables, abc_costs.c.name.label("DescricaoDoCustoABC"))
-        .outerjoin(abc_costs, abc_costs.c.code == payables.c.CodigoDoCustoABC)
-        .where(*conditions)
-        .order_by(*key)
-    )
-    lists = {"rateio": (Allocation, [payable_allocations.c[name] for name in OWNER_KEY])}
-    return read_documents(connection, Payable, key, lists, titles)
-
-
-def _key_condition(table: Table, names: Sequence[str], key: Sequence[int]) -> Condition:
-    return and_(*(table.c[name] == value for name, value in zip(names, key, strict=True)))

@@ -33,6 +33,7 @@ from xlbridge.sandbox.areas.registries import (
     branches,
     collaborators,
     cost_centres,
+    list_rows,
     payment_methods,
     projects,
     purchase_reasons,
@@ -42,7 +43,7 @@ from xlbridge.sandbox.areas.registries import (
 from xlbridge.sandbox.areas.titles import (
     OWNER_KEY,
     TITLE_KEY,
-    allocation_rows,
+    owner_of,
     payable_allocations,
     payable_files,
     payables,
@@ -244,7 +245,7 @@ def seed_payables(connection: Connection, random: Random, count: int) -> Counter
         title = dict(zip(TITLE_KEY, key, strict=True)) | _payable_row(random, index, issued)
         titles.append(title)
         if index % _SPLIT_EVERY == 0:
-            allocations.extend(split_rows(title))
+            allocations.extend(split_rows(payable_allocations, title))
         if index % _FILE_EVERY == 0:
             name = f"fatura-{_FIRST_INVOICE + index}.pdf"
             file = attachment_row(random, index + 1, name, "Fatura do fornecedor")
@@ -255,7 +256,7 @@ def seed_payables(connection: Connection, random: Random, count: int) -> Counter
     return last_numbers
 
 
-def split_rows(title: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def split_rows(allocations: Table, title: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield two parts of a title: 60 % for its cost centre, the rest for another one."""
     amount = title["valorDoLancamento"]
     first_amount = round_half_even(amount * 6 / 10)
@@ -265,7 +266,8 @@ def split_rows(title: dict[str, Any]) -> Iterator[dict[str, Any]]:
     second = first.model_copy(
         update={"codigoDoCentroDeCusto": other, "valor": amount - first_amount}
     )
-    return allocation_rows([title[name] for name in TITLE_KEY], [first, second])
+    key = [title[name] for name in TITLE_KEY]
+    return list_rows(owner_of(allocations), key, [first, second])
 
 
 def _payable_row(random: Random, index: int, issued: datetime) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from xlbridge.sandbox.areas.invoices import (
     product_invoice_scope,
     product_invoices,
     service_forecasts,
-    service_invoices,
 )
 from xlbridge.sandbox.areas.orders import (
     INVOICE_FIELDS,
@@ -89,7 +88,7 @@ def seed_services(
         invoice = registration.accept(_service_invoice(random, random.choice(customers)))
         registration.write()
         if random.random() < _EMITTED and invoice.idNF is not None:
-            emit_invoice(connection, service_invoices, invoice.idNF, moment)
+            emit_invoice(connection, ServiceInvoiceRegistration, invoice.idNF, moment)
     forecasts = list(_forecast_rows(random, customers, _FORECASTS * scale))
     write_rows(connection, service_forecasts, forecasts)
     return {"service_forecast": len(forecasts)}
@@ -220,7 +219,7 @@ def seed_orders(
         for plan in plans[done : done + _BATCH_SIZE]:
             _add_order(random, plan, customers, products, batch)
         for title in batch[receivables][::_SPLIT_EVERY]:
-            batch[receivable_allocations].extend(split_rows(title))
+            batch[receivable_allocations].extend(split_rows(receivable_allocations, title))
         for table, rows in batch.items():
             write_rows(connection, table, rows)
     on_progress(count, count)
