@@ -38,7 +38,7 @@ from xlbridge.sandbox.areas.movements import (
     register_entry,
     register_output,
 )
-from xlbridge.sandbox.demo.company import make_products, product_rows
+from xlbridge.sandbox.demo.company import make_products
 from xlbridge.sandbox.problems import RequestError
 from xlbridge.sandbox.storage import Storage
 from xlbridge.wire.stock import (
@@ -75,7 +75,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
     opened = open_storage(tmp_path_factory.mktemp("stock"))
     with opened.transaction(writing=True) as connection:
         seed_database(connection, SeedKind.EMPTY, 1)
-        rows = product_rows(make_products(Random(1), 2))
+        rows = make_products(Random(1), 2)
         connection.execute(insert(products), list(rows))
     yield opened
     opened.close()

@@ -15,7 +15,6 @@ from xlbridge.sandbox.demo.company import (
     client_rows,
     make_customers,
     make_products,
-    product_rows,
     seed_contacts,
     seed_registries,
     write_rows,
@@ -54,8 +53,8 @@ def seed_database(
     customers = make_customers(random, _CLIENTS * scale)
     demo_products = make_products(random, _PRODUCTS * scale)
     write_rows(connection, clients, client_rows(random, customers))
-    write_rows(connection, products, product_rows(demo_products))
-    last_codes = {"client": customers[-1].code, "product": demo_products[-1].code}
+    write_rows(connection, products, demo_products)
+    last_codes = {"client": customers[-1].code, "product": demo_products[-1]["idProduto"]}
     for scope, last in last_codes.items():
         connection.execute(update(counters).where(counters.c.scope == scope).values(last=last))
     with_contacts = customers[: _CLIENTS_WITH_CONTACTS * scale]

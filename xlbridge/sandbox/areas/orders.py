@@ -4,7 +4,7 @@ Processing an order creates titles and a product invoice. Source: the spec, Sale
 Venda) object with produtos[] and parcelas[] items, States (sales order), Receivable entry.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -66,35 +66,40 @@ _RATES = (
 )
 
 
-def priced_item(
-    item: SalesOrderItemInput, product: Row[Any], order: int, seq: int
-) -> SalesOrderItem:
-    """Return an unprocessed line of an order with all its amounts."""
-    price = Decimal(product.valorUnitario) if item.valorUnitario is None else item.valorUnitario
+def item_values(
+    item: SalesOrderItemInput, product: Mapping[Any, Any], order: int, seq: int
+) -> dict[str, Any]:
+    """Return the fields of an unprocessed line of an order, with all its amounts."""
+    own_price = item.valorUnitario
+    price = Decimal(product["valorUnitario"]) if own_price is None else own_price
     total = round_half_even(item.quantidade * price)
     amounts = line_amounts(item, total)
-    weight = product.Peso * item.quantidade
-    return SalesOrderItem.model_validate(
-        item.model_dump(exclude_none=True)
-        | amounts
-        | {
-            "numeroDoPedido": order,
-            "seq": seq,
-            "idMapeamentoPadrao": item.idMapeamentoPadrao or item.idProduto,
-            "codigoInterno": product.codigoInterno,
-            "codigoDeBarras": product.codigoDeBarras,
-            "descricaoDoProduto": product.descricaoDoProduto,
-            "ncm": product.ncm,
-            "pesoBruto": weight if item.pesoBruto is None else item.pesoBruto,
-            "pesoLiquido": weight if item.pesoLiquido is None else item.pesoLiquido,
-            "valorUnitario": price,
-            "valorTotal": total,
-            "quantidadeProcessadaParcial": Decimal(0),
-            "quantidadeDisponivelParaProcessamento": item.quantidade,
-            "valorDisponivelParaProcessamento": amounts["totalLiquido"],
-            "disponivelParaProcessamentoParcial": True,
-        }
-    )
+    weight = product["Peso"] * item.quantidade
+    copied = ("codigoInterno", "codigoDeBarras", "descricaoDoProduto", "ncm")
+    return {
+        **item.model_dump(exclude_none=True),
+        **amounts,
+        **{name: product[name] for name in copied},
+        "numeroDoPedido": order,
+        "seq": seq,
+        "idMapeamentoPadrao": item.idMapeamentoPadrao or item.idProduto,
+        "pesoBruto": weight if item.pesoBruto is None else item.pesoBruto,
+        "pesoLiquido": weight if item.pesoLiquido is None else item.pesoLiquido,
+        "valorUnitario": price,
+        "valorTotal": total,
+        "quantidadeProcessadaParcial": Decimal(0),
+        "quantidadeDisponivelParaProcessamento": item.quantidade,
+        "valorDisponivelParaProcessamento": amounts["totalLiquido"],
+        "disponivelParaProcessamentoParcial": True,
+    }
+
+
+PROCESSED: dict[str, Any] = {
+    "quantidadeDisponivelParaProcessamento": Decimal(0),
+    "valorDisponivelParaProcessamento": Decimal(0),
+    "disponivelParaProcessamentoParcial": False,
+}
+"""Fields of a line of which nothing is left to process."""
 
 
 def item_problems(item: SalesOrderItemInput, priced: SalesOrderItem, prefix: str) -> list[Problem]:
@@ -351,7 +356,7 @@ def _completed_order(
 ) -> SalesOrder:
     """Return the order with fields derived from its client, branch and products."""
     items = [
-        priced_item(item, lookup.checked_entry(products, item.idProduto), number, seq)
+        item_values(item, lookup.checked_entry(products, item.idProduto)._mapping, number, seq)
         for seq, item in enumerate(data.produtos, start=1)
     ]
     terms = data.model_dump(exclude={*_LISTS})
@@ -438,12 +443,7 @@ def process_order(connection: Connection, number: int, now: datetime) -> None:
     connection.execute(
         update(sales_order_items)
         .where(columns.numeroDoPedido == number)
-        .values(
-            quantidadeProcessadaParcial=columns.quantidade,
-            quantidadeDisponivelParaProcessamento=Decimal(0),
-            valorDisponivelParaProcessamento=Decimal(0),
-            disponivelParaProcessamentoParcial=False,
-        )
+        .values(quantidadeProcessadaParcial=columns.quantidade, **PROCESSED)
     )
     connection.execute(
         update(sales_orders)

@@ -234,73 +234,48 @@ _GROSS = Decimal("1.1")
 _COST_SHARE = Decimal("0.6")
 
 
-@dataclass(frozen=True, slots=True)
-class DemoProduct:
-    """A product of one of the company's kinds. ``price`` is in reais, ``weight`` in kilograms."""
-
-    code: int
-    name: str
-    model: str
-    kind: Mapping[str, Any]
-    barcode: str
-    price: Decimal
-    weight: Decimal
-
-    @property
-    def cost(self) -> Decimal:
-        """Cost of one unit, before rounding."""
-        return self.price * _COST_SHARE
-
-    @property
-    def internal_code(self) -> str:
-        """Code assigned by the company."""
-        return f"P{self.code:06}"
+DemoProduct = dict[str, Any]
+"""A row of the products: prices in reais, weights in kilograms."""
 
 
 def make_products(random: Random, count: int) -> list[DemoProduct]:
-    """Return the products, with sequential codes."""
+    """Return the products, of the company's kinds and with sequential codes."""
     kinds, variants = list(company()["product_kinds"].items()), company()["product_variants"]
     products = []
     for code in range(FIRST_PRODUCT, FIRST_PRODUCT + count):
         name, kind = random.choice(kinds)
         stem = f"789{code:09}"
         model = f"{random.choice(variants)} {random.randrange(10, 100)}"
-        product = DemoProduct(
-            code=code,
-            name=f"{name} {model}",
-            model=model,
-            kind=kind,
-            barcode=stem + calc_check_digit(stem),
-            price=Decimal(random.randrange(190, 90000)).scaleb(-2),
-            weight=Decimal(random.randrange(50, 20000)).scaleb(-3),
-        )
+        price = Decimal(random.randrange(190, 90000)).scaleb(-2)
+        weight = Decimal(random.randrange(50, 20000)).scaleb(-3)
+        product = {
+            "idProduto": code,
+            "descricaoDoProduto": f"{name} {model}",
+            "codigoInterno": f"P{code:06}",
+            "codigoDeBarras": stem + calc_check_digit(stem),
+            "ncm": kind["ncm"],
+            "valorUnitario": price,
+            "Peso": weight,
+            "PesoBruto": gross_weight(weight),
+            "PesoLiquido": weight,
+            "Altura": "20",
+            "Largura": "10",
+            "Comprimento": "30",
+            "marca": kind["brand"],
+            "modelo": model,
+            "codigoDaUnidadeDeMedida": kind["unit"],
+            "codigoDoTipoDeProduto": kind.get("product_type", 1),
+            "codigoDoGrupoDeProduto": kind["group"],
+            "codigoDaCategoriaDeProduto": kind.get("category", 1),
+        }
         products.append(product)
     return products
 
 
-def product_rows(products: list[DemoProduct]) -> Iterator[dict[str, Any]]:
-    """Yield the products as rows of their table."""
-    for product in products:
-        yield {
-            "idProduto": product.code,
-            "descricaoDoProduto": product.name,
-            "codigoInterno": product.internal_code,
-            "codigoDeBarras": product.barcode,
-            "ncm": product.kind["ncm"],
-            "valorUnitario": product.price,
-            "Peso": product.weight,
-            "PesoBruto": gross_weight(product.weight),
-            "PesoLiquido": product.weight,
-            "Altura": "20",
-            "Largura": "10",
-            "Comprimento": "30",
-            "marca": product.kind["brand"],
-            "modelo": product.model,
-            "codigoDaUnidadeDeMedida": product.kind["unit"],
-            "codigoDoTipoDeProduto": product.kind.get("product_type", 1),
-            "codigoDoGrupoDeProduto": product.kind["group"],
-            "codigoDaCategoriaDeProduto": product.kind.get("category", 1),
-        }
+def cost_of(product: DemoProduct) -> Decimal:
+    """Return the cost of one unit, before rounding."""
+    cost: Decimal = product["valorUnitario"] * _COST_SHARE
+    return cost
 
 
 def gross_weight(net_weight: Decimal) -> Decimal:

@@ -56,6 +56,7 @@ from xlbridge.sandbox.demo.company import (
     active_codes,
     attachment_row,
     codes,
+    cost_of,
     office_moments,
     write_rows,
 )
@@ -131,7 +132,7 @@ class _PurchaseSeed:
         chosen = random.sample(products, random.randint(1, _MAX_ITEMS))
         items = [
             RequestedItemInput(
-                idProduto=product.code, quantidade=Decimal(random.randint(1, _MAX_UNITS))
+                idProduto=product["idProduto"], quantidade=Decimal(random.randint(1, _MAX_UNITS))
             )
             for product in chosen
         ]
@@ -174,9 +175,9 @@ class _PurchaseSeed:
             IdPedidoWS=f"WS-{self._bought:06}",
             itens=[
                 PurchaseOrderItemInput(
-                    idProduto=product.code,
+                    idProduto=product["idProduto"],
                     quantidade=item.quantidade or Decimal(0),
-                    valorUnitario=round_half_even(product.cost),
+                    valorUnitario=round_half_even(cost_of(product)),
                 )
                 for product, item in zip(products, order.itens, strict=True)
             ],

@@ -26,11 +26,12 @@ from xlbridge.sandbox.areas.invoices import (
 )
 from xlbridge.sandbox.areas.orders import (
     INVOICE_FIELDS,
+    PROCESSED,
     SALE_TERMS,
     TITLE_COLUMNS,
     TITLE_FIELDS,
     ZERO,
-    line_amounts,
+    item_values,
     sales_order_installments,
     sales_order_items,
     sales_orders,
@@ -391,43 +392,26 @@ def _make_items(
     items = []
     for seq, product in enumerate(ordered, start=1):
         quantity = Decimal(random.randint(1, _MAX_UNITS))
-        weight, total = product.weight * quantity, quantity * product.price
         rates = (_DISCOUNTS, _IPI, _ICMS)
         discount, ipi, icms = (Decimal(random.choice(values)) for values in rates)
         terms = SalesOrderItemInput.model_construct(
-            idProduto=product.code,
+            idProduto=product["idProduto"],
             quantidade=quantity,
             valorFrete=freight,
             valorDescontoPercentual=discount,
             aliquotaIPI=ipi,
             aliquotaICMS=icms,
+            url=f"https://loja.example/{product['codigoInterno']}",
+            largura="10",
+            altura="20",
+            comprimento="30",
+            pesoBruto=gross_weight(product["Peso"] * quantity),
         )
-        amounts = line_amounts(terms, total)
-        is_pending = plan.status == "pending"
-        item = {
-            "numeroDoPedido": plan.number,
-            "seq": seq,
-            "idProduto": product.code,
-            "idMapeamentoPadrao": product.code,
-            "codigoInterno": product.internal_code,
-            "codigoDeBarras": product.barcode,
-            "descricaoDoProduto": product.name,
-            "ncm": product.kind["ncm"],
-            "url": f"https://loja.example/{product.internal_code}",
-            "largura": "10",
-            "altura": "20",
-            "comprimento": "30",
-            "pesoLiquido": weight,
-            "pesoBruto": gross_weight(weight),
-            "quantidade": quantity,
-            "valorUnitario": product.price,
-            "valorTotal": total,
-            **amounts,
-            "quantidadeProcessadaParcial": quantity if plan.status == "processed" else Decimal(0),
-            "quantidadeDisponivelParaProcessamento": quantity if is_pending else Decimal(0),
-            "valorDisponivelParaProcessamento": amounts["totalLiquido"] if is_pending else ZERO,
-            "disponivelParaProcessamentoParcial": is_pending,
-        }
+        item = item_values(terms, product, plan.number, seq)
+        if plan.status == "processed":
+            item |= PROCESSED | {"quantidadeProcessadaParcial": quantity}
+        elif plan.status == "cancelled":
+            item |= PROCESSED
         items.append(item)
     return items
 
