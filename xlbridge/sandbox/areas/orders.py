@@ -7,9 +7,9 @@ Venda) object with produtos[] and parcelas[] items, States (sales order), Receiv
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
-from sqlalchemy import Column, Connection, Index, Row, Select, Table, insert, select, update
+from sqlalchemy import Column, Connection, Index, Row, Table, select, update
 
 from xlbridge.sandbox.amounts import (
     amount_problems,
@@ -22,9 +22,10 @@ from xlbridge.sandbox.amounts import (
 from xlbridge.sandbox.areas.invoices import ProductInvoiceRegistration
 from xlbridge.sandbox.areas.registries import (
     CodeLookup,
+    RecordRegistration,
     clients,
+    handle_records,
     issuers,
-    next_number,
     payment_conditions,
     products,
 )
@@ -35,10 +36,9 @@ from xlbridge.sandbox.handler_registry import (
     Lists,
     equal_conditions,
     handles,
-    read_documents,
     window_conditions,
 )
-from xlbridge.sandbox.problems import Problem, first_or_404, invalid, require_no_problems
+from xlbridge.sandbox.problems import Problem, invalid, require_no_problems
 from xlbridge.wire.financial import ReceivableInput
 from xlbridge.wire.invoices import ProductInvoiceInput
 from xlbridge.wire.sales import (
@@ -293,62 +293,62 @@ sales_order_items = Table(
     *derived_columns(SalesOrderItem, keys=("numeroDoPedido", "seq")),
 )
 
-_LISTS: Lists = {
-    "parcelas": (SalesOrderInstallment, [sales_order_installments.c.numeroDoPedido]),
-    "produtos": (SalesOrderItem, [sales_order_items.c.numeroDoPedido]),
-}
 _CODES = (
     "codigoDaNotaFiscal", "codigoDaCondicaoDePagamento", "codigoDoVendedor", "codigoDoProjeto",
 )  # fmt: skip
 
 
-def register_order(connection: Connection, data: SalesOrderInput, now: datetime) -> SalesOrder:
-    """Register a pending order, and return it.
+class OrderRegistration(RecordRegistration[SalesOrder]):
+    """Registration of new orders, pending processing."""
 
-    Raises ``RequestError`` (400) with its problems: first those that prevent the calculation of
-    amounts, then all others.
-    """
-    lookup = CodeLookup(connection)
-    problems = [
-        *lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-        *lookup.field_problems(data, "codigoDoCliente", *_CODES),
-    ]
-    for index, item in enumerate(data.produtos):
-        problems += lookup.field_problems(item, "idProduto", prefix=f"produtos.{index}.")
-    require_no_problems(problems)
-    ordered = data.dataDaOrdem or now
-    number = next_number(connection, "sales_order")
-    order = _completed_order(lookup, data, number, ordered)
-    # Without products, the total is that of the instalments.
-    amounts = [item.totalLiquido for item in order.produtos] or [x.valor for x in data.parcelas]
-    total = sum((amount or ZERO for amount in amounts), ZERO)
-    problems = amount_problems("produtos", total)
-    for index, (item, priced) in enumerate(zip(data.produtos, order.produtos, strict=True)):
-        problems += item_problems(item, priced, f"produtos.{index}.")
-    if not order.produtos and not total:
-        problems.append(("produtos", "Informe produtos, ou parcelas com valor."))
-    problems += instalment_problems(data, ordered, total)
-    # The titles that processing would create must have no problems either.
-    title = _title_input(order, SalesOrderInstallment(numeroDaParcela=1))
-    problems += ReceivableRegistration(connection, now, lookup).problems(title)
-    require_no_problems(problems)
-    condition = lookup.entry(payment_conditions, data.codigoDaCondicaoDePagamento)
-    instalments = make_instalments(data, condition, number, ordered, total)
-    require_no_problems(empty_instalment_problems(data, instalments))
-    order = order.model_copy(
-        update={
-            "quantidadeDeParcelas": len(instalments),
-            "parcelas": instalments,
-            "ultimaAtualizacao": now.isoformat(),
-        }
-    )
-    header = order.model_dump(exclude={*_LISTS})
-    connection.execute(insert(sales_orders), header | {"ultimaAtualizacao": now})
-    for name, (_, (number_column,)) in _LISTS.items():
-        if lines := getattr(order, name):
-            rows = [line.model_dump() for line in lines]
-            connection.execute(insert(number_column.table), rows)
-    return order
+    table, model, scope = sales_orders, SalesOrder, "sales_order"
+    lists: ClassVar[Lists] = {
+        "parcelas": (SalesOrderInstallment, [sales_order_installments.c.numeroDoPedido]),
+        "produtos": (SalesOrderItem, [sales_order_items.c.numeroDoPedido]),
+    }
+    missing = ("numeroPedido", "Pedido não encontrado.")
+
+    def problems(self, data: SalesOrderInput) -> list[Problem]:
+        """Return the problems that prevent the calculation of amounts."""
+        problems = [
+            *self._lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
+            *self._lookup.field_problems(data, "codigoDoCliente", *_CODES),
+        ]
+        for index, item in enumerate(data.produtos):
+            problems += self._lookup.field_problems(item, "idProduto", prefix=f"produtos.{index}.")
+        return problems
+
+    def accept(self, data: SalesOrderInput) -> SalesOrder:
+        """Accept an order. Raises ``RequestError`` (400) with the problems of its amounts."""
+        ordered = data.dataDaOrdem or self._now
+        number = self._numbers.next(self.scope)
+        order = _completed_order(self._lookup, data, number, ordered)
+        # Without products, the total is that of the instalments.
+        amounts = [item.totalLiquido for item in order.produtos] or [x.valor for x in data.parcelas]
+        total = sum((amount or ZERO for amount in amounts), ZERO)
+        problems = amount_problems("produtos", total)
+        for index, (item, priced) in enumerate(zip(data.produtos, order.produtos, strict=True)):
+            problems += item_problems(item, priced, f"produtos.{index}.")
+        if not order.produtos and not total:
+            problems.append(("produtos", "Informe produtos, ou parcelas com valor."))
+        problems += instalment_problems(data, ordered, total)
+        # The titles that processing would create must have no problems either.
+        titles = ReceivableRegistration(self._connection, self._now, self._lookup)
+        problems += titles.problems(_title_input(order, SalesOrderInstallment(numeroDaParcela=1)))
+        require_no_problems(problems)
+        condition = self._lookup.entry(payment_conditions, data.codigoDaCondicaoDePagamento)
+        instalments = make_instalments(data, condition, number, ordered, total)
+        require_no_problems(empty_instalment_problems(data, instalments))
+        order = order.model_copy(
+            update={
+                "quantidadeDeParcelas": len(instalments),
+                "parcelas": instalments,
+                "ultimaAtualizacao": self._now.isoformat(),
+            }
+        )
+        self._keep(order)
+        self._rows[sales_orders][-1]["ultimaAtualizacao"] = self._now
+        return order
 
 
 def _completed_order(
@@ -359,7 +359,7 @@ def _completed_order(
         item_values(item, lookup.checked_entry(products, item.idProduto)._mapping, number, seq)
         for seq, item in enumerate(data.produtos, start=1)
     ]
-    terms = data.model_dump(exclude={*_LISTS})
+    terms = data.model_dump(exclude={*OrderRegistration.lists})
     filled = {name: value for name, value in terms.items() if value not in (None, "")}
     issuer = lookup.checked_entry(issuers, data.codigoDaFilial)
     defaults = {
@@ -398,18 +398,6 @@ def _completed_order(
     )
 
 
-def _read_orders(connection: Connection, headers: Select[Any]) -> list[SalesOrder]:
-    return read_documents(connection, SalesOrder, sales_orders.primary_key, _LISTS, headers)
-
-
-def read_order(connection: Connection, number: int) -> SalesOrder:
-    """Return an order. Raises ``RequestError`` (404) if it does not exist."""
-    by_number = sales_orders.c.numeroDoPedido == number
-    orders = _read_orders(connection, select(sales_orders).where(by_number))
-    return first_or_404(orders, _NUMBER_FIELD, "Pedido não encontrado.")
-
-
-_NUMBER_FIELD = "numeroPedido"
 SALE_TERMS = {"tipoDeOperacao": "Saída", "naturezaDaOperacao": "Venda de mercadorias"}
 INVOICE_FIELDS = (
     "codigoDaFilial", "codigoDaNotaFiscal", "codigoDaFormaDePagamento", "codigoDoCliente",
@@ -418,16 +406,18 @@ INVOICE_FIELDS = (
 """Fields of an order copied to its invoice."""
 
 
-def process_order(connection: Connection, number: int, now: datetime) -> None:
+@handles(SALES_ORDER_PROCESS)
+def process_sales_order(call: Call) -> SalesOrder:
     """Process a pending order: create its titles and, if it has products, its invoice.
 
     Raises ``RequestError``: 404 if it does not exist, 400 if it is not pending or has problems.
     """
-    order = read_order(connection, number)
+    number, connection, now = call.path["numeroPedido"], call.connection, call.now
+    order = OrderRegistration.get(connection, number)
     if order.processado:
-        raise invalid((_NUMBER_FIELD, f"O pedido {number} já foi processado."))
+        raise invalid(("numeroPedido", f"O pedido {number} já foi processado."))
     if order.cancelado:
-        raise invalid((_NUMBER_FIELD, f"O pedido {number} está cancelado."))
+        raise invalid(("numeroPedido", f"O pedido {number} está cancelado."))
     create_titles(connection, order, now)
     id_nf = None
     if order.produtos:
@@ -456,6 +446,7 @@ def process_order(connection: Connection, number: int, now: datetime) -> None:
             ultimaAtualizacao=now,
         )
     )
+    return OrderRegistration.get(connection, number)
 
 
 TITLE_FIELDS = (
@@ -505,16 +496,7 @@ def _title_input(order: SalesOrder, instalment: SalesOrderInstallment) -> Receiv
     )
 
 
-@handles(SALES_ORDER_CREATE)
-def create_sales_order(call: Call) -> SalesOrder:
-    return register_order(call.connection, call.body_as(SalesOrderInput), call.now)
-
-
-@handles(SALES_ORDER_PROCESS)
-def process_sales_order(call: Call) -> SalesOrder:
-    number = call.path["numeroPedido"]
-    process_order(call.connection, number, call.now)
-    return read_order(call.connection, number)
+handle_records(OrderRegistration, SALES_ORDER_CREATE)
 
 
 @handles(SALES_ORDER_LIST)
@@ -529,4 +511,4 @@ def list_sales_orders(call: Call) -> list[SalesOrder]:
         .order_by(sales_orders.c.ultimaAtualizacao, sales_orders.c.numeroDoPedido)
         .limit(query.qtde or None)
     )
-    return _read_orders(call.connection, statement)
+    return OrderRegistration.read(call.connection, statement)

@@ -427,8 +427,13 @@ class RecordRegistration(ABC, Generic[Record]):
     @classmethod
     def find(cls, connection: Connection, *conditions: ColumnElement[bool]) -> list[Record]:
         """Return the records that meet all conditions, ordered by key."""
+        by_key = cls.table.primary_key
+        return cls.read(connection, cls.statement().where(*conditions).order_by(*by_key))
+
+    @classmethod
+    def read(cls, connection: Connection, selected: Select[Any]) -> list[Record]:
+        """Return the records that a statement selects, with their lists."""
         key = cls.table.primary_key
-        selected = cls.statement().where(*conditions).order_by(*key)
         return read_documents(connection, cls.model, key, cls.lists, selected)
 
     @classmethod
