@@ -118,7 +118,7 @@ def _read(pieces: Iterator[bytes]) -> object:
     """Return the records and the envelope of an answer, None if it is invalid."""
     try:
         reader = ListingReader(pieces, {"data": "data", "success": "success"})
-        records = list(reader.records())
+        records = [record for batch in reader.batches() for record in batch]
     except (InvalidJson, UnexpectedContent):
         return None
     # NaN and its like are refused; what is read can be written again.

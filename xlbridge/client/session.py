@@ -50,9 +50,9 @@ from xlbridge.profiles import origin_of
 from xlbridge.wire.authentication import (
     AUTHENTICATE,
     SYSTEM_INFO,
-    TIMESTAMP_FORMAT,
     Authentication,
     Credentials,
+    parse_timestamp,
 )
 
 _EXPIRY_MARGIN = timedelta(minutes=1)
@@ -152,7 +152,8 @@ class Token:
         An answer that does not tell when it was made has the time of this computer.
         """
         obtained = Instant.now()
-        begin, end = _parse_time(answer.created) or obtained.at, _parse_time(answer.expiration)
+        begin = parse_timestamp(answer.created) or obtained.at
+        end = parse_timestamp(answer.expiration)
         lifetime = None if end is None else end - begin
         is_long = lifetime is not None and lifetime > 2 * _EXPIRY_MARGIN
         return cls(text, obtained, lifetime if is_long else None)
@@ -163,13 +164,6 @@ class Token:
             self.lifetime is not None
             and Instant.now().since(self.obtained) + _EXPIRY_MARGIN >= self.lifetime
         )
-
-
-def _parse_time(text: str | None) -> datetime | None:
-    try:
-        return datetime.strptime(text or "", TIMESTAMP_FORMAT)
-    except ValueError:
-        return None
 
 
 class Session:

@@ -15,10 +15,10 @@ from xlbridge.wire.model import (
     Moment,
     Number,
     Operation,
-    QueryMoment,
     WireModel,
     empty_list,
 )
+from xlbridge.wire.sales import SalesOrderQuery
 
 OperationKind = Literal["Entrada", "Saída", "Simples Remessa"]
 """``tipoDeOperacao``: inbound, outbound sale, shipment without transfer of ownership."""
@@ -181,13 +181,9 @@ SERVICE_INVOICE_PROCESS = Operation(
 )
 
 
-class ServiceInvoiceQuery(WireModel):
+class ServiceInvoiceQuery(SalesOrderQuery):
     """Filters of the service-invoice listing, by last update; ``qtde`` 0 means unlimited."""
 
-    dataInferior: QueryMoment | None = None
-    dataSuperior: QueryMoment | None = None
-    qtde: int = Field(default=0, ge=0)
-    codigoDaFilial: int | None = None
     codigoDoCliente: int | None = None
 
 

@@ -316,8 +316,8 @@ PURCHASE_REASON_LIST = Operation(
 _PATH = "/v2/compras/planejamento"
 
 
-class SpendingLimitTerms(WireModel):
-    """Spending limit of one month in reais; without a project, for spending outside projects."""
+class SpendingLimitQuery(WireModel):
+    """Filters of the spending-limit listing."""
 
     codigoDaFilial: int | None = None
     codigoDoCentroDeCusto: str | None = None
@@ -325,6 +325,11 @@ class SpendingLimitTerms(WireModel):
     codigoDoProjeto: int | None = None
     ano: int | None = None
     mes: int | None = None
+
+
+class SpendingLimitTerms(SpendingLimitQuery):
+    """Spending limit of one month in reais; without a project, for spending outside projects."""
+
     valorLimite: Number | None = None
 
 
@@ -342,17 +347,6 @@ class SpendingLimitKey(SpendingLimitId):
     """Identifier of a spending limit as a query parameter."""
 
     idPlanejamento: int
-
-
-class SpendingLimitQuery(WireModel):
-    """Filters of the spending-limit listing."""
-
-    codigoDaFilial: int | None = None
-    codigoDoCentroDeCusto: str | None = None
-    codigoDoItemDeLancamento: str | None = None
-    codigoDoProjeto: int | None = None
-    ano: int | None = None
-    mes: int | None = None
 
 
 SPENDING_LIMIT_LIST = Operation(
