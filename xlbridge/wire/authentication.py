@@ -67,9 +67,4 @@ class SystemInfo(WireModel):
     ativo: bool | None = None
 
 
-SYSTEM_INFO = Operation(
-    name="system.info",
-    method="GET",
-    path="/v2/sistema/info",
-    data=SystemInfo,
-)
+SYSTEM_INFO = Operation.reading("system.info", "/v2/sistema/info", SystemInfo)

@@ -229,18 +229,10 @@ IMPORT_QUEUE = Operation(
     upload=True,
     data=QueuedLogId,
 )
-IMPORT_PROCESS = Operation(
-    name="imports.process",
-    method="POST",
-    path="/v2/importacao/processar-arquivo/{id}",
-    data=ImportLog,
+IMPORT_PROCESS = Operation.step(
+    "imports.process", "/v2/importacao/processar-arquivo/{id}", ImportLog
 )
-IMPORT_LOG = Operation(
-    name="imports.log",
-    method="GET",
-    path="/v2/importacao/log-importacao/{id}",
-    data=ImportLog,
-)
+IMPORT_LOG = Operation.reading("imports.log", "/v2/importacao/log-importacao/{id}", ImportLog)
 IMPORT_ADDRESSING = Operation(
     name="imports.addressing",
     method="POST",

@@ -96,24 +96,14 @@ class ProductInvoice(WireModel):
     produtos: Many[ProductInvoiceItem] = Field(default_factory=empty_list)
 
 
-PRODUCT_INVOICE_CREATE = Operation(
-    name="sales.product_invoices.create",
-    method="POST",
-    path="/v2/faturamento/nfe",
-    body=ProductInvoiceInput,
-    data=ProductInvoice,
+PRODUCT_INVOICE_CREATE = Operation.creation(
+    "sales.product_invoices.create", "/v2/faturamento/nfe", ProductInvoiceInput, ProductInvoice
 )
-PRODUCT_INVOICE_PROCESS = Operation(
-    name="sales.product_invoices.process",
-    method="POST",
-    path="/v2/faturamento/nfe/processar/{id}",
-    data=ProductInvoice,
+PRODUCT_INVOICE_PROCESS = Operation.step(
+    "sales.product_invoices.process", "/v2/faturamento/nfe/processar/{id}", ProductInvoice
 )
-PRODUCT_INVOICE_GET = Operation(
-    name="sales.product_invoices.get",
-    method="GET",
-    path="/v2/faturamento/nfe/{id}",
-    data=ProductInvoice,
+PRODUCT_INVOICE_GET = Operation.reading(
+    "sales.product_invoices.get", "/v2/faturamento/nfe/{id}", ProductInvoice
 )
 
 
@@ -166,18 +156,11 @@ class ServiceInvoice(ServiceInvoiceTerms, ServiceInvoiceId):
     ultimaAtualizacao: Moment | None = None
 
 
-SERVICE_INVOICE_REGISTER = Operation(
-    name="sales.service_invoices.register",
-    method="POST",
-    path="/v2/faturamento/nfs",
-    body=ServiceInvoiceInput,
-    data=ServiceInvoice,
+SERVICE_INVOICE_REGISTER = Operation.creation(
+    "sales.service_invoices.register", "/v2/faturamento/nfs", ServiceInvoiceInput, ServiceInvoice
 )
-SERVICE_INVOICE_PROCESS = Operation(
-    name="sales.service_invoices.process",
-    method="POST",
-    path="/v2/faturamento/nfs/processar/{id}",
-    data=ServiceInvoice,
+SERVICE_INVOICE_PROCESS = Operation.step(
+    "sales.service_invoices.process", "/v2/faturamento/nfs/processar/{id}", ServiceInvoice
 )
 
 
@@ -187,19 +170,11 @@ class ServiceInvoiceQuery(SalesOrderQuery):
     codigoDoCliente: int | None = None
 
 
-SERVICE_INVOICE_LIST = Operation(
-    name="sales.service_invoices.list",
-    method="GET",
-    path="/v2/faturamento/nfse",
-    query=ServiceInvoiceQuery,
-    data=list[ServiceInvoice],
+SERVICE_INVOICE_LIST = Operation.listing(
+    "sales.service_invoices.list", "/v2/faturamento/nfse", ServiceInvoice, ServiceInvoiceQuery
 )
-SERVICE_INVOICE_CREATE = Operation(
-    name="sales.service_invoices.create",
-    method="POST",
-    path="/v2/faturamento/nfse",
-    body=ServiceInvoiceInput,
-    data=ServiceInvoice,
+SERVICE_INVOICE_CREATE = Operation.creation(
+    "sales.service_invoices.create", "/v2/faturamento/nfse", ServiceInvoiceInput, ServiceInvoice
 )
 
 
@@ -209,34 +184,23 @@ class ServiceInvoiceChange(ServiceInvoiceInput, ServiceInvoiceId):
     idNF: int
 
 
-SERVICE_INVOICE_CHANGE = Operation(
-    name="sales.service_invoices.change",
-    method="PUT",
-    path="/v2/faturamento/nfse",
-    body=ServiceInvoiceChange,
-    data=ServiceInvoice,
-    repeatable=True,
+SERVICE_INVOICE_CHANGE = Operation.change(
+    "sales.service_invoices.change", "/v2/faturamento/nfse", ServiceInvoiceChange, ServiceInvoice
 )
-SERVICE_INVOICE_GET = Operation(
-    name="sales.service_invoices.get",
-    method="GET",
-    path="/v2/faturamento/nfse/{id}",
-    data=ServiceInvoice,
+SERVICE_INVOICE_GET = Operation.reading(
+    "sales.service_invoices.get", "/v2/faturamento/nfse/{id}", ServiceInvoice
 )
-SERVICE_INVOICE_UPDATE = Operation(
-    name="sales.service_invoices.update",
-    method="PUT",
-    path="/v2/faturamento/nfse/{id}",
-    body=ServiceInvoiceInput,
-    data=ServiceInvoice,
-    repeatable=True,
+SERVICE_INVOICE_UPDATE = Operation.change(
+    "sales.service_invoices.update",
+    "/v2/faturamento/nfse/{id}",
+    ServiceInvoiceInput,
+    ServiceInvoice,
 )
-SERVICE_INVOICE_UPDATE_BY_POST = Operation(
-    name="sales.service_invoices.update_by_post",
-    method="POST",
-    path="/v2/faturamento/nfse/{id}",
-    body=ServiceInvoiceInput,
-    data=ServiceInvoice,
+SERVICE_INVOICE_UPDATE_BY_POST = Operation.creation(
+    "sales.service_invoices.update_by_post",
+    "/v2/faturamento/nfse/{id}",
+    ServiceInvoiceInput,
+    ServiceInvoice,
 )
 
 
@@ -284,12 +248,8 @@ class ServiceForecastQuery(WireModel):
     somenteAtivos: bool = False
 
 
-SERVICE_FORECAST_LIST = Operation(
-    name="sales.forecasts.list",
-    method="GET",
-    path="/v2/faturamento/previsao",
-    query=ServiceForecastQuery,
-    data=list[ServiceForecast],
+SERVICE_FORECAST_LIST = Operation.listing(
+    "sales.forecasts.list", "/v2/faturamento/previsao", ServiceForecast, ServiceForecastQuery
 )
 
 MONTHS_PER_YEAR = 12
@@ -309,24 +269,12 @@ class ServiceForecastInput(ServiceForecastTerms):
     ativo: bool = True
 
 
-SERVICE_FORECAST_CREATE = Operation(
-    name="sales.forecasts.create",
-    method="POST",
-    path="/v2/faturamento/previsao",
-    body=ServiceForecastInput,
-    data=ServiceForecast,
+SERVICE_FORECAST_CREATE = Operation.creation(
+    "sales.forecasts.create", "/v2/faturamento/previsao", ServiceForecastInput, ServiceForecast
 )
-SERVICE_FORECAST_GET = Operation(
-    name="sales.forecasts.get",
-    method="GET",
-    path="/v2/faturamento/previsao/{id}",
-    data=ServiceForecast,
+SERVICE_FORECAST_GET = Operation.reading(
+    "sales.forecasts.get", "/v2/faturamento/previsao/{id}", ServiceForecast
 )
-SERVICE_FORECAST_UPDATE = Operation(
-    name="sales.forecasts.update",
-    method="PUT",
-    path="/v2/faturamento/previsao/{id}",
-    body=ServiceForecastInput,
-    data=ServiceForecast,
-    repeatable=True,
+SERVICE_FORECAST_UPDATE = Operation.change(
+    "sales.forecasts.update", "/v2/faturamento/previsao/{id}", ServiceForecastInput, ServiceForecast
 )

@@ -317,6 +317,36 @@ class Operation:
     single_record_filters: tuple[str, ...] = ()
     refuses_in_data: bool = False
 
+    @classmethod
+    def listing(
+        cls, name: str, path: str, record: type[WireModel], query: type[WireModel] | None = None
+    ) -> "Operation":
+        """Declare a listing of records."""
+        data = list[record]  # type: ignore[valid-type]
+        return cls(name=name, method="GET", path=path, query=query, data=data)
+
+    @classmethod
+    def reading(
+        cls, name: str, path: str, data: Any, query: type[WireModel] | None = None
+    ) -> "Operation":
+        """Declare a read of one record or document."""
+        return cls(name=name, method="GET", path=path, query=query, data=data)
+
+    @classmethod
+    def creation(cls, name: str, path: str, body: type[WireModel], data: Any) -> "Operation":
+        """Declare a POST with the content of a record."""
+        return cls(name=name, method="POST", path=path, body=body, data=data)
+
+    @classmethod
+    def change(cls, name: str, path: str, body: type[WireModel], data: Any) -> "Operation":
+        """Declare a PUT with the whole new content of a record, which may be repeated."""
+        return cls(name=name, method="PUT", path=path, body=body, data=data, repeatable=True)
+
+    @classmethod
+    def step(cls, name: str, path: str, data: Any) -> "Operation":
+        """Declare a POST without a body, which moves a record to its next state."""
+        return cls(name=name, method="POST", path=path, data=data)
+
     @property
     def section(self) -> str:
         """Section of the spec that describes the operation."""

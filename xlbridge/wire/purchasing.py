@@ -212,65 +212,43 @@ class PurchaseReason(WireModel):
     ativo: bool | None = None
 
 
-REQUISITION_CREATE = Operation(
-    name="purchasing.requisitions.create",
-    method="POST",
-    path="/v2/compras/requisicao",
-    body=PurchaseRequisitionInput,
-    data=PurchaseRequisition,
+REQUISITION_CREATE = Operation.creation(
+    "purchasing.requisitions.create",
+    "/v2/compras/requisicao",
+    PurchaseRequisitionInput,
+    PurchaseRequisition,
 )
-REQUISITION_CREATE_SUFFIXED = Operation(
-    name="purchasing.requisitions.create_suffixed",
-    method="POST",
-    path="/v2/compras/requisicao/create",
-    body=PurchaseRequisitionInput,
-    data=PurchaseRequisition,
+REQUISITION_CREATE_SUFFIXED = Operation.creation(
+    "purchasing.requisitions.create_suffixed",
+    "/v2/compras/requisicao/create",
+    PurchaseRequisitionInput,
+    PurchaseRequisition,
 )
-REQUISITION_LIST_OPEN = Operation(
-    name="purchasing.requisitions.list_open",
-    method="GET",
-    path="/v2/compras/requisicao/abertas",
-    query=RequisitionQuery,
-    data=list[PurchaseRequisition],
+REQUISITION_LIST_OPEN = Operation.listing(
+    "purchasing.requisitions.list_open",
+    "/v2/compras/requisicao/abertas",
+    PurchaseRequisition,
+    RequisitionQuery,
 )
-REQUISITION_LIST_CLOSED = Operation(
-    name="purchasing.requisitions.list_closed",
-    method="GET",
-    path="/v2/compras/requisicao/encerradas",
-    query=RequisitionQuery,
-    data=list[PurchaseRequisition],
+REQUISITION_LIST_CLOSED = Operation.listing(
+    "purchasing.requisitions.list_closed",
+    "/v2/compras/requisicao/encerradas",
+    PurchaseRequisition,
+    RequisitionQuery,
 )
-REQUISITION_GET = Operation(
-    name="purchasing.requisitions.get",
-    method="GET",
-    path="/v2/compras/requisicao/{id}",
-    data=PurchaseRequisition,
+REQUISITION_GET = Operation.reading(
+    "purchasing.requisitions.get", "/v2/compras/requisicao/{id}", PurchaseRequisition
 )
-ORDER_CREATE = Operation(
-    name="purchasing.orders.create",
-    method="POST",
-    path="/v2/compras/ordem",
-    body=BuyingOrderInput,
-    data=BuyingOrder,
+ORDER_CREATE = Operation.creation(
+    "purchasing.orders.create", "/v2/compras/ordem", BuyingOrderInput, BuyingOrder
 )
-ORDER_LIST_OPEN = Operation(
-    name="purchasing.orders.list_open",
-    method="GET",
-    path="/v2/compras/ordem/abertas",
-    data=list[BuyingOrder],
+ORDER_LIST_OPEN = Operation.listing(
+    "purchasing.orders.list_open", "/v2/compras/ordem/abertas", BuyingOrder
 )
-ORDER_LIST_CLOSED = Operation(
-    name="purchasing.orders.list_closed",
-    method="GET",
-    path="/v2/compras/ordem/encerradas",
-    data=list[BuyingOrder],
+ORDER_LIST_CLOSED = Operation.listing(
+    "purchasing.orders.list_closed", "/v2/compras/ordem/encerradas", BuyingOrder
 )
-ORDER_GET = Operation(
-    name="purchasing.orders.get",
-    method="GET",
-    path="/v2/compras/ordem/{id}",
-    data=BuyingOrder,
-)
+ORDER_GET = Operation.reading("purchasing.orders.get", "/v2/compras/ordem/{id}", BuyingOrder)
 PURCHASE_ORDER_CREATE = Operation(
     name="purchasing.purchase_orders.create",
     method="POST",
@@ -279,37 +257,20 @@ PURCHASE_ORDER_CREATE = Operation(
     data=PurchaseOrderAnswer,
     refuses_in_data=True,
 )
-PURCHASE_ORDER_LIST_OPEN = Operation(
-    name="purchasing.purchase_orders.list_open",
-    method="GET",
-    path="/v2/compras/pedido/abertos",
-    data=list[PurchaseOrder],
+PURCHASE_ORDER_LIST_OPEN = Operation.listing(
+    "purchasing.purchase_orders.list_open", "/v2/compras/pedido/abertos", PurchaseOrder
 )
-PURCHASE_ORDER_LIST_CLOSED = Operation(
-    name="purchasing.purchase_orders.list_closed",
-    method="GET",
-    path="/v2/compras/pedido/encerrados",
-    data=list[PurchaseOrder],
+PURCHASE_ORDER_LIST_CLOSED = Operation.listing(
+    "purchasing.purchase_orders.list_closed", "/v2/compras/pedido/encerrados", PurchaseOrder
 )
-PURCHASE_ORDER_GET = Operation(
-    name="purchasing.purchase_orders.get",
-    method="GET",
-    path="/v2/compras/pedido/{numeroPedido}",
-    data=PurchaseOrder,
+PURCHASE_ORDER_GET = Operation.reading(
+    "purchasing.purchase_orders.get", "/v2/compras/pedido/{numeroPedido}", PurchaseOrder
 )
-PURCHASE_TYPE_LIST = Operation(
-    name="purchasing.types.list",
-    method="GET",
-    path="/v2/compras/gerenciamento/tipodecompra",
-    query=ActiveQuery,
-    data=list[PurchaseType],
+PURCHASE_TYPE_LIST = Operation.listing(
+    "purchasing.types.list", "/v2/compras/gerenciamento/tipodecompra", PurchaseType, ActiveQuery
 )
-PURCHASE_REASON_LIST = Operation(
-    name="purchasing.reasons.list",
-    method="GET",
-    path="/v2/compras/gerenciamento/motivo",
-    query=ActiveQuery,
-    data=list[PurchaseReason],
+PURCHASE_REASON_LIST = Operation.listing(
+    "purchasing.reasons.list", "/v2/compras/gerenciamento/motivo", PurchaseReason, ActiveQuery
 )
 
 
@@ -349,12 +310,8 @@ class SpendingLimitKey(SpendingLimitId):
     idPlanejamento: int
 
 
-SPENDING_LIMIT_LIST = Operation(
-    name="purchasing.budget.list",
-    method="GET",
-    path=_PATH,
-    query=SpendingLimitQuery,
-    data=list[SpendingLimit],
+SPENDING_LIMIT_LIST = Operation.listing(
+    "purchasing.budget.list", _PATH, SpendingLimit, SpendingLimitQuery
 )
 
 
@@ -369,12 +326,8 @@ class SpendingLimitInput(SpendingLimitTerms):
     valorLimite: Number
 
 
-SPENDING_LIMIT_CREATE = Operation(
-    name="purchasing.budget.create",
-    method="POST",
-    path=_PATH,
-    body=SpendingLimitInput,
-    data=SpendingLimit,
+SPENDING_LIMIT_CREATE = Operation.creation(
+    "purchasing.budget.create", _PATH, SpendingLimitInput, SpendingLimit
 )
 
 
@@ -384,13 +337,8 @@ class SpendingLimitChange(SpendingLimitInput, SpendingLimitId):
     idPlanejamento: int
 
 
-SPENDING_LIMIT_UPDATE = Operation(
-    name="purchasing.budget.update",
-    method="PUT",
-    path=_PATH,
-    body=SpendingLimitChange,
-    data=SpendingLimit,
-    repeatable=True,
+SPENDING_LIMIT_UPDATE = Operation.change(
+    "purchasing.budget.update", _PATH, SpendingLimitChange, SpendingLimit
 )
 SPENDING_LIMIT_DELETE = Operation(
     name="purchasing.budget.delete",

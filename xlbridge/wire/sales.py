@@ -244,23 +244,12 @@ class SalesOrderQuery(WireModel):
     codigoDaFilial: int | None = None
 
 
-SALES_ORDER_CREATE = Operation(
-    name="sales.orders.create",
-    method="POST",
-    path="/v2/faturamento/pedido",
-    body=SalesOrderInput,
-    data=SalesOrder,
+SALES_ORDER_CREATE = Operation.creation(
+    "sales.orders.create", "/v2/faturamento/pedido", SalesOrderInput, SalesOrder
 )
-SALES_ORDER_PROCESS = Operation(
-    name="sales.orders.process",
-    method="POST",
-    path="/v2/faturamento/pedido/processar/{numeroPedido}",
-    data=SalesOrder,
+SALES_ORDER_PROCESS = Operation.step(
+    "sales.orders.process", "/v2/faturamento/pedido/processar/{numeroPedido}", SalesOrder
 )
-SALES_ORDER_LIST = Operation(
-    name="sales.orders.list",
-    method="GET",
-    path="/v2/faturamento/pedido",
-    query=SalesOrderQuery,
-    data=list[SalesOrder],
+SALES_ORDER_LIST = Operation.listing(
+    "sales.orders.list", "/v2/faturamento/pedido", SalesOrder, SalesOrderQuery
 )

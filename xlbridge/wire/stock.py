@@ -255,12 +255,8 @@ class Addressing(AddressingPlace):
     podeDesativar: bool | None = None
 
 
-STOCK_OUTPUT_CREATE = Operation(
-    name="stock.outputs.create",
-    method="POST",
-    path="/v2/estoque/saida",
-    body=StockOutputInput,
-    data=StockOutput,
+STOCK_OUTPUT_CREATE = Operation.creation(
+    "stock.outputs.create", "/v2/estoque/saida", StockOutputInput, StockOutput
 )
 STOCK_OUTPUT_CHANGE = Operation(
     name="stock.outputs.change",
@@ -269,62 +265,36 @@ STOCK_OUTPUT_CHANGE = Operation(
     body=StockOutputChange,
     data=StockOutput,
 )
-STOCK_ENTRY_CREATE = Operation(
-    name="stock.entries.create",
-    method="POST",
-    path="/v2/estoque/entrada",
-    body=StockEntryInput,
-    data=StockEntry,
+STOCK_ENTRY_CREATE = Operation.creation(
+    "stock.entries.create", "/v2/estoque/entrada", StockEntryInput, StockEntry
 )
-STOCK_BALANCES = Operation(
-    name="stock.balances.list",
-    method="GET",
-    path="/v2/estoque",
-    data=list[StockBalance],
+STOCK_BALANCES = Operation.listing("stock.balances.list", "/v2/estoque", StockBalance)
+STOCK_BALANCE_OF_PRODUCT = Operation.reading(
+    "stock.balances.of_product", "/v2/estoque/produto/{id}", StockBalance
 )
-STOCK_BALANCE_OF_PRODUCT = Operation(
-    name="stock.balances.of_product",
-    method="GET",
-    path="/v2/estoque/produto/{id}",
-    data=StockBalance,
+STOCK_BALANCES_OF_BRANCH = Operation.listing(
+    "stock.balances.of_branch", "/v2/estoque/filial/{id}", StockBalance
 )
-STOCK_BALANCES_OF_BRANCH = Operation(
-    name="stock.balances.of_branch",
-    method="GET",
-    path="/v2/estoque/filial/{id}",
-    data=list[StockBalance],
+STOCK_MOVEMENTS_OF_PRODUCT = Operation.listing(
+    "stock.movements.of_product", "/v2/estoque/movimentacoes/produto/{id}", StockMovement
 )
-STOCK_MOVEMENTS_OF_PRODUCT = Operation(
-    name="stock.movements.of_product",
-    method="GET",
-    path="/v2/estoque/movimentacoes/produto/{id}",
-    data=list[StockMovement],
+STOCK_REQUISITIONS_PENDING = Operation.listing(
+    "stock.requisitions.list_pending",
+    "/v2/estoque/requisicao/pendentes",
+    StockRequisition,
+    StockRequisitionQuery,
 )
-STOCK_REQUISITIONS_PENDING = Operation(
-    name="stock.requisitions.list_pending",
-    method="GET",
-    path="/v2/estoque/requisicao/pendentes",
-    query=StockRequisitionQuery,
-    data=list[StockRequisition],
+STOCK_REQUISITIONS_SETTLED = Operation.listing(
+    "stock.requisitions.list_settled",
+    "/v2/estoque/requisicao/finalizadas",
+    StockRequisition,
+    StockRequisitionQuery,
 )
-STOCK_REQUISITIONS_SETTLED = Operation(
-    name="stock.requisitions.list_settled",
-    method="GET",
-    path="/v2/estoque/requisicao/finalizadas",
-    query=StockRequisitionQuery,
-    data=list[StockRequisition],
+ADDRESSING_MAPPING = Operation.listing(
+    "stock.addressings.mapping", "/v2/estoque/produto/mapeamento", Addressing
 )
-ADDRESSING_MAPPING = Operation(
-    name="stock.addressings.mapping",
-    method="GET",
-    path="/v2/estoque/produto/mapeamento",
-    data=list[Addressing],
-)
-ADDRESSING_LIST = Operation(
-    name="stock.addressings.list",
-    method="GET",
-    path="/v2/estoque/enderecamento",
-    data=list[Addressing],
+ADDRESSING_LIST = Operation.listing(
+    "stock.addressings.list", "/v2/estoque/enderecamento", Addressing
 )
 ADDRESSING_CREATE = Operation(
     name="stock.addressings.create",
@@ -470,44 +440,23 @@ class InventoryItem(WireModel):
     diferenca: Number | None = None
 
 
-INVENTORY_LIST = Operation(
-    name="stock.inventories.list",
-    method="GET",
-    path="/v2/estoque/inventario",
-    data=list[Inventory],
+INVENTORY_LIST = Operation.listing("stock.inventories.list", "/v2/estoque/inventario", Inventory)
+INVENTORY_OPEN = Operation.creation(
+    "stock.inventories.open", "/v2/estoque/inventario", InventoryInput, Inventory
 )
-INVENTORY_OPEN = Operation(
-    name="stock.inventories.open",
-    method="POST",
-    path="/v2/estoque/inventario",
-    body=InventoryInput,
-    data=Inventory,
+INVENTORY_EDIT = Operation.change(
+    "stock.inventories.edit", "/v2/estoque/inventario", InventoryChange, Inventory
 )
-INVENTORY_EDIT = Operation(
-    name="stock.inventories.edit",
-    method="PUT",
-    path="/v2/estoque/inventario",
-    body=InventoryChange,
-    data=Inventory,
-    repeatable=True,
+INVENTORY_SHOW = Operation.reading(
+    "stock.inventories.show", "/v2/estoque/inventario/{idInventario}", Inventory
 )
-INVENTORY_SHOW = Operation(
-    name="stock.inventories.show",
-    method="GET",
-    path="/v2/estoque/inventario/{idInventario}",
-    data=Inventory,
+INVENTORY_ITEMS = Operation.listing(
+    "stock.inventories.items", "/v2/estoque/inventario/{idInventario}/produtos", InventoryItem
 )
-INVENTORY_ITEMS = Operation(
-    name="stock.inventories.items",
-    method="GET",
-    path="/v2/estoque/inventario/{idInventario}/produtos",
-    data=list[InventoryItem],
-)
-INVENTORY_START_COUNT = Operation(
-    name="stock.inventories.start_count",
-    method="POST",
-    path="/v2/estoque/inventario/{idInventario}/contagem/{contagem}/iniciar",
-    data=Inventory,
+INVENTORY_START_COUNT = Operation.step(
+    "stock.inventories.start_count",
+    "/v2/estoque/inventario/{idInventario}/contagem/{contagem}/iniciar",
+    Inventory,
 )
 INVENTORY_COUNT = Operation(
     name="stock.inventories.count",
@@ -524,21 +473,12 @@ INVENTORY_REFRESH = Operation(
     data=list[InventoryItem],
     repeatable=True,
 )
-INVENTORY_VALIDATE = Operation(
-    name="stock.inventories.validate",
-    method="POST",
-    path="/v2/estoque/inventario/{idInventario}/validar",
-    data=Inventory,
+INVENTORY_VALIDATE = Operation.step(
+    "stock.inventories.validate", "/v2/estoque/inventario/{idInventario}/validar", Inventory
 )
-INVENTORY_PROCESS = Operation(
-    name="stock.inventories.process",
-    method="POST",
-    path="/v2/estoque/inventario/{idInventario}/processar",
-    data=Inventory,
+INVENTORY_PROCESS = Operation.step(
+    "stock.inventories.process", "/v2/estoque/inventario/{idInventario}/processar", Inventory
 )
-INVENTORY_CLOSE = Operation(
-    name="stock.inventories.close",
-    method="POST",
-    path="/v2/estoque/inventario/{idInventario}/encerrar",
-    data=Inventory,
+INVENTORY_CLOSE = Operation.step(
+    "stock.inventories.close", "/v2/estoque/inventario/{idInventario}/encerrar", Inventory
 )
