@@ -9,8 +9,8 @@ from lossy_proxy import LossyProxy
 from sheets import write_records
 
 from xlbridge.client import Client
-from xlbridge.wire.invoices import SERVICE_INVOICE_LIST, ServiceInvoiceQuery
 from xlbridge.wire.registry import PRODUCT_TYPE_LIST
+from xlbridge.wire.sales import SERVICE_INVOICE_LIST, ServiceInvoiceQuery
 
 TYPES = "/v2/tipo-de-produto"
 INVOICES = "/v2/faturamento/nfse"

@@ -20,12 +20,12 @@ from xlbridge.client import Client
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.wire.financial import PayableChange
-from xlbridge.wire.invoices import (
+from xlbridge.wire.registry import CLIENT_LIST, PRODUCT_GET, PRODUCT_LIST, ClientQuery
+from xlbridge.wire.sales import (
     SERVICE_INVOICE_LIST,
     SERVICE_INVOICE_PROCESS,
     ServiceInvoiceQuery,
 )
-from xlbridge.wire.registry import CLIENT_LIST, PRODUCT_GET, PRODUCT_LIST, ClientQuery
 
 
 def test_only_the_edited_payable_is_changed(

@@ -10,10 +10,9 @@ from xlbridge.client.transport import UploadFile
 from xlbridge.wire.authentication import SystemInfo
 from xlbridge.wire.financial import AllocationInput, Payable, Receivable, Statement
 from xlbridge.wire.imports import AddressingRecords, ImportLog, ImportRecords
-from xlbridge.wire.invoices import ProductInvoice, ProductInvoiceItemInput, ServiceForecast, ServiceInvoice
 from xlbridge.wire.purchasing import BuyingOrder, PurchaseOrder, PurchaseOrderAnswer, PurchaseOrderItemInput, PurchaseReason, PurchaseRequisition, PurchaseType, RequestedItemInput, SpendingLimit
 from xlbridge.wire.registry import Client, ClientCategory, ClientType, Contact, CostCentre, Product, ProductType, Supplier
-from xlbridge.wire.sales import SalesOrder, SalesOrderInstallmentInput, SalesOrderItemInput
+from xlbridge.wire.sales import ProductInvoice, ProductInvoiceItemInput, SalesOrder, SalesOrderInstallmentInput, SalesOrderItemInput, ServiceForecast, ServiceInvoice
 from xlbridge.wire.stock import Addressing, CountedProduct, Inventory, InventoryItem, StockBalance, StockEntry, StockMovement, StockOutput, StockRequisition
 
 class System:

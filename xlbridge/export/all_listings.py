@@ -10,7 +10,7 @@ from xlbridge.export.filters import Filter
 from xlbridge.export.listing_model import Listing, PerRecord, PerValue
 from xlbridge.export.sheets import TotalsSpec
 from xlbridge.i18n import Text
-from xlbridge.wire import financial, imports, invoices, purchasing, registry, sales, stock
+from xlbridge.wire import financial, imports, purchasing, registry, sales, stock
 from xlbridge.wire.registry import CLIENT_CAP
 
 _TITLE_KEY = (
@@ -197,7 +197,7 @@ _SALES = (
             en="Invoices of sales orders and those written from this computer, or those with the "
             "given numbers",
         ),
-        operation=invoices.PRODUCT_INVOICE_GET,
+        operation=sales.PRODUCT_INVOICE_GET,
         per_record=PerRecord(
             source=_ORDERS, path={"id": "idNF"}, filter=Filter.ID, includes_known_ids=True
         ),
@@ -214,7 +214,7 @@ _SALES = (
     Listing(
         name="nfse",
         title=Text(pt="Notas fiscais de serviço", en="Service invoices"),
-        operation=invoices.SERVICE_INVOICE_LIST,
+        operation=sales.SERVICE_INVOICE_LIST,
         undocumented=frozenset({Filter.FROM, Filter.TO, Filter.BRANCH, Filter.CLIENT}),
         local_filters=frozenset({Filter.NOT_EMITTED}),
         key=("idNF",),
@@ -229,7 +229,7 @@ _SALES = (
     Listing(
         name="previsoes",
         title=Text(pt="Previsões de serviço", en="Service forecasts"),
-        operation=invoices.SERVICE_FORECAST_LIST,
+        operation=sales.SERVICE_FORECAST_LIST,
         undocumented=frozenset({Filter.BRANCH, Filter.CLIENT, Filter.ACTIVE}),
         key=("codigoDaPrevisao",),
         leading={

@@ -1,18 +1,9 @@
 """Operations of the interface by name, shared by client and sandbox."""
 
-from xlbridge.wire import (
-    authentication,
-    financial,
-    imports,
-    invoices,
-    purchasing,
-    registry,
-    sales,
-    stock,
-)
+from xlbridge.wire import authentication, financial, imports, purchasing, registry, sales, stock
 from xlbridge.wire.model import Operation
 
-_AREAS = (authentication, imports, registry, financial, sales, invoices, purchasing, stock)
+_AREAS = (authentication, imports, registry, financial, sales, purchasing, stock)
 
 OPERATIONS: dict[str, Operation] = {
     operation.name: operation

@@ -18,22 +18,21 @@ from xlbridge.sandbox.amounts import amount_problems, item_total, rate_problems
 from xlbridge.sandbox.areas.registries import (
     CodeLookup,
     RecordRegistration,
-    handle_records,
     invoice_models,
     issuers,
     next_number,
     products,
 )
-from xlbridge.sandbox.columns import derived_columns, metadata
+from xlbridge.sandbox.columns import Lists, derived_columns, metadata
 from xlbridge.sandbox.handler_registry import (
     Call,
-    Lists,
     equal_conditions,
+    handle_records,
     handles,
     window_conditions,
 )
 from xlbridge.sandbox.problems import Problem, invalid
-from xlbridge.wire.invoices import (
+from xlbridge.wire.sales import (
     PRODUCT_INVOICE_CREATE,
     PRODUCT_INVOICE_GET,
     PRODUCT_INVOICE_PROCESS,
@@ -52,6 +51,7 @@ from xlbridge.wire.invoices import (
     ProductInvoice,
     ProductInvoiceInput,
     ProductInvoiceItem,
+    SalesOrder,
     ServiceForecast,
     ServiceForecastInput,
     ServiceForecastQuery,
@@ -59,7 +59,6 @@ from xlbridge.wire.invoices import (
     ServiceInvoiceInput,
     ServiceInvoiceQuery,
 )
-from xlbridge.wire.sales import SalesOrder
 
 service_invoices = Table(
     "service_invoices",

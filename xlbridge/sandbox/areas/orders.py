@@ -24,27 +24,26 @@ from xlbridge.sandbox.areas.registries import (
     CodeLookup,
     RecordRegistration,
     clients,
-    handle_records,
     issuers,
     payment_conditions,
     products,
 )
 from xlbridge.sandbox.areas.titles import ReceivableRegistration
-from xlbridge.sandbox.columns import IsoDateTime, derived_columns, metadata
+from xlbridge.sandbox.columns import IsoDateTime, Lists, derived_columns, metadata
 from xlbridge.sandbox.handler_registry import (
     Call,
-    Lists,
     equal_conditions,
+    handle_records,
     handles,
     window_conditions,
 )
 from xlbridge.sandbox.problems import Problem, invalid, require_no_problems
 from xlbridge.wire.financial import ReceivableInput
-from xlbridge.wire.invoices import ProductInvoiceInput
 from xlbridge.wire.sales import (
     SALES_ORDER_CREATE,
     SALES_ORDER_LIST,
     SALES_ORDER_PROCESS,
+    ProductInvoiceInput,
     SalesOrder,
     SalesOrderInput,
     SalesOrderInstallment,

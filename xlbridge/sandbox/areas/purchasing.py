@@ -33,7 +33,6 @@ from xlbridge.sandbox.areas.registries import (
     branches,
     collaborators,
     cost_centres,
-    handle_records,
     products,
     projects,
     purchase_reasons,
@@ -41,12 +40,11 @@ from xlbridge.sandbox.areas.registries import (
     select_entries,
 )
 from xlbridge.sandbox.areas.titles import category_problems
-from xlbridge.sandbox.columns import derived_columns, metadata
+from xlbridge.sandbox.columns import Lists, Model, derived_columns, metadata
 from xlbridge.sandbox.handler_registry import (
     Call,
-    Lists,
-    Model,
     equal_conditions,
+    handle_records,
     handles,
 )
 from xlbridge.sandbox.problems import Problem, RequestError

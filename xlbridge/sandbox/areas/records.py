@@ -7,25 +7,27 @@ Source: the spec, Client, Client contact, Errors, Product type, Registry, Limits
 import re
 from typing import Any, ClassVar, TypeVar
 
-from sqlalchemy import Column, exists, select, update
+from sqlalchemy import Column, Table, exists, select, update
 
 from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.sandbox.amounts import PRICE_PLACES, amount_problems
 from xlbridge.sandbox.areas.registries import (
+    CodeListRegistration,
+    Entry,
     RecordRegistration,
     client_categories,
     client_types,
     clients,
     contacts,
     cost_centres,
-    handle_code_list,
-    handle_records,
     product_types,
     products,
+    select_entries,
     suppliers,
 )
-from xlbridge.sandbox.handler_registry import Call, handles, window_conditions
+from xlbridge.sandbox.handler_registry import Call, handle_records, handles, window_conditions
 from xlbridge.sandbox.problems import Problem, first_or_404, invalid
+from xlbridge.wire import Operation
 from xlbridge.wire.registry import (
     CLIENT_CAP,
     CLIENT_CATEGORY_CREATE,
@@ -186,6 +188,21 @@ class ProductRegistration(RecordRegistration[Product]):
         if self._connection.scalar(select(exists().where(others))):
             problems.append(("codigoInterno", f"O código {code} já é de outro produto."))
         return problems
+
+
+def handle_code_list(
+    create: Operation, listing: Operation, table: Table, model: type[Entry]
+) -> None:
+    """Register the handlers that create and list the entries of a code list."""
+
+    @handles(create, source=CodeListRegistration)
+    def create_entry(call: Call) -> Any:
+        registration = CodeListRegistration(call.connection, call.now, table, model)
+        return registration.register(call.body)
+
+    @handles(listing, source=select_entries)
+    def list_entries(call: Call) -> Any:
+        return call.read(model, select_entries(table, model))
 
 
 handle_records(ClientRegistration, CLIENT_CREATE)

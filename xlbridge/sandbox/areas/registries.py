@@ -31,10 +31,15 @@ from sqlalchemy import (
     update,
 )
 
-from xlbridge.sandbox.columns import derived_columns, metadata, registry_table
-from xlbridge.sandbox.handler_registry import Call, Lists, handles, read_documents
+from xlbridge.sandbox.columns import (
+    Lists,
+    derived_columns,
+    metadata,
+    read_documents,
+    registry_table,
+)
 from xlbridge.sandbox.problems import Problem, first_or_404, require_no_problems
-from xlbridge.wire import Operation, WireModel
+from xlbridge.wire import WireModel
 from xlbridge.wire.registry import Client, Contact, Product, Supplier
 
 companies = registry_table("companies", Integer)
@@ -461,33 +466,6 @@ def list_rows(
         yield {**of_record, **({"place": place} if has_place else {}), **item.model_dump()}
 
 
-def handle_records(records: type[RecordRegistration[Any]], *operations: Operation) -> None:
-    """Register the handlers of operations that create, change, read or list records.
-
-    What an operation does follows from its method, and from the key in its path or body.
-    """
-    names = [column.name for column in records.table.primary_key]
-
-    def create(call: Call) -> Any:
-        return records(call.connection, call.now).register(call.body)
-
-    def change(call: Call) -> Any:
-        key = call.path.values() or [getattr(call.body, name) for name in names]
-        return records(call.connection, call.now).change(call.body, *key)
-
-    def read(call: Call) -> Any:
-        return records.get(call.connection, *call.path.values())
-
-    for operation in operations:
-        in_path, body = bool(operation.path_parameters), operation.body
-        if operation.method == "GET":
-            handle = read if in_path else lambda call: records.find(call.connection)
-        else:
-            in_body = body is not None and body.model_fields.keys() >= set(names)
-            handle = change if in_path or in_body else create
-        handles(operation, source=records)(handle)
-
-
 Entry = TypeVar("Entry", bound=WireModel)
 
 
@@ -521,21 +499,6 @@ class CodeListRegistration(RecordRegistration[Entry]):
                 continue
         self._rows[self._table].append({"code": code, "name": getattr(data, self._name)})
         return data.model_copy(update={self._code: code})
-
-
-def handle_code_list(
-    create: Operation, listing: Operation, table: Table, model: type[Entry]
-) -> None:
-    """Register the handlers that create and list the entries of a code list."""
-
-    @handles(create, source=CodeListRegistration)
-    def create_entry(call: Call) -> Any:
-        registration = CodeListRegistration(call.connection, call.now, table, model)
-        return registration.register(call.body)
-
-    @handles(listing, source=select_entries)
-    def list_entries(call: Call) -> Any:
-        return call.read(model, select_entries(table, model))
 
 
 def select_entries(table: Table, model: type[WireModel]) -> Select[Any]:

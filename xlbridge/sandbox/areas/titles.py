@@ -34,14 +34,13 @@ from xlbridge.sandbox.areas.registries import (
     accounts,
     categories,
     clients,
-    handle_records,
     list_rows,
     portfolios,
 )
-from xlbridge.sandbox.columns import derived_columns, metadata
+from xlbridge.sandbox.columns import Lists, derived_columns, metadata
 from xlbridge.sandbox.handler_registry import (
     Call,
-    Lists,
+    handle_records,
     handles,
     window_conditions,
 )

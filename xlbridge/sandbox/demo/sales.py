@@ -61,8 +61,12 @@ from xlbridge.sandbox.demo.company import (
 )
 from xlbridge.sandbox.demo.purchases import split_rows
 from xlbridge.sandbox.options import ProgressCallback
-from xlbridge.wire.invoices import MONTHS_PER_YEAR, ServiceInvoiceInput
-from xlbridge.wire.sales import SalesOrder, SalesOrderItemInput
+from xlbridge.wire.sales import (
+    MONTHS_PER_YEAR,
+    SalesOrder,
+    SalesOrderItemInput,
+    ServiceInvoiceInput,
+)
 
 _INVOICES, _FORECASTS = 60, 24
 _EMITTED = 0.6

@@ -17,13 +17,14 @@ from xlbridge.i18n import Text
 from xlbridge.upload.results.remote_verdict import failure_of_log
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportState
-from xlbridge.wire.invoices import (
+from xlbridge.wire.sales import (
     PRODUCT_INVOICE_GET,
     PRODUCT_INVOICE_PROCESS,
+    SALES_ORDER_LIST,
+    SALES_ORDER_PROCESS,
     SERVICE_INVOICE_GET,
     SERVICE_INVOICE_PROCESS,
 )
-from xlbridge.wire.sales import SALES_ORDER_LIST, SALES_ORDER_PROCESS
 from xlbridge.wire.stock import (
     INVENTORY_CLOSE,
     INVENTORY_PROCESS,
