@@ -32,54 +32,28 @@ from xlbridge.sandbox.handler_registry import (
     window_conditions,
 )
 from xlbridge.sandbox.problems import Problem, invalid
-from xlbridge.wire.sales import (
-    PRODUCT_INVOICE_CREATE,
-    PRODUCT_INVOICE_GET,
-    PRODUCT_INVOICE_PROCESS,
-    SERVICE_FORECAST_CREATE,
-    SERVICE_FORECAST_GET,
-    SERVICE_FORECAST_LIST,
-    SERVICE_FORECAST_UPDATE,
-    SERVICE_INVOICE_CHANGE,
-    SERVICE_INVOICE_CREATE,
-    SERVICE_INVOICE_GET,
-    SERVICE_INVOICE_LIST,
-    SERVICE_INVOICE_PROCESS,
-    SERVICE_INVOICE_REGISTER,
-    SERVICE_INVOICE_UPDATE,
-    SERVICE_INVOICE_UPDATE_BY_POST,
-    ProductInvoice,
-    ProductInvoiceInput,
-    ProductInvoiceItem,
-    SalesOrder,
-    ServiceForecast,
-    ServiceForecastInput,
-    ServiceForecastQuery,
-    ServiceInvoice,
-    ServiceInvoiceInput,
-    ServiceInvoiceQuery,
-)
+from xlbridge.wire import sales
 
 service_invoices = Table(
     "service_invoices",
     metadata,
-    *derived_columns(ServiceInvoice, keys=("idNF",)),
+    *derived_columns(sales.ServiceInvoice, keys=("idNF",)),
     Index("service_invoices_by_update", "ultimaAtualizacao", "idNF"),
 )
 product_invoices = Table(
     "product_invoices",
     metadata,
-    *derived_columns(ProductInvoice, keys=("idNF",), exclude=("produtos",)),
+    *derived_columns(sales.ProductInvoice, keys=("idNF",), exclude=("produtos",)),
 )
 product_invoice_items = Table(
     "product_invoice_items",
     metadata,
-    *derived_columns(ProductInvoiceItem, keys=("idNF", "seq")),
+    *derived_columns(sales.ProductInvoiceItem, keys=("idNF", "seq")),
 )
 service_forecasts = Table(
     "service_forecasts",
     metadata,
-    *derived_columns(ServiceForecast, keys=("codigoDaPrevisao",)),
+    *derived_columns(sales.ServiceForecast, keys=("codigoDaPrevisao",)),
 )
 
 _ITEMS = "produtos"
@@ -87,24 +61,24 @@ _NO_INVOICE = ("id", "Nota fiscal não encontrada.")
 _ZERO = Decimal("0.00")
 
 
-class ProductInvoiceRegistration(RecordRegistration[ProductInvoice]):
+class ProductInvoiceRegistration(RecordRegistration[sales.ProductInvoice]):
     """Registration of new product invoices, pending emission.
 
     ``order`` is the sales order that they are generated from, if any; its products determine
     their amounts.
     """
 
-    table, model, scope = product_invoices, ProductInvoice, "product_invoice"
-    lists: ClassVar[Lists] = {_ITEMS: (ProductInvoiceItem, [product_invoice_items.c.idNF])}
+    table, model, scope = product_invoices, sales.ProductInvoice, "product_invoice"
+    lists: ClassVar[Lists] = {_ITEMS: (sales.ProductInvoiceItem, [product_invoice_items.c.idNF])}
     missing = _NO_INVOICE
 
     def __init__(
-        self, connection: Connection, now: datetime, order: SalesOrder | None = None
+        self, connection: Connection, now: datetime, order: sales.SalesOrder | None = None
     ) -> None:
         super().__init__(connection, now)
         self._order = order
 
-    def problems(self, data: ProductInvoiceInput) -> list[Problem]:
+    def problems(self, data: sales.ProductInvoiceInput) -> list[Problem]:
         """Return the problems of a new invoice."""
         lookup = self._lookup
         problems = [
@@ -119,11 +93,11 @@ class ProductInvoiceRegistration(RecordRegistration[ProductInvoice]):
             problems += amount_problems(f"{prefix}valorUnitario", item_total(item))
         return problems or amount_problems(_ITEMS, sum(map(item_total, data.produtos), Decimal(0)))
 
-    def accept(self, data: ProductInvoiceInput) -> ProductInvoice:
+    def accept(self, data: sales.ProductInvoiceInput) -> sales.ProductInvoice:
         """Accept an invoice, with the next id."""
         id_nf = self._numbers.next(self.scope)
         items = [
-            ProductInvoiceItem(
+            sales.ProductInvoiceItem(
                 idNF=id_nf,
                 seq=seq,
                 descricaoDoProduto=self._lookup.checked_entry(
@@ -136,7 +110,7 @@ class ProductInvoiceRegistration(RecordRegistration[ProductInvoice]):
         ]
         order = self._order
         lines = items if order is None else order.produtos
-        invoice = ProductInvoice(
+        invoice = sales.ProductInvoice(
             idNF=id_nf,
             numeroDoPedido=None if order is None else order.numeroDoPedido,
             **invoice_amounts(line.model_dump() for line in lines),
@@ -165,7 +139,7 @@ def invoice_amounts(lines: Iterable[Mapping[str, Any]]) -> dict[str, Decimal]:
     return amounts
 
 
-def require_pending(invoice: ProductInvoice | ServiceInvoice) -> None:
+def require_pending(invoice: sales.ProductInvoice | sales.ServiceInvoice) -> None:
     """Raise ``RequestError`` (400) if an invoice was emitted."""
     if invoice.numeroDaNotaFiscalEletronica is not None:
         raise invalid(("id", f"A nota fiscal {invoice.idNF} já foi emitida."))
@@ -186,7 +160,7 @@ def emit_invoice(
     lookup = CodeLookup(connection)
     branch = lookup.checked_entry(issuers, invoice.codigoDaFilial)
     issuer = Issuer(branch.cnpj, branch.municipality)
-    if isinstance(invoice, ProductInvoice):
+    if isinstance(invoice, sales.ProductInvoice):
         series = lookup.checked_entry(invoice_models, invoice.codigoDaNotaFiscal).series
         number = next_number(connection, product_invoice_scope(branch.code, series))
         key = product_invoice_key(issuer, series, number, now)
@@ -248,20 +222,20 @@ def _key_code(number: int, width: int) -> str:
 
 
 _AMOUNTS = tuple(
-    name for name in ServiceInvoiceInput.model_fields if name.lower().startswith("valor")
+    name for name in sales.ServiceInvoiceInput.model_fields if name.lower().startswith("valor")
 )
 _RATES = tuple(
-    name for name in ServiceInvoiceInput.model_fields if name.lower().startswith("aliquota")
+    name for name in sales.ServiceInvoiceInput.model_fields if name.lower().startswith("aliquota")
 )
 
 
-class ServiceInvoiceRegistration(RecordRegistration[ServiceInvoice]):
+class ServiceInvoiceRegistration(RecordRegistration[sales.ServiceInvoice]):
     """Registration of new service invoices, pending emission."""
 
-    table, model, scope = service_invoices, ServiceInvoice, "service_invoice"
+    table, model, scope = service_invoices, sales.ServiceInvoice, "service_invoice"
     missing = _NO_INVOICE
 
-    def problems(self, data: ServiceInvoiceInput) -> list[Problem]:
+    def problems(self, data: sales.ServiceInvoiceInput) -> list[Problem]:
         """Return the problems of an invoice, new or altered."""
         lookup = self._lookup
         problems = [
@@ -275,18 +249,18 @@ class ServiceInvoiceRegistration(RecordRegistration[ServiceInvoice]):
         return problems
 
     @staticmethod
-    def require_changeable(record: ServiceInvoice) -> None:
+    def require_changeable(record: sales.ServiceInvoice) -> None:
         """Raise ``RequestError`` (400) if an invoice was emitted."""
         require_pending(record)
 
 
-class ServiceForecastRegistration(RecordRegistration[ServiceForecast]):
+class ServiceForecastRegistration(RecordRegistration[sales.ServiceForecast]):
     """Registration of new service forecasts."""
 
-    table, model, scope = service_forecasts, ServiceForecast, "service_forecast"
+    table, model, scope = service_forecasts, sales.ServiceForecast, "service_forecast"
     missing = ("id", "Previsão não encontrada.")
 
-    def problems(self, data: ServiceForecastInput) -> list[Problem]:
+    def problems(self, data: sales.ServiceForecastInput) -> list[Problem]:
         """Return the problems of a forecast, new or altered."""
         lookup = self._lookup
         problems = [
@@ -301,7 +275,7 @@ class ServiceForecastRegistration(RecordRegistration[ServiceForecast]):
             problems.append(("dataDeTermino", "O término é anterior ao início."))
         return problems
 
-    def _content(self, data: ServiceForecastInput) -> dict[str, Any]:
+    def _content(self, data: sales.ServiceForecastInput) -> dict[str, Any]:
         """Return the content of a forecast with the dates derived from it."""
         next_readjustment = None
         if data.percentualDeReajuste is not None:
@@ -320,36 +294,36 @@ def months_after(moment: datetime, months: int) -> datetime:
     return moment.replace(year=year, month=month, day=day)
 
 
-handle_records(ProductInvoiceRegistration, PRODUCT_INVOICE_CREATE, PRODUCT_INVOICE_GET)
+handle_records(ProductInvoiceRegistration, sales.PRODUCT_INVOICE_CREATE, sales.PRODUCT_INVOICE_GET)
 handle_records(
     ServiceInvoiceRegistration,
-    SERVICE_INVOICE_REGISTER,
-    SERVICE_INVOICE_CREATE,
-    SERVICE_INVOICE_CHANGE,
-    SERVICE_INVOICE_UPDATE,
-    SERVICE_INVOICE_UPDATE_BY_POST,
-    SERVICE_INVOICE_GET,
+    sales.SERVICE_INVOICE_REGISTER,
+    sales.SERVICE_INVOICE_CREATE,
+    sales.SERVICE_INVOICE_CHANGE,
+    sales.SERVICE_INVOICE_UPDATE,
+    sales.SERVICE_INVOICE_UPDATE_BY_POST,
+    sales.SERVICE_INVOICE_GET,
 )
 handle_records(
     ServiceForecastRegistration,
-    SERVICE_FORECAST_CREATE,
-    SERVICE_FORECAST_UPDATE,
-    SERVICE_FORECAST_GET,
+    sales.SERVICE_FORECAST_CREATE,
+    sales.SERVICE_FORECAST_UPDATE,
+    sales.SERVICE_FORECAST_GET,
 )
 
 
-@handles(PRODUCT_INVOICE_PROCESS)
-@handles(SERVICE_INVOICE_PROCESS)
-def process_invoice(call: Call) -> ProductInvoice | ServiceInvoice:
-    is_product = call.operation is PRODUCT_INVOICE_PROCESS
+@handles(sales.PRODUCT_INVOICE_PROCESS)
+@handles(sales.SERVICE_INVOICE_PROCESS)
+def process_invoice(call: Call) -> sales.ProductInvoice | sales.ServiceInvoice:
+    is_product = call.operation is sales.PRODUCT_INVOICE_PROCESS
     invoices: Invoices = ProductInvoiceRegistration if is_product else ServiceInvoiceRegistration
     emit_invoice(call.connection, invoices, call.path["id"], call.now)
     return invoices.get(call.connection, call.path["id"])
 
 
-@handles(SERVICE_INVOICE_LIST)
-def list_service_invoices(call: Call) -> list[ServiceInvoice]:
-    query = call.query_as(ServiceInvoiceQuery)
+@handles(sales.SERVICE_INVOICE_LIST)
+def list_service_invoices(call: Call) -> list[sales.ServiceInvoice]:
+    query = call.query_as(sales.ServiceInvoiceQuery)
     columns = service_invoices.c
     statement = (
         select(service_invoices)
@@ -360,12 +334,12 @@ def list_service_invoices(call: Call) -> list[ServiceInvoice]:
         .order_by(columns.ultimaAtualizacao, columns.idNF)
         .limit(query.qtde or None)
     )
-    return call.read(ServiceInvoice, statement)
+    return call.read(sales.ServiceInvoice, statement)
 
 
-@handles(SERVICE_FORECAST_LIST)
-def list_forecasts(call: Call) -> list[ServiceForecast]:
-    query = call.query_as(ServiceForecastQuery)
+@handles(sales.SERVICE_FORECAST_LIST)
+def list_forecasts(call: Call) -> list[sales.ServiceForecast]:
+    query = call.query_as(sales.ServiceForecastQuery)
     filters = equal_conditions(service_forecasts, query, "codigoDaFilial", "codigoDoCliente")
     active = [service_forecasts.c.ativo] if query.somenteAtivos else []
     return ServiceForecastRegistration.find(call.connection, *filters, *active)

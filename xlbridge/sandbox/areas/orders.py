@@ -38,21 +38,8 @@ from xlbridge.sandbox.handler_registry import (
     window_conditions,
 )
 from xlbridge.sandbox.problems import Problem, invalid, require_no_problems
+from xlbridge.wire import sales
 from xlbridge.wire.financial import ReceivableInput
-from xlbridge.wire.sales import (
-    SALES_ORDER_CREATE,
-    SALES_ORDER_LIST,
-    SALES_ORDER_PROCESS,
-    ProductInvoiceInput,
-    SalesOrder,
-    SalesOrderInput,
-    SalesOrderInstallment,
-    SalesOrderInstallmentInput,
-    SalesOrderItem,
-    SalesOrderItemInput,
-    SalesOrderItemTerms,
-    SalesOrderQuery,
-)
 
 ZERO = Decimal("0.00")
 """Zero with two decimal places, like stored amounts."""
@@ -61,12 +48,12 @@ _AMOUNTS = ("valorFrete", "valorSeguro", "valorOutros", "valorAcrescimo", "valor
 _RATES = (
     "valorAcrescimoPercentual",
     "valorDescontoPercentual",
-    *(name for name in SalesOrderItemTerms.model_fields if name.startswith("aliquota")),
+    *(name for name in sales.SalesOrderItemTerms.model_fields if name.startswith("aliquota")),
 )
 
 
 def item_values(
-    item: SalesOrderItemInput, product: Mapping[Any, Any], order: int, seq: int
+    item: sales.SalesOrderItemInput, product: Mapping[Any, Any], order: int, seq: int
 ) -> dict[str, Any]:
     """Return the fields of an unprocessed line of an order, with all its amounts."""
     own_price = item.valorUnitario
@@ -101,7 +88,9 @@ PROCESSED: dict[str, Any] = {
 """Fields of a line of which nothing is left to process."""
 
 
-def item_problems(item: SalesOrderItemInput, priced: SalesOrderItem, prefix: str) -> list[Problem]:
+def item_problems(
+    item: sales.SalesOrderItemInput, priced: sales.SalesOrderItem, prefix: str
+) -> list[Problem]:
     """Return the problems of a line, with keys that have a prefix."""
     problems: list[Problem] = []
     for name in _AMOUNTS:
@@ -115,7 +104,7 @@ def item_problems(item: SalesOrderItemInput, priced: SalesOrderItem, prefix: str
     return problems
 
 
-def line_amounts(item: SalesOrderItemInput, total: Decimal) -> dict[str, Decimal]:
+def line_amounts(item: sales.SalesOrderItemInput, total: Decimal) -> dict[str, Decimal]:
     """Calculate the amounts of a line from its total before surcharge and discount.
 
     Taxes are calculated on the total after them.
@@ -161,7 +150,9 @@ _WHOLE_PERCENT = Decimal(100)
 _INSTALMENTS = "parcelas"
 
 
-def instalment_problems(data: SalesOrderInput, ordered: datetime, total: Decimal) -> list[Problem]:
+def instalment_problems(
+    data: sales.SalesOrderInput, ordered: datetime, total: Decimal
+) -> list[Problem]:
     """Return the problems of the instalments in an order."""
     instalments = data.parcelas
     problems: list[Problem] = []
@@ -190,7 +181,7 @@ def instalment_problems(data: SalesOrderInput, ordered: datetime, total: Decimal
 
 
 def empty_instalment_problems(
-    data: SalesOrderInput, instalments: Sequence[SalesOrderInstallment]
+    data: sales.SalesOrderInput, instalments: Sequence[sales.SalesOrderInstallment]
 ) -> list[Problem]:
     """Return the problem of a total so small that an instalment would be 0.00."""
     empty = [index for index, instalment in enumerate(instalments) if not instalment.valor]
@@ -201,12 +192,12 @@ def empty_instalment_problems(
 
 
 def make_instalments(
-    data: SalesOrderInput,
+    data: sales.SalesOrderInput,
     condition: Row[Any] | None,
     order: int,
     ordered: datetime,
     total: Decimal,
-) -> list[SalesOrderInstallment]:
+) -> list[sales.SalesOrderInstallment]:
     """Return an order's instalments; missing fields are calculated.
 
     Their number and interval follow from the payment condition. A total of 0 has no instalments.
@@ -215,12 +206,12 @@ def make_instalments(
         return []
     count = condition.instalments if condition is not None else 1
     days = condition.days_between if condition is not None else _DEFAULT_DAYS_BETWEEN
-    blank = [SalesOrderInstallmentInput()] * (data.quantidadeDeParcelas or count)
+    blank = [sales.SalesOrderInstallmentInput()] * (data.quantidadeDeParcelas or count)
     inputs = data.parcelas or blank
     values, percents = _shares(inputs, total)
     first_day = _midnight(ordered)
     return [
-        SalesOrderInstallment(
+        sales.SalesOrderInstallment(
             numeroDaParcela=number,
             dataDeVencimento=instalment.dataDeVencimento or first_day + timedelta(number * days),
             percentual=percent,
@@ -236,7 +227,7 @@ def make_instalments(
 
 
 def _shares(
-    instalments: Sequence[SalesOrderInstallmentInput], total: Decimal
+    instalments: Sequence[sales.SalesOrderInstallmentInput], total: Decimal
 ) -> tuple[list[Decimal], list[Decimal]]:
     """Return amounts and percentages: from the amounts, else the percentages, else equal parts."""
     values = [instalment.valor for instalment in instalments if instalment.valor is not None]
@@ -266,7 +257,7 @@ sales_orders = Table(
     "sales_orders",
     metadata,
     *derived_columns(
-        SalesOrder,
+        sales.SalesOrder,
         keys=("numeroDoPedido",),
         exclude=("parcelas", "produtos", "ultimaAtualizacao"),
     ),
@@ -276,7 +267,7 @@ sales_orders = Table(
 sales_order_installments = Table(
     "sales_order_installments",
     metadata,
-    *derived_columns(SalesOrderInstallment, keys=("numeroDoPedido", "numeroDaParcela")),
+    *derived_columns(sales.SalesOrderInstallment, keys=("numeroDoPedido", "numeroDaParcela")),
 )
 TITLE_COLUMNS = {
     "codigoDoExercicio": "codigoDoExercicioCR",
@@ -289,7 +280,7 @@ TITLE_COLUMNS = {
 sales_order_items = Table(
     "sales_order_items",
     metadata,
-    *derived_columns(SalesOrderItem, keys=("numeroDoPedido", "seq")),
+    *derived_columns(sales.SalesOrderItem, keys=("numeroDoPedido", "seq")),
 )
 
 _CODES = (
@@ -297,17 +288,17 @@ _CODES = (
 )  # fmt: skip
 
 
-class OrderRegistration(RecordRegistration[SalesOrder]):
+class OrderRegistration(RecordRegistration[sales.SalesOrder]):
     """Registration of new orders, pending processing."""
 
-    table, model, scope = sales_orders, SalesOrder, "sales_order"
+    table, model, scope = sales_orders, sales.SalesOrder, "sales_order"
     lists: ClassVar[Lists] = {
-        "parcelas": (SalesOrderInstallment, [sales_order_installments.c.numeroDoPedido]),
-        "produtos": (SalesOrderItem, [sales_order_items.c.numeroDoPedido]),
+        "parcelas": (sales.SalesOrderInstallment, [sales_order_installments.c.numeroDoPedido]),
+        "produtos": (sales.SalesOrderItem, [sales_order_items.c.numeroDoPedido]),
     }
     missing = ("numeroPedido", "Pedido não encontrado.")
 
-    def problems(self, data: SalesOrderInput) -> list[Problem]:
+    def problems(self, data: sales.SalesOrderInput) -> list[Problem]:
         """Return the problems that prevent the calculation of amounts."""
         problems = [
             *self._lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
@@ -317,7 +308,7 @@ class OrderRegistration(RecordRegistration[SalesOrder]):
             problems += self._lookup.field_problems(item, "idProduto", prefix=f"produtos.{index}.")
         return problems
 
-    def accept(self, data: SalesOrderInput) -> SalesOrder:
+    def accept(self, data: sales.SalesOrderInput) -> sales.SalesOrder:
         """Accept an order. Raises ``RequestError`` (400) with the problems of its amounts."""
         ordered = data.dataDaOrdem or self._now
         number = self._numbers.next(self.scope)
@@ -333,7 +324,9 @@ class OrderRegistration(RecordRegistration[SalesOrder]):
         problems += instalment_problems(data, ordered, total)
         # The titles that processing would create must have no problems either.
         titles = ReceivableRegistration(self._connection, self._now, self._lookup)
-        problems += titles.problems(_title_input(order, SalesOrderInstallment(numeroDaParcela=1)))
+        problems += titles.problems(
+            _title_input(order, sales.SalesOrderInstallment(numeroDaParcela=1))
+        )
         require_no_problems(problems)
         condition = self._lookup.entry(payment_conditions, data.codigoDaCondicaoDePagamento)
         instalments = make_instalments(data, condition, number, ordered, total)
@@ -351,8 +344,8 @@ class OrderRegistration(RecordRegistration[SalesOrder]):
 
 
 def _completed_order(
-    lookup: CodeLookup, data: SalesOrderInput, number: int, ordered: datetime
-) -> SalesOrder:
+    lookup: CodeLookup, data: sales.SalesOrderInput, number: int, ordered: datetime
+) -> sales.SalesOrder:
     """Return the order with fields derived from its client, branch and products."""
     items = [
         item_values(item, lookup.checked_entry(products, item.idProduto)._mapping, number, seq)
@@ -370,7 +363,7 @@ def _completed_order(
         "cep": issuer.postcode,
     }
     client = lookup.checked_entry(clients, data.codigoDoCliente)
-    return SalesOrder.model_validate(
+    return sales.SalesOrder.model_validate(
         defaults
         | {
             "nomeDoCliente": client.nomeComercial,
@@ -405,8 +398,8 @@ INVOICE_FIELDS = (
 """Fields of an order copied to its invoice."""
 
 
-@handles(SALES_ORDER_PROCESS)
-def process_sales_order(call: Call) -> SalesOrder:
+@handles(sales.SALES_ORDER_PROCESS)
+def process_sales_order(call: Call) -> sales.SalesOrder:
     """Process a pending order: create its titles and, if it has products, its invoice.
 
     Raises ``RequestError``: 404 if it does not exist, 400 if it is not pending or has problems.
@@ -422,7 +415,7 @@ def process_sales_order(call: Call) -> SalesOrder:
     if order.produtos:
         copied = ("idProduto", "quantidade", "valorUnitario")
         items = [{name: getattr(item, name) for name in copied} for item in order.produtos]
-        content = ProductInvoiceInput.model_validate(
+        content = sales.ProductInvoiceInput.model_validate(
             SALE_TERMS
             | {name: getattr(order, name) for name in INVOICE_FIELDS}
             | {"produtos": items}
@@ -455,7 +448,7 @@ TITLE_FIELDS = (
 """Fields of an order copied to its titles."""
 
 
-def create_titles(connection: Connection, order: SalesOrder, now: datetime) -> None:
+def create_titles(connection: Connection, order: sales.SalesOrder, now: datetime) -> None:
     """Create a title for each instalment of an order, and store its key in the instalment.
 
     Raises ``RequestError`` (400) with the problems of the titles.
@@ -480,7 +473,9 @@ def create_titles(connection: Connection, order: SalesOrder, now: datetime) -> N
     registration.write()
 
 
-def _title_input(order: SalesOrder, instalment: SalesOrderInstallment) -> ReceivableInput:
+def _title_input(
+    order: sales.SalesOrder, instalment: sales.SalesOrderInstallment
+) -> ReceivableInput:
     number = order.numeroDoPedido
     issued = order.dataDaOrdem
     return ReceivableInput.model_validate(
@@ -495,12 +490,12 @@ def _title_input(order: SalesOrder, instalment: SalesOrderInstallment) -> Receiv
     )
 
 
-handle_records(OrderRegistration, SALES_ORDER_CREATE)
+handle_records(OrderRegistration, sales.SALES_ORDER_CREATE)
 
 
-@handles(SALES_ORDER_LIST)
-def list_sales_orders(call: Call) -> list[SalesOrder]:
-    query = call.query_as(SalesOrderQuery)
+@handles(sales.SALES_ORDER_LIST)
+def list_sales_orders(call: Call) -> list[sales.SalesOrder]:
+    query = call.query_as(sales.SalesOrderQuery)
     statement = (
         select(sales_orders)
         .where(

@@ -48,50 +48,7 @@ from xlbridge.sandbox.handler_registry import (
     handles,
 )
 from xlbridge.sandbox.problems import Problem, RequestError
-from xlbridge.wire import Attachment
-from xlbridge.wire.purchasing import (
-    ORDER_CREATE,
-    ORDER_GET,
-    ORDER_LIST_CLOSED,
-    ORDER_LIST_OPEN,
-    PURCHASE_ORDER_CREATE,
-    PURCHASE_ORDER_GET,
-    PURCHASE_ORDER_LIST_CLOSED,
-    PURCHASE_ORDER_LIST_OPEN,
-    PURCHASE_REASON_LIST,
-    PURCHASE_TYPE_LIST,
-    REQUISITION_CREATE,
-    REQUISITION_CREATE_SUFFIXED,
-    REQUISITION_GET,
-    REQUISITION_LIST_CLOSED,
-    REQUISITION_LIST_OPEN,
-    SPENDING_LIMIT_CREATE,
-    SPENDING_LIMIT_DELETE,
-    SPENDING_LIMIT_LIST,
-    SPENDING_LIMIT_UPDATE,
-    ActiveQuery,
-    BuyingOrder,
-    BuyingOrderInput,
-    Notification,
-    PurchaseOrder,
-    PurchaseOrderAnswer,
-    PurchaseOrderCreated,
-    PurchaseOrderInput,
-    PurchaseOrderItem,
-    PurchaseOrderItemInput,
-    PurchaseReason,
-    PurchaseRequisition,
-    PurchaseRequisitionInput,
-    PurchaseType,
-    RequestedItem,
-    RequestedItemInput,
-    RequisitionQuery,
-    SpendingLimit,
-    SpendingLimitChange,
-    SpendingLimitInput,
-    SpendingLimitKey,
-    SpendingLimitQuery,
-)
+from xlbridge.wire import Attachment, purchasing
 
 
 def _header_number(header: Table) -> Column[int]:
@@ -103,7 +60,7 @@ purchase_requisitions = Table(
     "purchase_requisitions",
     metadata,
     *derived_columns(
-        PurchaseRequisition,
+        purchasing.PurchaseRequisition,
         keys=("numeroDaRequisicao",),
         exclude=("itens", "DescricaoDoProjeto"),
     ),
@@ -112,13 +69,13 @@ purchase_requisition_items = Table(
     "purchase_requisition_items",
     metadata,
     _header_number(purchase_requisitions),
-    *derived_columns(RequestedItem, keys=("seq",)),
+    *derived_columns(purchasing.RequestedItem, keys=("seq",)),
 )
 buying_orders = Table(
     "buying_orders",
     metadata,
     *derived_columns(
-        BuyingOrder,
+        purchasing.BuyingOrder,
         keys=("numeroDaOrdem",),
         exclude=("itens", "DescricaoDoProjeto", "DescricaoDoColaboradorResponsavelCompras"),
     ),
@@ -127,13 +84,13 @@ buying_order_items = Table(
     "buying_order_items",
     metadata,
     _header_number(buying_orders),
-    *derived_columns(RequestedItem, keys=("seq",)),
+    *derived_columns(purchasing.RequestedItem, keys=("seq",)),
 )
 purchase_orders = Table(
     "purchase_orders",
     metadata,
     *derived_columns(
-        PurchaseOrder,
+        purchasing.PurchaseOrder,
         keys=("numeroPedido",),
         exclude=("itens", "Arquivos", "ArquivosNotasFiscais"),
     ),
@@ -142,7 +99,7 @@ purchase_order_items = Table(
     "purchase_order_items",
     metadata,
     _header_number(purchase_orders),
-    *derived_columns(PurchaseOrderItem, keys=("seq",)),
+    *derived_columns(purchasing.PurchaseOrderItem, keys=("seq",)),
 )
 purchase_order_files = Table(
     "purchase_order_files",
@@ -154,7 +111,7 @@ purchase_order_files = Table(
 spending_limits = Table(
     "spending_limits",
     metadata,
-    *derived_columns(SpendingLimit, keys=("idPlanejamento",)),
+    *derived_columns(purchasing.SpendingLimit, keys=("idPlanejamento",)),
     Index("spending_limits_by_month", "ano", "mes"),
 )
 
@@ -162,7 +119,7 @@ spending_limits = Table(
 AD_HOC = 0
 """``idProduto`` of an item that is not a registered product."""
 
-_ItemInput = RequestedItemInput | PurchaseOrderItemInput
+_ItemInput = purchasing.RequestedItemInput | purchasing.PurchaseOrderItemInput
 
 
 def _matches(original: Row[Any], item: _ItemInput) -> bool:
@@ -172,15 +129,17 @@ def _matches(original: Row[Any], item: _ItemInput) -> bool:
     """
     if original.idProduto != AD_HOC:
         return bool(original.idProduto == item.idProduto)
-    if isinstance(item, PurchaseOrderItemInput):
+    if isinstance(item, purchasing.PurchaseOrderItemInput):
         return True
     description = (item.descricaoDoProduto or "").casefold().split()
     is_same = original.descricaoDoProduto.casefold().split() == description
     return item.idProduto == AD_HOC and is_same
 
 
-Document = TypeVar("Document", PurchaseRequisition, BuyingOrder, PurchaseOrder)
-_DocumentInput = PurchaseRequisitionInput | PurchaseOrderInput
+Document = TypeVar(
+    "Document", purchasing.PurchaseRequisition, purchasing.BuyingOrder, purchasing.PurchaseOrder
+)
+_DocumentInput = purchasing.PurchaseRequisitionInput | purchasing.PurchaseOrderInput
 
 
 class DocumentRegistration(RecordRegistration[Document]):
@@ -255,11 +214,17 @@ class DocumentRegistration(RecordRegistration[Document]):
         return {item.seq: item.quantidade - available[item.seq] for item in originals}, problems
 
 
-class PurchaseRequisitionRegistration(DocumentRegistration[PurchaseRequisition]):
+class PurchaseRequisitionRegistration(DocumentRegistration[purchasing.PurchaseRequisition]):
     """Registration of new purchase requisitions."""
 
-    table, model, scope = purchase_requisitions, PurchaseRequisition, "purchase_requisition"
-    lists: ClassVar[Lists] = {"itens": (RequestedItem, [purchase_requisition_items.c.number])}
+    table, model, scope = (
+        purchase_requisitions,
+        purchasing.PurchaseRequisition,
+        "purchase_requisition",
+    )
+    lists: ClassVar[Lists] = {
+        "itens": (purchasing.RequestedItem, [purchase_requisition_items.c.number])
+    }
     missing = ("id", "Requisição de compra não encontrada.")
 
     @classmethod
@@ -269,13 +234,13 @@ class PurchaseRequisitionRegistration(DocumentRegistration[PurchaseRequisition])
         of_project = projects.c.code == purchase_requisitions.c.CodigoDoProjeto
         return select(purchase_requisitions, project).outerjoin(projects, of_project)
 
-    def problems(self, data: PurchaseRequisitionInput) -> list[Problem]:
+    def problems(self, data: purchasing.PurchaseRequisitionInput) -> list[Problem]:
         """Return the problems of a new requisition."""
         return request_problems(self._lookup, data)
 
-    def accept(self, data: PurchaseRequisitionInput) -> PurchaseRequisition:
+    def accept(self, data: purchasing.PurchaseRequisitionInput) -> purchasing.PurchaseRequisition:
         """Accept an open requisition, with the next number."""
-        requisition = PurchaseRequisition(
+        requisition = purchasing.PurchaseRequisition(
             **request_header(self._lookup, data),
             numeroDaRequisicao=self._numbers.next(self.scope),
             dataDaRequisicao=self._now,
@@ -286,11 +251,11 @@ class PurchaseRequisitionRegistration(DocumentRegistration[PurchaseRequisition])
         return requisition
 
 
-class BuyingOrderRegistration(DocumentRegistration[BuyingOrder]):
+class BuyingOrderRegistration(DocumentRegistration[purchasing.BuyingOrder]):
     """Registration of new orders; each closes the requisition that it refers to."""
 
-    table, model, scope = buying_orders, BuyingOrder, "buying_order"
-    lists: ClassVar[Lists] = {"itens": (RequestedItem, [buying_order_items.c.number])}
+    table, model, scope = buying_orders, purchasing.BuyingOrder, "buying_order"
+    lists: ClassVar[Lists] = {"itens": (purchasing.RequestedItem, [buying_order_items.c.number])}
     missing = ("id", "Ordem de compra não encontrada.")
     origin = PurchaseRequisitionRegistration
     key, label = "NumeroDaRequisicaoDeCompra", "Requisição de compra"
@@ -311,7 +276,7 @@ class BuyingOrderRegistration(DocumentRegistration[BuyingOrder]):
             )
         )
 
-    def problems(self, data: BuyingOrderInput) -> list[Problem]:
+    def problems(self, data: purchasing.BuyingOrderInput) -> list[Problem]:
         """Return the problems of a new order."""
         problems = [
             *request_problems(self._lookup, data),
@@ -325,10 +290,10 @@ class BuyingOrderRegistration(DocumentRegistration[BuyingOrder]):
             problems.append(("NumeroDaRequisicaoDeEstoque", message))
         return problems
 
-    def accept(self, data: BuyingOrderInput) -> BuyingOrder:
+    def accept(self, data: purchasing.BuyingOrderInput) -> purchasing.BuyingOrder:
         """Accept an open order, with the next number."""
         buyer = self._lookup.name(collaborators, data.codigoDoColaboradorResponsavelCompras)
-        order = BuyingOrder(
+        order = purchasing.BuyingOrder(
             **request_header(self._lookup, data),
             numeroDaOrdem=self._numbers.next(self.scope),
             dataDaOrdem=self._now,
@@ -342,16 +307,18 @@ class BuyingOrderRegistration(DocumentRegistration[BuyingOrder]):
         return order
 
 
-class PurchaseOrderRegistration(DocumentRegistration[PurchaseOrder]):
+class PurchaseOrderRegistration(DocumentRegistration[purchasing.PurchaseOrder]):
     """Registration of new purchase orders; each closes the order (Ordem) that it refers to."""
 
-    table, model, scope = purchase_orders, PurchaseOrder, "purchase_order"
-    lists: ClassVar[Lists] = {"itens": (PurchaseOrderItem, [purchase_order_items.c.number])}
+    table, model, scope = purchase_orders, purchasing.PurchaseOrder, "purchase_order"
+    lists: ClassVar[Lists] = {
+        "itens": (purchasing.PurchaseOrderItem, [purchase_order_items.c.number])
+    }
     missing = ("numeroPedido", "Pedido de compra não encontrado.")
     origin = BuyingOrderRegistration
     key, label = "numeroDaOrdem", "Ordem"
 
-    def problems(self, data: PurchaseOrderInput) -> list[Problem]:
+    def problems(self, data: purchasing.PurchaseOrderInput) -> list[Problem]:
         """Return the problems of a new purchase order."""
         lookup = self._lookup
         problems = [
@@ -367,16 +334,16 @@ class PurchaseOrderRegistration(DocumentRegistration[PurchaseOrder]):
             )
         return problems
 
-    def accept(self, data: PurchaseOrderInput) -> PurchaseOrder:
+    def accept(self, data: purchasing.PurchaseOrderInput) -> purchasing.PurchaseOrder:
         """Accept an open purchase order, with the next number."""
-        order = PurchaseOrder(
+        order = purchasing.PurchaseOrder(
             **data.model_dump(exclude={"itens"}),
             numeroPedido=self._numbers.next(self.scope),
             dataDoPedido=self._now,
             encerrado=False,
             valorTotal=sum(map(item_total, data.itens), Decimal(0)),
             itens=[
-                PurchaseOrderItem(
+                purchasing.PurchaseOrderItem(
                     seq=seq,
                     descricaoDoProduto=self._lookup.name(products, item.idProduto),
                     valorTotal=item_total(item),
@@ -390,13 +357,13 @@ class PurchaseOrderRegistration(DocumentRegistration[PurchaseOrder]):
         return order
 
 
-class SpendingLimitRegistration(RecordRegistration[SpendingLimit]):
+class SpendingLimitRegistration(RecordRegistration[purchasing.SpendingLimit]):
     """Registration of new spending limits."""
 
-    table, model, scope = spending_limits, SpendingLimit, "spending_limit"
+    table, model, scope = spending_limits, purchasing.SpendingLimit, "spending_limit"
     missing = ("idPlanejamento", "Planejamento não encontrado.")
 
-    def problems(self, data: SpendingLimitInput) -> list[Problem]:
+    def problems(self, data: purchasing.SpendingLimitInput) -> list[Problem]:
         """Return the problems of a limit, new or altered."""
         category = data.codigoDoItemDeLancamento
         problems = [
@@ -404,7 +371,7 @@ class SpendingLimitRegistration(RecordRegistration[SpendingLimit]):
             *category_problems(self._lookup, "codigoDoItemDeLancamento", category, revenue=False),
             *amount_problems("valorLimite", data.valorLimite),
         ]
-        replaced = data.idPlanejamento if isinstance(data, SpendingLimitChange) else None
+        replaced = data.idPlanejamento if isinstance(data, purchasing.SpendingLimitChange) else None
         key = data.model_dump(include=_LIMIT_KEY)
         by_key = and_(*(spending_limits.c[name].is_not_distinct_from(key[name]) for name in key))
         other = self._connection.scalar(select(spending_limits.c.idPlanejamento).where(by_key))
@@ -415,7 +382,7 @@ class SpendingLimitRegistration(RecordRegistration[SpendingLimit]):
 
 
 LIMIT_CODES = ("codigoDaFilial", "codigoDoCentroDeCusto", "codigoDoProjeto")
-_LIMIT_KEY = set(SpendingLimitInput.model_fields) - {"valorLimite"}
+_LIMIT_KEY = set(purchasing.SpendingLimitInput.model_fields) - {"valorLimite"}
 
 
 _REQUEST_CODES = (
@@ -424,7 +391,9 @@ _REQUEST_CODES = (
 )  # fmt: skip
 
 
-def request_problems(lookup: CodeLookup, data: PurchaseRequisitionInput) -> list[Problem]:
+def request_problems(
+    lookup: CodeLookup, data: purchasing.PurchaseRequisitionInput
+) -> list[Problem]:
     """Return the problems of the header and items of a requisition or order."""
     problems = lookup.field_problems(data, *_REQUEST_CODES)
     for index, item in enumerate(data.itens):
@@ -437,16 +406,18 @@ def request_problems(lookup: CodeLookup, data: PurchaseRequisitionInput) -> list
     return problems
 
 
-def request_header(lookup: CodeLookup, data: PurchaseRequisitionInput) -> dict[str, Any]:
+def request_header(lookup: CodeLookup, data: purchasing.PurchaseRequisitionInput) -> dict[str, Any]:
     """Return the header fields of a requisition or order, with the name of its project."""
     project = lookup.name(projects, data.CodigoDoProjeto)
     return data.model_dump(exclude={"itens"}) | {"DescricaoDoProjeto": project}
 
 
-def requested_items(lookup: CodeLookup, data: PurchaseRequisitionInput) -> list[RequestedItem]:
+def requested_items(
+    lookup: CodeLookup, data: purchasing.PurchaseRequisitionInput
+) -> list[purchasing.RequestedItem]:
     """Return the numbered items; registered products have their registered name."""
     return [
-        RequestedItem(
+        purchasing.RequestedItem(
             seq=seq,
             idProduto=item.idProduto,
             descricaoDoProduto=lookup.name(products, item.idProduto)
@@ -461,18 +432,20 @@ def requested_items(lookup: CodeLookup, data: PurchaseRequisitionInput) -> list[
 
 handle_records(
     PurchaseRequisitionRegistration,
-    REQUISITION_CREATE,
-    REQUISITION_CREATE_SUFFIXED,
-    REQUISITION_GET,
+    purchasing.REQUISITION_CREATE,
+    purchasing.REQUISITION_CREATE_SUFFIXED,
+    purchasing.REQUISITION_GET,
 )
-handle_records(BuyingOrderRegistration, ORDER_CREATE, ORDER_GET)
-handle_records(SpendingLimitRegistration, SPENDING_LIMIT_CREATE, SPENDING_LIMIT_UPDATE)
+handle_records(BuyingOrderRegistration, purchasing.ORDER_CREATE, purchasing.ORDER_GET)
+handle_records(
+    SpendingLimitRegistration, purchasing.SPENDING_LIMIT_CREATE, purchasing.SPENDING_LIMIT_UPDATE
+)
 
 
-@handles(REQUISITION_LIST_OPEN)
-@handles(REQUISITION_LIST_CLOSED)
-def list_requisitions(call: Call) -> list[PurchaseRequisition]:
-    query, columns = call.query_as(RequisitionQuery), purchase_requisitions.c
+@handles(purchasing.REQUISITION_LIST_OPEN)
+@handles(purchasing.REQUISITION_LIST_CLOSED)
+def list_requisitions(call: Call) -> list[purchasing.PurchaseRequisition]:
+    query, columns = call.query_as(purchasing.RequisitionQuery), purchase_requisitions.c
     lookup = CodeLookup(call.connection)
     problems = lookup.problems("CodigoDaFilial", branches, query.CodigoDaFilial, "Filial")
     for code in query.CodigosCentroCustos:
@@ -480,7 +453,7 @@ def list_requisitions(call: Call) -> list[PurchaseRequisition]:
     if problems:
         raise RequestError(404, problems)
     conditions: list[ColumnElement[bool]] = [
-        columns.encerrada.is_(call.operation is REQUISITION_LIST_CLOSED)
+        columns.encerrada.is_(call.operation is purchasing.REQUISITION_LIST_CLOSED)
     ]
     if query.CodigoDaFilial is not None:
         conditions.append(columns.codigoDaFilial == query.CodigoDaFilial)
@@ -489,40 +462,42 @@ def list_requisitions(call: Call) -> list[PurchaseRequisition]:
     return PurchaseRequisitionRegistration.find(call.connection, *conditions)
 
 
-@handles(ORDER_LIST_OPEN)
-@handles(ORDER_LIST_CLOSED)
-def list_orders(call: Call) -> list[BuyingOrder]:
-    in_state = buying_orders.c.encerrada.is_(call.operation is ORDER_LIST_CLOSED)
+@handles(purchasing.ORDER_LIST_OPEN)
+@handles(purchasing.ORDER_LIST_CLOSED)
+def list_orders(call: Call) -> list[purchasing.BuyingOrder]:
+    in_state = buying_orders.c.encerrada.is_(call.operation is purchasing.ORDER_LIST_CLOSED)
     return BuyingOrderRegistration.find(call.connection, in_state)
 
 
-def _reject_order(problems: Sequence[Problem]) -> PurchaseOrderAnswer:
-    notifications = [Notification(key=key, value=value) for key, value in problems]
-    return PurchaseOrderAnswer(notifications=notifications, payload=None)
+def _reject_order(problems: Sequence[Problem]) -> purchasing.PurchaseOrderAnswer:
+    notifications = [purchasing.Notification(key=key, value=value) for key, value in problems]
+    return purchasing.PurchaseOrderAnswer(notifications=notifications, payload=None)
 
 
-@handles(PURCHASE_ORDER_CREATE, on_invalid=_reject_order)
-def create_purchase_order(call: Call) -> PurchaseOrderAnswer:
+@handles(purchasing.PURCHASE_ORDER_CREATE, on_invalid=_reject_order)
+def create_purchase_order(call: Call) -> purchasing.PurchaseOrderAnswer:
     registration = PurchaseOrderRegistration(call.connection, call.now)
     try:
-        order = registration.register(call.body_as(PurchaseOrderInput))
+        order = registration.register(call.body_as(purchasing.PurchaseOrderInput))
     except RequestError as error:
         return _reject_order(error.problems)
-    created = PurchaseOrderCreated(
+    created = purchasing.PurchaseOrderCreated(
         numeroPedido=order.numeroPedido, codigoDoFornecedor=order.codigoDoFornecedor
     )
-    return PurchaseOrderAnswer(notifications=[], payload=created)
+    return purchasing.PurchaseOrderAnswer(notifications=[], payload=created)
 
 
-@handles(PURCHASE_ORDER_LIST_OPEN)
-@handles(PURCHASE_ORDER_LIST_CLOSED)
-def list_purchase_orders(call: Call) -> list[PurchaseOrder]:
-    in_state = purchase_orders.c.encerrado.is_(call.operation is PURCHASE_ORDER_LIST_CLOSED)
+@handles(purchasing.PURCHASE_ORDER_LIST_OPEN)
+@handles(purchasing.PURCHASE_ORDER_LIST_CLOSED)
+def list_purchase_orders(call: Call) -> list[purchasing.PurchaseOrder]:
+    in_state = purchase_orders.c.encerrado.is_(
+        call.operation is purchasing.PURCHASE_ORDER_LIST_CLOSED
+    )
     return PurchaseOrderRegistration.find(call.connection, in_state)
 
 
-@handles(PURCHASE_ORDER_GET)
-def show_purchase_order(call: Call) -> PurchaseOrder:
+@handles(purchasing.PURCHASE_ORDER_GET)
+def show_purchase_order(call: Call) -> purchasing.PurchaseOrder:
     number = call.path["numeroPedido"]
     order = PurchaseOrderRegistration.get(call.connection, number)
     return order.model_copy(
@@ -540,31 +515,31 @@ def _attached_files(call: Call, number: int, *, of_invoice: bool) -> list[Attach
     return call.read_attachments(statement.order_by(files.Id))
 
 
-@handles(PURCHASE_TYPE_LIST)
-def list_purchase_types(call: Call) -> list[PurchaseType]:
-    return _entries(call, PurchaseType, purchase_types)
+@handles(purchasing.PURCHASE_TYPE_LIST)
+def list_purchase_types(call: Call) -> list[purchasing.PurchaseType]:
+    return _entries(call, purchasing.PurchaseType, purchase_types)
 
 
-@handles(PURCHASE_REASON_LIST)
-def list_purchase_reasons(call: Call) -> list[PurchaseReason]:
-    def dictionary_order(reason: PurchaseReason) -> str:
+@handles(purchasing.PURCHASE_REASON_LIST)
+def list_purchase_reasons(call: Call) -> list[purchasing.PurchaseReason]:
+    def dictionary_order(reason: purchasing.PurchaseReason) -> str:
         """Sort key that ignores accents and case, the same on every database."""
         plain = unicodedata.normalize("NFKD", reason.descricaoDoMotivo or "")
         return plain.encode("ascii", "ignore").decode().casefold()
 
-    return sorted(_entries(call, PurchaseReason, purchase_reasons), key=dictionary_order)
+    return sorted(_entries(call, purchasing.PurchaseReason, purchase_reasons), key=dictionary_order)
 
 
 def _entries(call: Call, model: type[Model], registry: Table) -> list[Model]:
     statement = select_entries(registry, model)
-    if call.query_as(ActiveQuery).somenteAtivos:
+    if call.query_as(purchasing.ActiveQuery).somenteAtivos:
         statement = statement.where(registry.c.active)
     return call.read(model, statement)
 
 
-@handles(SPENDING_LIMIT_LIST)
-def list_spending_limits(call: Call) -> list[SpendingLimit]:
-    query = call.query_as(SpendingLimitQuery)
+@handles(purchasing.SPENDING_LIMIT_LIST)
+def list_spending_limits(call: Call) -> list[purchasing.SpendingLimit]:
+    query = call.query_as(purchasing.SpendingLimitQuery)
     lookup = CodeLookup(call.connection)
     unknown = lookup.field_problems(query, *LIMIT_CODES, "codigoDoItemDeLancamento")
     if unknown:
@@ -573,9 +548,9 @@ def list_spending_limits(call: Call) -> list[SpendingLimit]:
     return SpendingLimitRegistration.find(call.connection, *filters)
 
 
-@handles(SPENDING_LIMIT_DELETE)
-def delete_spending_limit(call: Call) -> SpendingLimit:
-    number = call.query_as(SpendingLimitKey).idPlanejamento
+@handles(purchasing.SPENDING_LIMIT_DELETE)
+def delete_spending_limit(call: Call) -> purchasing.SpendingLimit:
+    number = call.query_as(purchasing.SpendingLimitKey).idPlanejamento
     limit = SpendingLimitRegistration.get(call.connection, number)
     by_id = spending_limits.c.idPlanejamento == number
     call.connection.execute(delete(spending_limits).where(by_id))

@@ -52,58 +52,30 @@ from xlbridge.sandbox.areas.registries import (
 )
 from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import Problem, first_or_404, invalid
-from xlbridge.wire.stock import (
-    ADDRESSING_ACTIVATE,
-    ADDRESSING_CREATE,
-    ADDRESSING_DEACTIVATE,
-    ADDRESSING_LIST,
-    ADDRESSING_MAPPING,
-    STOCK_BALANCE_OF_PRODUCT,
-    STOCK_BALANCES,
-    STOCK_BALANCES_OF_BRANCH,
-    STOCK_ENTRY_CREATE,
-    STOCK_MOVEMENTS_OF_PRODUCT,
-    STOCK_OUTPUT_CHANGE,
-    STOCK_OUTPUT_CREATE,
-    STOCK_REQUISITIONS_PENDING,
-    STOCK_REQUISITIONS_SETTLED,
-    Addressing,
-    AddressingInput,
-    AddressingKey,
-    StockBalance,
-    StockEntry,
-    StockEntryInput,
-    StockMovement,
-    StockOutput,
-    StockOutputChange,
-    StockOutputInput,
-    StockRequisition,
-    StockRequisitionItem,
-    StockRequisitionQuery,
-)
+from xlbridge.wire import stock
 
 _ZERO = Decimal(0)
 
 
-@handles(STOCK_BALANCES)
-def list_balances(call: Call) -> list[StockBalance]:
-    return call.read(StockBalance, _select_balances(call))
+@handles(stock.STOCK_BALANCES)
+def list_balances(call: Call) -> list[stock.StockBalance]:
+    return call.read(stock.StockBalance, _select_balances(call))
 
 
-@handles(STOCK_BALANCES_OF_BRANCH)
-def list_branch_balances(call: Call) -> list[StockBalance]:
+@handles(stock.STOCK_BALANCES_OF_BRANCH)
+def list_branch_balances(call: Call) -> list[stock.StockBalance]:
     branch = call.path["id"]
     call.require_row(branches.c.code == branch, "id", "Filial não encontrada.")
-    return call.read(StockBalance, _select_balances(call).where(branches.c.code == branch))
+    return call.read(stock.StockBalance, _select_balances(call).where(branches.c.code == branch))
 
 
-@handles(STOCK_BALANCE_OF_PRODUCT)
-def show_product_balance(call: Call) -> StockBalance:
+@handles(stock.STOCK_BALANCE_OF_PRODUCT)
+def show_product_balance(call: Call) -> stock.StockBalance:
     statement = select(products).where(products.c.idProduto == call.path["id"])
     found = call.connection.execute(statement).all()
     product = first_or_404(found, "id", "Produto não encontrado.")
     balance = product_balance(call.connection, call.now, product.idProduto)
-    return StockBalance(
+    return stock.StockBalance(
         idProd=product.idProduto,
         descricaoDoProduto=product.descricaoDoProduto,
         quantidadeTotal=balance.quantity,
@@ -149,36 +121,38 @@ _SEQ = 1
 _requesters, _recipients = collaborators.alias(), collaborators.alias()
 
 
-@handles(STOCK_OUTPUT_CREATE)
-def create_output(call: Call) -> StockOutput:
-    return _output(call, register_output(call.connection, call.body_as(StockOutputInput), call.now))
+@handles(stock.STOCK_OUTPUT_CREATE)
+def create_output(call: Call) -> stock.StockOutput:
+    return _output(
+        call, register_output(call.connection, call.body_as(stock.StockOutputInput), call.now)
+    )
 
 
-@handles(STOCK_OUTPUT_CHANGE)
-def alter_output(call: Call) -> StockOutput:
-    data = call.body_as(StockOutputChange)
+@handles(stock.STOCK_OUTPUT_CHANGE)
+def alter_output(call: Call) -> stock.StockOutput:
+    data = call.body_as(stock.StockOutputChange)
     change_output(call.connection, data, call.now)
     return _output(call, data.numeroDaSaida)
 
 
-@handles(STOCK_ENTRY_CREATE)
-def create_entry(call: Call) -> StockEntry:
-    number = register_entry(call.connection, call.body_as(StockEntryInput), call.now)
+@handles(stock.STOCK_ENTRY_CREATE)
+def create_entry(call: Call) -> stock.StockEntry:
+    number = register_entry(call.connection, call.body_as(stock.StockEntryInput), call.now)
     is_entry = movements.c.inward.is_(True) & (movements.c.number == number)
-    (entry,) = call.read(StockEntry, _select_movements().where(is_entry))
+    (entry,) = call.read(stock.StockEntry, _select_movements().where(is_entry))
     return entry
 
 
-@handles(STOCK_MOVEMENTS_OF_PRODUCT)
-def list_product_movements(call: Call) -> list[StockMovement]:
+@handles(stock.STOCK_MOVEMENTS_OF_PRODUCT)
+def list_product_movements(call: Call) -> list[stock.StockMovement]:
     product = call.path["id"]
     call.require_row(products.c.idProduto == product, "id", "Produto não encontrado.")
-    return call.read(StockMovement, _select_movements().where(movements.c.idProd == product))
+    return call.read(stock.StockMovement, _select_movements().where(movements.c.idProd == product))
 
 
-def _output(call: Call, number: int) -> StockOutput:
+def _output(call: Call, number: int) -> stock.StockOutput:
     is_output = movements.c.inward.is_(False) & (movements.c.number == number)
-    (output,) = call.read(StockOutput, _select_movements().where(is_output))
+    (output,) = call.read(stock.StockOutput, _select_movements().where(is_output))
     return output
 
 
@@ -195,7 +169,7 @@ def _select_movements() -> Select[Any]:
     dates = ("dataDaSaida", "dataDaEntrada", "dataDaMovimentacao")
     return (
         select(
-            *(movements.c[name] for name in StockOutputInput.model_fields),
+            *(movements.c[name] for name in stock.StockOutputInput.model_fields),
             *(movements.c.number.label(name) for name in numbers),
             *(movements.c.moved.label(name) for name in dates),
             case((movements.c.inward, "Entrada"), else_="Saída").label("tipoDeMovimentacao"),
@@ -246,11 +220,11 @@ def _select_movements() -> Select[Any]:
     )
 
 
-@handles(STOCK_REQUISITIONS_PENDING)
-@handles(STOCK_REQUISITIONS_SETTLED)
-def list_requisitions(call: Call) -> list[StockRequisition]:
-    query = call.query_as(StockRequisitionQuery)
-    pending = call.operation is STOCK_REQUISITIONS_PENDING
+@handles(stock.STOCK_REQUISITIONS_PENDING)
+@handles(stock.STOCK_REQUISITIONS_SETTLED)
+def list_requisitions(call: Call) -> list[stock.StockRequisition]:
+    query = call.query_as(stock.StockRequisitionQuery)
+    pending = call.operation is stock.STOCK_REQUISITIONS_PENDING
     call.require_row(branches.c.code == query.filial, "filial", "Filial não encontrada.")
     requested = select_requested_items().subquery()
     is_pending = exists().where(
@@ -270,9 +244,9 @@ def list_requisitions(call: Call) -> list[StockRequisition]:
         .where(requested.c.requisition.in_(numbers))
         .order_by(requested.c.requisition, requested.c.seq)
     )
-    items: defaultdict[int, list[StockRequisitionItem]] = defaultdict(list)
+    items: defaultdict[int, list[stock.StockRequisitionItem]] = defaultdict(list)
     for line in call.connection.execute(lines):
-        item = StockRequisitionItem(
+        item = stock.StockRequisitionItem(
             seq=line.seq,
             idProd=line.product,
             descricaoDoProduto=line.descricaoDoProduto,
@@ -282,7 +256,7 @@ def list_requisitions(call: Call) -> list[StockRequisition]:
         )
         items[line.requisition].append(item)
     return [
-        StockRequisition(
+        stock.StockRequisition(
             numeroDaRequisicao=header.number,
             dataDaRequisicao=header.requested,
             codigoDaFilial=header.branch,
@@ -295,10 +269,10 @@ def list_requisitions(call: Call) -> list[StockRequisition]:
     ]
 
 
-class AddressingRegistration(RecordRegistration[AddressingInput]):
+class AddressingRegistration(RecordRegistration[stock.AddressingInput]):
     """Registration of product addresses; an existing one is replaced."""
 
-    def problems(self, data: AddressingInput) -> list[Problem]:
+    def problems(self, data: stock.AddressingInput) -> list[Problem]:
         """Return the problems of an address."""
         lookup = self._lookup
         return [
@@ -307,7 +281,7 @@ class AddressingRegistration(RecordRegistration[AddressingInput]):
             *lookup.section_problems(*_section_warehouse(data), data.codigoDaSecao),
         ]
 
-    def accept(self, data: AddressingInput) -> AddressingInput:
+    def accept(self, data: stock.AddressingInput) -> stock.AddressingInput:
         """Accept an address; its section is by default in the same warehouse."""
         branch, warehouse = _section_warehouse(data)
         record = data.model_copy(
@@ -321,17 +295,17 @@ class AddressingRegistration(RecordRegistration[AddressingInput]):
         names = [column.name for column in addressings.primary_key]
         rows = {tuple(row[name] for name in names): row for row in self._rows[addressings]}
         for row in rows.values():
-            key = AddressingKey.model_construct(**row)
+            key = stock.AddressingKey.model_construct(**row)
             self._connection.execute(delete(addressings).where(_key_condition(key)))
         self._rows[addressings] = list(rows.values())
         super().write()
 
 
-def _key_condition(key: AddressingKey) -> ColumnElement[bool]:
+def _key_condition(key: stock.AddressingKey) -> ColumnElement[bool]:
     return and_(*(column == getattr(key, column.name) for column in addressings.primary_key))
 
 
-def _section_warehouse(data: AddressingInput) -> tuple[int, int]:
+def _section_warehouse(data: stock.AddressingInput) -> tuple[int, int]:
     """Return the branch and warehouse of the section, by default those of the product."""
     return (
         data.codigoDaFilialSecao or data.codigoDaFilial,
@@ -339,23 +313,23 @@ def _section_warehouse(data: AddressingInput) -> tuple[int, int]:
     )
 
 
-@handles(ADDRESSING_MAPPING)
-@handles(ADDRESSING_LIST)
-def list_addressings(call: Call) -> list[Addressing]:
-    return call.read(Addressing, _select_addressings())
+@handles(stock.ADDRESSING_MAPPING)
+@handles(stock.ADDRESSING_LIST)
+def list_addressings(call: Call) -> list[stock.Addressing]:
+    return call.read(stock.Addressing, _select_addressings())
 
 
-@handles(ADDRESSING_CREATE)
-def create_addressing(call: Call) -> Addressing:
-    data = call.body_as(AddressingInput)
+@handles(stock.ADDRESSING_CREATE)
+def create_addressing(call: Call) -> stock.Addressing:
+    data = call.body_as(stock.AddressingInput)
     return _addressing(call, AddressingRegistration(call.connection, call.now).register(data))
 
 
-@handles(ADDRESSING_ACTIVATE)
-@handles(ADDRESSING_DEACTIVATE)
-def change_addressing(call: Call) -> Addressing:
-    key = call.body_as(AddressingKey)
-    activate = call.operation is ADDRESSING_ACTIVATE
+@handles(stock.ADDRESSING_ACTIVATE)
+@handles(stock.ADDRESSING_DEACTIVATE)
+def change_addressing(call: Call) -> stock.Addressing:
+    key = call.body_as(stock.AddressingKey)
+    activate = call.operation is stock.ADDRESSING_ACTIVATE
     by_key = _key_condition(key)
     found = call.connection.scalars(select(addressings.c.ativo).where(by_key)).all()
     is_active = first_or_404(found, "idProd", "Endereçamento não encontrado.")
@@ -366,8 +340,8 @@ def change_addressing(call: Call) -> Addressing:
     return _addressing(call, key)
 
 
-def _addressing(call: Call, key: AddressingKey) -> Addressing:
-    (addressing,) = call.read(Addressing, _select_addressings().where(_key_condition(key)))
+def _addressing(call: Call, key: stock.AddressingKey) -> stock.Addressing:
+    (addressing,) = call.read(stock.Addressing, _select_addressings().where(_key_condition(key)))
     return addressing
 
 

@@ -45,36 +45,9 @@ from xlbridge.sandbox.handler_registry import (
     window_conditions,
 )
 from xlbridge.sandbox.problems import Problem, first_or_404, invalid
-from xlbridge.wire import Attachment
-from xlbridge.wire.financial import (
-    CASH_STATEMENT,
-    PAYABLE_CREATE,
-    PAYABLE_DELETE,
-    PAYABLE_GET,
-    PAYABLE_LIST_OPEN,
-    PAYABLE_LIST_SETTLED,
-    PAYABLE_UPDATE,
-    RECEIVABLE_CREATE,
-    RECEIVABLE_FIND,
-    RECEIVABLE_LIST_OPEN,
-    RECEIVABLE_LIST_SETTLED,
-    Allocation,
-    EntryInput,
-    EntryTerms,
-    Payable,
-    PayableChange,
-    PayableInput,
-    Receivable,
-    ReceivableInput,
-    ReceivableLookup,
-    ReceivableQuery,
-    Statement,
-    StatementLine,
-    StatementQuery,
-    TitleKey,
-)
+from xlbridge.wire import Attachment, financial
 
-TITLE_KEY = tuple(TitleKey.model_fields)
+TITLE_KEY = tuple(financial.TitleKey.model_fields)
 OWNER_KEY = ("exercise", "branch", "number", "sequence")
 """Key of the title that a part or file belongs to, in the order of ``TITLE_KEY``."""
 
@@ -88,13 +61,15 @@ def _owner_columns(titles: Table) -> tuple[Column[int] | ForeignKeyConstraint, .
 
 def _allocations_table(name: str, titles: Table) -> Table:
     place = Column("place", Integer, primary_key=True, autoincrement=False)
-    return Table(name, metadata, *_owner_columns(titles), place, *derived_columns(Allocation))
+    return Table(
+        name, metadata, *_owner_columns(titles), place, *derived_columns(financial.Allocation)
+    )
 
 
 receivables = Table(
     "receivables",
     metadata,
-    *derived_columns(Receivable, keys=TITLE_KEY, exclude=("rateio",)),
+    *derived_columns(financial.Receivable, keys=TITLE_KEY, exclude=("rateio",)),
     Index("receivables_by_client", "codigoDoCliente"),
     Index("receivables_by_idws", "idws", unique=True),
     Index("receivables_by_settlement", "codigoDaContaCorrente", "dataDeBaixa"),
@@ -104,7 +79,7 @@ payables = Table(
     "payables",
     metadata,
     *derived_columns(
-        Payable, keys=TITLE_KEY, exclude=("rateio", "Arquivos", "DescricaoDoCustoABC")
+        financial.Payable, keys=TITLE_KEY, exclude=("rateio", "Arquivos", "DescricaoDoCustoABC")
     ),
     Index("payables_by_settlement", "codigoDaContaCorrente", "dataDeBaixa"),
 )
@@ -122,13 +97,13 @@ def owner_of(rows: Table) -> Sequence[Column[Any]]:
     return [rows.c[name] for name in OWNER_KEY]
 
 
-class ReceivableRegistration(RecordRegistration[Receivable]):
+class ReceivableRegistration(RecordRegistration[financial.Receivable]):
     """Registration of new receivable titles."""
 
-    table, model, scope = receivables, Receivable, "receivable"
-    lists: ClassVar[Lists] = {"rateio": (Allocation, owner_of(receivable_allocations))}
+    table, model, scope = receivables, financial.Receivable, "receivable"
+    lists: ClassVar[Lists] = {"rateio": (financial.Allocation, owner_of(receivable_allocations))}
 
-    def problems(self, data: ReceivableInput) -> list[Problem]:
+    def problems(self, data: financial.ReceivableInput) -> list[Problem]:
         """Return the problems of a new title."""
         problems = [
             *self._lookup.field_problems(data, "codigoDoCliente"),
@@ -146,26 +121,26 @@ class ReceivableRegistration(RecordRegistration[Receivable]):
             problems.append(("idws", f"O identificador {idws} já é de outro título."))
         return problems
 
-    def accept(self, data: ReceivableInput) -> Receivable:
+    def accept(self, data: financial.ReceivableInput) -> financial.Receivable:
         """Accept a title, with the next key of its branch and exercise."""
         # Not validated again: the input was.
         values = data.model_dump() | next_title_key(self._numbers, self.scope, data, self._now)
-        title = Receivable.model_construct(**values | {"rateio": allocations_of(data)})
+        title = financial.Receivable.model_construct(**values | {"rateio": allocations_of(data)})
         if title.idws is not None:
             self._accepted.add(("idws", title.idws))
         self._keep(title)
         return title
 
 
-_AMOUNTS = tuple(name for name in PayableInput.model_fields if name.startswith("Valor"))
+_AMOUNTS = tuple(name for name in financial.PayableInput.model_fields if name.startswith("Valor"))
 _RETAINED = tuple(name for name in _AMOUNTS if name.endswith("Retido"))
 
 
-class PayableRegistration(RecordRegistration[Payable]):
+class PayableRegistration(RecordRegistration[financial.Payable]):
     """Registration of new payable titles."""
 
-    table, model, scope = payables, Payable, "payable"
-    lists: ClassVar[Lists] = {"rateio": (Allocation, owner_of(payable_allocations))}
+    table, model, scope = payables, financial.Payable, "payable"
+    lists: ClassVar[Lists] = {"rateio": (financial.Allocation, owner_of(payable_allocations))}
     missing = ("numeroDaTransacao", "Título não encontrado.")
 
     @classmethod
@@ -175,7 +150,7 @@ class PayableRegistration(RecordRegistration[Payable]):
         of_cost = abc_costs.c.code == payables.c.CodigoDoCustoABC
         return select(payables, cost).outerjoin(abc_costs, of_cost)
 
-    def problems(self, data: PayableInput) -> list[Problem]:
+    def problems(self, data: financial.PayableInput) -> list[Problem]:
         """Return the problems of a title, new or altered."""
         lookup = self._lookup
         problems = [
@@ -196,20 +171,20 @@ class PayableRegistration(RecordRegistration[Payable]):
             problems.append(("ValorBruto", message))
         return problems
 
-    def accept(self, data: PayableInput) -> Payable:
+    def accept(self, data: financial.PayableInput) -> financial.Payable:
         """Accept a title, with the next key of its branch and exercise."""
         values = data.model_dump() | next_title_key(self._numbers, self.scope, data, self._now)
         cost = self._lookup.name(abc_costs, data.CodigoDoCustoABC)
         values |= {"rateio": allocations_of(data), "DescricaoDoCustoABC": cost}
-        title = Payable.model_construct(**values)
+        title = financial.Payable.model_construct(**values)
         self._keep(title)
         return title
 
-    def _content(self, data: PayableChange) -> dict[str, Any]:
+    def _content(self, data: financial.PayableChange) -> dict[str, Any]:
         return data.model_dump(exclude={"rateio"})
 
     @staticmethod
-    def require_changeable(record: Payable) -> None:
+    def require_changeable(record: financial.Payable) -> None:
         """Raise ``RequestError`` (400) if a title is settled."""
         if record.dataDeBaixa is not None:
             raise invalid(("numeroDaTransacao", "O título já foi baixado e não pode ser alterado."))
@@ -224,7 +199,9 @@ _ALLOCATION_CODES = (
 )  # fmt: skip
 
 
-def entry_problems(lookup: CodeLookup, data: EntryInput, *, revenue: bool) -> list[Problem]:
+def entry_problems(
+    lookup: CodeLookup, data: financial.EntryInput, *, revenue: bool
+) -> list[Problem]:
     """Return the problems of an entry; ``revenue`` selects the kind of category."""
     problems = [
         *category_problems(
@@ -252,7 +229,9 @@ def title_scope(kind: str, exercise: int, branch: int) -> str:
     return f"{kind}:{exercise}:{branch}"
 
 
-def next_title_key(numbers: Numbers, kind: str, data: EntryInput, now: datetime) -> dict[str, int]:
+def next_title_key(
+    numbers: Numbers, kind: str, data: financial.EntryInput, now: datetime
+) -> dict[str, int]:
     """Return the key of a new title, with the next number of its exercise and branch."""
     exercise = (data.dataDeEmissao or now).year
     return {
@@ -264,7 +243,7 @@ def next_title_key(numbers: Numbers, kind: str, data: EntryInput, now: datetime)
 
 
 def allocation_problems(
-    lookup: CodeLookup, data: EntryInput, *, revenue: bool
+    lookup: CodeLookup, data: financial.EntryInput, *, revenue: bool
 ) -> Iterator[Problem]:
     """Yield the problems of the parts of an entry, if it is split."""
     if not data.rateio:
@@ -284,31 +263,34 @@ def allocation_problems(
         yield "rateio", f"A soma do rateio ({total}) difere do valor do lançamento."
 
 
-def allocations_of(data: EntryInput) -> list[Allocation]:
+def allocations_of(data: financial.EntryInput) -> list[financial.Allocation]:
     """Return the parts of an entry, whose codes default to those of the entry."""
     if not data.rateio:
         return []
     defaults = _entry_codes(data)
-    return [Allocation(**defaults | part.model_dump(exclude_none=True)) for part in data.rateio]
+    return [
+        financial.Allocation(**defaults | part.model_dump(exclude_none=True))
+        for part in data.rateio
+    ]
 
 
-def _entry_codes(data: EntryTerms) -> dict[str, Any]:
-    codes = data.model_dump(include=set(Allocation.model_fields))
+def _entry_codes(data: financial.EntryTerms) -> dict[str, Any]:
+    codes = data.model_dump(include=set(financial.Allocation.model_fields))
     return codes | {"codigoDaFilialDoRateio": data.codigoDaFilial}
 
 
-handle_records(ReceivableRegistration, RECEIVABLE_CREATE)
-handle_records(PayableRegistration, PAYABLE_CREATE)
+handle_records(ReceivableRegistration, financial.RECEIVABLE_CREATE)
+handle_records(PayableRegistration, financial.PAYABLE_CREATE)
 
 
-@handles(RECEIVABLE_LIST_OPEN)
-@handles(RECEIVABLE_LIST_SETTLED)
-def list_receivables(call: Call) -> list[Receivable]:
+@handles(financial.RECEIVABLE_LIST_OPEN)
+@handles(financial.RECEIVABLE_LIST_SETTLED)
+def list_receivables(call: Call) -> list[financial.Receivable]:
     is_settled = receivables.c.dataDeBaixa.is_not(None)
     conditions: list[ColumnElement[bool]] = [
-        is_settled if call.operation is RECEIVABLE_LIST_SETTLED else ~is_settled
+        is_settled if call.operation is financial.RECEIVABLE_LIST_SETTLED else ~is_settled
     ]
-    client = call.query_as(ReceivableQuery).codigoDoCliente
+    client = call.query_as(financial.ReceivableQuery).codigoDoCliente
     if client is not None:
         by_code = clients.c.codigoDoCliente == client
         call.require_row(by_code, "codigoDoCliente", "Cliente não encontrado.")
@@ -316,15 +298,15 @@ def list_receivables(call: Call) -> list[Receivable]:
     return ReceivableRegistration.find(call.connection, *conditions)
 
 
-@handles(RECEIVABLE_FIND)
-def find_receivable(call: Call) -> Receivable | None:
-    by_idws = receivables.c.idws == call.query_as(ReceivableLookup).idws
+@handles(financial.RECEIVABLE_FIND)
+def find_receivable(call: Call) -> financial.Receivable | None:
+    by_idws = receivables.c.idws == call.query_as(financial.ReceivableLookup).idws
     return next(iter(ReceivableRegistration.find(call.connection, by_idws)), None)
 
 
-@handles(PAYABLE_UPDATE)
-def alter_payable(call: Call) -> Payable:
-    change = call.body_as(PayableChange)
+@handles(financial.PAYABLE_UPDATE)
+def alter_payable(call: Call) -> financial.Payable:
+    change = call.body_as(financial.PayableChange)
     key = tuple(getattr(change, name) for name in TITLE_KEY)
     PayableRegistration(call.connection, call.now).change(change, *key)
     owner = owner_of(payable_allocations)
@@ -336,21 +318,21 @@ def alter_payable(call: Call) -> Payable:
     return _payable(call, key)
 
 
-@handles(PAYABLE_LIST_OPEN)
-@handles(PAYABLE_LIST_SETTLED)
-def list_payables(call: Call) -> list[Payable]:
+@handles(financial.PAYABLE_LIST_OPEN)
+@handles(financial.PAYABLE_LIST_SETTLED)
+def list_payables(call: Call) -> list[financial.Payable]:
     is_settled = payables.c.dataDeBaixa.is_not(None)
-    in_state = is_settled if call.operation is PAYABLE_LIST_SETTLED else ~is_settled
+    in_state = is_settled if call.operation is financial.PAYABLE_LIST_SETTLED else ~is_settled
     return PayableRegistration.find(call.connection, in_state)
 
 
-@handles(PAYABLE_GET)
-def show_payable(call: Call) -> Payable:
+@handles(financial.PAYABLE_GET)
+def show_payable(call: Call) -> financial.Payable:
     return _payable(call, tuple(call.path.values()))
 
 
-@handles(PAYABLE_DELETE)
-def delete_payable(call: Call) -> Payable:
+@handles(financial.PAYABLE_DELETE)
+def delete_payable(call: Call) -> financial.Payable:
     title = _payable(call, tuple(call.path.values()))
     PayableRegistration.require_changeable(title)
     by_key = PayableRegistration.by_key(tuple(call.path.values()))
@@ -358,7 +340,7 @@ def delete_payable(call: Call) -> Payable:
     return title
 
 
-def _payable(call: Call, key: Sequence[int]) -> Payable:
+def _payable(call: Call, key: Sequence[int]) -> financial.Payable:
     title = PayableRegistration.get(call.connection, *key)
     columns = tuple(payable_files.c[name] for name in Attachment.model_fields)
     of_title = (column == value for column, value in zip(owner_of(payable_files), key, strict=True))
@@ -369,17 +351,17 @@ def _payable(call: Call, key: Sequence[int]) -> Payable:
 _ZERO = Decimal(0)
 _INCOME = "Entrada"
 _EXPENSE = "Saída"
-_COPIED = set(StatementLine.model_fields) - {"rateio"}
+_COPIED = set(financial.StatementLine.model_fields) - {"rateio"}
 
 
-@handles(CASH_STATEMENT)
-def show_statement(call: Call) -> Statement:
-    query = call.query_as(StatementQuery)
+@handles(financial.CASH_STATEMENT)
+def show_statement(call: Call) -> financial.Statement:
+    query = call.query_as(financial.StatementQuery)
     by_code = accounts.c.code == query.codigoDaContaCorrente
     found = call.connection.scalars(select(accounts.c.name).where(by_code)).all()
     account = first_or_404(found, "codigoDaContaCorrente", "Conta corrente não encontrada.")
     initial_balance = _settled_before(call, receivables) - _settled_before(call, payables)
-    titles: list[Receivable | Payable] = [
+    titles: list[financial.Receivable | financial.Payable] = [
         *ReceivableRegistration.find(call.connection, *_settled_in_period(call, receivables)),
         *PayableRegistration.find(call.connection, *_settled_in_period(call, payables)),
     ]
@@ -387,19 +369,19 @@ def show_statement(call: Call) -> Statement:
     lines, balance = [], initial_balance
     for title in titles:
         value = title.valorBaixado or _ZERO
-        is_income = isinstance(title, Receivable)
+        is_income = isinstance(title, financial.Receivable)
         balance += value if is_income else -value
-        line = StatementLine(
+        line = financial.StatementLine(
             **title.model_dump(include=_COPIED),
             data=title.dataDeBaixa,
             tipo=_INCOME if is_income else _EXPENSE,
             valor=value,
             saldo=balance,
-            rateio=title.rateio or [Allocation(**_entry_codes(title), valor=value)],
+            rateio=title.rateio or [financial.Allocation(**_entry_codes(title), valor=value)],
         )
         lines.append(line)
     income, expense = _total(lines, _INCOME), _total(lines, _EXPENSE)
-    return Statement(
+    return financial.Statement(
         codigoDaContaCorrente=query.codigoDaContaCorrente,
         descricaoDaContaCorrente=account,
         dataInferior=query.dataInferior,
@@ -412,12 +394,12 @@ def show_statement(call: Call) -> Statement:
     )
 
 
-def _total(lines: list[StatementLine], kind: str) -> Decimal:
+def _total(lines: list[financial.StatementLine], kind: str) -> Decimal:
     return sum((line.valor or _ZERO for line in lines if line.tipo == kind), _ZERO)
 
 
 def _settled_before(call: Call, titles: Table) -> Decimal:
-    query = call.query_as(StatementQuery)
+    query = call.query_as(financial.StatementQuery)
     total = select(func.sum(titles.c.valorBaixado)).where(
         titles.c.codigoDaContaCorrente == query.codigoDaContaCorrente,
         titles.c.dataDeBaixa < query.dataInferior,
@@ -426,6 +408,6 @@ def _settled_before(call: Call, titles: Table) -> Decimal:
 
 
 def _settled_in_period(call: Call, titles: Table) -> Iterator[ColumnElement[bool]]:
-    query = call.query_as(StatementQuery)
+    query = call.query_as(financial.StatementQuery)
     yield titles.c.codigoDaContaCorrente == query.codigoDaContaCorrente
     yield from window_conditions(call, titles.c.dataDeBaixa)
