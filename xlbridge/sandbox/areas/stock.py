@@ -9,9 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import (
-    ColumnElement,
     Select,
-    and_,
     case,
     delete,
     exists,
@@ -269,8 +267,11 @@ def list_requisitions(call: Call) -> list[stock.StockRequisition]:
     ]
 
 
-class AddressingRegistration(RecordRegistration[stock.AddressingInput]):
+class AddressingRegistration(RecordRegistration[Any]):
     """Registration of product addresses; an existing one is replaced."""
+
+    table, model = addressings, stock.Addressing
+    missing = ("idProd", "Endereçamento não encontrado.")
 
     def problems(self, data: stock.AddressingInput) -> list[Problem]:
         """Return the problems of an address."""
@@ -294,15 +295,51 @@ class AddressingRegistration(RecordRegistration[stock.AddressingInput]):
         """Write all accepted addresses, of several with the same key the last."""
         names = [column.name for column in addressings.primary_key]
         rows = {tuple(row[name] for name in names): row for row in self._rows[addressings]}
-        for row in rows.values():
-            key = stock.AddressingKey.model_construct(**row)
-            self._connection.execute(delete(addressings).where(_key_condition(key)))
+        for key in rows:
+            self._connection.execute(delete(addressings).where(*self.by_key(key)))
         self._rows[addressings] = list(rows.values())
         super().write()
 
-
-def _key_condition(key: stock.AddressingKey) -> ColumnElement[bool]:
-    return and_(*(column == getattr(key, column.name) for column in addressings.primary_key))
+    @classmethod
+    def statement(cls) -> Select[Any]:
+        """Return the statement that selects addresses with the descriptions of their codes."""
+        is_active = addressings.c.ativo
+        return (
+            select(
+                addressings,
+                branches.c.name.label("descricaoDaFilial"),
+                warehouses.c.name.label("descricaoDoAlmoxarifado"),
+                sections.c.name.label("descricaoDaSecao"),
+                products.c.codigoInterno,
+                products.c.descricaoDoProduto,
+                products.c.codigoDoTipoDeProduto,
+                products.c.codigoDoGrupoDeProduto,
+                products.c.codigoDaCategoriaDeProduto,
+                product_types.c.name.label("descricaoDoTipoDeProduto"),
+                product_groups.c.name.label("descricaoDoGrupoDeProduto"),
+                product_categories.c.name.label("descricaoDaCategoriaDeProduto"),
+                units.c.symbol.label("simboloDaUnidadeDeMedida"),
+                case((is_active, null()), else_="Endereço inativo.").label("aviso"),
+                (~is_active).label("podeAtivar"),
+                is_active.label("podeDesativar"),
+            )
+            .join(branches, branches.c.code == addressings.c.codigoDaFilial)
+            .join(warehouses, of_warehouse(addressings))
+            .join(products, products.c.idProduto == addressings.c.idProd)
+            .outerjoin(
+                sections,
+                (sections.c.branch == addressings.c.codigoDaFilialSecao)
+                & (sections.c.warehouse == addressings.c.codigoDoAlmoxarifadoSecao)
+                & (sections.c.code == addressings.c.codigoDaSecao),
+            )
+            .outerjoin(product_types, product_types.c.code == products.c.codigoDoTipoDeProduto)
+            .outerjoin(product_groups, product_groups.c.code == products.c.codigoDoGrupoDeProduto)
+            .outerjoin(
+                product_categories,
+                product_categories.c.code == products.c.codigoDaCategoriaDeProduto,
+            )
+            .outerjoin(units, units.c.code == products.c.codigoDaUnidadeDeMedida)
+        )
 
 
 def _section_warehouse(data: stock.AddressingInput) -> tuple[int, int]:
@@ -313,73 +350,33 @@ def _section_warehouse(data: stock.AddressingInput) -> tuple[int, int]:
     )
 
 
+def _key_of(data: stock.AddressingKey) -> list[object]:
+    return [getattr(data, column.name) for column in addressings.primary_key]
+
+
 @handles(stock.ADDRESSING_MAPPING)
 @handles(stock.ADDRESSING_LIST)
 def list_addressings(call: Call) -> list[stock.Addressing]:
-    return call.read(stock.Addressing, _select_addressings())
+    return AddressingRegistration.find(call.connection)
 
 
 @handles(stock.ADDRESSING_CREATE)
 def create_addressing(call: Call) -> stock.Addressing:
     data = call.body_as(stock.AddressingInput)
-    return _addressing(call, AddressingRegistration(call.connection, call.now).register(data))
+    AddressingRegistration(call.connection, call.now).register(data)
+    created: stock.Addressing = AddressingRegistration.get(call.connection, *_key_of(data))
+    return created
 
 
 @handles(stock.ADDRESSING_ACTIVATE)
 @handles(stock.ADDRESSING_DEACTIVATE)
 def change_addressing(call: Call) -> stock.Addressing:
-    key = call.body_as(stock.AddressingKey)
+    key = _key_of(call.body_as(stock.AddressingKey))
     activate = call.operation is stock.ADDRESSING_ACTIVATE
-    by_key = _key_condition(key)
-    found = call.connection.scalars(select(addressings.c.ativo).where(by_key)).all()
-    is_active = first_or_404(found, "idProd", "Endereçamento não encontrado.")
-    if is_active == activate:
+    if AddressingRegistration.get(call.connection, *key).ativo == activate:
         raise invalid(("ativo", f"O endereçamento já está {'ativo' if activate else 'inativo'}."))
     values = {"ativo": activate, "ultimaAtualizacao": call.now}
-    call.connection.execute(update(addressings).where(by_key).values(values))
-    return _addressing(call, key)
-
-
-def _addressing(call: Call, key: stock.AddressingKey) -> stock.Addressing:
-    (addressing,) = call.read(stock.Addressing, _select_addressings().where(_key_condition(key)))
-    return addressing
-
-
-def _select_addressings() -> Select[Any]:
-    is_active = addressings.c.ativo
-    return (
-        select(
-            addressings,
-            branches.c.name.label("descricaoDaFilial"),
-            warehouses.c.name.label("descricaoDoAlmoxarifado"),
-            sections.c.name.label("descricaoDaSecao"),
-            products.c.codigoInterno,
-            products.c.descricaoDoProduto,
-            products.c.codigoDoTipoDeProduto,
-            products.c.codigoDoGrupoDeProduto,
-            products.c.codigoDaCategoriaDeProduto,
-            product_types.c.name.label("descricaoDoTipoDeProduto"),
-            product_groups.c.name.label("descricaoDoGrupoDeProduto"),
-            product_categories.c.name.label("descricaoDaCategoriaDeProduto"),
-            units.c.symbol.label("simboloDaUnidadeDeMedida"),
-            case((is_active, null()), else_="Endereço inativo.").label("aviso"),
-            (~is_active).label("podeAtivar"),
-            is_active.label("podeDesativar"),
-        )
-        .join(branches, branches.c.code == addressings.c.codigoDaFilial)
-        .join(warehouses, of_warehouse(addressings))
-        .join(products, products.c.idProduto == addressings.c.idProd)
-        .outerjoin(
-            sections,
-            (sections.c.branch == addressings.c.codigoDaFilialSecao)
-            & (sections.c.warehouse == addressings.c.codigoDoAlmoxarifadoSecao)
-            & (sections.c.code == addressings.c.codigoDaSecao),
-        )
-        .outerjoin(product_types, product_types.c.code == products.c.codigoDoTipoDeProduto)
-        .outerjoin(product_groups, product_groups.c.code == products.c.codigoDoGrupoDeProduto)
-        .outerjoin(
-            product_categories, product_categories.c.code == products.c.codigoDaCategoriaDeProduto
-        )
-        .outerjoin(units, units.c.code == products.c.codigoDaUnidadeDeMedida)
-        .order_by(*addressings.primary_key)
-    )
+    by_key = AddressingRegistration.by_key(key)
+    call.connection.execute(update(addressings).where(*by_key).values(values))
+    changed: stock.Addressing = AddressingRegistration.get(call.connection, *key)
+    return changed
