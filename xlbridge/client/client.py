@@ -51,11 +51,12 @@ from xlbridge.client.session import (
     CHECK_CREDENTIALS,
     LOGIN_REFUSED,
     Session,
+    Target,
     TokenFile,
+    build_call,
     is_unauthorized,
     login_answer,
 )
-from xlbridge.client.target import Target, build_call
 from xlbridge.client.transport import (
     Call,
     NoAnswer,
@@ -339,7 +340,7 @@ class Client(Operations):
         reply = self._session.exchange(call) if reads else self._session.exchange_write(call)
         if isinstance(reply, NoAnswer):
             doubtful = reply.may_be_executed and not reads
-            raise lost_answer_error(reply.reason, self.target, doubtful=doubtful)
+            raise lost_answer_error(reply.reason, self.target.address_hint, doubtful=doubtful)
         return reply
 
     def json_of(self, reply: httpx.Response) -> str | None:
@@ -387,7 +388,7 @@ class Client(Operations):
             raise TransportError(BUSY, TRY_LATER)
         return data_or_raise(
             self._classify(operation, reply, read),
-            self.target,
+            self.target.address_hint,
             retryable=operation.retryable,
             answered=not isinstance(reply, NoAnswer),
         )

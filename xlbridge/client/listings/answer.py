@@ -33,7 +33,7 @@ from xlbridge.client.outcomes import (
     data_or_raise,
     describe_reply,
 )
-from xlbridge.client.target import Target
+from xlbridge.client.session import Target
 from xlbridge.client.transport import answered_at
 from xlbridge.errors import TransportError, TruncatedAnswer, UnknownFields
 from xlbridge.i18n import Text
@@ -400,7 +400,8 @@ class ListingAnswer:
         outcome = classify_envelope(envelope, rows_of_data, self._redactor)
         if outcome is None:
             raise self._undocumented(opening)
-        rows: list[Any] = data_or_raise(outcome, self._target, retryable=self._operation.retryable)
+        hint, retryable = self._target.address_hint, self._operation.retryable
+        rows: list[Any] = data_or_raise(outcome, hint, retryable=retryable)
         if not (rows or reader.has_list or self._single or "data" in reader.envelope):
             raise UnexpectedContent(_MISSING_DATA)
         return rows
