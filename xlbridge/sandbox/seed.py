@@ -54,7 +54,10 @@ def seed_database(
     demo_products = make_products(random, _PRODUCTS * scale)
     write_rows(connection, clients, client_rows(random, customers))
     write_rows(connection, products, demo_products)
-    last_codes = {"client": customers[-1].code, "product": demo_products[-1]["idProduto"]}
+    last_codes = {
+        "client": customers[-1]["codigoDoCliente"],
+        "product": demo_products[-1]["idProduto"],
+    }
     for scope, last in last_codes.items():
         connection.execute(update(counters).where(counters.c.scope == scope).values(last=last))
     with_contacts = customers[: _CLIENTS_WITH_CONTACTS * scale]

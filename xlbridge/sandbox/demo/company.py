@@ -5,7 +5,6 @@
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cache
@@ -114,25 +113,8 @@ def write_rows(connection: Connection, table: Table, rows: Iterable[dict[str, An
 _COMPANIES, _ALPHANUMERIC, _INACTIVE, _WITHOUT_DOCUMENT, _WITH_IDWS = 0.7, 0.08, 0.05, 0.02, 0.25
 
 
-@dataclass(frozen=True, slots=True)
-class Customer:
-    """A client, with the address in its orders; ``city`` is an entry of the company's cities."""
-
-    code: int
-    name: str
-    nature: str
-    document: str | None
-    contact: str
-    email: str
-    telephone: str
-    seller: int
-    active: bool
-    updated: datetime
-    city: Mapping[str, Any]
-    street: str
-    number: str
-    district: str
-    postcode: str
+Customer = dict[str, Any]
+"""A client: fields of its orders, and whether it is active (``ativo``)."""
 
 
 def make_customers(random: Random, count: int) -> list[Customer]:
@@ -146,23 +128,27 @@ def make_customers(random: Random, count: int) -> list[Customer]:
         document = _document(random, is_company, documents)
         contact, email = person_name(random), email_of(name, code)
         halves = f"{random.randrange(10**4):04}-{random.randrange(10**4):04}"
-        customer = Customer(
-            code=code,
-            name=name,
-            nature="J" if is_company else "F",
-            document=document,
-            contact=contact,
-            email=email,
-            telephone=f"({city['area_code']}) 9{halves}",
-            seller=random.choice(codes(tables.sellers)),
-            active=random.random() >= _INACTIVE,
-            updated=random_office_time(random, random_day(random)),
-            city=city,
-            street=random.choice(company()["streets"]),
-            number=str(random.randrange(1, 3000)),
-            district=random.choice(city["districts"]),
-            postcode=f"{city['postcode']}-{random.randrange(10, 990):03}",
-        )
+        customer = {
+            "codigoDoCliente": code,
+            "nomeDoCliente": name,
+            "nomeDoClienteFmt": f"{code} - {name}",
+            "naturezaJuridica": "J" if is_company else "F",
+            "cnpjcpf": document,
+            "inscricaoEstadual": "ISENTO" if is_company else None,
+            "contato": contact,
+            "email": email,
+            "telefone": f"({city['area_code']}) 9{halves}",
+            "codigoDoVendedor": random.choice(codes(tables.sellers)),
+            "ativo": random.random() >= _INACTIVE,
+            "ultimaAtualizacao": random_office_time(random, random_day(random)),
+            "logradouro": random.choice(company()["streets"]),
+            "numero": str(random.randrange(1, 3000)),
+            "bairro": random.choice(city["districts"]),
+            "cep": f"{city['postcode']}-{random.randrange(10, 990):03}",
+            "cidade": city["name"],
+            "uf": city["state"],
+            "codigoDoMunicipio": city["municipality"],
+        }
         customers.append(customer)
     return customers
 
@@ -182,21 +168,19 @@ def _document(random: Random, is_company: bool, documents: set[str]) -> str | No
 
 def client_rows(random: Random, customers: list[Customer]) -> Iterator[dict[str, Any]]:
     """Yield the clients as rows of their table."""
+    copied = (
+        "codigoDoCliente", "cnpjcpf", "codigoDoVendedor", "email", "telefone", "ativo",
+        "ultimaAtualizacao",
+    )  # fmt: skip
     for customer in customers:
-        has_idws = random.random() < _WITH_IDWS
+        has_idws, code = random.random() < _WITH_IDWS, customer["codigoDoCliente"]
         yield {
-            "codigoDoCliente": customer.code,
-            "nomeComercial": customer.name,
-            "natureza": customer.nature,
-            "cnpjcpf": customer.document,
-            "seuCodigo": f"CLI-{customer.code:05}",
+            **{name: customer[name] for name in copied},
+            "nomeComercial": customer["nomeDoCliente"],
+            "natureza": customer["naturezaJuridica"],
+            "seuCodigo": f"CLI-{code:05}",
             "codigoDoTipoDeCliente": random.choice(codes(tables.client_types)),
-            "codigoDoVendedor": customer.seller,
-            "email": customer.email,
-            "telefone": customer.telephone,
-            "ativo": customer.active,
-            "idws": f"WS-{customer.code}" if has_idws else None,
-            "ultimaAtualizacao": customer.updated,
+            "idws": f"WS-{code}" if has_idws else None,
         }
 
 
@@ -213,16 +197,16 @@ def seed_contacts(
     rows = []
     for customer in customers:
         for sequence in range(1, random.randint(1, _MAX_CONTACTS) + 1):
-            name = customer.contact if sequence == 1 else person_name(random)
+            name = customer["contato"] if sequence == 1 else person_name(random)
             row = {
-                "codigoDoCliente": customer.code,
+                "codigoDoCliente": customer["codigoDoCliente"],
                 "seqContato": sequence,
                 "nomeDoContato": name,
                 "nomeAbreviado": name.split()[0],
                 "departamento": random.choice(company()["departments"]),
-                "telefone": customer.telephone,
-                "email": email_of(name, customer.code),
-                "ativo": customer.active,
+                "telefone": customer["telefone"],
+                "email": email_of(name, customer["codigoDoCliente"]),
+                "ativo": customer["ativo"],
             }
             rows.append(row)
     write_rows(connection, tables.contacts, rows)

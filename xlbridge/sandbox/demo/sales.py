@@ -106,7 +106,7 @@ def _service_invoice(random: Random, customer: Customer) -> ServiceInvoiceInput:
     share_of_ibs = percent_of(amount, half_of_ibs)
     return ServiceInvoiceInput(
         codigoDaFilial=random.choice(codes(issuers)),
-        codigoDoCliente=customer.code,
+        codigoDoCliente=customer["codigoDoCliente"],
         codigoDoServicoPrestado=service,
         valorDoServico=amount,
         aliquotaISSRetido=random.choice(_ISS),
@@ -135,7 +135,7 @@ def _forecast_rows(
     random: Random, customers: list[Customer], count: int
 ) -> Iterator[dict[str, Any]]:
     """Yield forecasts, some of them ended, as rows of their table."""
-    active = [customer for customer in customers if customer.active]
+    active = [customer for customer in customers if customer["ativo"]]
     for code in range(1, count + 1):
         start = random_day(random).replace(day=1)
         has_ended = random.random() < _ENDED
@@ -144,7 +144,7 @@ def _forecast_rows(
         yield {
             "codigoDaPrevisao": code,
             "codigoDaFilial": random.choice(codes(issuers)),
-            "codigoDoCliente": random.choice(active).code,
+            "codigoDoCliente": random.choice(active)["codigoDoCliente"],
             "codigoDoServicoPrestado": random.choice(codes(services)),
             "valorDoServico": Decimal(random.randrange(20_000, 400_000)).scaleb(-2),
             "dataDeInicio": start,
@@ -304,17 +304,20 @@ def _add_order(
 
 def _header(random: Random, plan: OrderPlan, customer: Customer) -> dict[str, Any]:
     """Return an order's header with the client's address, without its carrier."""
-    number, city = plan.number, customer.city
+    number = plan.number
     account = random.choice(list(_PORTFOLIO_OF_ACCOUNT))
     count = random.randint(1, _MAX_INSTALMENTS)
     for_project = random.random() < _WITH_PROJECT
+    address = {name: value for name, value in customer.items() if name != "ativo"}
+    delivery = {name: customer[own] for name, own in _DELIVERY.items()}
     return {
+        **address,
+        **delivery,
         "codigoDaNotaFiscal": _INVOICE_MODEL,
         "codigoDaFilial": plan.branch,
         "codigoDaCondicaoDePagamento": count,
         "numeroDoPedido": number,
         "numeroDaOrdem": number,
-        "codigoDoVendedor": customer.seller,
         "codigoDoProjeto": random.choice(codes(projects)) if for_project else None,
         "codigoDaFormaDePagamento": random.choice(codes(payment_methods)),
         "codigoDaContaCorrente": account,
@@ -334,34 +337,22 @@ def _header(random: Random, plan: OrderPlan, customer: Customer) -> dict[str, An
         "pendente": plan.status == "pending",
         "processado": plan.status == "processed",
         "cancelado": plan.status == "cancelled",
-        "avisos": [] if customer.active else ["Cliente inativo."],
+        "avisos": [] if customer["ativo"] else ["Cliente inativo."],
         "ultimaAtualizacao": plan.ordered if plan.status == "pending" else plan.ended,
-        "codigoDoCliente": customer.code,
-        "nomeDoCliente": customer.name,
-        "nomeDoClienteFmt": f"{customer.code} - {customer.name}",
-        "naturezaJuridica": customer.nature,
-        "cnpjcpf": customer.document,
-        "inscricaoEstadual": "ISENTO" if customer.nature == "J" else None,
-        "contato": customer.contact,
-        "telefone": customer.telephone,
-        "email": customer.email,
-        "cep": customer.postcode,
-        "logradouro": customer.street,
-        "numero": customer.number,
-        "bairro": customer.district,
-        "cidade": city["name"],
-        "uf": city["state"],
-        "codigoDoMunicipio": city["municipality"],
-        "entregaNomeContato": customer.contact,
-        "entregaCEP": customer.postcode,
-        "entregaLogradouro": customer.street,
-        "entregaNumero": customer.number,
-        "entregaBairro": customer.district,
-        "entregaCidade": city["name"],
-        "entregaCodigoMunicipio": city["municipality"],
-        "entregaUF": city["state"],
     }
 
+
+_DELIVERY = {
+    "entregaNomeContato": "contato",
+    "entregaCEP": "cep",
+    "entregaLogradouro": "logradouro",
+    "entregaNumero": "numero",
+    "entregaBairro": "bairro",
+    "entregaCidade": "cidade",
+    "entregaCodigoMunicipio": "codigoDoMunicipio",
+    "entregaUF": "uf",
+}
+"""Fields of the delivery, each with that of the client's address."""
 
 _NO_CARRIER: dict[str, Any] = {
     name: None for name in SalesOrder.model_fields if name.startswith("transportadora")
