@@ -127,7 +127,7 @@ def count(connection: Connection, product: int, warehouse: int, quantity: Decima
     opened = open_inventory(
         connection, InventoryInput(codigoDaFilial=1, codigoDoAlmoxarifado=warehouse), NOW
     )
-    start_count(connection, opened, 1, NOW)
+    start_count(connection, opened, NOW, 1)
     counted = InventoryCount(itens=[CountedProduct(idProd=product, quantidade=quantity)])
     record_counts(connection, require_running_count(connection, opened, 1), 1, counted, NOW)
     validate_inventory(connection, opened, NOW)

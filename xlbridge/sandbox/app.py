@@ -315,15 +315,17 @@ class FaultInjection:
         if fault.kind in (FaultKind.CUT_BEFORE, FaultKind.CUT_AFTER):
             # ASGI has no way to abort a connection except through the server's ``send``.
             send.__self__.transport.abort()  # type: ignore[attr-defined]
-        elif fault.kind is FaultKind.EXPIRE:
+            return
+        if fault.kind is FaultKind.EXPIRE:
             await self._expire(scope, receive, send)
-        elif fault.kind is FaultKind.THROTTLE:
+            return
+        headers = None
+        status, message = 500, "Erro interno (falha simulada)."
+        if fault.kind is FaultKind.THROTTLE:
+            status, message = 429, "Muitas chamadas; tente mais tarde."
             headers = {"Retry-After": f"{fault.value:.0f}"}
-            problem = ("", "Muitas chamadas; tente mais tarde.")
-            await messages.failure_response(429, [problem], headers)(scope, receive, send)
-        else:
-            problem = ("", "Erro interno (falha simulada).")
-            await messages.failure_response(500, [problem])(scope, receive, send)
+        response = messages.failure_response(status, [("", message)], headers)
+        await response(scope, receive, send)
 
     async def _expire(self, scope: Scope, receive: Receive, send: Send) -> None:
         authorization = Request(scope).headers.get("authorization")

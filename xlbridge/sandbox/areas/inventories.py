@@ -282,7 +282,7 @@ def open_inventory(connection: Connection, data: stock.InventoryInput, now: date
     return number
 
 
-def start_count(connection: Connection, number: int, count: int, now: datetime) -> None:
+def start_count(connection: Connection, number: int, now: datetime, count: int) -> None:
     """Start a count. Raises ``RequestError`` (400) if the inventory does not allow it now."""
     if count not in _COUNTS:
         raise invalid(("contagem", "Valor inválido: informe 1, 2 ou 3."))
@@ -413,13 +413,6 @@ def list_items(call: Call) -> list[stock.InventoryItem]:
     return _items(call, _requested_inventory(call, call.path["idInventario"]))
 
 
-@handles(stock.INVENTORY_START_COUNT)
-def start_inventory_count(call: Call) -> stock.Inventory:
-    number = call.path["idInventario"]
-    start_count(call.connection, number, call.path["contagem"], call.now)
-    return _requested_inventory(call, number)
-
-
 @handles(stock.INVENTORY_COUNT)
 def record_inventory_count(call: Call) -> list[stock.InventoryItem]:
     count = call.path["contagem"]
@@ -439,16 +432,17 @@ def refresh_inventory_balances(call: Call) -> list[stock.InventoryItem]:
     return _items(call, inventory)
 
 
-def _handle_step(operation: Operation, step: Callable[[Connection, int, datetime], None]) -> None:
-    """Register the handler of a step without a request body."""
+def _handle_step(operation: Operation, step: Callable[..., None]) -> None:
+    """Register the handler of a step without a request body; it gets the parameters of the path."""
 
     @handles(operation, source=step)
     def run_step(call: Call) -> stock.Inventory:
-        number = call.path["idInventario"]
-        step(call.connection, number, call.now)
+        number, *others = call.path.values()
+        step(call.connection, number, call.now, *others)
         return _requested_inventory(call, number)
 
 
+_handle_step(stock.INVENTORY_START_COUNT, start_count)
 _handle_step(stock.INVENTORY_VALIDATE, validate_inventory)
 _handle_step(stock.INVENTORY_PROCESS, process_inventory)
 _handle_step(stock.INVENTORY_CLOSE, close_inventory)

@@ -4,7 +4,6 @@ Source: the spec, Stock, Stock balance row, Stock output, Stock entry, Stock req
 Limits.
 """
 
-from collections import defaultdict
 from decimal import Decimal
 from typing import Any
 
@@ -48,6 +47,7 @@ from xlbridge.sandbox.areas.registries import (
     units,
     warehouses,
 )
+from xlbridge.sandbox.columns import construct
 from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import Problem, first_or_404, invalid
 from xlbridge.wire import stock
@@ -228,43 +228,38 @@ def list_requisitions(call: Call) -> list[stock.StockRequisition]:
     is_pending = exists().where(
         requested.c.requisition == stock_requisitions.c.number, requested.c.pending > 0
     )
+    columns = stock_requisitions.c
     statement = (
-        select(stock_requisitions)
-        .where(stock_requisitions.c.branch == query.filial, is_pending == pending)
-        .order_by(stock_requisitions.c.requested, stock_requisitions.c.number)
+        select(
+            columns.number.label("numeroDaRequisicao"),
+            columns.requested.label("dataDaRequisicao"),
+            columns.branch.label("codigoDaFilial"),
+            columns.cost_centre.label("codigoDoCentroDeCusto"),
+            columns.released.label("liberadoParaAprovacao"),
+            literal(pending).label("pendente"),
+        )
+        .where(columns.branch == query.filial, is_pending == pending)
+        .order_by(columns.requested, columns.number)
         .limit(query.qtde or None)
     )
-    headers = call.connection.execute(statement).all()
-    numbers = [header.number for header in headers]
+    found = {one.numeroDaRequisicao: one for one in call.read(stock.StockRequisition, statement)}
     lines = (
-        select(requested, products.c.descricaoDoProduto)
+        select(
+            requested.c.requisition,
+            requested.c.seq,
+            requested.c.product.label("idProd"),
+            products.c.descricaoDoProduto,
+            requested.c.quantity.label("quantidade"),
+            requested.c.settled.label("quantidadeAtendida"),
+            requested.c.pending.label("quantidadePendente"),
+        )
         .join(products, products.c.idProduto == requested.c.product)
-        .where(requested.c.requisition.in_(numbers))
+        .where(requested.c.requisition.in_(list(found)))
         .order_by(requested.c.requisition, requested.c.seq)
     )
-    items: defaultdict[int, list[stock.StockRequisitionItem]] = defaultdict(list)
-    for line in call.connection.execute(lines):
-        item = stock.StockRequisitionItem(
-            seq=line.seq,
-            idProd=line.product,
-            descricaoDoProduto=line.descricaoDoProduto,
-            quantidade=line.quantity,
-            quantidadeAtendida=line.settled,
-            quantidadePendente=line.pending,
-        )
-        items[line.requisition].append(item)
-    return [
-        stock.StockRequisition(
-            numeroDaRequisicao=header.number,
-            dataDaRequisicao=header.requested,
-            codigoDaFilial=header.branch,
-            codigoDoCentroDeCusto=header.cost_centre,
-            pendente=pending,
-            liberadoParaAprovacao=header.released,
-            itens=items[header.number],
-        )
-        for header in headers
-    ]
+    for line in call.connection.execute(lines).mappings():
+        found[line["requisition"]].itens.append(construct(stock.StockRequisitionItem, line))
+    return list(found.values())
 
 
 class AddressingRegistration(RecordRegistration[Any]):

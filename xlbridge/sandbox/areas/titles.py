@@ -26,17 +26,7 @@ from sqlalchemy import (
 
 from xlbridge.resources.checks import is_boleto
 from xlbridge.sandbox.amounts import amount_problems
-from xlbridge.sandbox.areas.registries import (
-    CodeLookup,
-    Numbers,
-    RecordRegistration,
-    abc_costs,
-    accounts,
-    categories,
-    clients,
-    list_rows,
-    portfolios,
-)
+from xlbridge.sandbox.areas import registries
 from xlbridge.sandbox.columns import Lists, derived_columns, metadata
 from xlbridge.sandbox.handler_registry import (
     Call,
@@ -97,7 +87,7 @@ def owner_of(rows: Table) -> Sequence[Column[Any]]:
     return [rows.c[name] for name in OWNER_KEY]
 
 
-class ReceivableRegistration(RecordRegistration[financial.Receivable]):
+class ReceivableRegistration(registries.RecordRegistration[financial.Receivable]):
     """Registration of new receivable titles."""
 
     table, model, scope = receivables, financial.Receivable, "receivable"
@@ -111,7 +101,7 @@ class ReceivableRegistration(RecordRegistration[financial.Receivable]):
             *allocation_problems(self._lookup, data, revenue=True),
         ]
         code, account, idws = data.codigoDaCarteira, data.codigoDaContaCorrente, data.idws
-        portfolio = self._lookup.entry(portfolios, code)
+        portfolio = self._lookup.entry(registries.portfolios, code)
         if code is not None and (portfolio is None or portfolio.account != account):
             message = f"A carteira {code} não pertence à conta corrente {account}."
             problems.append(("codigoDaCarteira", message))
@@ -136,7 +126,7 @@ _AMOUNTS = tuple(name for name in financial.PayableInput.model_fields if name.st
 _RETAINED = tuple(name for name in _AMOUNTS if name.endswith("Retido"))
 
 
-class PayableRegistration(RecordRegistration[financial.Payable]):
+class PayableRegistration(registries.RecordRegistration[financial.Payable]):
     """Registration of new payable titles."""
 
     table, model, scope = payables, financial.Payable, "payable"
@@ -146,9 +136,9 @@ class PayableRegistration(RecordRegistration[financial.Payable]):
     @classmethod
     def statement(cls) -> Select[Any]:
         """Return the statement that selects titles with the names of their ABC costs."""
-        cost = abc_costs.c.name.label("DescricaoDoCustoABC")
-        of_cost = abc_costs.c.code == payables.c.CodigoDoCustoABC
-        return select(payables, cost).outerjoin(abc_costs, of_cost)
+        cost = registries.abc_costs.c.name.label("DescricaoDoCustoABC")
+        of_cost = registries.abc_costs.c.code == payables.c.CodigoDoCustoABC
+        return select(payables, cost).outerjoin(registries.abc_costs, of_cost)
 
     def problems(self, data: financial.PayableInput) -> list[Problem]:
         """Return the problems of a title, new or altered."""
@@ -174,7 +164,7 @@ class PayableRegistration(RecordRegistration[financial.Payable]):
     def accept(self, data: financial.PayableInput) -> financial.Payable:
         """Accept a title, with the next key of its branch and exercise."""
         values = data.model_dump() | next_title_key(self._numbers, self.scope, data, self._now)
-        cost = self._lookup.name(abc_costs, data.CodigoDoCustoABC)
+        cost = self._lookup.name(registries.abc_costs, data.CodigoDoCustoABC)
         values |= {"rateio": allocations_of(data), "DescricaoDoCustoABC": cost}
         title = financial.Payable.model_construct(**values)
         self._keep(title)
@@ -200,7 +190,7 @@ _ALLOCATION_CODES = (
 
 
 def entry_problems(
-    lookup: CodeLookup, data: financial.EntryInput, *, revenue: bool
+    lookup: registries.CodeLookup, data: financial.EntryInput, *, revenue: bool
 ) -> list[Problem]:
     """Return the problems of an entry; ``revenue`` selects the kind of category."""
     problems = [
@@ -215,9 +205,11 @@ def entry_problems(
     return problems
 
 
-def category_problems(lookup: CodeLookup, key: str, code: str, *, revenue: bool) -> list[Problem]:
+def category_problems(
+    lookup: registries.CodeLookup, key: str, code: str, *, revenue: bool
+) -> list[Problem]:
     """Return the problem of a category that does not exist or is not of the right kind."""
-    category = lookup.entry(categories, code)
+    category = lookup.entry(registries.categories, code)
     if category is not None and category.revenue == revenue:
         return []
     kind = "receita" if revenue else "despesa"
@@ -230,7 +222,7 @@ def title_scope(kind: str, exercise: int, branch: int) -> str:
 
 
 def next_title_key(
-    numbers: Numbers, kind: str, data: financial.EntryInput, now: datetime
+    numbers: registries.Numbers, kind: str, data: financial.EntryInput, now: datetime
 ) -> dict[str, int]:
     """Return the key of a new title, with the next number of its exercise and branch."""
     exercise = (data.dataDeEmissao or now).year
@@ -243,7 +235,7 @@ def next_title_key(
 
 
 def allocation_problems(
-    lookup: CodeLookup, data: financial.EntryInput, *, revenue: bool
+    lookup: registries.CodeLookup, data: financial.EntryInput, *, revenue: bool
 ) -> Iterator[Problem]:
     """Yield the problems of the parts of an entry, if it is split."""
     if not data.rateio:
@@ -292,7 +284,7 @@ def list_receivables(call: Call) -> list[financial.Receivable]:
     ]
     client = call.query_as(financial.ReceivableQuery).codigoDoCliente
     if client is not None:
-        by_code = clients.c.codigoDoCliente == client
+        by_code = registries.clients.c.codigoDoCliente == client
         call.require_row(by_code, "codigoDoCliente", "Cliente não encontrado.")
         conditions.append(receivables.c.codigoDoCliente == client)
     return ReceivableRegistration.find(call.connection, *conditions)
@@ -312,7 +304,7 @@ def alter_payable(call: Call) -> financial.Payable:
     owner = owner_of(payable_allocations)
     of_title = (column == value for column, value in zip(owner, key, strict=True))
     call.connection.execute(delete(payable_allocations).where(*of_title))
-    parts = list(list_rows(owner, key, allocations_of(change)))
+    parts = list(registries.list_rows(owner, key, allocations_of(change)))
     if parts:
         call.connection.execute(insert(payable_allocations), parts)
     return _payable(call, key)
@@ -357,8 +349,8 @@ _COPIED = set(financial.StatementLine.model_fields) - {"rateio"}
 @handles(financial.CASH_STATEMENT)
 def show_statement(call: Call) -> financial.Statement:
     query = call.query_as(financial.StatementQuery)
-    by_code = accounts.c.code == query.codigoDaContaCorrente
-    found = call.connection.scalars(select(accounts.c.name).where(by_code)).all()
+    by_code = registries.accounts.c.code == query.codigoDaContaCorrente
+    found = call.connection.scalars(select(registries.accounts.c.name).where(by_code)).all()
     account = first_or_404(found, "codigoDaContaCorrente", "Conta corrente não encontrada.")
     initial_balance = _settled_before(call, receivables) - _settled_before(call, payables)
     titles: list[financial.Receivable | financial.Payable] = [

@@ -15,31 +15,7 @@ from sqlalchemy import Connection, Table, update
 
 from xlbridge.resources.checks import is_boleto
 from xlbridge.sandbox.amounts import percent_of, round_half_even
-from xlbridge.sandbox.areas.purchasing import (
-    AD_HOC,
-    BuyingOrderRegistration,
-    PurchaseOrderRegistration,
-    PurchaseRequisitionRegistration,
-    SpendingLimitRegistration,
-    buying_orders,
-    purchase_order_files,
-    purchase_orders,
-    purchase_requisitions,
-)
-from xlbridge.sandbox.areas.registries import (
-    CodeLookup,
-    abc_costs,
-    accounts,
-    branches,
-    collaborators,
-    cost_centres,
-    list_rows,
-    payment_methods,
-    projects,
-    purchase_reasons,
-    purchase_types,
-    suppliers,
-)
+from xlbridge.sandbox.areas import purchasing, registries
 from xlbridge.sandbox.areas.titles import (
     OWNER_KEY,
     TITLE_KEY,
@@ -79,9 +55,11 @@ def seed_purchases(
     seed = _PurchaseSeed(connection, random)
     for requested in office_moments(random, count, FIRST_DAY, TODAY - 2 * _STEP - _RELEASED_AFTER):
         seed.add(products, requested)
-    write_rows(connection, purchase_order_files, seed.files)
-    limits = SpendingLimitRegistration(connection, TODAY, seed.lookup)
-    keys = itertools.product(codes(branches), codes(cost_centres), range(1, 13))
+    write_rows(connection, purchasing.purchase_order_files, seed.files)
+    limits = purchasing.SpendingLimitRegistration(connection, TODAY, seed.lookup)
+    keys = itertools.product(
+        codes(registries.branches), codes(registries.cost_centres), range(1, 13)
+    )
     for branch, cost_centre, month in keys:
         limits.accept(
             SpendingLimitInput(
@@ -111,7 +89,7 @@ class _PurchaseSeed:
         self._connection = connection
         self._random = random
         self._bought = 0
-        self.lookup = CodeLookup(connection)
+        self.lookup = registries.CodeLookup(connection)
         self.files: list[dict[str, Any]] = []
 
     def add(self, products: list[DemoProduct], requested: datetime) -> None:
@@ -121,12 +99,12 @@ class _PurchaseSeed:
         bought = ordered and random.random() < _BOUGHT
         for_project = random.random() < _FOR_PROJECT
         header: dict[str, Any] = {
-            "codigoDaFilial": random.choice(codes(branches)),
-            "codigoDoTipoDeCompra": random.choice(active_codes(purchase_types)),
-            "codigoDoColaborador": random.choice(codes(collaborators)),
-            "codigoDoMotivo": random.choice(active_codes(purchase_reasons)),
-            "codigoDoCentroDeCusto": random.choice(codes(cost_centres)),
-            "CodigoDoProjeto": random.choice(codes(projects)) if for_project else None,
+            "codigoDaFilial": random.choice(codes(registries.branches)),
+            "codigoDoTipoDeCompra": random.choice(active_codes(registries.purchase_types)),
+            "codigoDoColaborador": random.choice(codes(registries.collaborators)),
+            "codigoDoMotivo": random.choice(active_codes(registries.purchase_reasons)),
+            "codigoDoCentroDeCusto": random.choice(codes(registries.cost_centres)),
+            "CodigoDoProjeto": random.choice(codes(registries.projects)) if for_project else None,
         }
         released = random.random() < _RELEASED
         chosen = random.sample(products, random.randint(1, _MAX_ITEMS))
@@ -138,26 +116,33 @@ class _PurchaseSeed:
         ]
         if not bought and random.random() < _WITH_AD_HOC:
             items[0] = items[0].model_copy(
-                update={"idProduto": AD_HOC, "descricaoDoProduto": random.choice(_AD_HOC_ITEMS)}
+                update={
+                    "idProduto": purchasing.AD_HOC,
+                    "descricaoDoProduto": random.choice(_AD_HOC_ITEMS),
+                }
             )
-        requisition = PurchaseRequisitionRegistration(
+        requisition = purchasing.PurchaseRequisitionRegistration(
             self._connection, requested, self.lookup
         ).register(PurchaseRequisitionInput(**header, itens=items))
         number = requisition.numeroDaRequisicao
-        self._complete(purchase_requisitions, number, _release(requested, released))
+        self._complete(purchasing.purchase_requisitions, number, _release(requested, released))
         if not ordered:
             return
         day = requested + _STEP
-        order = BuyingOrderRegistration(self._connection, day, self.lookup).register(
+        order = purchasing.BuyingOrderRegistration(self._connection, day, self.lookup).register(
             BuyingOrderInput(
                 **header,
                 NumeroDaRequisicaoDeCompra=number,
-                codigoDoColaboradorResponsavelCompras=random.choice(codes(collaborators)),
+                codigoDoColaboradorResponsavelCompras=random.choice(
+                    codes(registries.collaborators)
+                ),
                 itens=items,
             )
         )
         quotations = {"TotalDeCotacoes": random.randint(0, _MAX_QUOTATIONS)}
-        self._complete(buying_orders, order.numeroDaOrdem, quotations | _release(day, released))
+        self._complete(
+            purchasing.buying_orders, order.numeroDaOrdem, quotations | _release(day, released)
+        )
         if bought:
             self._buy(order, chosen, day + _STEP, released=released)
 
@@ -170,7 +155,7 @@ class _PurchaseSeed:
         self._bought += 1
         data = PurchaseOrderInput(
             codigoDaFilial=order.codigoDaFilial or 0,
-            codigoDoFornecedor=random.choice(active_codes(suppliers)),
+            codigoDoFornecedor=random.choice(active_codes(registries.suppliers)),
             numeroDaOrdem=order.numeroDaOrdem,
             IdPedidoWS=f"WS-{self._bought:06}",
             itens=[
@@ -182,9 +167,9 @@ class _PurchaseSeed:
                 for product, item in zip(products, order.itens, strict=True)
             ],
         )
-        PurchaseOrderRegistration(self._connection, day, self.lookup).register(data)
+        purchasing.PurchaseOrderRegistration(self._connection, day, self.lookup).register(data)
         state = {"encerrado": received, **_release(day, released)}
-        self._complete(purchase_orders, self._bought, state)
+        self._complete(purchasing.purchase_orders, self._bought, state)
         if random.random() < _WITH_FILE:
             self._attach("Proposta.pdf", of_invoice=False)
         if received:
@@ -239,7 +224,7 @@ def seed_payables(connection: Connection, random: Random, count: int) -> Counter
     issues = sorted(index * _DAYS_BETWEEN % days for index in range(count))
     for index, day in enumerate(issues):
         issued = FIRST_DAY + timedelta(days=day)
-        branch = codes(branches)[index % len(codes(branches))]
+        branch = codes(registries.branches)[index % len(codes(registries.branches))]
         scope = title_scope("payable", issued.year, branch)
         last_numbers[scope] += 1
         key = (issued.year, branch, last_numbers[scope], 1)
@@ -261,14 +246,16 @@ def split_rows(allocations: Table, title: dict[str, Any]) -> Iterator[dict[str, 
     """Yield two parts of a title: 60 % for its cost centre, the rest for another one."""
     amount = title["valorDoLancamento"]
     first_amount = round_half_even(amount * 6 / 10)
-    other = next(code for code in codes(cost_centres) if code != title["codigoDoCentroDeCusto"])
+    other = next(
+        code for code in codes(registries.cost_centres) if code != title["codigoDoCentroDeCusto"]
+    )
     branch = title["codigoDaFilial"]
     first = Allocation(**title | {"codigoDaFilialDoRateio": branch, "valor": first_amount})
     second = first.model_copy(
         update={"codigoDoCentroDeCusto": other, "valor": amount - first_amount}
     )
     key = [title[name] for name in TITLE_KEY]
-    return list_rows(owner_of(allocations), key, [first, second])
+    return registries.list_rows(owner_of(allocations), key, [first, second])
 
 
 def _payable_row(random: Random, index: int, issued: datetime) -> dict[str, Any]:
@@ -286,17 +273,17 @@ def _payable_row(random: Random, index: int, issued: datetime) -> dict[str, Any]
     return retained | {
         "codigoDoFornecedor": supplier,
         "codigoDoItemDeLancamento": category,
-        "codigoDoCentroDeCusto": random.choice(codes(cost_centres)),
-        "codigoDaContaCorrente": random.choice(codes(accounts)),
+        "codigoDoCentroDeCusto": random.choice(codes(registries.cost_centres)),
+        "codigoDaContaCorrente": random.choice(codes(registries.accounts)),
         "historico": f"{history} de {issued:%m/%Y}",
         "numeroDoDocumento": f"FAT-{_FIRST_INVOICE + index}",
         "dataDeEmissao": issued,
         "dataDeVencimento": due,
         "valorDoLancamento": net,
-        "codigoDaFormaDePagamento": random.choice(codes(payment_methods)),
+        "codigoDaFormaDePagamento": random.choice(codes(registries.payment_methods)),
         "PeriodoDeCompetencia": issued.replace(day=1),
         "CodigoDeBarras": _barcode(random, due, net) if taxed else None,
-        "CodigoDoCustoABC": random.choice(codes(abc_costs)),
+        "CodigoDoCustoABC": random.choice(codes(registries.abc_costs)),
         "ValorBruto": gross,
         "dataDeBaixa": due if is_paid else None,
         "valorBaixado": net if is_paid else None,

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Table, insert, select
 
 from xlbridge.sandbox.amounts import equal_parts, percent_of
+from xlbridge.sandbox.areas import registries
 from xlbridge.sandbox.areas.invoices import (
     Issuer,
     ServiceInvoiceRegistration,
@@ -35,15 +36,6 @@ from xlbridge.sandbox.areas.orders import (
     sales_order_installments,
     sales_order_items,
     sales_orders,
-)
-from xlbridge.sandbox.areas.registries import (
-    CodeLookup,
-    branches,
-    cost_centres,
-    issuers,
-    payment_methods,
-    projects,
-    services,
 )
 from xlbridge.sandbox.areas.titles import receivable_allocations, receivables, title_scope
 from xlbridge.sandbox.demo.company import (
@@ -87,7 +79,7 @@ def seed_services(
 
     Return the last number of each scope of the forecasts.
     """
-    lookup = CodeLookup(connection)
+    lookup = registries.CodeLookup(connection)
     for moment in office_moments(random, _INVOICES * scale):
         registration = ServiceInvoiceRegistration(connection, moment, lookup)
         invoice = registration.accept(_service_invoice(random, random.choice(customers)))
@@ -100,12 +92,12 @@ def seed_services(
 
 
 def _service_invoice(random: Random, customer: Customer) -> ServiceInvoiceInput:
-    service = random.choice(codes(services))
+    service = random.choice(codes(registries.services))
     amount = Decimal(random.randrange(15_000, 900_000)).scaleb(-2)
     half_of_ibs = _IBS / 2
     share_of_ibs = percent_of(amount, half_of_ibs)
     return ServiceInvoiceInput(
-        codigoDaFilial=random.choice(codes(issuers)),
+        codigoDaFilial=random.choice(codes(registries.issuers)),
         codigoDoCliente=customer["codigoDoCliente"],
         codigoDoServicoPrestado=service,
         valorDoServico=amount,
@@ -143,9 +135,9 @@ def _forecast_rows(
         is_readjusted = random.random() < _READJUSTED
         yield {
             "codigoDaPrevisao": code,
-            "codigoDaFilial": random.choice(codes(issuers)),
+            "codigoDaFilial": random.choice(codes(registries.issuers)),
             "codigoDoCliente": random.choice(active)["codigoDoCliente"],
-            "codigoDoServicoPrestado": random.choice(codes(services)),
+            "codigoDoServicoPrestado": random.choice(codes(registries.services)),
             "valorDoServico": Decimal(random.randrange(20_000, 400_000)).scaleb(-2),
             "dataDeInicio": start,
             "dataDeTermino": max(start, TODAY) if has_ended else None,
@@ -250,7 +242,7 @@ def _plan_orders(random: Random, count: int) -> tuple[list[OrderPlan], Counter[s
         elif ordered > TODAY - _STILL_PENDING:
             plan.status = "pending"
         plan.ended = max(min(ordered + timedelta(days=random.randrange(1, 10)), TODAY), ordered)
-        plan.branch = random.choice(codes(branches))
+        plan.branch = random.choice(codes(registries.branches))
         plans.append(plan)
     processed = (plan for plan in plans if plan.status == "processed")
     last_numbers = Counter({"sales_order": count})
@@ -318,8 +310,8 @@ def _header(random: Random, plan: OrderPlan, customer: Customer) -> dict[str, An
         "codigoDaCondicaoDePagamento": count,
         "numeroDoPedido": number,
         "numeroDaOrdem": number,
-        "codigoDoProjeto": random.choice(codes(projects)) if for_project else None,
-        "codigoDaFormaDePagamento": random.choice(codes(payment_methods)),
+        "codigoDoProjeto": random.choice(codes(registries.projects)) if for_project else None,
+        "codigoDaFormaDePagamento": random.choice(codes(registries.payment_methods)),
         "codigoDaContaCorrente": account,
         "codigoDaCarteira": _PORTFOLIO_OF_ACCOUNT[account],
         "codigoDaClassificacaoAuxiliar": 1,
@@ -331,7 +323,7 @@ def _header(random: Random, plan: OrderPlan, customer: Customer) -> dict[str, An
         "observacao": f"Pedido {number} do site" if number % 3 == 0 else None,
         "codigoDoItemDeLancamento": "1.01.001",
         "historicoCR": f"Pedido de venda {number}",
-        "codigoDoCentroDeCusto": random.choice(codes(cost_centres)),
+        "codigoDoCentroDeCusto": random.choice(codes(registries.cost_centres)),
         "faturamentoNotaFiscalUnica": True,
         "consolidado": False,
         "pendente": plan.status == "pending",
@@ -439,7 +431,7 @@ def _invoice(
     header: dict[str, Any], items: list[dict[str, Any]], plan: OrderPlan
 ) -> dict[str, Any]:
     """Return the emitted product invoice of a processed order."""
-    entry, number = entries(issuers)[plan.branch], plan.invoice_number
+    entry, number = entries(registries.issuers)[plan.branch], plan.invoice_number
     issuer = Issuer(entry["cnpj"], entry["municipality"])
     return {name: header[name] for name in (*INVOICE_FIELDS, "idNF", "numeroDoPedido")} | {
         **SALE_TERMS,
