@@ -100,9 +100,7 @@ class ProductInvoiceRegistration(RecordRegistration[sales.ProductInvoice]):
             sales.ProductInvoiceItem(
                 idNF=id_nf,
                 seq=seq,
-                descricaoDoProduto=self._lookup.checked_entry(
-                    products, item.idProduto
-                ).descricaoDoProduto,
+                descricaoDoProduto=self._lookup.name(products, item.idProduto),
                 valorTotal=item_total(item),
                 **item.model_dump(),
             )

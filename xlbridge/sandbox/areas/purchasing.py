@@ -48,7 +48,7 @@ from xlbridge.sandbox.handler_registry import (
     handles,
 )
 from xlbridge.sandbox.problems import Problem, RequestError
-from xlbridge.wire import Attachment, purchasing
+from xlbridge.wire import Attachment, WireModel, purchasing
 
 
 def _header_number(header: Table) -> Column[int]:
@@ -56,50 +56,38 @@ def _header_number(header: Table) -> Column[int]:
     return Column("number", ForeignKey(key), primary_key=True)
 
 
-purchase_requisitions = Table(
-    "purchase_requisitions",
-    metadata,
-    *derived_columns(
-        purchasing.PurchaseRequisition,
-        keys=("numeroDaRequisicao",),
-        exclude=("itens", "DescricaoDoProjeto"),
-    ),
+def _document_tables(
+    name: str, model: type[WireModel], key: str, item: type[WireModel], *unstored: str
+) -> tuple[Table, Table]:
+    """Return the tables of a kind of documents and of their items."""
+    stored = derived_columns(model, keys=(key,), exclude=("itens", *unstored))
+    headers = Table(f"{name}s", metadata, *stored)
+    items = derived_columns(item, keys=("seq",))
+    return headers, Table(f"{name}_items", metadata, _header_number(headers), *items)
+
+
+purchase_requisitions, purchase_requisition_items = _document_tables(
+    "purchase_requisition",
+    purchasing.PurchaseRequisition,
+    "numeroDaRequisicao",
+    purchasing.RequestedItem,
+    "DescricaoDoProjeto",
 )
-purchase_requisition_items = Table(
-    "purchase_requisition_items",
-    metadata,
-    _header_number(purchase_requisitions),
-    *derived_columns(purchasing.RequestedItem, keys=("seq",)),
+buying_orders, buying_order_items = _document_tables(
+    "buying_order",
+    purchasing.BuyingOrder,
+    "numeroDaOrdem",
+    purchasing.RequestedItem,
+    "DescricaoDoProjeto",
+    "DescricaoDoColaboradorResponsavelCompras",
 )
-buying_orders = Table(
-    "buying_orders",
-    metadata,
-    *derived_columns(
-        purchasing.BuyingOrder,
-        keys=("numeroDaOrdem",),
-        exclude=("itens", "DescricaoDoProjeto", "DescricaoDoColaboradorResponsavelCompras"),
-    ),
-)
-buying_order_items = Table(
-    "buying_order_items",
-    metadata,
-    _header_number(buying_orders),
-    *derived_columns(purchasing.RequestedItem, keys=("seq",)),
-)
-purchase_orders = Table(
-    "purchase_orders",
-    metadata,
-    *derived_columns(
-        purchasing.PurchaseOrder,
-        keys=("numeroPedido",),
-        exclude=("itens", "Arquivos", "ArquivosNotasFiscais"),
-    ),
-)
-purchase_order_items = Table(
-    "purchase_order_items",
-    metadata,
-    _header_number(purchase_orders),
-    *derived_columns(purchasing.PurchaseOrderItem, keys=("seq",)),
+purchase_orders, purchase_order_items = _document_tables(
+    "purchase_order",
+    purchasing.PurchaseOrder,
+    "numeroPedido",
+    purchasing.PurchaseOrderItem,
+    "Arquivos",
+    "ArquivosNotasFiscais",
 )
 purchase_order_files = Table(
     "purchase_order_files",
