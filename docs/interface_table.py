@@ -62,7 +62,7 @@ def interface() -> Iterator[str]:
 
 def rows() -> list[Row]:
     """Return the rows of all operations, in the order of their declaration."""
-    importlib.import_module("xlbridge.sandbox.http.app")
+    importlib.import_module("xlbridge.sandbox.app")
     sys.path.append(str(_ROOT / "tests" / "golden"))
     steps: Any = importlib.import_module("golden_steps")
     cases = [(case, steps.operations_of(case)) for case in steps.golden_cases()]

@@ -28,9 +28,9 @@ from xlbridge.i18n import active_language, set_language
 from xlbridge.resources import load_catalogue
 from xlbridge.resources.remote import read_quirks
 from xlbridge.sandbox import Behaviour, RunningSandbox, parse_faults
+from xlbridge.sandbox.app import build_app
 from xlbridge.sandbox.handler_registry import Sandbox
-from xlbridge.sandbox.http.app import build_app
-from xlbridge.sandbox.imports.handlers import ImportWorker
+from xlbridge.sandbox.imports import ImportWorker
 from xlbridge.sandbox.storage import Storage
 from xlbridge.sandbox.users import Account
 from xlbridge.serving import LOOPBACK, Server, listen

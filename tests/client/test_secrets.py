@@ -20,7 +20,7 @@ from scripted_server import (
 
 from xlbridge.client import Client, Target, UploadFile
 from xlbridge.client.outcomes import SecretRedactor
-from xlbridge.client.target import build_call
+from xlbridge.client.session import build_call
 from xlbridge.errors import XlbridgeError
 from xlbridge.wire.authentication import AUTHENTICATE, SYSTEM_INFO, Credentials
 from xlbridge.wire.imports import IMPORT

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from datetime import datetime
 from decimal import Decimal
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import pytest
@@ -60,6 +60,10 @@ def pieces(text: bytes, sizes: list[int]) -> Iterator[bytes]:
     yield text[at:]
 
 
+def items_of(reader: JsonReader) -> Iterator[Any]:
+    return chain.from_iterable(reader.batches())
+
+
 @examples(30)
 @given(st.lists(json_values, max_size=6), st.lists(st.integers(0, 9)), st.booleans())
 def test_a_list_is_read_the_same_in_any_pieces(
@@ -68,7 +72,7 @@ def test_a_list_is_read_the_same_in_any_pieces(
     written = json.dumps(values, default=float, ensure_ascii=ascii_only)
     text = written.encode("utf-8", "surrogatepass" if ascii_only else "replace")
     expected = json.loads(text, parse_float=Decimal)
-    assert list(JsonReader(pieces(text, sizes)).items()) == expected
+    assert list(items_of(JsonReader(pieces(text, sizes)))) == expected
 
 
 confusing_objects = st.fixed_dictionaries(
@@ -84,8 +88,8 @@ def test_objects_decoded_together_equal_those_decoded_one_by_one(
 ) -> None:
     text = json.dumps(values, default=float, separators=(",", ":")).encode()
     expected = json.loads(text, parse_float=Decimal)
-    assert list(JsonReader(pieces(text, sizes)).items()) == expected
-    assert list(JsonReader(pieces(text, [1] * len(text))).items()) == expected
+    assert list(items_of(JsonReader(pieces(text, sizes)))) == expected
+    assert list(items_of(JsonReader(pieces(text, [1] * len(text))))) == expected
 
 
 @examples(30)
@@ -97,7 +101,7 @@ def test_wanted_objects_are_complete_and_every_field_occurs_once(
     everything = json.loads(text, parse_float=Decimal)
     names = {"a": "a", "b": "b"}
     selector = RecordSelector([("a", lambda values: [one == "}" for one in values])], names)
-    selected = list(JsonReader(pieces(text, sizes), selector=selector).items())
+    selected = list(items_of(JsonReader(pieces(text, sizes), selector=selector)))
     rest = iter(everything)
     assert all(one in rest for one in selected)
     assert len(selected) + selector.dropped == len(everything)
@@ -112,7 +116,7 @@ def test_only_wanted_objects_are_decoded() -> None:
     selector = RecordSelector(
         [("a", lambda values: [one == 4_000 for one in values])], {"a": "a", "b": "b"}
     )
-    selected = list(JsonReader(pieces(text, [10_000] * 5), selector=selector).items())
+    selected = list(items_of(JsonReader(pieces(text, [10_000] * 5), selector=selector)))
     assert {"a": 4_000, "b": None} in selected
     assert selector.dropped > 3_000
 
@@ -123,7 +127,7 @@ def test_only_wanted_objects_are_decoded() -> None:
 )
 def test_invalid_json_among_many_objects_is_found_at_its_position(wrong: str) -> None:
     text = ("[" + '{"a":1},' * 3 + wrong + "," + '{"a":2},' * 3 + "3]").encode()
-    items = JsonReader(pieces(text, [])).items()
+    items = items_of(JsonReader(pieces(text, [])))
     assert list(islice(items, 3)) == [{"a": 1}] * 3
     with pytest.raises(InvalidJson):
         list(items)
@@ -132,14 +136,16 @@ def test_invalid_json_among_many_objects_is_found_at_its_position(wrong: str) ->
 @pytest.mark.parametrize("number", ["-0.001", "1.5e+10", "12E-3", "7"])
 def test_a_number_may_be_split_between_pieces(number: str) -> None:
     for size in range(len(number) + 2):
-        assert list(JsonReader(pieces(f"[{number}]".encode(), [size])).items()) == [Decimal(number)]
+        assert list(items_of(JsonReader(pieces(f"[{number}]".encode(), [size])))) == [
+            Decimal(number)
+        ]
 
 
 @pytest.mark.parametrize("number", ["-0.00", "1.5e+10", "12E-3", "7", "123456789012345678901.5"])
 def test_numbers_can_be_kept_as_text(number: str) -> None:
     text = f'[{number}, {{"a": {number}}}, "{number}"]'.encode()
     for size in range(len(text)):
-        read = JsonReader(pieces(text, [size]), (str, str)).items()
+        read = items_of(JsonReader(pieces(text, [size]), (str, str)))
         assert list(read) == [number, {"a": number}, number]
 
 
@@ -185,14 +191,14 @@ def test_an_absurdly_large_number_is_refused_unless_it_remains_text(number: str)
     for size in range(0, len(number), 7):
         content = pieces(f"[{number}]".encode(), [size])
         with pytest.raises(InvalidJson):
-            list(JsonReader(content).items())
+            list(items_of(JsonReader(content)))
         content = pieces(f"[{number}]".encode(), [size])
-        assert list(JsonReader(content, (str, int)).items()) == [number]
+        assert list(items_of(JsonReader(content, (str, int)))) == [number]
 
 
 @pytest.mark.parametrize("number", ["1e400", "1e-400", "9" * 400, "1.50", "12e-2"])
 def test_a_number_within_bounds_is_exact(number: str) -> None:
-    (read,) = JsonReader(pieces(f"[{number}]".encode(), [])).items()
+    (read,) = items_of(JsonReader(pieces(f"[{number}]".encode(), [])))
     assert read == Decimal(number)
 
 

@@ -22,7 +22,7 @@ from packing import HEADER, RELATIONS, SHEET, STRINGS, STYLES, TYPES, WORKBOOK, 
 
 from xlbridge.client.listings.stream import InvalidJson, ListingReader, UnexpectedContent
 from xlbridge.errors import WorkbookRefused
-from xlbridge.sandbox.http.messages import parse_body
+from xlbridge.sandbox.messages import parse_body
 from xlbridge.sandbox.problems import RequestError
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire.financial import ReceivableInput
@@ -118,7 +118,7 @@ def _read(pieces: Iterator[bytes]) -> object:
     """Return the records and the envelope of an answer, None if it is invalid."""
     try:
         reader = ListingReader(pieces, {"data": "data", "success": "success"})
-        records = list(reader.records())
+        records = [record for batch in reader.batches() for record in batch]
     except (InvalidJson, UnexpectedContent):
         return None
     # NaN and its like are refused; what is read can be written again.

@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 
 from xlbridge.resources.checks import text_checks as codes
-from xlbridge.sandbox.areas.sales.invoices import Issuer, product_invoice_key
+from xlbridge.sandbox.areas.invoices import Issuer, product_invoice_key
 
 KEY = "43171207364617000135550000000120141000120146"
 LETTERED = product_invoice_key(Issuer("12ABC34501DE35", "3550308"), 1, 123, datetime(2026, 10, 1))

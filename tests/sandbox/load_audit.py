@@ -13,7 +13,7 @@ from databases import TABLES
 from load_clerks import ROWS_OF_A_FILE, Ledger
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from xlbridge.sandbox.areas.stock.movements import balances_of
+from xlbridge.sandbox.areas.movements import balances_of
 from xlbridge.wire.financial import TitleKey
 from xlbridge.wire.imports import ImportState
 

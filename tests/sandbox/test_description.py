@@ -13,9 +13,9 @@ import httpx
 from databases import open_storage
 
 from xlbridge.resources import Catalogue
+from xlbridge.sandbox.app import build_app
 from xlbridge.sandbox.handler_registry import Sandbox
-from xlbridge.sandbox.http.app import build_app
-from xlbridge.sandbox.http.openapi import openapi_content
+from xlbridge.sandbox.openapi import openapi_content
 from xlbridge.wire import OPERATIONS
 
 

@@ -21,9 +21,9 @@ from workbooks import upload
 
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import set_language
-from xlbridge.sandbox import open_database
-from xlbridge.sandbox.areas.registry.codes import Numbers
-from xlbridge.sandbox.storage import Storage, database_url, engines as dialect
+from xlbridge.sandbox import open_database, storage as dialect
+from xlbridge.sandbox.areas.registries import Numbers
+from xlbridge.sandbox.storage import Storage, database_url
 from xlbridge.wire import OPERATIONS
 
 abc_costs = TABLES["abc_costs"]

@@ -21,8 +21,7 @@ from servers import Start, log_in
 from sqlalchemy import Connection, insert, select
 
 from xlbridge.sandbox import SeedKind, seed_database
-from xlbridge.sandbox.areas.registry.seed import make_products, product_rows
-from xlbridge.sandbox.areas.stock.inventories import (
+from xlbridge.sandbox.areas.inventories import (
     find_inventory,
     open_inventory,
     process_inventory,
@@ -31,7 +30,7 @@ from xlbridge.sandbox.areas.stock.inventories import (
     start_count,
     validate_inventory,
 )
-from xlbridge.sandbox.areas.stock.movements import (
+from xlbridge.sandbox.areas.movements import (
     Balance,
     BalanceKey,
     balances_of,
@@ -39,10 +38,17 @@ from xlbridge.sandbox.areas.stock.movements import (
     register_entry,
     register_output,
 )
+from xlbridge.sandbox.demo.company import make_products
 from xlbridge.sandbox.problems import RequestError
 from xlbridge.sandbox.storage import Storage
-from xlbridge.wire.inventory import CountedProduct, InventoryCount, InventoryInput
-from xlbridge.wire.stock import StockEntryInput, StockOutputChange, StockOutputInput
+from xlbridge.wire.stock import (
+    CountedProduct,
+    InventoryCount,
+    InventoryInput,
+    StockEntryInput,
+    StockOutputChange,
+    StockOutputInput,
+)
 
 movements = TABLES["movements"]
 products = TABLES["products"]
@@ -69,7 +75,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
     opened = open_storage(tmp_path_factory.mktemp("stock"))
     with opened.transaction(writing=True) as connection:
         seed_database(connection, SeedKind.EMPTY, 1)
-        rows = product_rows(make_products(Random(1), 2))
+        rows = make_products(Random(1), 2)
         connection.execute(insert(products), list(rows))
     yield opened
     opened.close()
@@ -121,7 +127,7 @@ def count(connection: Connection, product: int, warehouse: int, quantity: Decima
     opened = open_inventory(
         connection, InventoryInput(codigoDaFilial=1, codigoDoAlmoxarifado=warehouse), NOW
     )
-    start_count(connection, opened, 1, NOW)
+    start_count(connection, opened, NOW, 1)
     counted = InventoryCount(itens=[CountedProduct(idProd=product, quantidade=quantity)])
     record_counts(connection, require_running_count(connection, opened, 1), 1, counted, NOW)
     validate_inventory(connection, opened, NOW)

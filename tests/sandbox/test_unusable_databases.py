@@ -1,7 +1,4 @@
-"""Databases that a sandbox cannot use, each with an error and a hint.
-
-Inside: sandbox.
-"""
+"""Databases that a sandbox cannot use, each with an error and a hint."""
 
 import os
 import shutil
@@ -20,9 +17,8 @@ from sqlalchemy import Column, Integer, MetaData, func, select, text
 
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import set_language
-from xlbridge.sandbox import SeedKind, open_database, seed_database
-from xlbridge.sandbox.storage import database_url, engines
-from xlbridge.sandbox.storage.database import fingerprint
+from xlbridge.sandbox import SeedKind, open_database, seed_database, storage
+from xlbridge.sandbox.storage import database_url, fingerprint
 
 companies = TABLES["companies"]
 sales_orders = TABLES["sales_orders"]
@@ -157,7 +153,7 @@ def test_a_disk_without_space_is_a_failure_of_the_computer(
 
 
 def test_a_locked_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(storage, "LOCK_SECONDS", 0.1)
     path = tmp_path / "sandbox.db"
     with sqlite3.connect(path) as other:
         other.execute("begin exclusive")

@@ -20,11 +20,10 @@ from sheets import write_rows
 from sqlalchemy import insert, select
 
 from xlbridge.resources import load_catalogue
-from xlbridge.sandbox import prepare_account, seed_database
+from xlbridge.sandbox import imports, prepare_account, seed_database, storage as database
+from xlbridge.sandbox.app import build_app
 from xlbridge.sandbox.handler_registry import Sandbox
-from xlbridge.sandbox.http.app import build_app
-from xlbridge.sandbox.imports import handlers
-from xlbridge.sandbox.storage import Storage, database, engines
+from xlbridge.sandbox.storage import Storage
 from xlbridge.settings import Settings
 from xlbridge.wire.imports import ImportLog, ImportState
 from xlbridge.wire.quirks import NO_QUIRKS
@@ -38,7 +37,7 @@ LINES = 20
 
 def log(storage: Storage, log_id: int) -> ImportLog:
     with storage.transaction(writing=False) as connection:
-        return handlers.read_log(connection, log_id, NO_QUIRKS)
+        return imports.read_log(connection, log_id, NO_QUIRKS)
 
 
 def done(storage: Storage, log_id: int) -> int:
@@ -74,8 +73,7 @@ def test_a_writer_that_waits_too_long_gets_a_503(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whose: str
 ) -> None:
     monkeypatch.setattr(database, "TURN_SECONDS", 0.2)
-    for dialect in (engines, engines):
-        monkeypatch.setattr(dialect, "LOCK_SECONDS", 0.2)
+    monkeypatch.setattr(database, "LOCK_SECONDS", 0.2)
     with closing(open_storage(tmp_path)) as storage, served(storage, tmp_path) as http:
         client = {"nomeComercial": "Espera"}
         with closing(open_storage(tmp_path)) as other:
@@ -97,7 +95,7 @@ def test_waiting_writers_do_not_block_readers(tmp_path: Path) -> None:
         with ThreadPoolExecutor(MORE_THAN_THREADS) as pool:
             with storage.transaction(writing=True):
                 waiting = [pool.submit(create, number) for number in range(MORE_THAN_THREADS)]
-                for _ in range(engines.POOL_SIZE):
+                for _ in range(database.POOL_SIZE):
                     assert http.get("/v2/cliente").json()["data"] == []
             assert {future.result() for future in waiting} == {200}
         assert len(http.get("/v2/cliente").json()["data"]) == MORE_THAN_THREADS
@@ -117,11 +115,11 @@ class StoppedMeanwhile(Event):
 def test_a_worker_stopped_before_it_waits_does_not_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handlers, "_IDLE_SECONDS", 30)
+    monkeypatch.setattr(imports, "_IDLE_SECONDS", 30)
     released = StoppedMeanwhile()
     with closing(open_storage(tmp_path)) as storage:
         catalogue = load_catalogue(Settings(home=tmp_path).schemas)
-        worker = handlers.ImportWorker(Sandbox(storage, catalogue, file_released=released))
+        worker = imports.ImportWorker(Sandbox(storage, catalogue, file_released=released))
         released.stop = worker.stop
         others = set(threading.enumerate())  # those of sandboxes of other tests, too
         worker.start()
@@ -135,7 +133,7 @@ def test_a_worker_stopped_before_it_waits_does_not_wait(
 def test_a_long_file_lets_others_write_and_is_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handlers, "LINES_PER_TRANSACTION", 2)
+    monkeypatch.setattr(imports, "LINES_PER_TRANSACTION", 2)
     rows = [[f"Client {number}", "J" if number % 10 else "X"] for number in range(LINES)]
     path = write_rows(tmp_path / "c.xlsx", ["nomeComercial", "natureza"], rows)
     with closing(open_storage(tmp_path)) as storage:
@@ -161,7 +159,7 @@ def test_a_long_file_lets_others_write_and_is_resumed(
                 included=datetime(2026, 11, 21),
             )
             (log_id,) = connection.execute(queued).inserted_primary_key or (0,)
-        seen, interrupted = set[int](), handlers.ImportWorker(sandbox)
+        seen, interrupted = set[int](), imports.ImportWorker(sandbox)
         interrupted.start()
         while len(seen) < 3 and log(storage, log_id).situacao != ImportState.FINISHED:
             with storage.transaction(writing=True):
@@ -174,7 +172,7 @@ def test_a_long_file_lets_others_write_and_is_resumed(
             alone.set()
         stop.join()
         assert 0 < done(storage, log_id) < LINES
-        resumed = handlers.ImportWorker(sandbox)
+        resumed = imports.ImportWorker(sandbox)
         resumed.start()
         wait_until(lambda: log(storage, log_id).situacao == ImportState.FINISHED)
         resumed.stop()

@@ -26,7 +26,7 @@ from upload_parts import new_cnpj
 from xlbridge.client import Client
 from xlbridge.errors import RemoteRejected
 from xlbridge.wire.financial import RECEIVABLE_LIST_OPEN, ReceivableQuery
-from xlbridge.wire.products import PRODUCT_GET
+from xlbridge.wire.registry import PRODUCT_GET
 from xlbridge.wire.sales import SALES_ORDER_LIST
 
 REGISTERED_COUNT = "/contagem/1$"

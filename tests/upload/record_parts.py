@@ -10,7 +10,7 @@ from sheets import write_records
 
 from xlbridge.client import Client
 from xlbridge.wire.registry import PRODUCT_TYPE_LIST
-from xlbridge.wire.services import SERVICE_INVOICE_LIST, ServiceInvoiceQuery
+from xlbridge.wire.sales import SERVICE_INVOICE_LIST, ServiceInvoiceQuery
 
 TYPES = "/v2/tipo-de-produto"
 INVOICES = "/v2/faturamento/nfse"

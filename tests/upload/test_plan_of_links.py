@@ -12,8 +12,7 @@ from upload_parts import new_cnpj
 
 from xlbridge.client import Client
 from xlbridge.wire.financial import PAYABLE_LIST_OPEN
-from xlbridge.wire.products import PRODUCT_LIST
-from xlbridge.wire.registry import SUPPLIER_LIST
+from xlbridge.wire.registry import PRODUCT_LIST, SUPPLIER_LIST
 from xlbridge.wire.stock import ADDRESSING_LIST
 
 KillWhileWriting = Callable[..., None]

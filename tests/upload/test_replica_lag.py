@@ -24,7 +24,7 @@ from xlbridge.upload.lookup import LinkResolver
 from xlbridge.upload.planning import RowReason
 from xlbridge.upload.results import job_json
 from xlbridge.validation import validate_workbook
-from xlbridge.wire.products import PRODUCT_LIST
+from xlbridge.wire.registry import PRODUCT_LIST
 
 NO_PREVIEW = replace(QUICK, preview=False)
 

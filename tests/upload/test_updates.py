@@ -20,9 +20,8 @@ from xlbridge.client import Client
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.wire.financial import PayableChange
-from xlbridge.wire.products import PRODUCT_GET, PRODUCT_LIST
-from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
-from xlbridge.wire.services import (
+from xlbridge.wire.registry import CLIENT_LIST, PRODUCT_GET, PRODUCT_LIST, ClientQuery
+from xlbridge.wire.sales import (
     SERVICE_INVOICE_LIST,
     SERVICE_INVOICE_PROCESS,
     ServiceInvoiceQuery,

@@ -12,8 +12,7 @@ from .outcomes import (
     Outcome as Outcome,
     Rejected as Rejected,
 )
-from .session import TokenFile as TokenFile
-from .target import Target as Target
+from .session import Target as Target, TokenFile as TokenFile
 from .transport import (
     RetryPolicy as RetryPolicy,
     UploadFile as UploadFile,

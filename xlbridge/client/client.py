@@ -24,38 +24,21 @@ from typing import Any, Self
 
 import httpx
 
+from xlbridge.client import outcomes
 from xlbridge.client.listings.answer import ListingAnswer, record_shape, rows_of_data
 from xlbridge.client.listings.stream import EXACT_NUMBERS, FieldTest, Numbers, Record
 from xlbridge.client.listings.time_windows import UNBOUNDED_WINDOW, WindowSplitter, update_time
 from xlbridge.client.operation_attributes import Operations
-from xlbridge.client.outcomes import (
-    BUSY,
-    TOKEN_EXPIRED,
-    TOKEN_REFUSED,
-    TRY_LATER,
-    Declined,
-    Doubtful,
-    Executed,
-    NotExecuted,
-    Outcome,
-    ReadData,
-    SecretRedactor,
-    classify_reply,
-    data_or_raise,
-    data_reader,
-    is_json_or_empty,
-    lost_answer_error,
-    reports_failure,
-)
 from xlbridge.client.session import (
     CHECK_CREDENTIALS,
     LOGIN_REFUSED,
     Session,
+    Target,
     TokenFile,
+    build_call,
     is_unauthorized,
     login_answer,
 )
-from xlbridge.client.target import Target, build_call
 from xlbridge.client.transport import (
     Call,
     NoAnswer,
@@ -107,7 +90,7 @@ class Client(Operations):
         self.unknown_fields: defaultdict[str, dict[str, None]] = defaultdict(dict)
         """Names in the records of listings that are not understood, by operation."""
         self.retry_policy: RetryPolicy = retry_policy or RetryPolicy()
-        self._redactor = SecretRedactor(target.password)
+        self._redactor = outcomes.SecretRedactor(target.password)
         self._timeout = timeout or target.timeout or DEFAULT_TIMEOUT_SECONDS
         self._transport = Transport(target.base_url, self._timeout, target.ca_bundle)
         self._session = Session(
@@ -201,7 +184,7 @@ class Client(Operations):
             )
         else:
             reply = self._session.exchange_write(call)
-        return self._data_of(operation, reply, data_reader(operation, self.target.quirks))
+        return self._data_of(operation, reply, outcomes.data_reader(operation, self.target.quirks))
 
     def records(
         self,
@@ -289,7 +272,7 @@ class Client(Operations):
         body: WireModel | Mapping[str, object] | None = None,
         file: UploadFile | None = None,
         harmless: bool = False,
-    ) -> Outcome:
+    ) -> outcomes.Outcome:
         """Attempt a write once and return its outcome, remote failures included.
 
         A ``body`` that is not a model is sent as JSON. A ``harmless`` request, such as a
@@ -304,14 +287,16 @@ class Client(Operations):
         except ApiError as error:
             # Only the login raises, after its own retries: nothing was sent, or nothing harmful.
             answered = isinstance(error, AuthenticationFailed)
-            return NotExecuted(error.message, permanent=True, answered=answered)
+            return outcomes.NotExecuted(error.message, permanent=True, answered=answered)
         if expired:
-            return Declined(TOKEN_EXPIRED, status=HTTPStatus.UNAUTHORIZED)
+            return outcomes.Declined(outcomes.TOKEN_EXPIRED, status=HTTPStatus.UNAUTHORIZED)
         if harmless and is_unauthorized(reply):
-            return NotExecuted(TOKEN_REFUSED, permanent=True, answered=True)
+            return outcomes.NotExecuted(outcomes.TOKEN_REFUSED, permanent=True, answered=True)
         if isinstance(reply, httpx.Response) and is_busy(reply):
-            return Declined(BUSY, retry_after(reply), trusted=self.target.trust_429)
-        return self._classify(operation, reply, data_reader(operation, self.target.quirks))
+            return outcomes.Declined(
+                outcomes.BUSY, retry_after(reply), trusted=self.target.trust_429
+            )
+        return self._classify(operation, reply, outcomes.data_reader(operation, self.target.quirks))
 
     def raw(
         self,
@@ -339,7 +324,9 @@ class Client(Operations):
         reply = self._session.exchange(call) if reads else self._session.exchange_write(call)
         if isinstance(reply, NoAnswer):
             doubtful = reply.may_be_executed and not reads
-            raise lost_answer_error(reply.reason, self.target, doubtful=doubtful)
+            raise outcomes.lost_answer_error(
+                reply.reason, self.target.address_hint, doubtful=doubtful
+            )
         return reply
 
     def json_of(self, reply: httpx.Response) -> str | None:
@@ -347,21 +334,21 @@ class Client(Operations):
 
         None if it is neither JSON nor empty.
         """
-        if not is_json_or_empty(reply):
+        if not outcomes.is_json_or_empty(reply):
             return None
         answer = login_answer(reply)
         if answer is not None and answer.accessToken:
             self._redactor.add(answer.accessToken)
         return self._redactor.redact(reply.text)
 
-    def outcome_of(self, reply: httpx.Response) -> Outcome:
+    def outcome_of(self, reply: httpx.Response) -> outcomes.Outcome:
         """Return the outcome of a raw request; a success may contain any JSON document, or nothing.
 
         For a login, ``authenticated`` decides. Source: the spec, Authentication.
         """
         answer = login_answer(reply)
         if answer is not None and not answer.authenticated:
-            return NotExecuted(LOGIN_REFUSED, answered=True)
+            return outcomes.NotExecuted(LOGIN_REFUSED, answered=True)
         refuses_in_data = any(
             operation.refuses_in_data
             and reply.request.method == operation.method
@@ -369,31 +356,33 @@ class Client(Operations):
             for operation in OPERATIONS.values()
         )
         is_read = reply.request.method == "GET"
-        outcome = classify_reply(
+        outcome = outcomes.classify_reply(
             reply,
             lambda data: data,
             self._redactor,
             refuses_in_data=None if is_read else refuses_in_data,
         )
-        valid = is_json_or_empty(reply) and not reports_failure(reply)
-        if isinstance(outcome, Doubtful) and reply.is_success and valid:
-            return Executed(None)
+        valid = outcomes.is_json_or_empty(reply) and not outcomes.reports_failure(reply)
+        if isinstance(outcome, outcomes.Doubtful) and reply.is_success and valid:
+            return outcomes.Executed(None)
         return outcome
 
-    def _data_of(self, operation: Operation, reply: Reply, read: ReadData) -> Any:
+    def _data_of(self, operation: Operation, reply: Reply, read: outcomes.ReadData) -> Any:
         if is_unauthorized(reply) and operation.retryable:
-            raise AuthenticationFailed(TOKEN_REFUSED, CHECK_CREDENTIALS)
+            raise AuthenticationFailed(outcomes.TOKEN_REFUSED, CHECK_CREDENTIALS)
         if is_busy(reply) and not operation.retryable and self.target.trust_429:
-            raise TransportError(BUSY, TRY_LATER)
-        return data_or_raise(
+            raise TransportError(outcomes.BUSY, outcomes.TRY_LATER)
+        return outcomes.data_or_raise(
             self._classify(operation, reply, read),
-            self.target,
+            self.target.address_hint,
             retryable=operation.retryable,
             answered=not isinstance(reply, NoAnswer),
         )
 
-    def _classify(self, operation: Operation, reply: Reply, read: ReadData) -> Outcome:
-        return classify_reply(
+    def _classify(
+        self, operation: Operation, reply: Reply, read: outcomes.ReadData
+    ) -> outcomes.Outcome:
+        return outcomes.classify_reply(
             reply,
             read,
             self._redactor,

@@ -8,17 +8,12 @@ from os import PathLike
 from typing import Any, Literal
 from xlbridge.client.transport import UploadFile
 from xlbridge.wire.authentication import SystemInfo
-from xlbridge.wire.budget import SpendingLimit
 from xlbridge.wire.financial import AllocationInput, Payable, Receivable, Statement
 from xlbridge.wire.imports import AddressingRecords, ImportLog, ImportRecords
-from xlbridge.wire.inventory import CountedProduct, Inventory, InventoryItem
-from xlbridge.wire.product_invoices import ProductInvoice, ProductInvoiceItemInput
-from xlbridge.wire.products import Product
-from xlbridge.wire.purchasing import BuyingOrder, PurchaseOrder, PurchaseOrderAnswer, PurchaseOrderItemInput, PurchaseReason, PurchaseRequisition, PurchaseType, RequestedItemInput
-from xlbridge.wire.registry import Client, ClientCategory, ClientType, Contact, CostCentre, ProductType, Supplier
-from xlbridge.wire.sales import SalesOrder, SalesOrderInstallmentInput, SalesOrderItemInput
-from xlbridge.wire.services import ServiceForecast, ServiceInvoice
-from xlbridge.wire.stock import Addressing, StockBalance, StockEntry, StockMovement, StockOutput, StockRequisition
+from xlbridge.wire.purchasing import BuyingOrder, PurchaseOrder, PurchaseOrderAnswer, PurchaseOrderItemInput, PurchaseReason, PurchaseRequisition, PurchaseType, RequestedItemInput, SpendingLimit
+from xlbridge.wire.registry import Client, ClientCategory, ClientType, Contact, CostCentre, Product, ProductType, Supplier
+from xlbridge.wire.sales import ProductInvoice, ProductInvoiceItemInput, SalesOrder, SalesOrderInstallmentInput, SalesOrderItemInput, ServiceForecast, ServiceInvoice
+from xlbridge.wire.stock import Addressing, CountedProduct, Inventory, InventoryItem, StockBalance, StockEntry, StockMovement, StockOutput, StockRequisition
 
 class System:
     def info(

@@ -17,7 +17,6 @@ import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from xlbridge.client.listings.stream import UnexpectedContent, decode_json
-from xlbridge.client.target import Target
 from xlbridge.client.transport import NoAnswer, Reply, retry_after
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError
 from xlbridge.i18n import Text, untranslated
@@ -147,7 +146,7 @@ LOOK_BEFORE_REPEATING = Text(
 
 
 def data_or_raise(
-    outcome: Outcome, target: Target, *, retryable: bool, answered: bool = True
+    outcome: Outcome, address_hint: Text, *, retryable: bool, answered: bool = True
 ) -> Any:
     """Return the data of an executed request, or raise the error for its outcome.
 
@@ -175,15 +174,15 @@ def data_or_raise(
                 hint=_CHECK_REQUEST,
             )
         case NotExecuted(reason):
-            raise TransportError(reason, TRY_LATER if answered else target.address_hint)
+            raise TransportError(reason, TRY_LATER if answered else address_hint)
         case Doubtful(reason):
-            raise lost_answer_error(reason, target, doubtful=not retryable)
+            raise lost_answer_error(reason, address_hint, doubtful=not retryable)
 
 
-def lost_answer_error(reason: Text, target: Target, *, doubtful: bool) -> ApiError:
+def lost_answer_error(reason: Text, address_hint: Text, *, doubtful: bool) -> ApiError:
     """Return the error for a request without a clear answer, which is ``doubtful`` or not."""
     if not doubtful:
-        return TransportError(reason, target.address_hint)
+        return TransportError(reason, address_hint)
     return InDoubt(reason, LOOK_BEFORE_REPEATING)
 
 

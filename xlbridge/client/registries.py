@@ -43,8 +43,8 @@ def named_record(record: Record, reference: Reference) -> NamedRecord:
     """Return a record of a registry. Raises ``TransportError`` if it has no code."""
     code = record.get(reference.key)
     if isinstance(code, int | str):
-        active = reference.active is None or bool(record.get(reference.active, True))
-        return NamedRecord(code, str(record.get(reference.label) or ""), active)
+        label = str(record.get(reference.label) or "")
+        return NamedRecord(code, label, _is_active(record, reference))
     raise TransportError(
         Text(
             pt="{registry}: o campo {field} veio como {value}, que não é um código.",
@@ -52,6 +52,10 @@ def named_record(record: Record, reference: Reference) -> NamedRecord:
         ).format(registry=reference.title, field=reference.key, value=repr(code)[:40]),
         NOT_AS_DOCUMENTED,
     )
+
+
+def _is_active(record: Record, reference: Reference) -> bool:
+    return reference.active is None or bool(record.get(reference.active, True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +122,7 @@ class Registries:
         if name not in self._registered:
             listed = self.load_all(reference)
             active = {
-                str(record.get(reference.key)): bool(
-                    reference.active is None or record.get(reference.active, True)
-                )
+                str(record.get(reference.key)): _is_active(record, reference)
                 for record in listed.records
             }
             self._registered[name] = RegistryCodes(active, listed.complete)

@@ -1,23 +1,25 @@
-"""Session: login, the token of requests, and the file that shares it between processes.
+"""Sessions: the environment that is addressed, calls of its operations, login and token.
 
-A stored token is only used with the password that obtained it, and until it expires. How long it is
-valid is the difference of two times of the system, and how old it is, is measured by a clock that
-nobody sets; whether it is accepted, only the system's answer shows. Source: the spec,
-Authentication.
+A token is stored in a file, which processes share. It is only used with the password that obtained
+it, and until it expires. How long it is valid is the difference of two times of the system, and how
+old it is, is measured by a clock that nobody sets; whether it is accepted, only the system's answer
+shows. Source: the spec, Authentication.
 """
 
 import hashlib
 import json
 import secrets
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -27,13 +29,13 @@ from xlbridge.client.outcomes import (
     content_type,
     parse_json,
 )
-from xlbridge.client.target import Target, build_call
 from xlbridge.client.transport import (
     Call,
     NoAnswer,
     Reply,
     RetryPolicy,
     Transport,
+    UploadFile,
     pause_after_reply,
 )
 from xlbridge.clock import Instant
@@ -43,6 +45,7 @@ from xlbridge.errors import (
     ConfigError,
     InDoubt,
     TransportError,
+    UsageError,
 )
 from xlbridge.files import file_lock, write_private
 from xlbridge.i18n import Text
@@ -50,10 +53,160 @@ from xlbridge.profiles import origin_of
 from xlbridge.wire.authentication import (
     AUTHENTICATE,
     SYSTEM_INFO,
-    TIMESTAMP_FORMAT,
     Authentication,
     Credentials,
+    parse_timestamp,
 )
+from xlbridge.wire.model import MINUTE_FORMAT, Operation, WireModel, format_moment, with_spellings
+from xlbridge.wire.quirks import NO_QUIRKS, Quirks
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One environment: its address and the integration user's credentials.
+
+    ``profile`` is its name in the journal and in messages; environments never share credentials,
+    tokens or data. Source: the spec, What the service does.
+
+    ``ca_bundle`` is a PEM file with the certificate authorities to trust instead of the default
+    ones. ``system`` is the id stored in the database of the embedded sandbox, whose address
+    changes; None for any other system. ``trust_429``: the system answers 429 before it writes
+    anything. ``exclusive``: nobody else writes during an upload. ``timeout`` limits each step of a
+    request, in seconds; None is the default. ``zone`` is the time zone of its times, None for that
+    of this computer. ``by_default``: it is the embedded sandbox, and nobody chose it.
+    ``quirks_file`` is the file of its ``quirks``, None if they are not from a file.
+    """
+
+    profile: str
+    base_url: str
+    email: str
+    password: str = field(repr=False)
+    production: bool = False
+    ca_bundle: str | Path | None = None
+    system: str | None = None
+    trust_429: bool = False
+    exclusive: bool = False
+    timeout: float | None = None
+    zone: tzinfo | None = None
+    by_default: bool = False
+    quirks: Quirks = field(default=NO_QUIRKS, hash=False, repr=False)
+    quirks_file: Path | None = None
+
+    def require_choice(self) -> None:
+        """Raise ``UsageError`` if nobody chose the target, and there is nobody to see it.
+
+        Otherwise a script whose settings are missing would write to the embedded sandbox, and
+        report success.
+        """
+        if self.by_default and not (sys.stdin and sys.stdin.isatty()):
+            raise UsageError(_NOBODY_CHOSE, _CHOOSE_BY_NAME)
+
+    @property
+    def label(self) -> str:
+        """Name and address for messages; the address alone if it has no profile."""
+        return (
+            self.profile if self.profile == self.base_url else f"{self.profile} ({self.base_url})"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what outcomes say about the environment, with its quirks file if it has one.
+
+        See the product brief, environment.
+        """
+        known = {
+            "profile": self.profile,
+            "base_url": self.base_url,
+            "production": self.production,
+        }
+        return known if self.quirks_file is None else {**known, "quirks": str(self.quirks_file)}
+
+    @property
+    def address_hint(self) -> Text:
+        """Advice if the system does not answer, or something else does."""
+        return Text(
+            pt="Confira o endereço do ambiente {label}, a rede e o proxy: xlbridge doctor",
+            en="Check the address of the environment {label}, the network and the proxy: xlbridge "
+            "doctor",
+            page=Text(
+                pt="Confira a rede, o proxy e o endereço de {label} em Ambientes, ou tente mais "
+                "tarde; “Testar o acesso” mostra se o sistema responde.",
+                en="Check the network, the proxy, and the address of {label} under Environments, "
+                "or try again later; “Test the login” shows whether the system answers.",
+            ),
+        ).format(label=self.label)
+
+
+_NOBODY_CHOSE = Text(
+    pt="Nenhum ambiente foi escolhido, e sem um terminal nada é gravado no ambiente de testes "
+    "embutido.",
+    en="No environment was chosen, and without a terminal nothing is written to the embedded "
+    "sandbox.",
+    page=Text(
+        pt="Nenhum ambiente foi escolhido, e nada é gravado no ambiente de testes embutido sem "
+        "que alguém o escolha.",
+        en="No environment was chosen, and nothing is written to the embedded sandbox unless "
+        "someone chooses it.",
+    ),
+)
+_CHOOSE_BY_NAME = Text(
+    pt="Escolha-o pelo nome: --profile sandbox, XLBRIDGE_PROFILE=sandbox ou, em Python, "
+    'connect(profile="sandbox"). Para o seu sistema: xlbridge login --profile NOME --url ENDEREÇO',
+    en="Choose it by name: --profile sandbox, XLBRIDGE_PROFILE=sandbox or, in Python, "
+    'connect(profile="sandbox"). For your system: xlbridge login --profile NAME --url ADDRESS',
+    page=Text(
+        pt="Escolha-o em Ambientes. Para o seu sistema, adicione um ambiente ali.",
+        en="Choose it under Environments. For your system, add an environment there.",
+    ),
+)
+
+
+def build_call(
+    operation: Operation,
+    path: Mapping[str, object],
+    query: WireModel | None = None,
+    body: WireModel | Mapping[str, object] | None = None,
+    file: UploadFile | None = None,
+    quirks: Quirks = NO_QUIRKS,
+) -> Call:
+    """Return the call of an operation with some values; fields that are None are not sent.
+
+    ``quirks`` decide the spelling of the body's fields, and the end of a window of update times.
+    """
+    values = {name: quote(str(path[name]), safe="") for name in operation.path_parameters}
+    sent = _dump(body) if isinstance(body, WireModel) else body
+    model = type(body) if isinstance(body, WireModel) else operation.body
+    if sent is not None and model is not None and quirks.spellings:
+        sent = with_spellings(model, sent, quirks.spellings)
+    return Call(
+        method=operation.method,
+        path=operation.path.format(**values),
+        query={} if query is None else _query_of(query, quirks),
+        body=sent,
+        file=file,
+    )
+
+
+_WINDOW_END = "dataSuperior"
+
+
+def _query_of(query: WireModel, quirks: Quirks) -> dict[str, Any]:
+    """Return the parameters of a query; a window that would end too early ends a minute later.
+
+    A period that a listing requires is one of dates, not of update times.
+    """
+    parameters = _dump(query)
+    end: str | None = parameters.get(_WINDOW_END)
+    if end is None or quirks.window_end == "inclusive":
+        return parameters
+    if not type(query).model_fields[_WINDOW_END].is_required():
+        later = datetime.strptime(end, MINUTE_FORMAT) + timedelta(minutes=1)
+        parameters[_WINDOW_END] = format_moment(later)
+    return parameters
+
+
+def _dump(model: WireModel) -> dict[str, Any]:
+    return model.model_dump(mode="json", exclude_none=True, by_alias=True)
+
 
 _EXPIRY_MARGIN = timedelta(minutes=1)
 
@@ -152,7 +305,8 @@ class Token:
         An answer that does not tell when it was made has the time of this computer.
         """
         obtained = Instant.now()
-        begin, end = _parse_time(answer.created) or obtained.at, _parse_time(answer.expiration)
+        begin = parse_timestamp(answer.created) or obtained.at
+        end = parse_timestamp(answer.expiration)
         lifetime = None if end is None else end - begin
         is_long = lifetime is not None and lifetime > 2 * _EXPIRY_MARGIN
         return cls(text, obtained, lifetime if is_long else None)
@@ -163,13 +317,6 @@ class Token:
             self.lifetime is not None
             and Instant.now().since(self.obtained) + _EXPIRY_MARGIN >= self.lifetime
         )
-
-
-def _parse_time(text: str | None) -> datetime | None:
-    try:
-        return datetime.strptime(text or "", TIMESTAMP_FORMAT)
-    except ValueError:
-        return None
 
 
 class Session:

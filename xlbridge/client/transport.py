@@ -454,30 +454,23 @@ def parse_base_url(base_url: str) -> httpx.URL:
     except httpx.InvalidURL:
         url = httpx.URL()
     if url.scheme not in ("http", "https") or not url.host:
-        raise ConfigError(
-            Text(
-                pt="O endereço do sistema não é um endereço http(s) completo.",
-                en="The system's address is not a complete http(s) address.",
-            ),
-            _EXAMPLE,
+        fault = Text(
+            pt="O endereço do sistema não é um endereço http(s) completo.",
+            en="The system's address is not a complete http(s) address.",
         )
-    if url.userinfo or url.query or url.fragment:
-        raise ConfigError(
-            Text(
-                pt="O endereço do sistema não pode conter usuário, senha, ? nem #.",
-                en="The system's address must not contain a user, a password, ? or #.",
-            ),
-            _EXAMPLE,
+    elif url.userinfo or url.query or url.fragment:
+        fault = Text(
+            pt="O endereço do sistema não pode conter usuário, senha, ? nem #.",
+            en="The system's address must not contain a user, a password, ? or #.",
         )
-    if url.scheme == "http" and not is_loopback(url.host):
-        raise ConfigError(
-            Text(
-                pt="http sem TLS só é aceito para este computador: {host} precisa de https.",
-                en="http without TLS is only accepted for this computer: {host} needs https.",
-            ).format(host=url.host),
-            _EXAMPLE,
-        )
-    return url
+    elif url.scheme == "http" and not is_loopback(url.host):
+        fault = Text(
+            pt="http sem TLS só é aceito para este computador: {host} precisa de https.",
+            en="http without TLS is only accepted for this computer: {host} needs https.",
+        ).format(host=url.host)
+    else:
+        return url
+    raise ConfigError(fault, _EXAMPLE)
 
 
 _EXAMPLE = Text(

@@ -10,19 +10,7 @@ from xlbridge.export.filters import Filter
 from xlbridge.export.listing_model import Listing, PerRecord, PerValue
 from xlbridge.export.sheets import TotalsSpec
 from xlbridge.i18n import Text
-from xlbridge.wire import (
-    budget,
-    financial,
-    imports,
-    inventory,
-    product_invoices,
-    products,
-    purchasing,
-    registry,
-    sales,
-    services,
-    stock,
-)
+from xlbridge.wire import financial, imports, purchasing, registry, sales, stock
 from xlbridge.wire.registry import CLIENT_CAP
 
 _TITLE_KEY = (
@@ -109,8 +97,8 @@ _ORDERS = Listing(
 _PRODUCTS = Listing(
     name="produtos",
     title=Text(pt="Produtos", en="Products"),
-    operation=products.PRODUCT_LIST,
-    path_filters={Filter.PRODUCT: products.PRODUCT_GET},
+    operation=registry.PRODUCT_LIST,
+    path_filters={Filter.PRODUCT: registry.PRODUCT_GET},
     key=("idProduto",),
     leading={
         "produtos": "idProduto descricaoDoProduto codigoInterno codigoDeBarras ncm marca "
@@ -121,8 +109,8 @@ _PRODUCTS = Listing(
 _INVENTORIES = Listing(
     name="inventario",
     title=Text(pt="Inventários", en="Inventories"),
-    operation=inventory.INVENTORY_LIST,
-    path_filters={Filter.ID: inventory.INVENTORY_SHOW},
+    operation=stock.INVENTORY_LIST,
+    path_filters={Filter.ID: stock.INVENTORY_SHOW},
     local_filters=frozenset({Filter.UNFINISHED}),
     key=("idInventario",),
     leading={
@@ -209,7 +197,7 @@ _SALES = (
             en="Invoices of sales orders and those written from this computer, or those with the "
             "given numbers",
         ),
-        operation=product_invoices.PRODUCT_INVOICE_GET,
+        operation=sales.PRODUCT_INVOICE_GET,
         per_record=PerRecord(
             source=_ORDERS, path={"id": "idNF"}, filter=Filter.ID, includes_known_ids=True
         ),
@@ -226,7 +214,7 @@ _SALES = (
     Listing(
         name="nfse",
         title=Text(pt="Notas fiscais de serviço", en="Service invoices"),
-        operation=services.SERVICE_INVOICE_LIST,
+        operation=sales.SERVICE_INVOICE_LIST,
         undocumented=frozenset({Filter.FROM, Filter.TO, Filter.BRANCH, Filter.CLIENT}),
         local_filters=frozenset({Filter.NOT_EMITTED}),
         key=("idNF",),
@@ -241,7 +229,7 @@ _SALES = (
     Listing(
         name="previsoes",
         title=Text(pt="Previsões de serviço", en="Service forecasts"),
-        operation=services.SERVICE_FORECAST_LIST,
+        operation=sales.SERVICE_FORECAST_LIST,
         undocumented=frozenset({Filter.BRANCH, Filter.CLIENT, Filter.ACTIVE}),
         key=("codigoDaPrevisao",),
         leading={
@@ -304,7 +292,7 @@ _STOCK = (
     Listing(
         name="inventario-produtos",
         title=Text(pt="Produtos dos inventários", en="Products of inventories"),
-        operation=inventory.INVENTORY_ITEMS,
+        operation=stock.INVENTORY_ITEMS,
         per_record=PerRecord(
             source=_INVENTORIES,
             path={"idInventario": "idInventario"},
@@ -400,7 +388,7 @@ _PURCHASING = (
     Listing(
         name="planejamento",
         title=Text(pt="Planejamento de compras", en="Purchase budget"),
-        operation=budget.SPENDING_LIMIT_LIST,
+        operation=purchasing.SPENDING_LIMIT_LIST,
         undocumented=_BUDGET_FILTERS,
         key=("idPlanejamento",),
         totals=TotalsSpec(amount="valorLimite"),

@@ -3,7 +3,7 @@ from .embedded import (
     embedded_sandbox as embedded_sandbox,
     sandbox_process as sandbox_process,
 )
-from .imports.handlers import has_unfinished_files as has_unfinished_files
+from .imports import has_unfinished_files as has_unfinished_files
 from .options import (
     Behaviour as Behaviour,
     FaultKind as FaultKind,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 from xlbridge.sandbox.problems import Problem
-from xlbridge.wire.product_invoices import ProductInvoiceItemInput
 from xlbridge.wire.purchasing import PurchaseOrderItemInput
+from xlbridge.wire.sales import ProductInvoiceItemInput
 
 PRICE_PLACES = 6
 """Decimal places of a unit price: two would misprice large quantities of cheap products."""

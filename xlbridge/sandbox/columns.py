@@ -1,28 +1,37 @@
-"""Column types of the tables, and columns derived from the fields of wire models."""
+"""Tables of wire models: types of columns, columns derived from fields, models read from rows."""
 
-from collections.abc import Collection, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, TypeVar, Union, cast, get_args, get_origin
 
 from sqlalchemy import (
     JSON,
     BigInteger,
     Boolean,
     Column,
+    Connection,
     DateTime,
     Dialect,
     Integer,
     MetaData,
+    Select,
     Table,
     Text,
+    and_,
+    select,
 )
+from sqlalchemy.sql.schema import PrimaryKeyConstraint as PrimaryKey
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from xlbridge.wire import WireModel
 
 metadata = MetaData()
+
+Model = TypeVar("Model", bound=WireModel)
 
 
 def registry_table(name: str, code: type[Integer] | type[Text], *extra: Column[Any]) -> Table:
@@ -97,3 +106,45 @@ def plain_type(annotation: Any) -> Any:
     if get_origin(annotation) in (Union, UnionType):
         (annotation,) = (part for part in get_args(annotation) if part is not type(None))
     return get_args(annotation)[0] if hasattr(annotation, "__metadata__") else annotation
+
+
+Lists = Mapping[str, tuple[type[WireModel], Sequence[Column[Any]]]]
+"""Lists of a document by their fields: model, and columns with the key of the document."""
+
+
+def read_documents(
+    connection: Connection, model: type[Model], key: PrimaryKey, lists: Lists, headers: Select[Any]
+) -> list[Model]:
+    """Return the documents whose headers a statement selects, with their lists in order.
+
+    ``key`` is their primary key. Rows of our own tables are not validated again.
+    """
+    names = [column.name for column in key]
+    selected = headers.with_only_columns(*key, maintain_column_froms=True).subquery()
+    found: dict[str, defaultdict[tuple[Any, ...], list[WireModel]]] = {}
+    for field_name, (line, owner) in lists.items():
+        lines, table = defaultdict[tuple[Any, ...], list[WireModel]](list), owner[0].table
+        found[field_name] = lines
+        of_document = (own == selected.c[name] for own, name in zip(owner, names, strict=True))
+        rows = select(table).join(selected, and_(*of_document)).order_by(*table.primary_key)
+        for row in connection.execute(rows).mappings():
+            lines[tuple(row[own] for own in owner)].append(construct(line, row))
+    documents = []
+    for row in connection.execute(headers).mappings():
+        owner_key = tuple(row[name] for name in names)
+        own_lists = {field_name: lines[owner_key] for field_name, lines in found.items()}
+        documents.append(construct(model, {**row, **own_lists}))
+    return documents
+
+
+def construct(model: type[Model], values: Mapping[Any, Any]) -> Model:
+    """Return a model of some values without validation; lists that are missing are empty."""
+    unvalidated = cast("Callable[..., Model]", model.model_construct)
+    return unvalidated(**{name: [] for name in _lists(model)} | dict(values))
+
+
+@cache
+def _lists(model: type[WireModel]) -> Sequence[str]:
+    """Return the fields whose default is a new list; pydantic would inspect how each is made, for
+    every record."""
+    return [name for name, info in model.model_fields.items() if info.default_factory is not None]

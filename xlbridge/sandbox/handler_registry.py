@@ -1,18 +1,17 @@
-"""Registry of handlers, the call that a handler gets, registration of records, shared queries."""
+"""Registry of handlers, the call that a handler gets, shared queries."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cache, cached_property
+from functools import cached_property
 from threading import Event
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Connection, Select, Table, and_, exists, select
-from sqlalchemy.sql.schema import PrimaryKeyConstraint as PrimaryKey
+from sqlalchemy import ColumnElement, Connection, Select, Table, exists, select
 
 from xlbridge.resources import Catalogue
+from xlbridge.sandbox.columns import Model, construct
 from xlbridge.sandbox.options import Behaviour
 from xlbridge.sandbox.problems import Problem, not_found
 from xlbridge.sandbox.storage import Storage
@@ -35,9 +34,6 @@ class Sandbox:
     clock: Callable[[], datetime] = datetime.now
     file_released: Event = field(default_factory=Event)
     last_upload: tuple[bytes, Any] | None = None
-
-
-Model = TypeVar("Model", bound=WireModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +92,7 @@ class Call:
 
     def read(self, model: type[Model], statement: Select[Any]) -> list[Model]:
         """Return the rows of a statement as models, unvalidated: they are from our own tables."""
-        return [_construct(model, row) for row in self.connection.execute(statement).mappings()]
+        return [construct(model, row) for row in self.connection.execute(statement).mappings()]
 
     def require_row(self, condition: ColumnElement[bool], key: str, message: str) -> None:
         """Raise ``RequestError`` (404) if no row meets a condition."""
@@ -176,18 +172,32 @@ def handles(
     return register
 
 
-def handle_creation(
-    operation: Operation,
-    make_registration: Callable[[Connection, datetime], Any],
-    source: Callable[..., Any] | None = None,
-) -> None:
-    """Register a handler that registers the request body as a new record.
+def handle_records(records: Any, *operations: Operation) -> None:
+    """Register the handlers of operations that create, change, read or list records.
 
-    The registration is made from a transaction and the time of the call.
+    ``records`` is their ``RecordRegistration``. What an operation does follows from its method, and
+    from the key in its path or body.
     """
-    handles(operation, source=source or make_registration)(
-        lambda call: make_registration(call.connection, call.now).register(call.body)
-    )
+    names = [column.name for column in records.table.primary_key]
+
+    def create(call: Call) -> Any:
+        return records(call.connection, call.now).register(call.body)
+
+    def change(call: Call) -> Any:
+        key = call.path.values() or [getattr(call.body, name) for name in names]
+        return records(call.connection, call.now).change(call.body, *key)
+
+    def read(call: Call) -> Any:
+        return records.get(call.connection, *call.path.values())
+
+    for operation in operations:
+        in_path, body = bool(operation.path_parameters), operation.body
+        if operation.method == "GET":
+            handle = read if in_path else lambda call: records.find(call.connection)
+        else:
+            in_body = body is not None and body.model_fields.keys() >= set(names)
+            handle = change if in_path or in_body else create
+        handles(operation, source=records)(handle)
 
 
 _MINUTE = timedelta(minutes=1)
@@ -226,44 +236,3 @@ def equal_conditions(table: Table, query: WireModel, *names: str) -> Iterator[Co
         value = getattr(query, name)
         if value is not None:
             yield table.c[name] == value
-
-
-Lists = Mapping[str, tuple[type[WireModel], Sequence[Column[Any]]]]
-"""Lists of a document by their fields: model, and columns with the key of the document."""
-
-
-def read_documents(
-    connection: Connection, model: type[Model], key: PrimaryKey, lists: Lists, headers: Select[Any]
-) -> list[Model]:
-    """Return the documents whose headers a statement selects, with their lists in order.
-
-    ``key`` is their primary key. Rows of our own tables are not validated again.
-    """
-    names = [column.name for column in key]
-    selected = headers.with_only_columns(*key, maintain_column_froms=True).subquery()
-    found: dict[str, defaultdict[tuple[Any, ...], list[WireModel]]] = {}
-    for field_name, (line, owner) in lists.items():
-        lines, table = defaultdict[tuple[Any, ...], list[WireModel]](list), owner[0].table
-        found[field_name] = lines
-        of_document = (own == selected.c[name] for own, name in zip(owner, names, strict=True))
-        rows = select(table).join(selected, and_(*of_document)).order_by(*table.primary_key)
-        for row in connection.execute(rows).mappings():
-            lines[tuple(row[own] for own in owner)].append(_construct(line, row))
-    documents = []
-    for row in connection.execute(headers).mappings():
-        owner_key = tuple(row[name] for name in names)
-        own_lists = {field_name: lines[owner_key] for field_name, lines in found.items()}
-        documents.append(_construct(model, {**row, **own_lists}))
-    return documents
-
-
-def _construct(model: type[Model], values: Mapping[Any, Any]) -> Model:
-    construct = cast("Callable[..., Model]", model.model_construct)
-    return construct(**{name: [] for name in _lists(model)} | dict(values))
-
-
-@cache
-def _lists(model: type[WireModel]) -> Sequence[str]:
-    """Return the fields whose default is a new list; pydantic would inspect how each is made, for
-    every record."""
-    return [name for name, info in model.model_fields.items() if info.default_factory is not None]

@@ -16,18 +16,17 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.names import coded_title, registry_of
 from xlbridge.resources.references import REFERENCES
-from xlbridge.sandbox.areas.registry import tables as registry
-from xlbridge.sandbox.areas.registry.codes import REGISTRIES, Numbers
-from xlbridge.sandbox.areas.registry.records import (
+from xlbridge.sandbox.areas import registries as registry
+from xlbridge.sandbox.areas.records import (
     ClientRegistration,
     ProductRegistration,
     SupplierRegistration,
 )
+from xlbridge.sandbox.areas.registries import REGISTRIES, Numbers
 from xlbridge.wire import WireModel
-from xlbridge.wire.budget import SpendingLimitInput
 from xlbridge.wire.financial import PayableInput, ReceivableInput
-from xlbridge.wire.products import ProductInput
-from xlbridge.wire.registry import Client
+from xlbridge.wire.purchasing import SpendingLimitInput
+from xlbridge.wire.registry import Client, ProductInput
 from xlbridge.wire.sales import SalesOrderInput
 
 __all__ = [

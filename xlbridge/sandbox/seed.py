@@ -8,23 +8,20 @@ from random import Random
 
 from sqlalchemy import URL, Connection, exists, select, update
 
-from xlbridge.sandbox.areas.financial.seed import seed_payables
-from xlbridge.sandbox.areas.purchasing.seed import seed_purchases
-from xlbridge.sandbox.areas.registry.codes import counters
-from xlbridge.sandbox.areas.registry.seed import (
+from xlbridge.sandbox import import_lines, imports  # noqa: F401 - add tables to the metadata
+from xlbridge.sandbox.areas.registries import clients, companies, counters, products
+from xlbridge.sandbox.columns import metadata
+from xlbridge.sandbox.demo.company import (
     client_rows,
     make_customers,
     make_products,
-    product_rows,
     seed_contacts,
     seed_registries,
     write_rows,
 )
-from xlbridge.sandbox.areas.registry.tables import clients, companies, products
-from xlbridge.sandbox.areas.sales.seed import seed_orders, seed_services
-from xlbridge.sandbox.areas.stock.seed import seed_stock
-from xlbridge.sandbox.columns import metadata
-from xlbridge.sandbox.imports import handlers, lines  # noqa: F401 - add their tables to the metadata
+from xlbridge.sandbox.demo.purchases import seed_payables, seed_purchases
+from xlbridge.sandbox.demo.sales import seed_orders, seed_services
+from xlbridge.sandbox.demo.stock import seed_stock
 from xlbridge.sandbox.options import ProgressCallback, SeedKind
 from xlbridge.sandbox.storage import Storage
 
@@ -56,8 +53,11 @@ def seed_database(
     customers = make_customers(random, _CLIENTS * scale)
     demo_products = make_products(random, _PRODUCTS * scale)
     write_rows(connection, clients, client_rows(random, customers))
-    write_rows(connection, products, product_rows(demo_products))
-    last_codes = {"client": customers[-1].code, "product": demo_products[-1].code}
+    write_rows(connection, products, demo_products)
+    last_codes = {
+        "client": customers[-1]["codigoDoCliente"],
+        "product": demo_products[-1]["idProduto"],
+    }
     for scope, last in last_codes.items():
         connection.execute(update(counters).where(counters.c.scope == scope).values(last=last))
     with_contacts = customers[: _CLIENTS_WITH_CONTACTS * scale]

@@ -23,6 +23,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
+from xlbridge.sandbox.app import build_app
 from xlbridge.sandbox.embedded import (
     RunningSandbox,
     default_database,
@@ -30,8 +31,7 @@ from xlbridge.sandbox.embedded import (
     write_ready_file,
 )
 from xlbridge.sandbox.handler_registry import Sandbox
-from xlbridge.sandbox.http.app import build_app
-from xlbridge.sandbox.imports.handlers import ImportWorker
+from xlbridge.sandbox.imports import ImportWorker
 from xlbridge.sandbox.options import Behaviour, ProgressCallback, SeedKind
 from xlbridge.sandbox.seed import open_database, seed_database
 from xlbridge.sandbox.storage import database_url, translate_database_errors

@@ -55,7 +55,7 @@ from xlbridge.upload.row_changes import (
     problems_note,
 )
 from xlbridge.wire import WireModel
-from xlbridge.wire.inventory import (
+from xlbridge.wire.stock import (
     INVENTORY_CLOSE,
     INVENTORY_COUNT,
     INVENTORY_ITEMS,

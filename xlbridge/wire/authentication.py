@@ -6,6 +6,16 @@ from pydantic import Field
 
 from xlbridge.wire.model import Operation, WireModel
 
+TIMESTAMP_FORMAT = "%Y-%m-%d %H:%M:%S"
+
+
+def parse_timestamp(text: str | None) -> datetime | None:
+    """Return a time in the answer to a login, None if it is missing or has another shape."""
+    try:
+        return datetime.strptime(text or "", TIMESTAMP_FORMAT)
+    except ValueError:
+        return None
+
 
 class Credentials(WireModel):
     """Request body of the login: an integration user's e-mail and password."""
@@ -29,11 +39,8 @@ class Authentication(WireModel):
     @property
     def expiration_text(self) -> str:
         """Expiration for people, as it was received if it has another shape; ? if there is none."""
-        try:
-            end = datetime.strptime(self.expiration or "", TIMESTAMP_FORMAT)
-        except ValueError:
-            return self.expiration or "?"
-        return f"{end:%d/%m/%Y %H:%M:%S}"
+        end = parse_timestamp(self.expiration)
+        return (self.expiration or "?") if end is None else f"{end:%d/%m/%Y %H:%M:%S}"
 
 
 AUTHENTICATE = Operation(
@@ -60,11 +67,4 @@ class SystemInfo(WireModel):
     ativo: bool | None = None
 
 
-SYSTEM_INFO = Operation(
-    name="system.info",
-    method="GET",
-    path="/v2/sistema/info",
-    data=SystemInfo,
-)
-
-TIMESTAMP_FORMAT = "%Y-%m-%d %H:%M:%S"
+SYSTEM_INFO = Operation.reading("system.info", "/v2/sistema/info", SystemInfo)

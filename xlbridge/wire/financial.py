@@ -200,26 +200,17 @@ class Statement(WireModel):
     lancamentos: Many[StatementLine] = Field(default_factory=empty_list)
 
 
-RECEIVABLE_CREATE = Operation(
-    name="financial.receivables.create",
-    method="POST",
-    path="/v2/financeiro/contasreceber",
-    body=ReceivableInput,
-    data=Receivable,
+RECEIVABLE_CREATE = Operation.creation(
+    "financial.receivables.create", "/v2/financeiro/contasreceber", ReceivableInput, Receivable
 )
-RECEIVABLE_LIST_OPEN = Operation(
-    name="financial.receivables.list_open",
-    method="GET",
-    path="/v2/financeiro/contasreceber",
-    query=ReceivableQuery,
-    data=list[Receivable],
+RECEIVABLE_LIST_OPEN = Operation.listing(
+    "financial.receivables.list_open", "/v2/financeiro/contasreceber", Receivable, ReceivableQuery
 )
-RECEIVABLE_LIST_SETTLED = Operation(
-    name="financial.receivables.list_settled",
-    method="GET",
-    path="/v2/financeiro/contasreceber/baixados",
-    query=ReceivableQuery,
-    data=list[Receivable],
+RECEIVABLE_LIST_SETTLED = Operation.listing(
+    "financial.receivables.list_settled",
+    "/v2/financeiro/contasreceber/baixados",
+    Receivable,
+    ReceivableQuery,
 )
 RECEIVABLE_FIND = Operation(
     name="financial.receivables.find",
@@ -229,38 +220,20 @@ RECEIVABLE_FIND = Operation(
     single_record_filters=("idws",),
     data=Receivable | None,
 )
-PAYABLE_CREATE = Operation(
-    name="financial.payables.create",
-    method="POST",
-    path="/v2/financeiro/contaspagar",
-    body=PayableInput,
-    data=Payable,
+PAYABLE_CREATE = Operation.creation(
+    "financial.payables.create", "/v2/financeiro/contaspagar", PayableInput, Payable
 )
-PAYABLE_UPDATE = Operation(
-    name="financial.payables.update",
-    method="PUT",
-    path="/v2/financeiro/contaspagar",
-    body=PayableChange,
-    data=Payable,
-    repeatable=True,
+PAYABLE_UPDATE = Operation.change(
+    "financial.payables.update", "/v2/financeiro/contaspagar", PayableChange, Payable
 )
-PAYABLE_LIST_OPEN = Operation(
-    name="financial.payables.list_open",
-    method="GET",
-    path="/v2/financeiro/contaspagar",
-    data=list[Payable],
+PAYABLE_LIST_OPEN = Operation.listing(
+    "financial.payables.list_open", "/v2/financeiro/contaspagar", Payable
 )
-PAYABLE_LIST_SETTLED = Operation(
-    name="financial.payables.list_settled",
-    method="GET",
-    path="/v2/financeiro/contaspagar/baixados",
-    data=list[Payable],
+PAYABLE_LIST_SETTLED = Operation.listing(
+    "financial.payables.list_settled", "/v2/financeiro/contaspagar/baixados", Payable
 )
-PAYABLE_GET = Operation(
-    name="financial.payables.get",
-    method="GET",
-    path="/v2/financeiro/contaspagar/{ex}/{fil}/{nrtrs}/{seqtrs}",
-    data=Payable,
+PAYABLE_GET = Operation.reading(
+    "financial.payables.get", "/v2/financeiro/contaspagar/{ex}/{fil}/{nrtrs}/{seqtrs}", Payable
 )
 PAYABLE_DELETE = Operation(
     name="financial.payables.delete",
@@ -268,10 +241,6 @@ PAYABLE_DELETE = Operation(
     path="/v2/financeiro/contaspagar/{ex}/{fil}/{nrtrs}/{seqtrs}",
     data=Payable,
 )
-CASH_STATEMENT = Operation(
-    name="financial.cash.statement",
-    method="GET",
-    path="/v2/financeiro/caixabancos",
-    query=StatementQuery,
-    data=Statement,
+CASH_STATEMENT = Operation.reading(
+    "financial.cash.statement", "/v2/financeiro/caixabancos", Statement, StatementQuery
 )

@@ -7,7 +7,7 @@ log and of a direct import's response; they are this project's choice (``docs/as
 import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import (
     BeforeValidator,
@@ -88,7 +88,10 @@ class _ImportAnswer(WireModel):
     """Answer to an import or its preview: counts and rejected lines, as far as it has them.
 
     The sandbox rejects a direct import as a whole, and so answers with the number of records only.
+    ``records_field`` is the field with the records that were read.
     """
+
+    records_field: ClassVar[str]
 
     totalDeRegistros: int | None = None
     registrosImportados: Count = None
@@ -102,7 +105,8 @@ class _ImportAnswer(WireModel):
     @property
     def count(self) -> int | None:
         """Number of records read; None if the response does not have it."""
-        return self.totalDeRegistros
+        total = self.totalDeRegistros
+        return len(getattr(self, self.records_field)) or None if total is None else total
 
     @property
     def rejected(self) -> int | None:
@@ -112,6 +116,8 @@ class _ImportAnswer(WireModel):
 
 class ImportRecords(_ImportAnswer):
     """Records read by an import or its preview, and their count."""
+
+    records_field = "registros"
 
     registros: Many[_SentRecord] = Field(default_factory=empty_list)
 
@@ -123,23 +129,13 @@ class ImportRecords(_ImportAnswer):
             return {"totalDeRegistros": len(data)}
         return {"totalDeRegistros": data} if isinstance(data, int) else data
 
-    @property
-    def count(self) -> int | None:
-        """Number of records read; None if the response does not have it."""
-        total = self.totalDeRegistros
-        return len(self.registros) or None if total is None else total
-
 
 class AddressingRecords(_ImportAnswer):
     """Records read by the addressing import or its preview."""
 
-    produtoMapeamentoEstoque: Many[AddressingPlace] = Field(default_factory=empty_list)
+    records_field = "produtoMapeamentoEstoque"
 
-    @property
-    def count(self) -> int | None:
-        """Number of records read; None if the response does not have it."""
-        total = self.totalDeRegistros
-        return len(self.produtoMapeamentoEstoque) or None if total is None else total
+    produtoMapeamentoEstoque: Many[AddressingPlace] = Field(default_factory=empty_list)
 
 
 class ImportState(StrEnum):
@@ -233,18 +229,10 @@ IMPORT_QUEUE = Operation(
     upload=True,
     data=QueuedLogId,
 )
-IMPORT_PROCESS = Operation(
-    name="imports.process",
-    method="POST",
-    path="/v2/importacao/processar-arquivo/{id}",
-    data=ImportLog,
+IMPORT_PROCESS = Operation.step(
+    "imports.process", "/v2/importacao/processar-arquivo/{id}", ImportLog
 )
-IMPORT_LOG = Operation(
-    name="imports.log",
-    method="GET",
-    path="/v2/importacao/log-importacao/{id}",
-    data=ImportLog,
-)
+IMPORT_LOG = Operation.reading("imports.log", "/v2/importacao/log-importacao/{id}", ImportLog)
 IMPORT_ADDRESSING = Operation(
     name="imports.addressing",
     method="POST",

@@ -157,29 +157,25 @@ class WireModel(BaseModel):
         return {others.get(key, key): value for key, value in data.items()}
 
 
-def with_spellings(
-    model: type[WireModel], document: Mapping[str, Any], spelled: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return an object as JSON in which some fields are spelled otherwise.
+def with_spellings(model: type[WireModel], data: Any, spelled: Mapping[str, str]) -> Any:
+    """Return objects as JSON in which some fields are spelled otherwise, also in objects within.
 
-    ``spelled`` has the spellings by the spec's names. Objects within are changed too.
+    ``spelled`` has the spellings by the spec's names. ``data`` is an object or a list of them.
     """
+    if isinstance(data, list):
+        return [with_spellings(model, item, spelled) for item in data]
+    if not isinstance(data, Mapping):
+        return data
+    document: Mapping[str, Any] = data
     changed: dict[str, Any] = {}
     names = spellings(model)
     for key, value in document.items():
         name = names.get(key, key)
         field_info = model.model_fields.get(name)
         inner = None if field_info is None else record_model(field_info.annotation)
-        is_field = field_info is not None
-        new = value if inner is None else _with_spellings_in(inner, value, spelled)
-        changed[spelled.get(name, key) if is_field else key] = new
+        new = value if inner is None else with_spellings(inner, value, spelled)
+        changed[key if field_info is None else spelled.get(name, key)] = new
     return changed
-
-
-def _with_spellings_in(model: type[WireModel], value: Any, spelled: Mapping[str, str]) -> Any:
-    if isinstance(value, list):
-        return [_with_spellings_in(model, item, spelled) for item in value]
-    return with_spellings(model, value, spelled) if isinstance(value, Mapping) else value
 
 
 def fields_in_order(model: type[WireModel]) -> list[str]:
@@ -320,6 +316,36 @@ class Operation:
     repeatable: bool = False
     single_record_filters: tuple[str, ...] = ()
     refuses_in_data: bool = False
+
+    @classmethod
+    def listing(
+        cls, name: str, path: str, record: type[WireModel], query: type[WireModel] | None = None
+    ) -> "Operation":
+        """Declare a listing of records."""
+        data = list[record]  # type: ignore[valid-type]
+        return cls(name=name, method="GET", path=path, query=query, data=data)
+
+    @classmethod
+    def reading(
+        cls, name: str, path: str, data: Any, query: type[WireModel] | None = None
+    ) -> "Operation":
+        """Declare a read of one record or document."""
+        return cls(name=name, method="GET", path=path, query=query, data=data)
+
+    @classmethod
+    def creation(cls, name: str, path: str, body: type[WireModel], data: Any) -> "Operation":
+        """Declare a POST with the content of a record."""
+        return cls(name=name, method="POST", path=path, body=body, data=data)
+
+    @classmethod
+    def change(cls, name: str, path: str, body: type[WireModel], data: Any) -> "Operation":
+        """Declare a PUT with the whole new content of a record, which may be repeated."""
+        return cls(name=name, method="PUT", path=path, body=body, data=data, repeatable=True)
+
+    @classmethod
+    def step(cls, name: str, path: str, data: Any) -> "Operation":
+        """Declare a POST without a body, which moves a record to its next state."""
+        return cls(name=name, method="POST", path=path, data=data)
 
     @property
     def section(self) -> str:

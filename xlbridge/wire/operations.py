@@ -1,25 +1,9 @@
 """Operations of the interface by name, shared by client and sandbox."""
 
-from xlbridge.wire import (
-    authentication,
-    budget,
-    financial,
-    imports,
-    inventory,
-    product_invoices,
-    products,
-    purchasing,
-    registry,
-    sales,
-    services,
-    stock,
-)
+from xlbridge.wire import authentication, financial, imports, purchasing, registry, sales, stock
 from xlbridge.wire.model import Operation
 
-_AREAS = (
-    authentication, imports, registry, products, financial, sales, product_invoices, services,
-    purchasing, budget, stock, inventory,
-)  # fmt: skip
+_AREAS = (authentication, imports, registry, financial, sales, purchasing, stock)
 
 OPERATIONS: dict[str, Operation] = {
     operation.name: operation

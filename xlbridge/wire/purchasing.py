@@ -1,7 +1,8 @@
-"""Requisitions, orders (Ordem) and purchase orders (Pedido): models and operations.
+"""Requisitions, orders (Ordem), purchase orders (Pedido), spending limits: models and operations.
 
-Source: the spec, Purchasing. References between documents, the responsible buyer, and dates and
-states in responses beyond those named there are this project's choice (``docs/assumptions.md``).
+Source: the spec, Purchasing (planejamento for the limits). References between documents, the
+responsible buyer, dates and states in responses beyond those named there, and the shape of spending
+limits are this project's choice (``docs/assumptions.md``).
 """
 
 from typing import Annotated, ClassVar, Self
@@ -211,65 +212,43 @@ class PurchaseReason(WireModel):
     ativo: bool | None = None
 
 
-REQUISITION_CREATE = Operation(
-    name="purchasing.requisitions.create",
-    method="POST",
-    path="/v2/compras/requisicao",
-    body=PurchaseRequisitionInput,
-    data=PurchaseRequisition,
+REQUISITION_CREATE = Operation.creation(
+    "purchasing.requisitions.create",
+    "/v2/compras/requisicao",
+    PurchaseRequisitionInput,
+    PurchaseRequisition,
 )
-REQUISITION_CREATE_SUFFIXED = Operation(
-    name="purchasing.requisitions.create_suffixed",
-    method="POST",
-    path="/v2/compras/requisicao/create",
-    body=PurchaseRequisitionInput,
-    data=PurchaseRequisition,
+REQUISITION_CREATE_SUFFIXED = Operation.creation(
+    "purchasing.requisitions.create_suffixed",
+    "/v2/compras/requisicao/create",
+    PurchaseRequisitionInput,
+    PurchaseRequisition,
 )
-REQUISITION_LIST_OPEN = Operation(
-    name="purchasing.requisitions.list_open",
-    method="GET",
-    path="/v2/compras/requisicao/abertas",
-    query=RequisitionQuery,
-    data=list[PurchaseRequisition],
+REQUISITION_LIST_OPEN = Operation.listing(
+    "purchasing.requisitions.list_open",
+    "/v2/compras/requisicao/abertas",
+    PurchaseRequisition,
+    RequisitionQuery,
 )
-REQUISITION_LIST_CLOSED = Operation(
-    name="purchasing.requisitions.list_closed",
-    method="GET",
-    path="/v2/compras/requisicao/encerradas",
-    query=RequisitionQuery,
-    data=list[PurchaseRequisition],
+REQUISITION_LIST_CLOSED = Operation.listing(
+    "purchasing.requisitions.list_closed",
+    "/v2/compras/requisicao/encerradas",
+    PurchaseRequisition,
+    RequisitionQuery,
 )
-REQUISITION_GET = Operation(
-    name="purchasing.requisitions.get",
-    method="GET",
-    path="/v2/compras/requisicao/{id}",
-    data=PurchaseRequisition,
+REQUISITION_GET = Operation.reading(
+    "purchasing.requisitions.get", "/v2/compras/requisicao/{id}", PurchaseRequisition
 )
-ORDER_CREATE = Operation(
-    name="purchasing.orders.create",
-    method="POST",
-    path="/v2/compras/ordem",
-    body=BuyingOrderInput,
-    data=BuyingOrder,
+ORDER_CREATE = Operation.creation(
+    "purchasing.orders.create", "/v2/compras/ordem", BuyingOrderInput, BuyingOrder
 )
-ORDER_LIST_OPEN = Operation(
-    name="purchasing.orders.list_open",
-    method="GET",
-    path="/v2/compras/ordem/abertas",
-    data=list[BuyingOrder],
+ORDER_LIST_OPEN = Operation.listing(
+    "purchasing.orders.list_open", "/v2/compras/ordem/abertas", BuyingOrder
 )
-ORDER_LIST_CLOSED = Operation(
-    name="purchasing.orders.list_closed",
-    method="GET",
-    path="/v2/compras/ordem/encerradas",
-    data=list[BuyingOrder],
+ORDER_LIST_CLOSED = Operation.listing(
+    "purchasing.orders.list_closed", "/v2/compras/ordem/encerradas", BuyingOrder
 )
-ORDER_GET = Operation(
-    name="purchasing.orders.get",
-    method="GET",
-    path="/v2/compras/ordem/{id}",
-    data=BuyingOrder,
-)
+ORDER_GET = Operation.reading("purchasing.orders.get", "/v2/compras/ordem/{id}", BuyingOrder)
 PURCHASE_ORDER_CREATE = Operation(
     name="purchasing.purchase_orders.create",
     method="POST",
@@ -278,35 +257,93 @@ PURCHASE_ORDER_CREATE = Operation(
     data=PurchaseOrderAnswer,
     refuses_in_data=True,
 )
-PURCHASE_ORDER_LIST_OPEN = Operation(
-    name="purchasing.purchase_orders.list_open",
-    method="GET",
-    path="/v2/compras/pedido/abertos",
-    data=list[PurchaseOrder],
+PURCHASE_ORDER_LIST_OPEN = Operation.listing(
+    "purchasing.purchase_orders.list_open", "/v2/compras/pedido/abertos", PurchaseOrder
 )
-PURCHASE_ORDER_LIST_CLOSED = Operation(
-    name="purchasing.purchase_orders.list_closed",
-    method="GET",
-    path="/v2/compras/pedido/encerrados",
-    data=list[PurchaseOrder],
+PURCHASE_ORDER_LIST_CLOSED = Operation.listing(
+    "purchasing.purchase_orders.list_closed", "/v2/compras/pedido/encerrados", PurchaseOrder
 )
-PURCHASE_ORDER_GET = Operation(
-    name="purchasing.purchase_orders.get",
-    method="GET",
-    path="/v2/compras/pedido/{numeroPedido}",
-    data=PurchaseOrder,
+PURCHASE_ORDER_GET = Operation.reading(
+    "purchasing.purchase_orders.get", "/v2/compras/pedido/{numeroPedido}", PurchaseOrder
 )
-PURCHASE_TYPE_LIST = Operation(
-    name="purchasing.types.list",
-    method="GET",
-    path="/v2/compras/gerenciamento/tipodecompra",
-    query=ActiveQuery,
-    data=list[PurchaseType],
+PURCHASE_TYPE_LIST = Operation.listing(
+    "purchasing.types.list", "/v2/compras/gerenciamento/tipodecompra", PurchaseType, ActiveQuery
 )
-PURCHASE_REASON_LIST = Operation(
-    name="purchasing.reasons.list",
-    method="GET",
-    path="/v2/compras/gerenciamento/motivo",
-    query=ActiveQuery,
-    data=list[PurchaseReason],
+PURCHASE_REASON_LIST = Operation.listing(
+    "purchasing.reasons.list", "/v2/compras/gerenciamento/motivo", PurchaseReason, ActiveQuery
+)
+
+
+_PATH = "/v2/compras/planejamento"
+
+
+class SpendingLimitQuery(WireModel):
+    """Filters of the spending-limit listing."""
+
+    codigoDaFilial: int | None = None
+    codigoDoCentroDeCusto: str | None = None
+    codigoDoItemDeLancamento: str | None = None
+    codigoDoProjeto: int | None = None
+    ano: int | None = None
+    mes: int | None = None
+
+
+class SpendingLimitTerms(SpendingLimitQuery):
+    """Spending limit of one month in reais; without a project, for spending outside projects."""
+
+    valorLimite: Number | None = None
+
+
+class SpendingLimitId(WireModel):
+    """Identifier of a spending limit."""
+
+    idPlanejamento: int | None = None
+
+
+class SpendingLimit(SpendingLimitTerms, SpendingLimitId):
+    """A spending limit in responses."""
+
+
+class SpendingLimitKey(SpendingLimitId):
+    """Identifier of a spending limit as a query parameter."""
+
+    idPlanejamento: int
+
+
+SPENDING_LIMIT_LIST = Operation.listing(
+    "purchasing.budget.list", _PATH, SpendingLimit, SpendingLimitQuery
+)
+
+
+class SpendingLimitInput(SpendingLimitTerms):
+    """A spending limit to set."""
+
+    codigoDaFilial: int
+    codigoDoCentroDeCusto: str = Field(min_length=1)
+    codigoDoItemDeLancamento: str = Field(min_length=1)
+    ano: int = Field(ge=2000, le=2100)
+    mes: int = Field(ge=1, le=12)
+    valorLimite: Number
+
+
+SPENDING_LIMIT_CREATE = Operation.creation(
+    "purchasing.budget.create", _PATH, SpendingLimitInput, SpendingLimit
+)
+
+
+class SpendingLimitChange(SpendingLimitInput, SpendingLimitId):
+    """New content of a spending limit."""
+
+    idPlanejamento: int
+
+
+SPENDING_LIMIT_UPDATE = Operation.change(
+    "purchasing.budget.update", _PATH, SpendingLimitChange, SpendingLimit
+)
+SPENDING_LIMIT_DELETE = Operation(
+    name="purchasing.budget.delete",
+    method="DELETE",
+    path=_PATH,
+    query=SpendingLimitKey,
+    data=SpendingLimit,
 )

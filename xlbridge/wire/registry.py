@@ -1,15 +1,17 @@
-"""Clients, contacts, suppliers and code lists: models and operations.
+"""Clients, contacts, suppliers, products and code lists: models and operations.
 
-Source: the spec, Client, Client contact, Product type, Registry. Suppliers and the code lists
-other than product types are not shown there; they are this project's choice
-(``docs/assumptions.md``).
+Source: the spec, Client, Client contact, Product type, Registry, Versioning (release 6.0.294). Not
+shown there, and therefore this project's choice (``docs/assumptions.md``), are suppliers, the code
+lists other than product types, and the fields of a product beyond those of that release, which are
+taken from its stock and sales records.
 """
 
+from decimal import Decimal
 from typing import Literal
 
 from pydantic import Field
 
-from xlbridge.wire.model import Moment, Operation, QueryMoment, WireModel
+from xlbridge.wire.model import Moment, Number, Operation, QueryMoment, WireModel
 
 CLIENT_CAP = 500
 """Maximum records of a GET /v2/cliente without a single-record filter (the spec, Limits)."""
@@ -174,20 +176,9 @@ class CostCentreInput(CostCentre):
     descricaoDoCentroDeCusto: str
 
 
-CLIENT_CREATE = Operation(
-    name="registry.clients.create",
-    method="POST",
-    path="/v2/cliente",
-    body=ClientInput,
-    data=Client,
-)
-CLIENT_SET_IDWS = Operation(
-    name="registry.clients.set_idws",
-    method="PUT",
-    path="/v2/cliente/idws",
-    body=ClientIdws,
-    data=Client,
-    repeatable=True,
+CLIENT_CREATE = Operation.creation("registry.clients.create", "/v2/cliente", ClientInput, Client)
+CLIENT_SET_IDWS = Operation.change(
+    "registry.clients.set_idws", "/v2/cliente/idws", ClientIdws, Client
 )
 CLIENT_LIST = Operation(
     name="registry.clients.list",
@@ -197,81 +188,91 @@ CLIENT_LIST = Operation(
     single_record_filters=("idws", "cnpjcpf"),
     data=list[Client] | Client | None,
 )
-CONTACT_CREATE = Operation(
-    name="registry.contacts.create",
-    method="POST",
-    path="/v2/clientecontato",
-    body=ContactInput,
-    data=Contact,
+CONTACT_CREATE = Operation.creation(
+    "registry.contacts.create", "/v2/clientecontato", ContactInput, Contact
 )
-CONTACT_GET = Operation(
-    name="registry.contacts.get",
-    method="GET",
-    path="/v2/clientecontato/{codcontato}/{seq}",
-    data=Contact,
+CONTACT_GET = Operation.reading(
+    "registry.contacts.get", "/v2/clientecontato/{codcontato}/{seq}", Contact
 )
-CLIENT_CATEGORY_CREATE = Operation(
-    name="registry.client_categories.create",
-    method="POST",
-    path="/v2/categoriacliente",
-    body=ClientCategoryInput,
-    data=ClientCategory,
+CLIENT_CATEGORY_CREATE = Operation.creation(
+    "registry.client_categories.create", "/v2/categoriacliente", ClientCategoryInput, ClientCategory
 )
-CLIENT_CATEGORY_LIST = Operation(
-    name="registry.client_categories.list",
-    method="GET",
-    path="/v2/categoriacliente",
-    data=list[ClientCategory],
+CLIENT_CATEGORY_LIST = Operation.listing(
+    "registry.client_categories.list", "/v2/categoriacliente", ClientCategory
 )
-CLIENT_TYPE_CREATE = Operation(
-    name="registry.client_types.create",
-    method="POST",
-    path="/v2/tipocliente",
-    body=ClientTypeInput,
-    data=ClientType,
+CLIENT_TYPE_CREATE = Operation.creation(
+    "registry.client_types.create", "/v2/tipocliente", ClientTypeInput, ClientType
 )
-CLIENT_TYPE_LIST = Operation(
-    name="registry.client_types.list",
-    method="GET",
-    path="/v2/tipocliente",
-    data=list[ClientType],
+CLIENT_TYPE_LIST = Operation.listing("registry.client_types.list", "/v2/tipocliente", ClientType)
+PRODUCT_TYPE_CREATE = Operation.creation(
+    "registry.product_types.create", "/v2/tipo-de-produto", ProductTypeInput, ProductType
 )
-PRODUCT_TYPE_CREATE = Operation(
-    name="registry.product_types.create",
-    method="POST",
-    path="/v2/tipo-de-produto",
-    body=ProductTypeInput,
-    data=ProductType,
+PRODUCT_TYPE_LIST = Operation.listing(
+    "registry.product_types.list", "/v2/tipo-de-produto", ProductType
 )
-PRODUCT_TYPE_LIST = Operation(
-    name="registry.product_types.list",
-    method="GET",
-    path="/v2/tipo-de-produto",
-    data=list[ProductType],
+SUPPLIER_CREATE = Operation.creation(
+    "registry.suppliers.create", "/v2/fornecedor", SupplierInput, Supplier
 )
-SUPPLIER_CREATE = Operation(
-    name="registry.suppliers.create",
-    method="POST",
-    path="/v2/fornecedor",
-    body=SupplierInput,
-    data=Supplier,
+SUPPLIER_LIST = Operation.listing("registry.suppliers.list", "/v2/fornecedor", Supplier)
+COST_CENTRE_CREATE = Operation.creation(
+    "registry.cost_centres.create", "/v2/centrodecusto", CostCentreInput, CostCentre
 )
-SUPPLIER_LIST = Operation(
-    name="registry.suppliers.list",
-    method="GET",
-    path="/v2/fornecedor",
-    data=list[Supplier],
+COST_CENTRE_LIST = Operation.listing("registry.cost_centres.list", "/v2/centrodecusto", CostCentre)
+
+
+class ProductTerms(WireModel):
+    """Content of a product. Weights are in kilograms; ``Peso`` does not fill the other two."""
+
+    descricaoDoProduto: str | None = None
+    DescricaoDoProdutoIngles: str | None = None
+    codigoInterno: str | None = None
+    CodigoGenerico: str | None = None
+    codigoDeBarras: str | None = None
+    ncm: str | None = None
+    marca: str | None = None
+    modelo: str | None = None
+    codigoDaUnidadeDeMedida: int | None = None
+    codigoDoTipoDeProduto: int | None = None
+    codigoDoGrupoDeProduto: str | None = None
+    codigoDaCategoriaDeProduto: int | None = None
+    valorUnitario: Number | None = None
+    Peso: Number | None = None
+    PesoBruto: Number | None = None
+    PesoLiquido: Number | None = None
+    Altura: str | None = None
+    Largura: str | None = None
+    Comprimento: str | None = None
+
+
+class ProductInput(ProductTerms):
+    """A product to create."""
+
+    descricaoDoProduto: str
+    valorUnitario: Number = Decimal(0)
+    Peso: Number = Decimal(0)
+
+
+class ProductId(WireModel):
+    """Identifier of a product."""
+
+    idProduto: int | None = None
+
+
+class Product(ProductTerms, ProductId):
+    """A product in responses."""
+
+
+PRODUCT_CREATE = Operation.creation(
+    "registry.products.create", "/v2/produto", ProductInput, Product
 )
-COST_CENTRE_CREATE = Operation(
-    name="registry.cost_centres.create",
-    method="POST",
-    path="/v2/centrodecusto",
-    body=CostCentreInput,
-    data=CostCentre,
-)
-COST_CENTRE_LIST = Operation(
-    name="registry.cost_centres.list",
-    method="GET",
-    path="/v2/centrodecusto",
-    data=list[CostCentre],
-)
+
+
+class ProductChange(ProductInput, ProductId):
+    """New content of a product; omitted fields are cleared."""
+
+    idProduto: int
+
+
+PRODUCT_UPDATE = Operation.change("registry.products.update", "/v2/produto", ProductChange, Product)
+PRODUCT_LIST = Operation.listing("registry.products.list", "/v2/produto", Product)
+PRODUCT_GET = Operation.reading("registry.products.get", "/v2/produto/{idProduto}", Product)

@@ -1,9 +1,13 @@
-"""Stock balances, movements, requisitions and product addresses: models and operations.
+"""Stock: balances, movements, requisitions, product addresses, inventories: models and operations.
 
-Source: the spec, Stock, Stock output, Stock entry, Stock balance row, Stock requisition, Product
-addressing. What it does not show (the response to an entry, the history, the items of a
-requisition) is this project's choice (``docs/assumptions.md``).
+Source: the spec, Stock ("any" of the inventory), Stock output, Stock entry, Stock balance row,
+Stock requisition, Product addressing, Inventory header, States. What it does not show (the response
+to an entry, the history, the items of a requisition, the subpaths of the cycle of an inventory, the
+shape of counts) is this project's choice (``docs/assumptions.md``).
 """
+
+from enum import StrEnum
+from uuid import UUID
 
 from pydantic import Field
 
@@ -251,12 +255,8 @@ class Addressing(AddressingPlace):
     podeDesativar: bool | None = None
 
 
-STOCK_OUTPUT_CREATE = Operation(
-    name="stock.outputs.create",
-    method="POST",
-    path="/v2/estoque/saida",
-    body=StockOutputInput,
-    data=StockOutput,
+STOCK_OUTPUT_CREATE = Operation.creation(
+    "stock.outputs.create", "/v2/estoque/saida", StockOutputInput, StockOutput
 )
 STOCK_OUTPUT_CHANGE = Operation(
     name="stock.outputs.change",
@@ -265,62 +265,36 @@ STOCK_OUTPUT_CHANGE = Operation(
     body=StockOutputChange,
     data=StockOutput,
 )
-STOCK_ENTRY_CREATE = Operation(
-    name="stock.entries.create",
-    method="POST",
-    path="/v2/estoque/entrada",
-    body=StockEntryInput,
-    data=StockEntry,
+STOCK_ENTRY_CREATE = Operation.creation(
+    "stock.entries.create", "/v2/estoque/entrada", StockEntryInput, StockEntry
 )
-STOCK_BALANCES = Operation(
-    name="stock.balances.list",
-    method="GET",
-    path="/v2/estoque",
-    data=list[StockBalance],
+STOCK_BALANCES = Operation.listing("stock.balances.list", "/v2/estoque", StockBalance)
+STOCK_BALANCE_OF_PRODUCT = Operation.reading(
+    "stock.balances.of_product", "/v2/estoque/produto/{id}", StockBalance
 )
-STOCK_BALANCE_OF_PRODUCT = Operation(
-    name="stock.balances.of_product",
-    method="GET",
-    path="/v2/estoque/produto/{id}",
-    data=StockBalance,
+STOCK_BALANCES_OF_BRANCH = Operation.listing(
+    "stock.balances.of_branch", "/v2/estoque/filial/{id}", StockBalance
 )
-STOCK_BALANCES_OF_BRANCH = Operation(
-    name="stock.balances.of_branch",
-    method="GET",
-    path="/v2/estoque/filial/{id}",
-    data=list[StockBalance],
+STOCK_MOVEMENTS_OF_PRODUCT = Operation.listing(
+    "stock.movements.of_product", "/v2/estoque/movimentacoes/produto/{id}", StockMovement
 )
-STOCK_MOVEMENTS_OF_PRODUCT = Operation(
-    name="stock.movements.of_product",
-    method="GET",
-    path="/v2/estoque/movimentacoes/produto/{id}",
-    data=list[StockMovement],
+STOCK_REQUISITIONS_PENDING = Operation.listing(
+    "stock.requisitions.list_pending",
+    "/v2/estoque/requisicao/pendentes",
+    StockRequisition,
+    StockRequisitionQuery,
 )
-STOCK_REQUISITIONS_PENDING = Operation(
-    name="stock.requisitions.list_pending",
-    method="GET",
-    path="/v2/estoque/requisicao/pendentes",
-    query=StockRequisitionQuery,
-    data=list[StockRequisition],
+STOCK_REQUISITIONS_SETTLED = Operation.listing(
+    "stock.requisitions.list_settled",
+    "/v2/estoque/requisicao/finalizadas",
+    StockRequisition,
+    StockRequisitionQuery,
 )
-STOCK_REQUISITIONS_SETTLED = Operation(
-    name="stock.requisitions.list_settled",
-    method="GET",
-    path="/v2/estoque/requisicao/finalizadas",
-    query=StockRequisitionQuery,
-    data=list[StockRequisition],
+ADDRESSING_MAPPING = Operation.listing(
+    "stock.addressings.mapping", "/v2/estoque/produto/mapeamento", Addressing
 )
-ADDRESSING_MAPPING = Operation(
-    name="stock.addressings.mapping",
-    method="GET",
-    path="/v2/estoque/produto/mapeamento",
-    data=list[Addressing],
-)
-ADDRESSING_LIST = Operation(
-    name="stock.addressings.list",
-    method="GET",
-    path="/v2/estoque/enderecamento",
-    data=list[Addressing],
+ADDRESSING_LIST = Operation.listing(
+    "stock.addressings.list", "/v2/estoque/enderecamento", Addressing
 )
 ADDRESSING_CREATE = Operation(
     name="stock.addressings.create",
@@ -343,4 +317,168 @@ ADDRESSING_DEACTIVATE = Operation(
     path="/v2/estoque/enderecamento/desativar",
     body=AddressingKey,
     data=Addressing,
+)
+
+
+class InventorySituation(StrEnum):
+    """State of an inventory in its cycle."""
+
+    OPEN = "Aberto"
+    COUNTING = "Em contagem"
+    VALIDATED = "Validado"
+    PROCESSED = "Processado"
+    CLOSED = "Encerrado"
+
+
+class InventoryTerms(WireModel):
+    """Warehouse of an inventory, and remarks about it."""
+
+    codigoDaFilial: int | None = None
+    codigoDoAlmoxarifado: int | None = None
+    codigoDoCentroDeCusto: str | None = None
+    descricaoDoInventario: str | None = None
+    observacao: str | None = None
+    carregarBaseDeProdutos: bool | None = None
+
+
+class InventoryInput(InventoryTerms):
+    """An inventory of a warehouse to open.
+
+    With ``carregarBaseDeProdutos`` every product with a balance there must be counted; otherwise
+    only counted products are adjusted.
+    """
+
+    codigoDaFilial: int = Field(gt=0)
+    codigoDoAlmoxarifado: int = Field(gt=0)
+    carregarBaseDeProdutos: bool = False
+
+
+class CountedProduct(WireModel):
+    """Counted quantity of one product."""
+
+    idProd: int
+    numeroDeSerieLote: str | None = None
+    codigoDoProjeto: int | None = None
+    quantidade: Number = Field(ge=0)
+
+
+class CountedLine(CountedProduct):
+    """A counted quantity in a sheet, with the number of its count."""
+
+    contagem: int = Field(ge=1, le=3)
+
+
+class CountedInventory(InventoryInput):
+    """An inventory in a sheet: it is opened first, then its counts are registered."""
+
+    contagens: list[CountedLine] = Field(default_factory=empty_list)
+
+
+class InventoryChange(WireModel):
+    """New content of the editable fields of an inventory; omitted fields are cleared."""
+
+    idInventario: int
+    codigoDoCentroDeCusto: str | None = None
+    descricaoDoInventario: str | None = None
+    observacao: str | None = None
+
+
+class Inventory(InventoryTerms):
+    """Header of an inventory.
+
+    ``inventarioContagem1`` … ``3`` mark the counts started, the ``pode…`` flags what is allowed
+    now.
+    """
+
+    idInventario: int | None = None
+    descricaoDaFilial: str | None = None
+    descricaoDoAlmoxarifado: str | None = None
+    descricaoDoCentroDeCusto: str | None = None
+    situacaoDoInventario: str | None = None
+    inventarioContagem1: bool | None = None
+    inventarioContagem2: bool | None = None
+    inventarioContagem3: bool | None = None
+    emProcessamento: bool | None = None
+    podeEditar: bool | None = None
+    podeAtualizarSaldos: bool | None = None
+    podeIniciarContagem1: bool | None = None
+    podeIniciarContagem2: bool | None = None
+    podeIniciarContagem3: bool | None = None
+    podeProcessar: bool | None = None
+    podeEncerrar: bool | None = None
+    encerrado: bool | None = None
+    dataDeInicio: Moment | None = None
+    dataDeEncerramento: Moment | None = None
+    idProcessamento: UUID | None = None
+    logProcessamento: str | None = None
+    ultimaAtualizacao: str | None = None
+
+
+class InventoryCount(WireModel):
+    """Quantities of the current count; counting a product again corrects it."""
+
+    itens: list[CountedProduct] = Field(min_length=1)
+
+
+class InventoryItem(WireModel):
+    """One product of an inventory.
+
+    ``diferenca`` is the last counted quantity less ``saldo``, the balance when the product was
+    added to the inventory or when balances were last refreshed.
+    """
+
+    seq: int | None = None
+    idProd: int | None = None
+    codigoInterno: str | None = None
+    descricaoDoProduto: str | None = None
+    numeroDeSerieLote: str | None = None
+    codigoDoProjeto: int | None = None
+    saldo: Number | None = None
+    quantidadeContagem1: Number | None = None
+    quantidadeContagem2: Number | None = None
+    quantidadeContagem3: Number | None = None
+    diferenca: Number | None = None
+
+
+INVENTORY_LIST = Operation.listing("stock.inventories.list", "/v2/estoque/inventario", Inventory)
+INVENTORY_OPEN = Operation.creation(
+    "stock.inventories.open", "/v2/estoque/inventario", InventoryInput, Inventory
+)
+INVENTORY_EDIT = Operation.change(
+    "stock.inventories.edit", "/v2/estoque/inventario", InventoryChange, Inventory
+)
+INVENTORY_SHOW = Operation.reading(
+    "stock.inventories.show", "/v2/estoque/inventario/{idInventario}", Inventory
+)
+INVENTORY_ITEMS = Operation.listing(
+    "stock.inventories.items", "/v2/estoque/inventario/{idInventario}/produtos", InventoryItem
+)
+INVENTORY_START_COUNT = Operation.step(
+    "stock.inventories.start_count",
+    "/v2/estoque/inventario/{idInventario}/contagem/{contagem}/iniciar",
+    Inventory,
+)
+INVENTORY_COUNT = Operation(
+    name="stock.inventories.count",
+    method="POST",
+    path="/v2/estoque/inventario/{idInventario}/contagem/{contagem}",
+    body=InventoryCount,
+    data=list[InventoryItem],
+    repeatable=True,
+)
+INVENTORY_REFRESH = Operation(
+    name="stock.inventories.refresh",
+    method="POST",
+    path="/v2/estoque/inventario/{idInventario}/atualizar-saldos",
+    data=list[InventoryItem],
+    repeatable=True,
+)
+INVENTORY_VALIDATE = Operation.step(
+    "stock.inventories.validate", "/v2/estoque/inventario/{idInventario}/validar", Inventory
+)
+INVENTORY_PROCESS = Operation.step(
+    "stock.inventories.process", "/v2/estoque/inventario/{idInventario}/processar", Inventory
+)
+INVENTORY_CLOSE = Operation.step(
+    "stock.inventories.close", "/v2/estoque/inventario/{idInventario}/encerrar", Inventory
 )

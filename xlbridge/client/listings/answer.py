@@ -16,24 +16,14 @@ from typing import Any
 
 import httpx
 
-from xlbridge.client.listings.stream import (
-    EXACT_NUMBERS,
-    FieldTest,
-    InvalidJson,
-    ListingReader,
-    Numbers,
-    Record,
-    RecordSelector,
-    TruncatedBody,
-    UnexpectedContent,
-)
+from xlbridge.client.listings import stream
 from xlbridge.client.outcomes import (
     SecretRedactor,
     classify_envelope,
     data_or_raise,
     describe_reply,
 )
-from xlbridge.client.target import Target
+from xlbridge.client.session import Target
 from xlbridge.client.transport import answered_at
 from xlbridge.errors import TransportError, TruncatedAnswer, UnknownFields
 from xlbridge.i18n import Text
@@ -78,8 +68,8 @@ ENVELOPE_NAMES: Mapping[str, str] = spellings(Envelope)
 """Accepted spellings of the envelope's names, mapped to the spec's."""
 
 
-_Convert = Callable[[list[Any]], list[Record]]
-_Rename = Callable[[Record], Record]
+_Convert = Callable[[list[Any]], list[stream.Record]]
+_Rename = Callable[[stream.Record], stream.Record]
 
 _MAX_PLANS = 1_000
 _MAX_SHOWN_LENGTH, _MAX_SHOWN_FIELDS = 40, 10
@@ -139,7 +129,7 @@ class RecordShape:
         # The rows of an answer nearly always have the same fields: renaming is planned once.
         plans: dict[tuple[str, ...], _Rename | None] = {}
 
-        def rename_fields(rows: list[Any]) -> list[Record]:
+        def rename_fields(rows: list[Any]) -> list[stream.Record]:
             _require_objects(rows)
             fields = list(map(tuple, rows))
             if len(plans) >= _MAX_PLANS:
@@ -157,7 +147,7 @@ class RecordShape:
             with_plans = zip(rows, map(plans.__getitem__, fields), strict=True)
             return [row if rename is None else rename(row) for row, rename in with_plans]
 
-        def convert(rows: list[Any]) -> list[Record]:
+        def convert(rows: list[Any]) -> list[stream.Record]:
             records = rename_fields(rows) if rows else []
             for name, convert_items in nested.items():
                 _require_lists(records, name)
@@ -182,7 +172,7 @@ class RecordShape:
         return lambda row: {name: row[old] for old, name in kept.items()}
 
 
-def _require_lists(records: Iterable[Record], name: str) -> None:
+def _require_lists(records: Iterable[stream.Record], name: str) -> None:
     for record in records:
         items = record.get(name)
         if items is not None and not isinstance(items, list):
@@ -192,7 +182,7 @@ def _require_lists(records: Iterable[Record], name: str) -> None:
                 for field, value in record.items()
                 if isinstance(value, str | int | Decimal) and field != name
             )
-            raise UnexpectedContent(
+            raise stream.UnexpectedContent(
                 Text(
                     pt="{record}: o campo {field} veio como {type}; a interface documenta uma "
                     "lista.",
@@ -204,7 +194,7 @@ def _require_lists(records: Iterable[Record], name: str) -> None:
 def _require_objects(rows: Iterable[Any]) -> None:
     for row in rows:
         if not isinstance(row, dict):
-            raise UnexpectedContent(
+            raise stream.UnexpectedContent(
                 Text(
                     pt="Um registro da listagem não é um objeto: veio {kind}.",
                     en="A record of the listing is not an object but a {kind}.",
@@ -235,7 +225,7 @@ class _UnreadRecords:
         self.count = 0
         self._fields: dict[str, None] = {}
 
-    def note(self, rows: Iterable[Any], records: Iterable[Record]) -> None:
+    def note(self, rows: Iterable[Any], records: Iterable[stream.Record]) -> None:
         """Note those of some records; ``rows`` are the same with their fields as received."""
         for row, record in zip(rows, records, strict=True):
             if self._known.isdisjoint(record):
@@ -314,7 +304,7 @@ class ListingAnswer:
         """
         pieces = self._reply.iter_bytes()
         if int(self._reply.headers.get("Content-Length") or 0) > _MAX_LISTING:
-            raise TruncatedBody
+            raise stream.TruncatedBody
         received, part, waited = 0, 0, 0.0
         while received <= _MAX_LISTING and waited <= self._seconds:
             begun = time.monotonic()
@@ -329,15 +319,15 @@ class ListingAnswer:
             if received // _PART_BYTES > part:
                 part, waited = received // _PART_BYTES, 0.0
             yield piece
-        raise TruncatedBody
+        raise stream.TruncatedBody
 
     def records(
         self,
         pieces: Iterable[bytes],
         shape: RecordShape,
-        numbers: Numbers = EXACT_NUMBERS,
-        wanted: Sequence[FieldTest] = (),
-    ) -> Iterator[Record]:
+        numbers: stream.Numbers = stream.EXACT_NUMBERS,
+        wanted: Sequence[stream.FieldTest] = (),
+    ) -> Iterator[stream.Record]:
         """Yield the records in a body; ``pieces`` may come from another source than ``pieces()``.
 
         With ``wanted`` tests, records that fail them may be left out. Only an exhausted iterator
@@ -349,24 +339,24 @@ class ListingAnswer:
         self,
         pieces: Iterable[bytes],
         shape: RecordShape,
-        numbers: Numbers = EXACT_NUMBERS,
-        wanted: Sequence[FieldTest] = (),
+        numbers: stream.Numbers = stream.EXACT_NUMBERS,
+        wanted: Sequence[stream.FieldTest] = (),
         record_type: type[Any] | None = None,
-    ) -> Iterator[list[Record]]:
+    ) -> Iterator[list[stream.Record]]:
         """Yield the records in lists, each of those decoded together.
 
         The records of a list may all be of ``record_type``, that of ``shape``: like dicts, they
         have ``get``. Raises ``UnknownFields`` at the end if records cannot be told from others.
         """
         shape = shape.with_names(self._target.quirks.names)
-        selector = RecordSelector(wanted, shape.names) if wanted else None
-        reader = ListingReader(iter(pieces), ENVELOPE_NAMES, numbers, selector, record_type)
+        selector = stream.RecordSelector(wanted, shape.names) if wanted else None
+        reader = stream.ListingReader(iter(pieces), ENVELOPE_NAMES, numbers, selector, record_type)
         if not shape.naming:
             shape = replace(shape, naming=_naming_fields(self._operation))
         convert, unread = shape.converter(self._unknown), _UnreadRecords(shape)
         is_object = False
         try:
-            with suppress(InvalidJson):
+            with suppress(stream.InvalidJson):
                 is_object = reader.begins_with("{")
             opening = reader.opening(_MAX_OPENING_LENGTH)
             if not is_object:
@@ -384,14 +374,14 @@ class ListingAnswer:
                 yield records
             if unread.count:
                 raise unread.error(self._target.profile)
-        except TruncatedBody:
+        except stream.TruncatedBody:
             reason = _TRUNCATED.format(n=0)
             raise TruncatedAnswer(reason, self._target.address_hint) from None
-        except UnexpectedContent as error:
+        except stream.UnexpectedContent as error:
             failure = TruncatedAnswer if error.truncated else TransportError
             raise failure(error.reason, self._target.address_hint) from None
 
-    def _remaining_rows(self, reader: ListingReader, opening: str) -> list[Any]:
+    def _remaining_rows(self, reader: stream.ListingReader, opening: str) -> list[Any]:
         """Check the envelope around the records; return the rows if ``data`` is not a list."""
         try:
             envelope = Envelope.model_validate(reader.envelope)
@@ -400,9 +390,10 @@ class ListingAnswer:
         outcome = classify_envelope(envelope, rows_of_data, self._redactor)
         if outcome is None:
             raise self._undocumented(opening)
-        rows: list[Any] = data_or_raise(outcome, self._target, retryable=self._operation.retryable)
+        hint, retryable = self._target.address_hint, self._operation.retryable
+        rows: list[Any] = data_or_raise(outcome, hint, retryable=retryable)
         if not (rows or reader.has_list or self._single or "data" in reader.envelope):
-            raise UnexpectedContent(_MISSING_DATA)
+            raise stream.UnexpectedContent(_MISSING_DATA)
         return rows
 
     def _undocumented(self, opening: str) -> TransportError:
@@ -410,7 +401,9 @@ class ListingAnswer:
         return TransportError(reason, self._target.address_hint)
 
 
-def _read_records(reader: ListingReader, selector: RecordSelector | None) -> Iterator[list[Any]]:
+def _read_records(
+    reader: stream.ListingReader, selector: stream.RecordSelector | None
+) -> Iterator[list[Any]]:
     """Yield a reader's batches.
 
     Raises ``UnexpectedContent`` if the body is cut short or is not JSON.
@@ -420,8 +413,8 @@ def _read_records(reader: ListingReader, selector: RecordSelector | None) -> Ite
         for records in reader.batches():
             yield records
             count += len(records)
-    except (InvalidJson, TruncatedBody) as error:
-        truncated = isinstance(error, TruncatedBody) or error.ended
+    except (stream.InvalidJson, stream.TruncatedBody) as error:
+        truncated = isinstance(error, stream.TruncatedBody) or error.ended
         reason = _TRUNCATED if truncated else _NOT_JSON
         count += 0 if selector is None else selector.dropped
-        raise UnexpectedContent(reason.format(n=count), truncated=truncated) from None
+        raise stream.UnexpectedContent(reason.format(n=count), truncated=truncated) from None

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from functools import cache
-from itertools import chain, compress
+from itertools import compress
 from typing import Any
 
 from xlbridge.i18n import Text
@@ -337,10 +337,6 @@ class JsonReader:
                 self._position = end
                 return value
 
-    def items(self) -> Iterator[Any]:
-        """Read a list, and yield its items."""
-        return chain.from_iterable(self.batches())
-
     def batches(self) -> Iterator[list[Any]]:
         """Read a list, and yield its items in lists, each of those decoded together."""
         self.expect("[")
@@ -473,7 +469,7 @@ class ListingReader:
     """Reader of an envelope in pieces, which does not keep a list in ``data``.
 
     ``names`` maps the accepted spellings of the envelope's names. ``envelope`` is complete once
-    ``records`` is exhausted; it contains ``data`` only if that is not a list. ``has_list``: a list
+    ``batches`` is exhausted; it contains ``data`` only if that is not a list. ``has_list``: a list
     was read, from which ``selector`` drops records. Every method raises ``InvalidJson``, and the
     exceptions of ``pieces``.
     """
@@ -499,12 +495,11 @@ class ListingReader:
         """Return up to ``length`` characters of the text received and not yet read."""
         return self._json.opening(length)
 
-    def records(self) -> Iterator[Any]:
-        """Yield the items of ``data``, unless the envelope has reported a failure before it."""
-        return chain.from_iterable(self.batches())
-
     def batches(self) -> Iterator[list[Any]]:
-        """Yield the items in lists, each of those decoded together."""
+        """Yield the items of ``data``, unless the envelope has reported a failure before it.
+
+        They come in lists, each of those decoded together.
+        """
         reader = self._json
         reader.expect("{")
         while True:

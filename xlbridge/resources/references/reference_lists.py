@@ -8,12 +8,12 @@ from pathlib import Path
 from xlbridge.i18n import OR, Text, joined, untranslated
 from xlbridge.resources.kind import Kind
 from xlbridge.wire import Operation
-from xlbridge.wire.products import PRODUCT_LIST
 from xlbridge.wire.registry import (
     CLIENT_CAP,
     CLIENT_LIST,
     CLIENT_TYPE_LIST,
     COST_CENTRE_LIST,
+    PRODUCT_LIST,
     PRODUCT_TYPE_LIST,
     SUPPLIER_LIST,
 )

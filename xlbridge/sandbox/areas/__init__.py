@@ -1,1 +1,1 @@
-"""Business areas of the sandbox: tables, rules, handlers and seed of each."""
+"""Business areas of the sandbox: tables, rules and handlers."""

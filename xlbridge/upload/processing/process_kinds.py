@@ -17,16 +17,19 @@ from xlbridge.i18n import Text
 from xlbridge.upload.results.verdict import failure_of_log
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportState
-from xlbridge.wire.inventory import (
+from xlbridge.wire.sales import (
+    PRODUCT_INVOICE_GET,
+    PRODUCT_INVOICE_PROCESS,
+    SALES_ORDER_LIST,
+    SALES_ORDER_PROCESS,
+    SERVICE_INVOICE_GET,
+    SERVICE_INVOICE_PROCESS,
+)
+from xlbridge.wire.stock import (
     INVENTORY_CLOSE,
     INVENTORY_PROCESS,
     INVENTORY_SHOW,
     INVENTORY_VALIDATE,
-)
-from xlbridge.wire.product_invoices import PRODUCT_INVOICE_GET, PRODUCT_INVOICE_PROCESS
-from xlbridge.wire.sales import SALES_ORDER_LIST, SALES_ORDER_PROCESS
-from xlbridge.wire.services import SERVICE_INVOICE_GET, SERVICE_INVOICE_PROCESS
-from xlbridge.wire.stock import (
     STOCK_MOVEMENTS_OF_PRODUCT,
     STOCK_OUTPUT_CHANGE,
     StockOutputChange,

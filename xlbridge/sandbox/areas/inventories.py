@@ -24,9 +24,7 @@ from sqlalchemy import (
 )
 
 from xlbridge.sandbox.amounts import QUANTITY_PLACES, STOCK_LIMIT, amount_problems, round_half_up
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, next_number
-from xlbridge.sandbox.areas.registry.tables import branches, cost_centres, products, warehouses
-from xlbridge.sandbox.areas.stock.movements import (
+from xlbridge.sandbox.areas.movements import (
     BalanceKey,
     average_cost,
     balance_at,
@@ -39,6 +37,14 @@ from xlbridge.sandbox.areas.stock.movements import (
     record_movement,
     value_columns,
 )
+from xlbridge.sandbox.areas.registries import (
+    CodeLookup,
+    branches,
+    cost_centres,
+    next_number,
+    products,
+    warehouses,
+)
 from xlbridge.sandbox.columns import Amount
 from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import (
@@ -47,27 +53,7 @@ from xlbridge.sandbox.problems import (
     invalid,
     require_no_problems,
 )
-from xlbridge.wire import Operation
-from xlbridge.wire.inventory import (
-    INVENTORY_CLOSE,
-    INVENTORY_COUNT,
-    INVENTORY_EDIT,
-    INVENTORY_ITEMS,
-    INVENTORY_LIST,
-    INVENTORY_OPEN,
-    INVENTORY_PROCESS,
-    INVENTORY_REFRESH,
-    INVENTORY_SHOW,
-    INVENTORY_START_COUNT,
-    INVENTORY_VALIDATE,
-    CountedProduct,
-    Inventory,
-    InventoryChange,
-    InventoryCount,
-    InventoryInput,
-    InventoryItem,
-    InventorySituation,
-)
+from xlbridge.wire import Operation, stock
 
 
 def counted_quantity() -> ColumnElement[Decimal]:
@@ -107,7 +93,9 @@ def inventory_rows(number: int | None) -> Select[Any]:
     )
 
 
-def load_balances(connection: Connection, number: int, data: InventoryInput, now: datetime) -> None:
+def load_balances(
+    connection: Connection, number: int, data: stock.InventoryInput, now: datetime
+) -> None:
     """Add every product with a balance in the inventory's warehouse to the inventory."""
     balances = balances_of(
         connection,
@@ -125,7 +113,11 @@ def load_balances(connection: Connection, number: int, data: InventoryInput, now
 
 
 def record_counts(
-    connection: Connection, inventory: Inventory, count: int, data: InventoryCount, now: datetime
+    connection: Connection,
+    inventory: stock.Inventory,
+    count: int,
+    data: stock.InventoryCount,
+    now: datetime,
 ) -> None:
     """Record quantities of a count, adding products that are missing in the inventory.
 
@@ -156,7 +148,7 @@ def record_counts(
 
 
 def _adjust_product(
-    connection: Connection, inventory: Inventory, row: Row[Any], now: datetime
+    connection: Connection, inventory: stock.Inventory, row: Row[Any], now: datetime
 ) -> Iterator[str]:
     key = _balance_key(inventory, row)
     balance = balance_at(connection, now, key)
@@ -192,7 +184,7 @@ def _item_row(number: int | None, seq: int, key: BalanceKey, balance: Decimal) -
     }
 
 
-def _balance_key(inventory: Inventory, item: CountedProduct | Row[Any]) -> BalanceKey:
+def _balance_key(inventory: stock.Inventory, item: stock.CountedProduct | Row[Any]) -> BalanceKey:
     branch, warehouse = inventory.codigoDaFilial, inventory.codigoDoAlmoxarifado
     if branch is None or warehouse is None:
         raise AssertionError("every inventory has a warehouse")
@@ -200,7 +192,7 @@ def _balance_key(inventory: Inventory, item: CountedProduct | Row[Any]) -> Balan
 
 
 def _update_item(
-    connection: Connection, inventory: Inventory, seq: int, values: dict[str, Any]
+    connection: Connection, inventory: stock.Inventory, seq: int, values: dict[str, Any]
 ) -> None:
     items = inventory_items.c
     by_key = (items.inventory == inventory.idInventario) & (items.seq == seq)
@@ -208,11 +200,13 @@ def _update_item(
 
 
 _COUNTS = (1, 2, 3)
-_BEFORE_VALIDATION = (InventorySituation.OPEN, InventorySituation.COUNTING)
-_BEFORE_PROCESSING = (*_BEFORE_VALIDATION, InventorySituation.VALIDATED)
+_BEFORE_VALIDATION = (stock.InventorySituation.OPEN, stock.InventorySituation.COUNTING)
+_BEFORE_PROCESSING = (*_BEFORE_VALIDATION, stock.InventorySituation.VALIDATED)
 
 
-def read_inventories(connection: Connection, *conditions: ColumnElement[bool]) -> list[Inventory]:
+def read_inventories(
+    connection: Connection, *conditions: ColumnElement[bool]
+) -> list[stock.Inventory]:
     """Return inventories with their permissions, ordered by id."""
     statement = (
         select(
@@ -230,32 +224,32 @@ def read_inventories(connection: Connection, *conditions: ColumnElement[bool]) -
     )
     found = []
     for row in connection.execute(statement).mappings():
-        situation, count = InventorySituation(row["situation"]), row["count"]
-        can_count_again = situation is InventorySituation.COUNTING and row["counted"]
+        situation, count = stock.InventorySituation(row["situation"]), row["count"]
+        can_count_again = situation is stock.InventorySituation.COUNTING and row["counted"]
         states = {
             **{f"inventarioContagem{number}": count >= number for number in _COUNTS},
             "situacaoDoInventario": situation,
             # Processing is one transaction, so it is never seen in progress.
             "emProcessamento": False,
-            "encerrado": situation is InventorySituation.CLOSED,
+            "encerrado": situation is stock.InventorySituation.CLOSED,
             "podeEditar": situation in _BEFORE_VALIDATION,
             "podeAtualizarSaldos": situation in _BEFORE_PROCESSING,
-            "podeIniciarContagem1": situation is InventorySituation.OPEN,
+            "podeIniciarContagem1": situation is stock.InventorySituation.OPEN,
             "podeIniciarContagem2": can_count_again and count == 1,
             "podeIniciarContagem3": can_count_again and count == 2,
-            "podeProcessar": situation is InventorySituation.VALIDATED,
-            "podeEncerrar": situation is not InventorySituation.CLOSED,
+            "podeProcessar": situation is stock.InventorySituation.VALIDATED,
+            "podeEncerrar": situation is not stock.InventorySituation.CLOSED,
         }
-        found.append(Inventory.model_validate({**row, **states}))
+        found.append(stock.Inventory.model_validate({**row, **states}))
     return found
 
 
-def find_inventory(connection: Connection, number: int) -> Inventory | None:
+def find_inventory(connection: Connection, number: int) -> stock.Inventory | None:
     """Return the inventory with this id, None if there is none."""
     return next(iter(read_inventories(connection, inventories.c.idInventario == number)), None)
 
 
-def open_inventory(connection: Connection, data: InventoryInput, now: datetime) -> int:
+def open_inventory(connection: Connection, data: stock.InventoryInput, now: datetime) -> int:
     """Open an inventory, and return its id. Raises ``RequestError`` (400) with its problems."""
     lookup = CodeLookup(connection)
     problems = [
@@ -277,7 +271,7 @@ def open_inventory(connection: Connection, data: InventoryInput, now: datetime) 
     number = next_number(connection, "inventory")
     row = data.model_dump() | {
         "idInventario": number,
-        "situation": InventorySituation.OPEN,
+        "situation": stock.InventorySituation.OPEN,
         "count": 0,
         "dataDeInicio": now,
         "ultimaAtualizacao": now,
@@ -288,23 +282,25 @@ def open_inventory(connection: Connection, data: InventoryInput, now: datetime) 
     return number
 
 
-def start_count(connection: Connection, number: int, count: int, now: datetime) -> None:
+def start_count(connection: Connection, number: int, now: datetime, count: int) -> None:
     """Start a count. Raises ``RequestError`` (400) if the inventory does not allow it now."""
     if count not in _COUNTS:
         raise invalid(("contagem", "Valor inválido: informe 1, 2 ou 3."))
     require_permission(connection, number, f"podeIniciarContagem{count}")
-    _update_inventory(connection, number, now, situation=InventorySituation.COUNTING, count=count)
+    _update_inventory(
+        connection, number, now, situation=stock.InventorySituation.COUNTING, count=count
+    )
 
 
 def require_running_count(
     connection: Connection, number: int, count: int | None = None
-) -> Inventory:
+) -> stock.Inventory:
     """Return an inventory of which a count is in progress, the one with this number if given.
 
     Raises ``RequestError`` (400) if it is not.
     """
     inventory = _existing_inventory(connection, number)
-    if inventory.situacaoDoInventario != InventorySituation.COUNTING:
+    if inventory.situacaoDoInventario != stock.InventorySituation.COUNTING:
         raise _not_allowed(inventory)
     started = sum(getattr(inventory, f"inventarioContagem{number}") for number in _COUNTS)
     if count not in (None, started):
@@ -321,7 +317,7 @@ def validate_inventory(connection: Connection, number: int, now: datetime) -> No
     by_id = inventories.c.idInventario == number
     if not connection.scalar(select(all_counted()).select_from(inventories).where(by_id)):
         raise invalid(("idInventario", "Há produtos sem contagem, ou nenhum foi contado."))
-    _update_inventory(connection, number, now, situation=InventorySituation.VALIDATED)
+    _update_inventory(connection, number, now, situation=stock.InventorySituation.VALIDATED)
 
 
 def process_inventory(connection: Connection, number: int, now: datetime) -> None:
@@ -339,7 +335,7 @@ def process_inventory(connection: Connection, number: int, now: datetime) -> Non
         connection,
         number,
         now,
-        situation=InventorySituation.PROCESSED,
+        situation=stock.InventorySituation.PROCESSED,
         idProcessamento=uuid4(),
         logProcessamento="\n".join(log),
     )
@@ -352,11 +348,11 @@ def close_inventory(connection: Connection, number: int, now: datetime) -> None:
     """
     require_permission(connection, number, "podeEncerrar")
     _update_inventory(
-        connection, number, now, situation=InventorySituation.CLOSED, dataDeEncerramento=now
+        connection, number, now, situation=stock.InventorySituation.CLOSED, dataDeEncerramento=now
     )
 
 
-def require_permission(connection: Connection, number: int, flag: str) -> Inventory:
+def require_permission(connection: Connection, number: int, flag: str) -> stock.Inventory:
     """Return an inventory whose permission flag is set.
 
     Raises ``RequestError`` (400) if it does not exist or the flag is not set.
@@ -367,14 +363,14 @@ def require_permission(connection: Connection, number: int, flag: str) -> Invent
     return inventory
 
 
-def _existing_inventory(connection: Connection, number: int) -> Inventory:
+def _existing_inventory(connection: Connection, number: int) -> stock.Inventory:
     inventory = find_inventory(connection, number)
     if inventory is None:
         raise invalid(("idInventario", "Inventário não encontrado."))
     return inventory
 
 
-def _not_allowed(inventory: Inventory) -> RequestError:
+def _not_allowed(inventory: stock.Inventory) -> RequestError:
     situation = inventory.situacaoDoInventario
     return invalid(("idInventario", f"Não permitido agora (situação: {situation})."))
 
@@ -385,21 +381,21 @@ def _update_inventory(connection: Connection, number: int, now: datetime, **valu
     connection.execute(update(inventories).where(by_id).values(values))
 
 
-@handles(INVENTORY_LIST)
-def list_inventories(call: Call) -> list[Inventory]:
+@handles(stock.INVENTORY_LIST)
+def list_inventories(call: Call) -> list[stock.Inventory]:
     return read_inventories(call.connection)
 
 
-@handles(INVENTORY_OPEN)
-def create_inventory(call: Call) -> Inventory:
+@handles(stock.INVENTORY_OPEN)
+def create_inventory(call: Call) -> stock.Inventory:
     return _requested_inventory(
-        call, open_inventory(call.connection, call.body_as(InventoryInput), call.now)
+        call, open_inventory(call.connection, call.body_as(stock.InventoryInput), call.now)
     )
 
 
-@handles(INVENTORY_EDIT)
-def update_inventory(call: Call) -> Inventory:
-    data, connection = call.body_as(InventoryChange), call.connection
+@handles(stock.INVENTORY_EDIT)
+def update_inventory(call: Call) -> stock.Inventory:
+    data, connection = call.body_as(stock.InventoryChange), call.connection
     require_permission(connection, data.idInventario, "podeEditar")
     require_no_problems(CodeLookup(connection).field_problems(data, "codigoDoCentroDeCusto"))
     values = data.model_dump(exclude={"idInventario"})
@@ -407,33 +403,26 @@ def update_inventory(call: Call) -> Inventory:
     return _requested_inventory(call, data.idInventario)
 
 
-@handles(INVENTORY_SHOW)
-def show_inventory(call: Call) -> Inventory:
+@handles(stock.INVENTORY_SHOW)
+def show_inventory(call: Call) -> stock.Inventory:
     return _requested_inventory(call, call.path["idInventario"])
 
 
-@handles(INVENTORY_ITEMS)
-def list_items(call: Call) -> list[InventoryItem]:
+@handles(stock.INVENTORY_ITEMS)
+def list_items(call: Call) -> list[stock.InventoryItem]:
     return _items(call, _requested_inventory(call, call.path["idInventario"]))
 
 
-@handles(INVENTORY_START_COUNT)
-def start_inventory_count(call: Call) -> Inventory:
-    number = call.path["idInventario"]
-    start_count(call.connection, number, call.path["contagem"], call.now)
-    return _requested_inventory(call, number)
-
-
-@handles(INVENTORY_COUNT)
-def record_inventory_count(call: Call) -> list[InventoryItem]:
+@handles(stock.INVENTORY_COUNT)
+def record_inventory_count(call: Call) -> list[stock.InventoryItem]:
     count = call.path["contagem"]
     inventory = require_running_count(call.connection, call.path["idInventario"], count)
-    record_counts(call.connection, inventory, count, call.body_as(InventoryCount), call.now)
+    record_counts(call.connection, inventory, count, call.body_as(stock.InventoryCount), call.now)
     return _items(call, inventory)
 
 
-@handles(INVENTORY_REFRESH)
-def refresh_inventory_balances(call: Call) -> list[InventoryItem]:
+@handles(stock.INVENTORY_REFRESH)
+def refresh_inventory_balances(call: Call) -> list[stock.InventoryItem]:
     inventory = require_permission(
         call.connection, call.path["idInventario"], "podeAtualizarSaldos"
     )
@@ -443,22 +432,23 @@ def refresh_inventory_balances(call: Call) -> list[InventoryItem]:
     return _items(call, inventory)
 
 
-def _handle_step(operation: Operation, step: Callable[[Connection, int, datetime], None]) -> None:
-    """Register the handler of a step without a request body."""
+def _handle_step(operation: Operation, step: Callable[..., None]) -> None:
+    """Register the handler of a step without a request body; it gets the parameters of the path."""
 
     @handles(operation, source=step)
-    def run_step(call: Call) -> Inventory:
-        number = call.path["idInventario"]
-        step(call.connection, number, call.now)
+    def run_step(call: Call) -> stock.Inventory:
+        number, *others = call.path.values()
+        step(call.connection, number, call.now, *others)
         return _requested_inventory(call, number)
 
 
-_handle_step(INVENTORY_VALIDATE, validate_inventory)
-_handle_step(INVENTORY_PROCESS, process_inventory)
-_handle_step(INVENTORY_CLOSE, close_inventory)
+_handle_step(stock.INVENTORY_START_COUNT, start_count)
+_handle_step(stock.INVENTORY_VALIDATE, validate_inventory)
+_handle_step(stock.INVENTORY_PROCESS, process_inventory)
+_handle_step(stock.INVENTORY_CLOSE, close_inventory)
 
 
-def _requested_inventory(call: Call, number: int) -> Inventory:
+def _requested_inventory(call: Call, number: int) -> stock.Inventory:
     """Return the inventory with this id; an unknown id is an invalid parameter.
 
     Source: the spec, Errors, 400.
@@ -469,5 +459,5 @@ def _requested_inventory(call: Call, number: int) -> Inventory:
     return inventory
 
 
-def _items(call: Call, inventory: Inventory) -> list[InventoryItem]:
-    return call.read(InventoryItem, inventory_rows(inventory.idInventario))
+def _items(call: Call, inventory: stock.Inventory) -> list[stock.InventoryItem]:
+    return call.read(stock.InventoryItem, inventory_rows(inventory.idInventario))

@@ -5,7 +5,6 @@
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cache
@@ -19,8 +18,8 @@ from sqlalchemy import Connection, Table, insert
 from stdnum.br import cnpj
 from stdnum.ean import calc_check_digit
 
-from xlbridge.sandbox.areas.registry import tables
-from xlbridge.sandbox.areas.registry.codes import counters
+from xlbridge.sandbox.areas import registries as tables
+from xlbridge.sandbox.areas.registries import counters
 from xlbridge.sandbox.columns import metadata
 
 FIRST_CLIENT = 1001
@@ -114,25 +113,8 @@ def write_rows(connection: Connection, table: Table, rows: Iterable[dict[str, An
 _COMPANIES, _ALPHANUMERIC, _INACTIVE, _WITHOUT_DOCUMENT, _WITH_IDWS = 0.7, 0.08, 0.05, 0.02, 0.25
 
 
-@dataclass(frozen=True, slots=True)
-class Customer:
-    """A client, with the address in its orders; ``city`` is an entry of the company's cities."""
-
-    code: int
-    name: str
-    nature: str
-    document: str | None
-    contact: str
-    email: str
-    telephone: str
-    seller: int
-    active: bool
-    updated: datetime
-    city: Mapping[str, Any]
-    street: str
-    number: str
-    district: str
-    postcode: str
+Customer = dict[str, Any]
+"""A client: fields of its orders, and whether it is active (``ativo``)."""
 
 
 def make_customers(random: Random, count: int) -> list[Customer]:
@@ -146,23 +128,27 @@ def make_customers(random: Random, count: int) -> list[Customer]:
         document = _document(random, is_company, documents)
         contact, email = person_name(random), email_of(name, code)
         halves = f"{random.randrange(10**4):04}-{random.randrange(10**4):04}"
-        customer = Customer(
-            code=code,
-            name=name,
-            nature="J" if is_company else "F",
-            document=document,
-            contact=contact,
-            email=email,
-            telephone=f"({city['area_code']}) 9{halves}",
-            seller=random.choice(codes(tables.sellers)),
-            active=random.random() >= _INACTIVE,
-            updated=random_office_time(random, random_day(random)),
-            city=city,
-            street=random.choice(company()["streets"]),
-            number=str(random.randrange(1, 3000)),
-            district=random.choice(city["districts"]),
-            postcode=f"{city['postcode']}-{random.randrange(10, 990):03}",
-        )
+        customer = {
+            "codigoDoCliente": code,
+            "nomeDoCliente": name,
+            "nomeDoClienteFmt": f"{code} - {name}",
+            "naturezaJuridica": "J" if is_company else "F",
+            "cnpjcpf": document,
+            "inscricaoEstadual": "ISENTO" if is_company else None,
+            "contato": contact,
+            "email": email,
+            "telefone": f"({city['area_code']}) 9{halves}",
+            "codigoDoVendedor": random.choice(codes(tables.sellers)),
+            "ativo": random.random() >= _INACTIVE,
+            "ultimaAtualizacao": random_office_time(random, random_day(random)),
+            "logradouro": random.choice(company()["streets"]),
+            "numero": str(random.randrange(1, 3000)),
+            "bairro": random.choice(city["districts"]),
+            "cep": f"{city['postcode']}-{random.randrange(10, 990):03}",
+            "cidade": city["name"],
+            "uf": city["state"],
+            "codigoDoMunicipio": city["municipality"],
+        }
         customers.append(customer)
     return customers
 
@@ -182,21 +168,19 @@ def _document(random: Random, is_company: bool, documents: set[str]) -> str | No
 
 def client_rows(random: Random, customers: list[Customer]) -> Iterator[dict[str, Any]]:
     """Yield the clients as rows of their table."""
+    copied = (
+        "codigoDoCliente", "cnpjcpf", "codigoDoVendedor", "email", "telefone", "ativo",
+        "ultimaAtualizacao",
+    )  # fmt: skip
     for customer in customers:
-        has_idws = random.random() < _WITH_IDWS
+        has_idws, code = random.random() < _WITH_IDWS, customer["codigoDoCliente"]
         yield {
-            "codigoDoCliente": customer.code,
-            "nomeComercial": customer.name,
-            "natureza": customer.nature,
-            "cnpjcpf": customer.document,
-            "seuCodigo": f"CLI-{customer.code:05}",
+            **{name: customer[name] for name in copied},
+            "nomeComercial": customer["nomeDoCliente"],
+            "natureza": customer["naturezaJuridica"],
+            "seuCodigo": f"CLI-{code:05}",
             "codigoDoTipoDeCliente": random.choice(codes(tables.client_types)),
-            "codigoDoVendedor": customer.seller,
-            "email": customer.email,
-            "telefone": customer.telephone,
-            "ativo": customer.active,
-            "idws": f"WS-{customer.code}" if has_idws else None,
-            "ultimaAtualizacao": customer.updated,
+            "idws": f"WS-{code}" if has_idws else None,
         }
 
 
@@ -213,16 +197,16 @@ def seed_contacts(
     rows = []
     for customer in customers:
         for sequence in range(1, random.randint(1, _MAX_CONTACTS) + 1):
-            name = customer.contact if sequence == 1 else person_name(random)
+            name = customer["contato"] if sequence == 1 else person_name(random)
             row = {
-                "codigoDoCliente": customer.code,
+                "codigoDoCliente": customer["codigoDoCliente"],
                 "seqContato": sequence,
                 "nomeDoContato": name,
                 "nomeAbreviado": name.split()[0],
                 "departamento": random.choice(company()["departments"]),
-                "telefone": customer.telephone,
-                "email": email_of(name, customer.code),
-                "ativo": customer.active,
+                "telefone": customer["telefone"],
+                "email": email_of(name, customer["codigoDoCliente"]),
+                "ativo": customer["ativo"],
             }
             rows.append(row)
     write_rows(connection, tables.contacts, rows)
@@ -234,73 +218,48 @@ _GROSS = Decimal("1.1")
 _COST_SHARE = Decimal("0.6")
 
 
-@dataclass(frozen=True, slots=True)
-class DemoProduct:
-    """A product of one of the company's kinds. ``price`` is in reais, ``weight`` in kilograms."""
-
-    code: int
-    name: str
-    model: str
-    kind: Mapping[str, Any]
-    barcode: str
-    price: Decimal
-    weight: Decimal
-
-    @property
-    def cost(self) -> Decimal:
-        """Cost of one unit, before rounding."""
-        return self.price * _COST_SHARE
-
-    @property
-    def internal_code(self) -> str:
-        """Code assigned by the company."""
-        return f"P{self.code:06}"
+DemoProduct = dict[str, Any]
+"""A row of the products: prices in reais, weights in kilograms."""
 
 
 def make_products(random: Random, count: int) -> list[DemoProduct]:
-    """Return the products, with sequential codes."""
+    """Return the products, of the company's kinds and with sequential codes."""
     kinds, variants = list(company()["product_kinds"].items()), company()["product_variants"]
     products = []
     for code in range(FIRST_PRODUCT, FIRST_PRODUCT + count):
         name, kind = random.choice(kinds)
         stem = f"789{code:09}"
         model = f"{random.choice(variants)} {random.randrange(10, 100)}"
-        product = DemoProduct(
-            code=code,
-            name=f"{name} {model}",
-            model=model,
-            kind=kind,
-            barcode=stem + calc_check_digit(stem),
-            price=Decimal(random.randrange(190, 90000)).scaleb(-2),
-            weight=Decimal(random.randrange(50, 20000)).scaleb(-3),
-        )
+        price = Decimal(random.randrange(190, 90000)).scaleb(-2)
+        weight = Decimal(random.randrange(50, 20000)).scaleb(-3)
+        product = {
+            "idProduto": code,
+            "descricaoDoProduto": f"{name} {model}",
+            "codigoInterno": f"P{code:06}",
+            "codigoDeBarras": stem + calc_check_digit(stem),
+            "ncm": kind["ncm"],
+            "valorUnitario": price,
+            "Peso": weight,
+            "PesoBruto": gross_weight(weight),
+            "PesoLiquido": weight,
+            "Altura": "20",
+            "Largura": "10",
+            "Comprimento": "30",
+            "marca": kind["brand"],
+            "modelo": model,
+            "codigoDaUnidadeDeMedida": kind["unit"],
+            "codigoDoTipoDeProduto": kind.get("product_type", 1),
+            "codigoDoGrupoDeProduto": kind["group"],
+            "codigoDaCategoriaDeProduto": kind.get("category", 1),
+        }
         products.append(product)
     return products
 
 
-def product_rows(products: list[DemoProduct]) -> Iterator[dict[str, Any]]:
-    """Yield the products as rows of their table."""
-    for product in products:
-        yield {
-            "idProduto": product.code,
-            "descricaoDoProduto": product.name,
-            "codigoInterno": product.internal_code,
-            "codigoDeBarras": product.barcode,
-            "ncm": product.kind["ncm"],
-            "valorUnitario": product.price,
-            "Peso": product.weight,
-            "PesoBruto": gross_weight(product.weight),
-            "PesoLiquido": product.weight,
-            "Altura": "20",
-            "Largura": "10",
-            "Comprimento": "30",
-            "marca": product.kind["brand"],
-            "modelo": product.model,
-            "codigoDaUnidadeDeMedida": product.kind["unit"],
-            "codigoDoTipoDeProduto": product.kind.get("product_type", 1),
-            "codigoDoGrupoDeProduto": product.kind["group"],
-            "codigoDaCategoriaDeProduto": product.kind.get("category", 1),
-        }
+def cost_of(product: DemoProduct) -> Decimal:
+    """Return the cost of one unit, before rounding."""
+    cost: Decimal = product["valorUnitario"] * _COST_SHARE
+    return cost
 
 
 def gross_weight(net_weight: Decimal) -> Decimal:

@@ -12,10 +12,33 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Table, insert, select
 
 from xlbridge.sandbox.amounts import equal_parts, percent_of
-from xlbridge.sandbox.areas.financial.seed import split_rows
-from xlbridge.sandbox.areas.financial.titles import receivable_allocations, receivables, title_scope
-from xlbridge.sandbox.areas.registry.codes import CodeLookup
-from xlbridge.sandbox.areas.registry.seed import (
+from xlbridge.sandbox.areas import registries
+from xlbridge.sandbox.areas.invoices import (
+    Issuer,
+    ServiceInvoiceRegistration,
+    emit_invoice,
+    invoice_amounts,
+    months_after,
+    product_invoice_items,
+    product_invoice_key,
+    product_invoice_scope,
+    product_invoices,
+    service_forecasts,
+)
+from xlbridge.sandbox.areas.orders import (
+    INVOICE_FIELDS,
+    PROCESSED,
+    SALE_TERMS,
+    TITLE_COLUMNS,
+    TITLE_FIELDS,
+    ZERO,
+    item_values,
+    sales_order_installments,
+    sales_order_items,
+    sales_orders,
+)
+from xlbridge.sandbox.areas.titles import receivable_allocations, receivables, title_scope
+from xlbridge.sandbox.demo.company import (
     TODAY,
     Customer,
     DemoProduct,
@@ -28,40 +51,14 @@ from xlbridge.sandbox.areas.registry.seed import (
     random_office_time,
     write_rows,
 )
-from xlbridge.sandbox.areas.registry.tables import (
-    branches,
-    cost_centres,
-    issuers,
-    payment_methods,
-    projects,
-    services,
-)
-from xlbridge.sandbox.areas.sales.invoices import (
-    Issuer,
-    ServiceInvoiceRegistration,
-    emit_invoice,
-    invoice_amounts,
-    months_after,
-    product_invoice_items,
-    product_invoice_key,
-    product_invoice_scope,
-    product_invoices,
-    service_forecasts,
-    service_invoices,
-)
-from xlbridge.sandbox.areas.sales.order_figures import ZERO, line_amounts
-from xlbridge.sandbox.areas.sales.orders import (
-    INVOICE_FIELDS,
-    SALE_TERMS,
-    TITLE_COLUMNS,
-    TITLE_FIELDS,
-    sales_order_installments,
-    sales_order_items,
-    sales_orders,
-)
+from xlbridge.sandbox.demo.purchases import split_rows
 from xlbridge.sandbox.options import ProgressCallback
-from xlbridge.wire.sales import SalesOrder, SalesOrderItemInput
-from xlbridge.wire.services import MONTHS_PER_YEAR, ServiceInvoiceInput
+from xlbridge.wire.sales import (
+    MONTHS_PER_YEAR,
+    SalesOrder,
+    SalesOrderItemInput,
+    ServiceInvoiceInput,
+)
 
 _INVOICES, _FORECASTS = 60, 24
 _EMITTED = 0.6
@@ -82,26 +79,26 @@ def seed_services(
 
     Return the last number of each scope of the forecasts.
     """
-    lookup = CodeLookup(connection)
+    lookup = registries.CodeLookup(connection)
     for moment in office_moments(random, _INVOICES * scale):
         registration = ServiceInvoiceRegistration(connection, moment, lookup)
         invoice = registration.accept(_service_invoice(random, random.choice(customers)))
         registration.write()
         if random.random() < _EMITTED and invoice.idNF is not None:
-            emit_invoice(connection, service_invoices, invoice.idNF, moment)
+            emit_invoice(connection, ServiceInvoiceRegistration, invoice.idNF, moment)
     forecasts = list(_forecast_rows(random, customers, _FORECASTS * scale))
     write_rows(connection, service_forecasts, forecasts)
     return {"service_forecast": len(forecasts)}
 
 
 def _service_invoice(random: Random, customer: Customer) -> ServiceInvoiceInput:
-    service = random.choice(codes(services))
+    service = random.choice(codes(registries.services))
     amount = Decimal(random.randrange(15_000, 900_000)).scaleb(-2)
     half_of_ibs = _IBS / 2
     share_of_ibs = percent_of(amount, half_of_ibs)
     return ServiceInvoiceInput(
-        codigoDaFilial=random.choice(codes(issuers)),
-        codigoDoCliente=customer.code,
+        codigoDaFilial=random.choice(codes(registries.issuers)),
+        codigoDoCliente=customer["codigoDoCliente"],
         codigoDoServicoPrestado=service,
         valorDoServico=amount,
         aliquotaISSRetido=random.choice(_ISS),
@@ -130,7 +127,7 @@ def _forecast_rows(
     random: Random, customers: list[Customer], count: int
 ) -> Iterator[dict[str, Any]]:
     """Yield forecasts, some of them ended, as rows of their table."""
-    active = [customer for customer in customers if customer.active]
+    active = [customer for customer in customers if customer["ativo"]]
     for code in range(1, count + 1):
         start = random_day(random).replace(day=1)
         has_ended = random.random() < _ENDED
@@ -138,9 +135,9 @@ def _forecast_rows(
         is_readjusted = random.random() < _READJUSTED
         yield {
             "codigoDaPrevisao": code,
-            "codigoDaFilial": random.choice(codes(issuers)),
-            "codigoDoCliente": random.choice(active).code,
-            "codigoDoServicoPrestado": random.choice(codes(services)),
+            "codigoDaFilial": random.choice(codes(registries.issuers)),
+            "codigoDoCliente": random.choice(active)["codigoDoCliente"],
+            "codigoDoServicoPrestado": random.choice(codes(registries.services)),
             "valorDoServico": Decimal(random.randrange(20_000, 400_000)).scaleb(-2),
             "dataDeInicio": start,
             "dataDeTermino": max(start, TODAY) if has_ended else None,
@@ -219,7 +216,7 @@ def seed_orders(
         for plan in plans[done : done + _BATCH_SIZE]:
             _add_order(random, plan, customers, products, batch)
         for title in batch[receivables][::_SPLIT_EVERY]:
-            batch[receivable_allocations].extend(split_rows(title))
+            batch[receivable_allocations].extend(split_rows(receivable_allocations, title))
         for table, rows in batch.items():
             write_rows(connection, table, rows)
     on_progress(count, count)
@@ -245,7 +242,7 @@ def _plan_orders(random: Random, count: int) -> tuple[list[OrderPlan], Counter[s
         elif ordered > TODAY - _STILL_PENDING:
             plan.status = "pending"
         plan.ended = max(min(ordered + timedelta(days=random.randrange(1, 10)), TODAY), ordered)
-        plan.branch = random.choice(codes(branches))
+        plan.branch = random.choice(codes(registries.branches))
         plans.append(plan)
     processed = (plan for plan in plans if plan.status == "processed")
     last_numbers = Counter({"sales_order": count})
@@ -299,19 +296,22 @@ def _add_order(
 
 def _header(random: Random, plan: OrderPlan, customer: Customer) -> dict[str, Any]:
     """Return an order's header with the client's address, without its carrier."""
-    number, city = plan.number, customer.city
+    number = plan.number
     account = random.choice(list(_PORTFOLIO_OF_ACCOUNT))
     count = random.randint(1, _MAX_INSTALMENTS)
     for_project = random.random() < _WITH_PROJECT
+    address = {name: value for name, value in customer.items() if name != "ativo"}
+    delivery = {name: customer[own] for name, own in _DELIVERY.items()}
     return {
+        **address,
+        **delivery,
         "codigoDaNotaFiscal": _INVOICE_MODEL,
         "codigoDaFilial": plan.branch,
         "codigoDaCondicaoDePagamento": count,
         "numeroDoPedido": number,
         "numeroDaOrdem": number,
-        "codigoDoVendedor": customer.seller,
-        "codigoDoProjeto": random.choice(codes(projects)) if for_project else None,
-        "codigoDaFormaDePagamento": random.choice(codes(payment_methods)),
+        "codigoDoProjeto": random.choice(codes(registries.projects)) if for_project else None,
+        "codigoDaFormaDePagamento": random.choice(codes(registries.payment_methods)),
         "codigoDaContaCorrente": account,
         "codigoDaCarteira": _PORTFOLIO_OF_ACCOUNT[account],
         "codigoDaClassificacaoAuxiliar": 1,
@@ -323,40 +323,28 @@ def _header(random: Random, plan: OrderPlan, customer: Customer) -> dict[str, An
         "observacao": f"Pedido {number} do site" if number % 3 == 0 else None,
         "codigoDoItemDeLancamento": "1.01.001",
         "historicoCR": f"Pedido de venda {number}",
-        "codigoDoCentroDeCusto": random.choice(codes(cost_centres)),
+        "codigoDoCentroDeCusto": random.choice(codes(registries.cost_centres)),
         "faturamentoNotaFiscalUnica": True,
         "consolidado": False,
         "pendente": plan.status == "pending",
         "processado": plan.status == "processed",
         "cancelado": plan.status == "cancelled",
-        "avisos": [] if customer.active else ["Cliente inativo."],
+        "avisos": [] if customer["ativo"] else ["Cliente inativo."],
         "ultimaAtualizacao": plan.ordered if plan.status == "pending" else plan.ended,
-        "codigoDoCliente": customer.code,
-        "nomeDoCliente": customer.name,
-        "nomeDoClienteFmt": f"{customer.code} - {customer.name}",
-        "naturezaJuridica": customer.nature,
-        "cnpjcpf": customer.document,
-        "inscricaoEstadual": "ISENTO" if customer.nature == "J" else None,
-        "contato": customer.contact,
-        "telefone": customer.telephone,
-        "email": customer.email,
-        "cep": customer.postcode,
-        "logradouro": customer.street,
-        "numero": customer.number,
-        "bairro": customer.district,
-        "cidade": city["name"],
-        "uf": city["state"],
-        "codigoDoMunicipio": city["municipality"],
-        "entregaNomeContato": customer.contact,
-        "entregaCEP": customer.postcode,
-        "entregaLogradouro": customer.street,
-        "entregaNumero": customer.number,
-        "entregaBairro": customer.district,
-        "entregaCidade": city["name"],
-        "entregaCodigoMunicipio": city["municipality"],
-        "entregaUF": city["state"],
     }
 
+
+_DELIVERY = {
+    "entregaNomeContato": "contato",
+    "entregaCEP": "cep",
+    "entregaLogradouro": "logradouro",
+    "entregaNumero": "numero",
+    "entregaBairro": "bairro",
+    "entregaCidade": "cidade",
+    "entregaCodigoMunicipio": "codigoDoMunicipio",
+    "entregaUF": "uf",
+}
+"""Fields of the delivery, each with that of the client's address."""
 
 _NO_CARRIER: dict[str, Any] = {
     name: None for name in SalesOrder.model_fields if name.startswith("transportadora")
@@ -391,43 +379,26 @@ def _make_items(
     items = []
     for seq, product in enumerate(ordered, start=1):
         quantity = Decimal(random.randint(1, _MAX_UNITS))
-        weight, total = product.weight * quantity, quantity * product.price
         rates = (_DISCOUNTS, _IPI, _ICMS)
         discount, ipi, icms = (Decimal(random.choice(values)) for values in rates)
         terms = SalesOrderItemInput.model_construct(
-            idProduto=product.code,
+            idProduto=product["idProduto"],
             quantidade=quantity,
             valorFrete=freight,
             valorDescontoPercentual=discount,
             aliquotaIPI=ipi,
             aliquotaICMS=icms,
+            url=f"https://loja.example/{product['codigoInterno']}",
+            largura="10",
+            altura="20",
+            comprimento="30",
+            pesoBruto=gross_weight(product["Peso"] * quantity),
         )
-        amounts = line_amounts(terms, total)
-        is_pending = plan.status == "pending"
-        item = {
-            "numeroDoPedido": plan.number,
-            "seq": seq,
-            "idProduto": product.code,
-            "idMapeamentoPadrao": product.code,
-            "codigoInterno": product.internal_code,
-            "codigoDeBarras": product.barcode,
-            "descricaoDoProduto": product.name,
-            "ncm": product.kind["ncm"],
-            "url": f"https://loja.example/{product.internal_code}",
-            "largura": "10",
-            "altura": "20",
-            "comprimento": "30",
-            "pesoLiquido": weight,
-            "pesoBruto": gross_weight(weight),
-            "quantidade": quantity,
-            "valorUnitario": product.price,
-            "valorTotal": total,
-            **amounts,
-            "quantidadeProcessadaParcial": quantity if plan.status == "processed" else Decimal(0),
-            "quantidadeDisponivelParaProcessamento": quantity if is_pending else Decimal(0),
-            "valorDisponivelParaProcessamento": amounts["totalLiquido"] if is_pending else ZERO,
-            "disponivelParaProcessamentoParcial": is_pending,
-        }
+        item = item_values(terms, product, plan.number, seq)
+        if plan.status == "processed":
+            item |= PROCESSED | {"quantidadeProcessadaParcial": quantity}
+        elif plan.status == "cancelled":
+            item |= PROCESSED
         items.append(item)
     return items
 
@@ -460,7 +431,7 @@ def _invoice(
     header: dict[str, Any], items: list[dict[str, Any]], plan: OrderPlan
 ) -> dict[str, Any]:
     """Return the emitted product invoice of a processed order."""
-    entry, number = entries(issuers)[plan.branch], plan.invoice_number
+    entry, number = entries(registries.issuers)[plan.branch], plan.invoice_number
     issuer = Issuer(entry["cnpj"], entry["municipality"])
     return {name: header[name] for name in (*INVOICE_FIELDS, "idNF", "numeroDoPedido")} | {
         **SALE_TERMS,

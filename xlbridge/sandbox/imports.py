@@ -31,10 +31,10 @@ from sqlalchemy import (
 )
 
 from xlbridge.resources import Resource
-from xlbridge.sandbox.areas.registry.tables import users
+from xlbridge.sandbox.areas.registries import users
 from xlbridge.sandbox.columns import metadata
 from xlbridge.sandbox.handler_registry import Call, Sandbox, handles
-from xlbridge.sandbox.imports.lines import (
+from xlbridge.sandbox.import_lines import (
     UploadedLine,
     import_lines,
     line_input,
@@ -44,20 +44,7 @@ from xlbridge.sandbox.imports.lines import (
 )
 from xlbridge.sandbox.problems import RequestError, first_or_404, invalid, not_found
 from xlbridge.sandbox.storage import TRANSIENT_ERRORS
-from xlbridge.wire import WireModel
-from xlbridge.wire.imports import (
-    IMPORT,
-    IMPORT_ADDRESSING,
-    IMPORT_LOG,
-    IMPORT_PROCESS,
-    IMPORT_QUEUE,
-    AddressingRecords,
-    ImportLog,
-    ImportQuery,
-    ImportRecords,
-    ImportState,
-    RejectedLine,
-)
+from xlbridge.wire import WireModel, imports
 from xlbridge.wire.model import AddressingPlace
 from xlbridge.wire.quirks import Quirks
 
@@ -105,17 +92,19 @@ def release(connection: Connection, log_id: int) -> bool:
     return connection.execute(statement.values(released=True)).rowcount == 1
 
 
-def read_log(connection: Connection, log_id: int, quirks: Quirks) -> ImportLog:
+def read_log(connection: Connection, log_id: int, quirks: Quirks) -> imports.ImportLog:
     """Return a file's log in the system's words. Raises ``RequestError`` (404) if it is missing."""
     by_id = import_logs.c.id == log_id
     found = connection.execute(select(*_LOG_COLUMNS).where(by_id)).all()
     log = first_or_404(found, "id", "Log de importação não encontrado.")
     words = quirks.log_words.items()
-    state = ImportState(log.state)
-    word = next((word for word, name in words if ImportState[name.upper()] is state), state.value)
+    state = imports.ImportState(log.state)
+    word = next(
+        (word for word, name in words if imports.ImportState[name.upper()] is state), state.value
+    )
     rejected = select(rejected_lines).where(rejected_lines.c.log_id == log_id)
     lines = connection.execute(rejected.order_by(rejected_lines.c.line)).all()
-    return ImportLog(
+    return imports.ImportLog(
         id=log.id,
         recurso=log.resource,
         nomeDoArquivo=(
@@ -129,7 +118,7 @@ def read_log(connection: Connection, log_id: int, quirks: Quirks) -> ImportLog:
         registrosImportados=log.imported,
         registrosRejeitados=len(lines),
         linhasRejeitadas=[
-            RejectedLine(
+            imports.RejectedLine(
                 linha=sent_line(line.line, quirks), coluna=line.column, mensagem=line.message
             )
             for line in lines
@@ -145,8 +134,8 @@ def start_next_file(connection: Connection, now: datetime) -> Row[Any] | None:
     their outcome are committed together.
     """
     unfinished = or_(
-        import_logs.c.state == ImportState.RUNNING,
-        (import_logs.c.state == ImportState.PENDING) & import_logs.c.released,
+        import_logs.c.state == imports.ImportState.RUNNING,
+        (import_logs.c.state == imports.ImportState.PENDING) & import_logs.c.released,
     )
     oldest = select(import_logs).where(unfinished).order_by(import_logs.c.id).limit(1)
     file = connection.execute(oldest).one_or_none()
@@ -154,14 +143,14 @@ def start_next_file(connection: Connection, now: datetime) -> Row[Any] | None:
         connection.execute(
             update(import_logs)
             .where(import_logs.c.id == file.id)
-            .values(state=ImportState.RUNNING, started=now)
+            .values(state=imports.ImportState.RUNNING, started=now)
         )
     return file
 
 
 def has_unfinished_files(connection: Connection) -> bool:
     """Return whether a released file is not finished."""
-    unfinished = import_logs.c.released & (import_logs.c.state != ImportState.FINISHED)
+    unfinished = import_logs.c.released & (import_logs.c.state != imports.ImportState.FINISHED)
     return bool(connection.scalar(select(exists().where(unfinished))))
 
 
@@ -199,14 +188,14 @@ def record_lines(
 
 
 def _is_running(log_id: int) -> ColumnElement[bool]:
-    return (import_logs.c.id == log_id) & (import_logs.c.state == ImportState.RUNNING)
+    return (import_logs.c.id == log_id) & (import_logs.c.state == imports.ImportState.RUNNING)
 
 
 def finish_file(
     connection: Connection, log_id: int, now: datetime, message: str | None = None
 ) -> None:
     """Mark a file as finished and notify its user; ``message`` is why processing failed."""
-    values = {"state": ImportState.FINISHED, "finished": now, "message": message}
+    values = {"state": imports.ImportState.FINISHED, "finished": now, "message": message}
     finished = connection.execute(update(import_logs).where(_is_running(log_id)).values(values))
     if finished.rowcount != 1:
         return
@@ -219,22 +208,22 @@ def finish_file(
     connection.execute(insert(outbox).values(notification))
 
 
-@handles(IMPORT)
-def import_directly(call: Call) -> ImportRecords:
+@handles(imports.IMPORT)
+def import_directly(call: Call) -> imports.ImportRecords:
     records = _import(call)
-    return ImportRecords(totalDeRegistros=len(records), registros=records)
+    return imports.ImportRecords(totalDeRegistros=len(records), registros=records)
 
 
-@handles(IMPORT_ADDRESSING)
-def import_addressing(call: Call) -> AddressingRecords:
+@handles(imports.IMPORT_ADDRESSING)
+def import_addressing(call: Call) -> imports.AddressingRecords:
     records = _import(call)
-    return AddressingRecords(
+    return imports.AddressingRecords(
         totalDeRegistros=len(records),
         produtoMapeamentoEstoque=[AddressingPlace.model_validate(record) for record in records],
     )
 
 
-@handles(IMPORT_QUEUE)
+@handles(imports.IMPORT_QUEUE)
 def queue_import(call: Call) -> int:
     resource = _resource(call)
     file = call.workbook()
@@ -244,7 +233,7 @@ def queue_import(call: Call) -> int:
         filename=file.filename,
         content=file.content,
         user_id=call.authenticated_user_id,
-        state=ImportState.PENDING,
+        state=imports.ImportState.PENDING,
         # The worker processes it once it is released.
         released=not call.sandbox.behaviour.quirks.needs_start(
             resource.name, resource.paths.needs_processar
@@ -255,8 +244,8 @@ def queue_import(call: Call) -> int:
     return int(call.connection.execute(statement.returning(import_logs.c.id)).scalar_one())
 
 
-@handles(IMPORT_PROCESS)
-def process(call: Call) -> ImportLog:
+@handles(imports.IMPORT_PROCESS)
+def process(call: Call) -> imports.ImportLog:
     released = release(call.connection, call.path["id"])
     log = show_log(call)
     if not released:
@@ -265,8 +254,8 @@ def process(call: Call) -> ImportLog:
     return log
 
 
-@handles(IMPORT_LOG)
-def show_log(call: Call) -> ImportLog:
+@handles(imports.IMPORT_LOG)
+def show_log(call: Call) -> imports.ImportLog:
     return read_log(call.connection, call.path["id"], call.sandbox.behaviour.quirks)
 
 
@@ -288,7 +277,7 @@ def _import(call: Call) -> list[dict[str, Any]]:
     lines = read_cached(call.workbook().content, resource, call.sandbox)
     quirks = call.sandbox.behaviour.quirks
     require_no_failed_lines(lines, quirks)
-    if not call.query_as(ImportQuery).preview:
+    if not call.query_as(imports.ImportQuery).preview:
         import_lines(lines, resource, call.connection, call.now)
         require_no_failed_lines(lines, quirks)
     records = (line_input(line, resource) for line in lines)

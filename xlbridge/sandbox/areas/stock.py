@@ -4,14 +4,11 @@ Source: the spec, Stock, Stock balance row, Stock output, Stock entry, Stock req
 Limits.
 """
 
-from collections import defaultdict
 from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import (
-    ColumnElement,
     Select,
-    and_,
     case,
     delete,
     exists,
@@ -25,20 +22,7 @@ from sqlalchemy import (
     update,
 )
 
-from xlbridge.sandbox.areas.registry.codes import RecordRegistration
-from xlbridge.sandbox.areas.registry.tables import (
-    branches,
-    collaborators,
-    product_categories,
-    product_groups,
-    product_types,
-    products,
-    projects,
-    sections,
-    units,
-    warehouses,
-)
-from xlbridge.sandbox.areas.stock.movements import (
+from xlbridge.sandbox.areas.movements import (
     addressings,
     balance_sums,
     change_output,
@@ -50,60 +34,46 @@ from xlbridge.sandbox.areas.stock.movements import (
     select_requested_items,
     stock_requisitions,
 )
+from xlbridge.sandbox.areas.registries import (
+    RecordRegistration,
+    branches,
+    collaborators,
+    product_categories,
+    product_groups,
+    product_types,
+    products,
+    projects,
+    sections,
+    units,
+    warehouses,
+)
+from xlbridge.sandbox.columns import construct
 from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import Problem, first_or_404, invalid
-from xlbridge.wire.stock import (
-    ADDRESSING_ACTIVATE,
-    ADDRESSING_CREATE,
-    ADDRESSING_DEACTIVATE,
-    ADDRESSING_LIST,
-    ADDRESSING_MAPPING,
-    STOCK_BALANCE_OF_PRODUCT,
-    STOCK_BALANCES,
-    STOCK_BALANCES_OF_BRANCH,
-    STOCK_ENTRY_CREATE,
-    STOCK_MOVEMENTS_OF_PRODUCT,
-    STOCK_OUTPUT_CHANGE,
-    STOCK_OUTPUT_CREATE,
-    STOCK_REQUISITIONS_PENDING,
-    STOCK_REQUISITIONS_SETTLED,
-    Addressing,
-    AddressingInput,
-    AddressingKey,
-    StockBalance,
-    StockEntry,
-    StockEntryInput,
-    StockMovement,
-    StockOutput,
-    StockOutputChange,
-    StockOutputInput,
-    StockRequisition,
-    StockRequisitionItem,
-    StockRequisitionQuery,
-)
+from xlbridge.wire import stock
 
 _ZERO = Decimal(0)
 
 
-@handles(STOCK_BALANCES)
-def list_balances(call: Call) -> list[StockBalance]:
-    return call.read(StockBalance, _select_balances(call))
+@handles(stock.STOCK_BALANCES)
+def list_balances(call: Call) -> list[stock.StockBalance]:
+    return call.read(stock.StockBalance, _select_balances(call))
 
 
-@handles(STOCK_BALANCES_OF_BRANCH)
-def list_branch_balances(call: Call) -> list[StockBalance]:
+@handles(stock.STOCK_BALANCES_OF_BRANCH)
+def list_branch_balances(call: Call) -> list[stock.StockBalance]:
     branch = call.path["id"]
     call.require_row(branches.c.code == branch, "id", "Filial não encontrada.")
-    return call.read(StockBalance, _select_balances(call).where(branches.c.code == branch))
+    return call.read(stock.StockBalance, _select_balances(call).where(branches.c.code == branch))
 
 
-@handles(STOCK_BALANCE_OF_PRODUCT)
-def show_product_balance(call: Call) -> StockBalance:
+@handles(stock.STOCK_BALANCE_OF_PRODUCT)
+def show_product_balance(call: Call) -> stock.StockBalance:
     statement = select(products).where(products.c.idProduto == call.path["id"])
     found = call.connection.execute(statement).all()
     product = first_or_404(found, "id", "Produto não encontrado.")
     balance = product_balance(call.connection, call.now, product.idProduto)
-    return StockBalance(
+    return stock.StockBalance(
         idProd=product.idProduto,
         descricaoDoProduto=product.descricaoDoProduto,
         quantidadeTotal=balance.quantity,
@@ -149,36 +119,38 @@ _SEQ = 1
 _requesters, _recipients = collaborators.alias(), collaborators.alias()
 
 
-@handles(STOCK_OUTPUT_CREATE)
-def create_output(call: Call) -> StockOutput:
-    return _output(call, register_output(call.connection, call.body_as(StockOutputInput), call.now))
+@handles(stock.STOCK_OUTPUT_CREATE)
+def create_output(call: Call) -> stock.StockOutput:
+    return _output(
+        call, register_output(call.connection, call.body_as(stock.StockOutputInput), call.now)
+    )
 
 
-@handles(STOCK_OUTPUT_CHANGE)
-def alter_output(call: Call) -> StockOutput:
-    data = call.body_as(StockOutputChange)
+@handles(stock.STOCK_OUTPUT_CHANGE)
+def alter_output(call: Call) -> stock.StockOutput:
+    data = call.body_as(stock.StockOutputChange)
     change_output(call.connection, data, call.now)
     return _output(call, data.numeroDaSaida)
 
 
-@handles(STOCK_ENTRY_CREATE)
-def create_entry(call: Call) -> StockEntry:
-    number = register_entry(call.connection, call.body_as(StockEntryInput), call.now)
+@handles(stock.STOCK_ENTRY_CREATE)
+def create_entry(call: Call) -> stock.StockEntry:
+    number = register_entry(call.connection, call.body_as(stock.StockEntryInput), call.now)
     is_entry = movements.c.inward.is_(True) & (movements.c.number == number)
-    (entry,) = call.read(StockEntry, _select_movements().where(is_entry))
+    (entry,) = call.read(stock.StockEntry, _select_movements().where(is_entry))
     return entry
 
 
-@handles(STOCK_MOVEMENTS_OF_PRODUCT)
-def list_product_movements(call: Call) -> list[StockMovement]:
+@handles(stock.STOCK_MOVEMENTS_OF_PRODUCT)
+def list_product_movements(call: Call) -> list[stock.StockMovement]:
     product = call.path["id"]
     call.require_row(products.c.idProduto == product, "id", "Produto não encontrado.")
-    return call.read(StockMovement, _select_movements().where(movements.c.idProd == product))
+    return call.read(stock.StockMovement, _select_movements().where(movements.c.idProd == product))
 
 
-def _output(call: Call, number: int) -> StockOutput:
+def _output(call: Call, number: int) -> stock.StockOutput:
     is_output = movements.c.inward.is_(False) & (movements.c.number == number)
-    (output,) = call.read(StockOutput, _select_movements().where(is_output))
+    (output,) = call.read(stock.StockOutput, _select_movements().where(is_output))
     return output
 
 
@@ -195,7 +167,7 @@ def _select_movements() -> Select[Any]:
     dates = ("dataDaSaida", "dataDaEntrada", "dataDaMovimentacao")
     return (
         select(
-            *(movements.c[name] for name in StockOutputInput.model_fields),
+            *(movements.c[name] for name in stock.StockOutputInput.model_fields),
             *(movements.c.number.label(name) for name in numbers),
             *(movements.c.moved.label(name) for name in dates),
             case((movements.c.inward, "Entrada"), else_="Saída").label("tipoDeMovimentacao"),
@@ -246,59 +218,57 @@ def _select_movements() -> Select[Any]:
     )
 
 
-@handles(STOCK_REQUISITIONS_PENDING)
-@handles(STOCK_REQUISITIONS_SETTLED)
-def list_requisitions(call: Call) -> list[StockRequisition]:
-    query = call.query_as(StockRequisitionQuery)
-    pending = call.operation is STOCK_REQUISITIONS_PENDING
+@handles(stock.STOCK_REQUISITIONS_PENDING)
+@handles(stock.STOCK_REQUISITIONS_SETTLED)
+def list_requisitions(call: Call) -> list[stock.StockRequisition]:
+    query = call.query_as(stock.StockRequisitionQuery)
+    pending = call.operation is stock.STOCK_REQUISITIONS_PENDING
     call.require_row(branches.c.code == query.filial, "filial", "Filial não encontrada.")
     requested = select_requested_items().subquery()
     is_pending = exists().where(
         requested.c.requisition == stock_requisitions.c.number, requested.c.pending > 0
     )
+    columns = stock_requisitions.c
     statement = (
-        select(stock_requisitions)
-        .where(stock_requisitions.c.branch == query.filial, is_pending == pending)
-        .order_by(stock_requisitions.c.requested, stock_requisitions.c.number)
+        select(
+            columns.number.label("numeroDaRequisicao"),
+            columns.requested.label("dataDaRequisicao"),
+            columns.branch.label("codigoDaFilial"),
+            columns.cost_centre.label("codigoDoCentroDeCusto"),
+            columns.released.label("liberadoParaAprovacao"),
+            literal(pending).label("pendente"),
+        )
+        .where(columns.branch == query.filial, is_pending == pending)
+        .order_by(columns.requested, columns.number)
         .limit(query.qtde or None)
     )
-    headers = call.connection.execute(statement).all()
-    numbers = [header.number for header in headers]
+    found = {one.numeroDaRequisicao: one for one in call.read(stock.StockRequisition, statement)}
     lines = (
-        select(requested, products.c.descricaoDoProduto)
+        select(
+            requested.c.requisition,
+            requested.c.seq,
+            requested.c.product.label("idProd"),
+            products.c.descricaoDoProduto,
+            requested.c.quantity.label("quantidade"),
+            requested.c.settled.label("quantidadeAtendida"),
+            requested.c.pending.label("quantidadePendente"),
+        )
         .join(products, products.c.idProduto == requested.c.product)
-        .where(requested.c.requisition.in_(numbers))
+        .where(requested.c.requisition.in_(list(found)))
         .order_by(requested.c.requisition, requested.c.seq)
     )
-    items: defaultdict[int, list[StockRequisitionItem]] = defaultdict(list)
-    for line in call.connection.execute(lines):
-        item = StockRequisitionItem(
-            seq=line.seq,
-            idProd=line.product,
-            descricaoDoProduto=line.descricaoDoProduto,
-            quantidade=line.quantity,
-            quantidadeAtendida=line.settled,
-            quantidadePendente=line.pending,
-        )
-        items[line.requisition].append(item)
-    return [
-        StockRequisition(
-            numeroDaRequisicao=header.number,
-            dataDaRequisicao=header.requested,
-            codigoDaFilial=header.branch,
-            codigoDoCentroDeCusto=header.cost_centre,
-            pendente=pending,
-            liberadoParaAprovacao=header.released,
-            itens=items[header.number],
-        )
-        for header in headers
-    ]
+    for line in call.connection.execute(lines).mappings():
+        found[line["requisition"]].itens.append(construct(stock.StockRequisitionItem, line))
+    return list(found.values())
 
 
-class AddressingRegistration(RecordRegistration[AddressingInput]):
+class AddressingRegistration(RecordRegistration[Any]):
     """Registration of product addresses; an existing one is replaced."""
 
-    def problems(self, data: AddressingInput) -> list[Problem]:
+    table, model = addressings, stock.Addressing
+    missing = ("idProd", "Endereçamento não encontrado.")
+
+    def problems(self, data: stock.AddressingInput) -> list[Problem]:
         """Return the problems of an address."""
         lookup = self._lookup
         return [
@@ -307,7 +277,7 @@ class AddressingRegistration(RecordRegistration[AddressingInput]):
             *lookup.section_problems(*_section_warehouse(data), data.codigoDaSecao),
         ]
 
-    def accept(self, data: AddressingInput) -> AddressingInput:
+    def accept(self, data: stock.AddressingInput) -> stock.AddressingInput:
         """Accept an address; its section is by default in the same warehouse."""
         branch, warehouse = _section_warehouse(data)
         record = data.model_copy(
@@ -320,18 +290,54 @@ class AddressingRegistration(RecordRegistration[AddressingInput]):
         """Write all accepted addresses, of several with the same key the last."""
         names = [column.name for column in addressings.primary_key]
         rows = {tuple(row[name] for name in names): row for row in self._rows[addressings]}
-        for row in rows.values():
-            key = AddressingKey.model_construct(**row)
-            self._connection.execute(delete(addressings).where(_key_condition(key)))
+        for key in rows:
+            self._connection.execute(delete(addressings).where(*self.by_key(key)))
         self._rows[addressings] = list(rows.values())
         super().write()
 
+    @classmethod
+    def statement(cls) -> Select[Any]:
+        """Return the statement that selects addresses with the descriptions of their codes."""
+        is_active = addressings.c.ativo
+        return (
+            select(
+                addressings,
+                branches.c.name.label("descricaoDaFilial"),
+                warehouses.c.name.label("descricaoDoAlmoxarifado"),
+                sections.c.name.label("descricaoDaSecao"),
+                products.c.codigoInterno,
+                products.c.descricaoDoProduto,
+                products.c.codigoDoTipoDeProduto,
+                products.c.codigoDoGrupoDeProduto,
+                products.c.codigoDaCategoriaDeProduto,
+                product_types.c.name.label("descricaoDoTipoDeProduto"),
+                product_groups.c.name.label("descricaoDoGrupoDeProduto"),
+                product_categories.c.name.label("descricaoDaCategoriaDeProduto"),
+                units.c.symbol.label("simboloDaUnidadeDeMedida"),
+                case((is_active, null()), else_="Endereço inativo.").label("aviso"),
+                (~is_active).label("podeAtivar"),
+                is_active.label("podeDesativar"),
+            )
+            .join(branches, branches.c.code == addressings.c.codigoDaFilial)
+            .join(warehouses, of_warehouse(addressings))
+            .join(products, products.c.idProduto == addressings.c.idProd)
+            .outerjoin(
+                sections,
+                (sections.c.branch == addressings.c.codigoDaFilialSecao)
+                & (sections.c.warehouse == addressings.c.codigoDoAlmoxarifadoSecao)
+                & (sections.c.code == addressings.c.codigoDaSecao),
+            )
+            .outerjoin(product_types, product_types.c.code == products.c.codigoDoTipoDeProduto)
+            .outerjoin(product_groups, product_groups.c.code == products.c.codigoDoGrupoDeProduto)
+            .outerjoin(
+                product_categories,
+                product_categories.c.code == products.c.codigoDaCategoriaDeProduto,
+            )
+            .outerjoin(units, units.c.code == products.c.codigoDaUnidadeDeMedida)
+        )
 
-def _key_condition(key: AddressingKey) -> ColumnElement[bool]:
-    return and_(*(column == getattr(key, column.name) for column in addressings.primary_key))
 
-
-def _section_warehouse(data: AddressingInput) -> tuple[int, int]:
+def _section_warehouse(data: stock.AddressingInput) -> tuple[int, int]:
     """Return the branch and warehouse of the section, by default those of the product."""
     return (
         data.codigoDaFilialSecao or data.codigoDaFilial,
@@ -339,73 +345,33 @@ def _section_warehouse(data: AddressingInput) -> tuple[int, int]:
     )
 
 
-@handles(ADDRESSING_MAPPING)
-@handles(ADDRESSING_LIST)
-def list_addressings(call: Call) -> list[Addressing]:
-    return call.read(Addressing, _select_addressings())
+def _key_of(data: stock.AddressingKey) -> list[object]:
+    return [getattr(data, column.name) for column in addressings.primary_key]
 
 
-@handles(ADDRESSING_CREATE)
-def create_addressing(call: Call) -> Addressing:
-    data = call.body_as(AddressingInput)
-    return _addressing(call, AddressingRegistration(call.connection, call.now).register(data))
+@handles(stock.ADDRESSING_MAPPING)
+@handles(stock.ADDRESSING_LIST)
+def list_addressings(call: Call) -> list[stock.Addressing]:
+    return AddressingRegistration.find(call.connection)
 
 
-@handles(ADDRESSING_ACTIVATE)
-@handles(ADDRESSING_DEACTIVATE)
-def change_addressing(call: Call) -> Addressing:
-    key = call.body_as(AddressingKey)
-    activate = call.operation is ADDRESSING_ACTIVATE
-    by_key = _key_condition(key)
-    found = call.connection.scalars(select(addressings.c.ativo).where(by_key)).all()
-    is_active = first_or_404(found, "idProd", "Endereçamento não encontrado.")
-    if is_active == activate:
+@handles(stock.ADDRESSING_CREATE)
+def create_addressing(call: Call) -> stock.Addressing:
+    data = call.body_as(stock.AddressingInput)
+    AddressingRegistration(call.connection, call.now).register(data)
+    created: stock.Addressing = AddressingRegistration.get(call.connection, *_key_of(data))
+    return created
+
+
+@handles(stock.ADDRESSING_ACTIVATE)
+@handles(stock.ADDRESSING_DEACTIVATE)
+def change_addressing(call: Call) -> stock.Addressing:
+    key = _key_of(call.body_as(stock.AddressingKey))
+    activate = call.operation is stock.ADDRESSING_ACTIVATE
+    if AddressingRegistration.get(call.connection, *key).ativo == activate:
         raise invalid(("ativo", f"O endereçamento já está {'ativo' if activate else 'inativo'}."))
     values = {"ativo": activate, "ultimaAtualizacao": call.now}
-    call.connection.execute(update(addressings).where(by_key).values(values))
-    return _addressing(call, key)
-
-
-def _addressing(call: Call, key: AddressingKey) -> Addressing:
-    (addressing,) = call.read(Addressing, _select_addressings().where(_key_condition(key)))
-    return addressing
-
-
-def _select_addressings() -> Select[Any]:
-    is_active = addressings.c.ativo
-    return (
-        select(
-            addressings,
-            branches.c.name.label("descricaoDaFilial"),
-            warehouses.c.name.label("descricaoDoAlmoxarifado"),
-            sections.c.name.label("descricaoDaSecao"),
-            products.c.codigoInterno,
-            products.c.descricaoDoProduto,
-            products.c.codigoDoTipoDeProduto,
-            products.c.codigoDoGrupoDeProduto,
-            products.c.codigoDaCategoriaDeProduto,
-            product_types.c.name.label("descricaoDoTipoDeProduto"),
-            product_groups.c.name.label("descricaoDoGrupoDeProduto"),
-            product_categories.c.name.label("descricaoDaCategoriaDeProduto"),
-            units.c.symbol.label("simboloDaUnidadeDeMedida"),
-            case((is_active, null()), else_="Endereço inativo.").label("aviso"),
-            (~is_active).label("podeAtivar"),
-            is_active.label("podeDesativar"),
-        )
-        .join(branches, branches.c.code == addressings.c.codigoDaFilial)
-        .join(warehouses, of_warehouse(addressings))
-        .join(products, products.c.idProduto == addressings.c.idProd)
-        .outerjoin(
-            sections,
-            (sections.c.branch == addressings.c.codigoDaFilialSecao)
-            & (sections.c.warehouse == addressings.c.codigoDoAlmoxarifadoSecao)
-            & (sections.c.code == addressings.c.codigoDaSecao),
-        )
-        .outerjoin(product_types, product_types.c.code == products.c.codigoDoTipoDeProduto)
-        .outerjoin(product_groups, product_groups.c.code == products.c.codigoDoGrupoDeProduto)
-        .outerjoin(
-            product_categories, product_categories.c.code == products.c.codigoDaCategoriaDeProduto
-        )
-        .outerjoin(units, units.c.code == products.c.codigoDaUnidadeDeMedida)
-        .order_by(*addressings.primary_key)
-    )
+    by_key = AddressingRegistration.by_key(key)
+    call.connection.execute(update(addressings).where(*by_key).values(values))
+    changed: stock.Addressing = AddressingRegistration.get(call.connection, *key)
+    return changed

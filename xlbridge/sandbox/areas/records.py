@@ -7,16 +7,14 @@ Source: the spec, Client, Client contact, Errors, Product type, Registry, Limits
 import re
 from typing import Any, ClassVar, TypeVar
 
-from sqlalchemy import Column, Select, Table, exists, select, update
+from sqlalchemy import Column, Table, exists, select, update
 
 from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.sandbox.amounts import PRICE_PLACES, amount_problems
-from xlbridge.sandbox.areas.registry.codes import (
+from xlbridge.sandbox.areas.registries import (
     CodeListRegistration,
+    Entry,
     RecordRegistration,
-    select_entries,
-)
-from xlbridge.sandbox.areas.registry.tables import (
     client_categories,
     client_types,
     clients,
@@ -24,49 +22,12 @@ from xlbridge.sandbox.areas.registry.tables import (
     cost_centres,
     product_types,
     products,
+    select_entries,
     suppliers,
 )
-from xlbridge.sandbox.handler_registry import Call, handle_creation, handles, window_conditions
-from xlbridge.sandbox.problems import Problem, first_or_404, invalid, require_no_problems
-from xlbridge.wire import Operation, WireModel
-from xlbridge.wire.products import (
-    PRODUCT_CREATE,
-    PRODUCT_GET,
-    PRODUCT_LIST,
-    PRODUCT_UPDATE,
-    Product,
-    ProductChange,
-    ProductInput,
-)
-from xlbridge.wire.registry import (
-    CLIENT_CAP,
-    CLIENT_CATEGORY_CREATE,
-    CLIENT_CATEGORY_LIST,
-    CLIENT_CREATE,
-    CLIENT_LIST,
-    CLIENT_SET_IDWS,
-    CLIENT_TYPE_CREATE,
-    CLIENT_TYPE_LIST,
-    CONTACT_CREATE,
-    CONTACT_GET,
-    COST_CENTRE_CREATE,
-    COST_CENTRE_LIST,
-    PRODUCT_TYPE_CREATE,
-    PRODUCT_TYPE_LIST,
-    SUPPLIER_CREATE,
-    SUPPLIER_LIST,
-    Client,
-    ClientCategory,
-    ClientIdws,
-    ClientQuery,
-    ClientType,
-    Contact,
-    ContactInput,
-    CostCentre,
-    PartyInput,
-    ProductType,
-    Supplier,
-)
+from xlbridge.sandbox.handler_registry import Call, handle_records, handles, window_conditions
+from xlbridge.sandbox.problems import Problem, first_or_404, invalid
+from xlbridge.wire import Operation, registry
 
 _MASK = re.compile(r"[\s./-]")
 
@@ -76,7 +37,7 @@ def unmasked_document(document: str) -> str:
     return _MASK.sub("", document).upper()
 
 
-Party = TypeVar("Party", Client, Supplier)
+Party = TypeVar("Party", registry.Client, registry.Supplier)
 
 
 class PartyRegistration(RecordRegistration[Party]):
@@ -85,7 +46,7 @@ class PartyRegistration(RecordRegistration[Party]):
     column: ClassVar[Column[Any]]
     label: ClassVar[str]
 
-    def problems(self, data: PartyInput) -> list[Problem]:
+    def problems(self, data: registry.PartyInput) -> list[Problem]:
         """Return the problems of a new party's document: invalid, or already registered."""
         problems: list[Problem] = []
         field = "cnpj" if data.natureza == "J" else "cpf"
@@ -98,12 +59,12 @@ class PartyRegistration(RecordRegistration[Party]):
             problems.append(("cnpjcpf", message))
         return problems
 
-    def _document(self, data: PartyInput) -> str | None:
+    def _document(self, data: registry.PartyInput) -> str | None:
         """Return the document of the party's nature, or else the other one."""
         document = (data.cnpj or data.cpf) if data.natureza == "J" else (data.cpf or data.cnpj)
         return unmasked_document(document) if document else None
 
-    def _content(self, data: PartyInput) -> dict[str, Any]:
+    def _content(self, data: registry.PartyInput) -> dict[str, Any]:
         """Return the fields of an accepted party, whose document is registered from now on."""
         document = self._document(data)
         if document:
@@ -111,45 +72,49 @@ class PartyRegistration(RecordRegistration[Party]):
         return {"cnpjcpf": document, **data.model_dump(exclude={"cnpj", "cpf"})}
 
 
-class ClientRegistration(PartyRegistration[Client]):
+class ClientRegistration(PartyRegistration[registry.Client]):
     """Registration of new clients."""
 
-    table, model, scope = clients, Client, "client"
+    table, model, scope = clients, registry.Client, "client"
+    missing = ("codigoDoCliente", "Cliente não encontrado.")
     column, label = clients.c.cnpjcpf, "cliente"
 
-    def problems(self, data: PartyInput) -> list[Problem]:
+    def problems(self, data: registry.PartyInput) -> list[Problem]:
         """Return the problems of a new client."""
         codes = self._lookup.field_problems(data, "codigoDoTipoDeCliente", "codigoDoVendedor")
         return [*super().problems(data), *codes]
 
-    def _content(self, data: PartyInput) -> dict[str, Any]:
+    def _content(self, data: registry.PartyInput) -> dict[str, Any]:
         return {**super()._content(data), "ativo": True}
 
 
-class SupplierRegistration(PartyRegistration[Supplier]):
+class SupplierRegistration(PartyRegistration[registry.Supplier]):
     """Registration of new suppliers."""
 
-    table, model, scope = suppliers, Supplier, "supplier"
+    table, model, scope = suppliers, registry.Supplier, "supplier"
     column, label = suppliers.c.cnpjcpf, "fornecedor"
 
 
-class ContactRegistration(RecordRegistration[Contact]):
+class ContactRegistration(RecordRegistration[registry.Contact]):
     """Registration of new contacts."""
 
-    def problems(self, data: ContactInput) -> list[Problem]:
+    table, model = contacts, registry.Contact
+    missing = ("seq", "Contato não encontrado.")
+
+    def problems(self, data: registry.ContactInput) -> list[Problem]:
         """Return the problems of a new contact; its client may be inactive."""
         field, code = "codigoDoCliente", data.codigoDoCliente
         return self._lookup.problems(field, clients, code, "Cliente", even_inactive=True)
 
-    def accept(self, data: ContactInput) -> Contact:
+    def accept(self, data: registry.ContactInput) -> registry.Contact:
         """Accept a contact, with the next sequence of its client."""
-        contact = Contact(
+        contact = registry.Contact(
             seqContato=self._numbers.next(f"contact:{data.codigoDoCliente}"),
             nomeDoContato=data.nome,
             ativo=True,
             **data.model_dump(exclude={"nome"}),
         )
-        self._rows[contacts].append(contact.model_dump())
+        self._keep(contact)
         return contact
 
 
@@ -161,12 +126,13 @@ _WEIGHTS = ("Peso", "PesoBruto", "PesoLiquido")
 _WEIGHT_PLACES = 3
 
 
-class ProductRegistration(RecordRegistration[Product]):
+class ProductRegistration(RecordRegistration[registry.Product]):
     """Registration of new products."""
 
-    table, model, scope = products, Product, "product"
+    table, model, scope = products, registry.Product, "product"
+    missing = ("idProduto", "Produto não encontrado.")
 
-    def problems(self, data: ProductInput) -> list[Problem]:
+    def problems(self, data: registry.ProductInput) -> list[Problem]:
         """Return the problems of a product, new or altered."""
         problems = self._lookup.field_problems(data, *_CODES)
         problems += amount_problems("valorUnitario", data.valorUnitario, PRICE_PLACES)
@@ -181,22 +147,58 @@ class ProductRegistration(RecordRegistration[Product]):
         if not code.strip():
             problems.append(("codigoInterno", "O código interno está em branco."))
         others = products.c.codigoInterno == code
-        if isinstance(data, ProductChange):
+        if isinstance(data, registry.ProductChange):
             others &= products.c.idProduto != data.idProduto
         if self._connection.scalar(select(exists().where(others))):
             problems.append(("codigoInterno", f"O código {code} já é de outro produto."))
         return problems
 
 
-handle_creation(CLIENT_CREATE, ClientRegistration)
-handle_creation(CONTACT_CREATE, ContactRegistration)
-handle_creation(SUPPLIER_CREATE, SupplierRegistration)
-handle_creation(PRODUCT_CREATE, ProductRegistration)
+def handle_code_list(
+    create: Operation, listing: Operation, table: Table, model: type[Entry]
+) -> None:
+    """Register the handlers that create and list the entries of a code list."""
+
+    @handles(create, source=CodeListRegistration)
+    def create_entry(call: Call) -> Any:
+        registration = CodeListRegistration(call.connection, call.now, table, model)
+        return registration.register(call.body)
+
+    @handles(listing, source=select_entries)
+    def list_entries(call: Call) -> Any:
+        return call.read(model, select_entries(table, model))
 
 
-@handles(CLIENT_SET_IDWS)
-def set_client_idws(call: Call) -> Client:
-    data = call.body_as(ClientIdws)
+handle_records(ClientRegistration, registry.CLIENT_CREATE)
+handle_records(ContactRegistration, registry.CONTACT_CREATE, registry.CONTACT_GET)
+handle_records(SupplierRegistration, registry.SUPPLIER_CREATE, registry.SUPPLIER_LIST)
+handle_records(
+    ProductRegistration,
+    registry.PRODUCT_CREATE,
+    registry.PRODUCT_UPDATE,
+    registry.PRODUCT_LIST,
+    registry.PRODUCT_GET,
+)
+handle_code_list(
+    registry.CLIENT_CATEGORY_CREATE,
+    registry.CLIENT_CATEGORY_LIST,
+    client_categories,
+    registry.ClientCategory,
+)
+handle_code_list(
+    registry.CLIENT_TYPE_CREATE, registry.CLIENT_TYPE_LIST, client_types, registry.ClientType
+)
+handle_code_list(
+    registry.PRODUCT_TYPE_CREATE, registry.PRODUCT_TYPE_LIST, product_types, registry.ProductType
+)
+handle_code_list(
+    registry.COST_CENTRE_CREATE, registry.COST_CENTRE_LIST, cost_centres, registry.CostCentre
+)
+
+
+@handles(registry.CLIENT_SET_IDWS)
+def set_client_idws(call: Call) -> registry.Client:
+    data = call.body_as(registry.ClientIdws)
     by_code = clients.c.codigoDoCliente == data.codigoDoCliente
     is_duplicate = ~by_code & (clients.c.idws == data.idws)
     if call.connection.scalar(select(exists().where(is_duplicate))):
@@ -204,13 +206,13 @@ def set_client_idws(call: Call) -> Client:
     values = {"idws": data.idws, "ultimaAtualizacao": call.now}
     changed = update(clients).where(by_code).values(values).returning(clients)
     found = call.connection.execute(changed).all()
-    client = first_or_404(found, "codigoDoCliente", "Cliente não encontrado.")
-    return Client.model_construct(**client._mapping)
+    client = first_or_404(found, *ClientRegistration.missing)
+    return registry.Client.model_construct(**client._mapping)
 
 
-@handles(CLIENT_LIST)
-def list_clients(call: Call) -> Client | list[Client] | None:
-    query = call.query_as(ClientQuery)
+@handles(registry.CLIENT_LIST)
+def list_clients(call: Call) -> registry.Client | list[registry.Client] | None:
+    query = call.query_as(registry.ClientQuery)
     statement = select(clients).order_by(clients.c.ultimaAtualizacao, clients.c.codigoDoCliente)
     statement = statement.where(*window_conditions(call, clients.c.ultimaAtualizacao))
     if query.idws is not None:
@@ -218,64 +220,5 @@ def list_clients(call: Call) -> Client | list[Client] | None:
     if query.cnpjcpf is not None:
         statement = statement.where(clients.c.cnpjcpf == unmasked_document(query.cnpjcpf))
     if query.idws is None and query.cnpjcpf is None:
-        return call.read(Client, statement.limit(CLIENT_CAP))
-    return next(iter(call.read(Client, statement.limit(1))), None)
-
-
-@handles(CONTACT_GET)
-def show_contact(call: Call) -> Contact:
-    statement = select(contacts).where(
-        contacts.c.codigoDoCliente == call.path["codcontato"],
-        contacts.c.seqContato == call.path["seq"],
-    )
-    return first_or_404(call.read(Contact, statement), "seq", "Contato não encontrado.")
-
-
-@handles(SUPPLIER_LIST)
-def list_suppliers(call: Call) -> list[Supplier]:
-    return call.read(Supplier, select(suppliers).order_by(suppliers.c.codigoDoFornecedor))
-
-
-@handles(PRODUCT_UPDATE)
-def alter_product(call: Call) -> Product:
-    change = call.body_as(ProductChange)
-    by_code = products.c.idProduto == change.idProduto
-    call.require_row(by_code, "idProduto", "Produto não encontrado.")
-    require_no_problems(ProductRegistration(call.connection, call.now).problems(change))
-    call.connection.execute(update(products).where(by_code).values(change.model_dump()))
-    return Product(**change.model_dump())
-
-
-@handles(PRODUCT_LIST)
-def list_products(call: Call) -> list[Product]:
-    return call.read(Product, _select_products())
-
-
-@handles(PRODUCT_GET)
-def show_product(call: Call) -> Product:
-    statement = _select_products().where(products.c.idProduto == call.path["idProduto"])
-    return first_or_404(call.read(Product, statement), "idProduto", "Produto não encontrado.")
-
-
-def _select_products() -> Select[Any]:
-    return select(products).order_by(products.c.idProduto)
-
-
-def _handle_code_list(
-    create: Operation, listing: Operation, table: Table, model: type[WireModel]
-) -> None:
-    """Register the handlers that create and list the entries of a code list."""
-    handle_creation(
-        create,
-        lambda connection, now: CodeListRegistration(connection, now, table, model),
-        source=CodeListRegistration,
-    )
-    handles(listing, source=select_entries)(
-        lambda call: call.read(model, select_entries(table, model))
-    )
-
-
-_handle_code_list(CLIENT_CATEGORY_CREATE, CLIENT_CATEGORY_LIST, client_categories, ClientCategory)
-_handle_code_list(CLIENT_TYPE_CREATE, CLIENT_TYPE_LIST, client_types, ClientType)
-_handle_code_list(PRODUCT_TYPE_CREATE, PRODUCT_TYPE_LIST, product_types, ProductType)
-_handle_code_list(COST_CENTRE_CREATE, COST_CENTRE_LIST, cost_centres, CostCentre)
+        return call.read(registry.Client, statement.limit(registry.CLIENT_CAP))
+    return next(iter(call.read(registry.Client, statement.limit(1))), None)

@@ -19,11 +19,11 @@ from sqlalchemy import JSON, Column as TableColumn, Connection, Integer, Table, 
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.resources import Catalogue, Column, Kind, Resource
-from xlbridge.sandbox.areas.financial.titles import PayableRegistration, ReceivableRegistration
-from xlbridge.sandbox.areas.registry.codes import RecordRegistration
-from xlbridge.sandbox.areas.registry.records import ClientRegistration
-from xlbridge.sandbox.areas.sales.invoices import ServiceInvoiceRegistration
-from xlbridge.sandbox.areas.stock.handlers import AddressingRegistration
+from xlbridge.sandbox.areas.invoices import ServiceInvoiceRegistration
+from xlbridge.sandbox.areas.records import ClientRegistration
+from xlbridge.sandbox.areas.registries import RecordRegistration
+from xlbridge.sandbox.areas.stock import AddressingRegistration
+from xlbridge.sandbox.areas.titles import PayableRegistration, ReceivableRegistration
 from xlbridge.sandbox.columns import metadata
 from xlbridge.sandbox.handler_registry import Sandbox
 from xlbridge.sandbox.problems import Problem, invalid, limit_problem, validation_problems
@@ -33,7 +33,7 @@ from xlbridge.wire.financial import PayableInput, ReceivableInput
 from xlbridge.wire.model import UPLOAD_FIELD
 from xlbridge.wire.quirks import FIRST_LINE, Quirks
 from xlbridge.wire.registry import ClientInput
-from xlbridge.wire.services import ServiceInvoiceInput
+from xlbridge.wire.sales import ServiceInvoiceInput
 from xlbridge.wire.stock import AddressingInput
 from xlbridge.workbook.read import require_xlsx
 

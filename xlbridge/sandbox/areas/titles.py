@@ -8,73 +8,36 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import (
     Column,
     ColumnElement,
-    Connection,
     ForeignKeyConstraint,
     Index,
     Integer,
+    Select,
     Table,
-    and_,
     delete,
     func,
     insert,
     select,
-    update,
 )
 
 from xlbridge.resources.checks import is_boleto
 from xlbridge.sandbox.amounts import amount_problems
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers, RecordRegistration
-from xlbridge.sandbox.areas.registry.tables import (
-    abc_costs,
-    accounts,
-    categories,
-    clients,
-    portfolios,
-)
-from xlbridge.sandbox.columns import derived_columns, metadata
+from xlbridge.sandbox.areas import registries
+from xlbridge.sandbox.columns import Lists, derived_columns, metadata
 from xlbridge.sandbox.handler_registry import (
     Call,
-    handle_creation,
+    handle_records,
     handles,
-    read_documents,
     window_conditions,
 )
-from xlbridge.sandbox.problems import Problem, first_or_404, invalid, require_no_problems
-from xlbridge.wire import Attachment
-from xlbridge.wire.financial import (
-    CASH_STATEMENT,
-    PAYABLE_CREATE,
-    PAYABLE_DELETE,
-    PAYABLE_GET,
-    PAYABLE_LIST_OPEN,
-    PAYABLE_LIST_SETTLED,
-    PAYABLE_UPDATE,
-    RECEIVABLE_CREATE,
-    RECEIVABLE_FIND,
-    RECEIVABLE_LIST_OPEN,
-    RECEIVABLE_LIST_SETTLED,
-    Allocation,
-    EntryInput,
-    EntryTerms,
-    Payable,
-    PayableChange,
-    PayableInput,
-    Receivable,
-    ReceivableInput,
-    ReceivableLookup,
-    ReceivableQuery,
-    Statement,
-    StatementLine,
-    StatementQuery,
-    TitleKey,
-)
+from xlbridge.sandbox.problems import Problem, first_or_404, invalid
+from xlbridge.wire import Attachment, financial
 
-TITLE_KEY = tuple(TitleKey.model_fields)
+TITLE_KEY = tuple(financial.TitleKey.model_fields)
 OWNER_KEY = ("exercise", "branch", "number", "sequence")
 """Key of the title that a part or file belongs to, in the order of ``TITLE_KEY``."""
 
@@ -88,13 +51,15 @@ def _owner_columns(titles: Table) -> tuple[Column[int] | ForeignKeyConstraint, .
 
 def _allocations_table(name: str, titles: Table) -> Table:
     place = Column("place", Integer, primary_key=True, autoincrement=False)
-    return Table(name, metadata, *_owner_columns(titles), place, *derived_columns(Allocation))
+    return Table(
+        name, metadata, *_owner_columns(titles), place, *derived_columns(financial.Allocation)
+    )
 
 
 receivables = Table(
     "receivables",
     metadata,
-    *derived_columns(Receivable, keys=TITLE_KEY, exclude=("rateio",)),
+    *derived_columns(financial.Receivable, keys=TITLE_KEY, exclude=("rateio",)),
     Index("receivables_by_client", "codigoDoCliente"),
     Index("receivables_by_idws", "idws", unique=True),
     Index("receivables_by_settlement", "codigoDaContaCorrente", "dataDeBaixa"),
@@ -104,7 +69,7 @@ payables = Table(
     "payables",
     metadata,
     *derived_columns(
-        Payable, keys=TITLE_KEY, exclude=("rateio", "Arquivos", "DescricaoDoCustoABC")
+        financial.Payable, keys=TITLE_KEY, exclude=("rateio", "Arquivos", "DescricaoDoCustoABC")
     ),
     Index("payables_by_settlement", "codigoDaContaCorrente", "dataDeBaixa"),
 )
@@ -117,10 +82,18 @@ payable_files = Table(
 )
 
 
-class ReceivableRegistration(RecordRegistration[Receivable]):
+def owner_of(rows: Table) -> Sequence[Column[Any]]:
+    """Return the columns with the key of the title that a part or file belongs to."""
+    return [rows.c[name] for name in OWNER_KEY]
+
+
+class ReceivableRegistration(registries.RecordRegistration[financial.Receivable]):
     """Registration of new receivable titles."""
 
-    def problems(self, data: ReceivableInput) -> list[Problem]:
+    table, model, scope = receivables, financial.Receivable, "receivable"
+    lists: ClassVar[Lists] = {"rateio": (financial.Allocation, owner_of(receivable_allocations))}
+
+    def problems(self, data: financial.ReceivableInput) -> list[Problem]:
         """Return the problems of a new title."""
         problems = [
             *self._lookup.field_problems(data, "codigoDoCliente"),
@@ -128,7 +101,7 @@ class ReceivableRegistration(RecordRegistration[Receivable]):
             *allocation_problems(self._lookup, data, revenue=True),
         ]
         code, account, idws = data.codigoDaCarteira, data.codigoDaContaCorrente, data.idws
-        portfolio = self._lookup.entry(portfolios, code)
+        portfolio = self._lookup.entry(registries.portfolios, code)
         if code is not None and (portfolio is None or portfolio.account != account):
             message = f"A carteira {code} não pertence à conta corrente {account}."
             problems.append(("codigoDaCarteira", message))
@@ -138,29 +111,36 @@ class ReceivableRegistration(RecordRegistration[Receivable]):
             problems.append(("idws", f"O identificador {idws} já é de outro título."))
         return problems
 
-    def accept(self, data: ReceivableInput) -> Receivable:
+    def accept(self, data: financial.ReceivableInput) -> financial.Receivable:
         """Accept a title, with the next key of its branch and exercise."""
-        key = next_title_key(self._numbers, "receivable", data, self._now)
-        parts = allocations_of(data)
         # Not validated again: the input was.
-        values = data.model_dump(exclude={"rateio"}) | key
-        title = Receivable.model_construct(**values, rateio=parts)
+        values = data.model_dump() | next_title_key(self._numbers, self.scope, data, self._now)
+        title = financial.Receivable.model_construct(**values | {"rateio": allocations_of(data)})
         if title.idws is not None:
             self._accepted.add(("idws", title.idws))
-        self._rows[receivables].append(title.model_dump(exclude={"rateio"}))
-        self._rows[receivable_allocations].extend(allocation_rows(tuple(key.values()), parts))
+        self._keep(title)
         return title
 
 
-_AMOUNTS = tuple(name for name in PayableInput.model_fields if name.startswith("Valor"))
+_AMOUNTS = tuple(name for name in financial.PayableInput.model_fields if name.startswith("Valor"))
 _RETAINED = tuple(name for name in _AMOUNTS if name.endswith("Retido"))
-_NOT_STORED = {"rateio", "Arquivos", "DescricaoDoCustoABC"}
 
 
-class PayableRegistration(RecordRegistration[Payable]):
+class PayableRegistration(registries.RecordRegistration[financial.Payable]):
     """Registration of new payable titles."""
 
-    def problems(self, data: PayableInput) -> list[Problem]:
+    table, model, scope = payables, financial.Payable, "payable"
+    lists: ClassVar[Lists] = {"rateio": (financial.Allocation, owner_of(payable_allocations))}
+    missing = ("numeroDaTransacao", "Título não encontrado.")
+
+    @classmethod
+    def statement(cls) -> Select[Any]:
+        """Return the statement that selects titles with the names of their ABC costs."""
+        cost = registries.abc_costs.c.name.label("DescricaoDoCustoABC")
+        of_cost = registries.abc_costs.c.code == payables.c.CodigoDoCustoABC
+        return select(payables, cost).outerjoin(registries.abc_costs, of_cost)
+
+    def problems(self, data: financial.PayableInput) -> list[Problem]:
         """Return the problems of a title, new or altered."""
         lookup = self._lookup
         problems = [
@@ -181,16 +161,23 @@ class PayableRegistration(RecordRegistration[Payable]):
             problems.append(("ValorBruto", message))
         return problems
 
-    def accept(self, data: PayableInput) -> Payable:
+    def accept(self, data: financial.PayableInput) -> financial.Payable:
         """Accept a title, with the next key of its branch and exercise."""
-        key = next_title_key(self._numbers, "payable", data, self._now)
-        parts = allocations_of(data)
-        values = data.model_dump(exclude={"rateio"}) | key
-        cost = self._lookup.name(abc_costs, data.CodigoDoCustoABC)
-        title = Payable.model_construct(**values, rateio=parts, DescricaoDoCustoABC=cost)
-        self._rows[payables].append(title.model_dump(exclude=_NOT_STORED))
-        self._rows[payable_allocations].extend(allocation_rows(tuple(key.values()), parts))
+        values = data.model_dump() | next_title_key(self._numbers, self.scope, data, self._now)
+        cost = self._lookup.name(registries.abc_costs, data.CodigoDoCustoABC)
+        values |= {"rateio": allocations_of(data), "DescricaoDoCustoABC": cost}
+        title = financial.Payable.model_construct(**values)
+        self._keep(title)
         return title
+
+    def _content(self, data: financial.PayableChange) -> dict[str, Any]:
+        return data.model_dump(exclude={"rateio"})
+
+    @staticmethod
+    def require_changeable(record: financial.Payable) -> None:
+        """Raise ``RequestError`` (400) if a title is settled."""
+        if record.dataDeBaixa is not None:
+            raise invalid(("numeroDaTransacao", "O título já foi baixado e não pode ser alterado."))
 
 
 _FIRST_OF_TRANSACTION = 1
@@ -202,7 +189,9 @@ _ALLOCATION_CODES = (
 )  # fmt: skip
 
 
-def entry_problems(lookup: CodeLookup, data: EntryInput, *, revenue: bool) -> list[Problem]:
+def entry_problems(
+    lookup: registries.CodeLookup, data: financial.EntryInput, *, revenue: bool
+) -> list[Problem]:
     """Return the problems of an entry; ``revenue`` selects the kind of category."""
     problems = [
         *category_problems(
@@ -216,9 +205,11 @@ def entry_problems(lookup: CodeLookup, data: EntryInput, *, revenue: bool) -> li
     return problems
 
 
-def category_problems(lookup: CodeLookup, key: str, code: str, *, revenue: bool) -> list[Problem]:
+def category_problems(
+    lookup: registries.CodeLookup, key: str, code: str, *, revenue: bool
+) -> list[Problem]:
     """Return the problem of a category that does not exist or is not of the right kind."""
-    category = lookup.entry(categories, code)
+    category = lookup.entry(registries.categories, code)
     if category is not None and category.revenue == revenue:
         return []
     kind = "receita" if revenue else "despesa"
@@ -230,7 +221,9 @@ def title_scope(kind: str, exercise: int, branch: int) -> str:
     return f"{kind}:{exercise}:{branch}"
 
 
-def next_title_key(numbers: Numbers, kind: str, data: EntryInput, now: datetime) -> dict[str, int]:
+def next_title_key(
+    numbers: registries.Numbers, kind: str, data: financial.EntryInput, now: datetime
+) -> dict[str, int]:
     """Return the key of a new title, with the next number of its exercise and branch."""
     exercise = (data.dataDeEmissao or now).year
     return {
@@ -242,7 +235,7 @@ def next_title_key(numbers: Numbers, kind: str, data: EntryInput, now: datetime)
 
 
 def allocation_problems(
-    lookup: CodeLookup, data: EntryInput, *, revenue: bool
+    lookup: registries.CodeLookup, data: financial.EntryInput, *, revenue: bool
 ) -> Iterator[Problem]:
     """Yield the problems of the parts of an entry, if it is split."""
     if not data.rateio:
@@ -262,144 +255,125 @@ def allocation_problems(
         yield "rateio", f"A soma do rateio ({total}) difere do valor do lançamento."
 
 
-def allocations_of(data: EntryInput) -> list[Allocation]:
+def allocations_of(data: financial.EntryInput) -> list[financial.Allocation]:
     """Return the parts of an entry, whose codes default to those of the entry."""
     if not data.rateio:
         return []
     defaults = _entry_codes(data)
-    return [Allocation(**defaults | part.model_dump(exclude_none=True)) for part in data.rateio]
+    return [
+        financial.Allocation(**defaults | part.model_dump(exclude_none=True))
+        for part in data.rateio
+    ]
 
 
-def allocation_rows(key: Sequence[object], parts: Sequence[Allocation]) -> Iterator[dict[str, Any]]:
-    """Yield the parts of the title with this key as rows of their table."""
-    owner = dict(zip(OWNER_KEY, key, strict=True))
-    for index, part in enumerate(parts):
-        yield {**owner, "place": index, **part.model_dump()}
-
-
-def _entry_codes(data: EntryTerms) -> dict[str, Any]:
-    codes = data.model_dump(include=set(Allocation.model_fields))
+def _entry_codes(data: financial.EntryTerms) -> dict[str, Any]:
+    codes = data.model_dump(include=set(financial.Allocation.model_fields))
     return codes | {"codigoDaFilialDoRateio": data.codigoDaFilial}
 
 
-handle_creation(RECEIVABLE_CREATE, ReceivableRegistration)
-handle_creation(PAYABLE_CREATE, PayableRegistration)
+handle_records(ReceivableRegistration, financial.RECEIVABLE_CREATE)
+handle_records(PayableRegistration, financial.PAYABLE_CREATE)
 
 
-@handles(RECEIVABLE_LIST_OPEN)
-@handles(RECEIVABLE_LIST_SETTLED)
-def list_receivables(call: Call) -> list[Receivable]:
+@handles(financial.RECEIVABLE_LIST_OPEN)
+@handles(financial.RECEIVABLE_LIST_SETTLED)
+def list_receivables(call: Call) -> list[financial.Receivable]:
     is_settled = receivables.c.dataDeBaixa.is_not(None)
-    in_state = is_settled if call.operation is RECEIVABLE_LIST_SETTLED else ~is_settled
-    client = call.query_as(ReceivableQuery).codigoDoCliente
-    if client is None:
-        return read_receivables(call.connection, in_state)
-    by_code = clients.c.codigoDoCliente == client
-    call.require_row(by_code, "codigoDoCliente", "Cliente não encontrado.")
-    return read_receivables(call.connection, in_state, receivables.c.codigoDoCliente == client)
+    conditions: list[ColumnElement[bool]] = [
+        is_settled if call.operation is financial.RECEIVABLE_LIST_SETTLED else ~is_settled
+    ]
+    client = call.query_as(financial.ReceivableQuery).codigoDoCliente
+    if client is not None:
+        by_code = registries.clients.c.codigoDoCliente == client
+        call.require_row(by_code, "codigoDoCliente", "Cliente não encontrado.")
+        conditions.append(receivables.c.codigoDoCliente == client)
+    return ReceivableRegistration.find(call.connection, *conditions)
 
 
-@handles(RECEIVABLE_FIND)
-def find_receivable(call: Call) -> Receivable | None:
-    by_idws = receivables.c.idws == call.query_as(ReceivableLookup).idws
-    return next(iter(read_receivables(call.connection, by_idws)), None)
+@handles(financial.RECEIVABLE_FIND)
+def find_receivable(call: Call) -> financial.Receivable | None:
+    by_idws = receivables.c.idws == call.query_as(financial.ReceivableLookup).idws
+    return next(iter(ReceivableRegistration.find(call.connection, by_idws)), None)
 
 
-@handles(PAYABLE_UPDATE)
-def alter_payable(call: Call) -> Payable:
-    change = call.body_as(PayableChange)
+@handles(financial.PAYABLE_UPDATE)
+def alter_payable(call: Call) -> financial.Payable:
+    change = call.body_as(financial.PayableChange)
     key = tuple(getattr(change, name) for name in TITLE_KEY)
-    _require_open(call, key)
-    require_no_problems(PayableRegistration(call.connection, call.now).problems(change))
-    values = change.model_dump(exclude={"rateio", *TITLE_KEY})
-    by_key = _key_condition(payables, TITLE_KEY, key)
-    call.connection.execute(update(payables).where(by_key).values(values))
-    of_title = _key_condition(payable_allocations, OWNER_KEY, key)
-    call.connection.execute(delete(payable_allocations).where(of_title))
-    parts = list(allocation_rows(key, allocations_of(change)))
+    PayableRegistration(call.connection, call.now).change(change, *key)
+    owner = owner_of(payable_allocations)
+    of_title = (column == value for column, value in zip(owner, key, strict=True))
+    call.connection.execute(delete(payable_allocations).where(*of_title))
+    parts = list(registries.list_rows(owner, key, allocations_of(change)))
     if parts:
         call.connection.execute(insert(payable_allocations), parts)
     return _payable(call, key)
 
 
-@handles(PAYABLE_LIST_OPEN)
-@handles(PAYABLE_LIST_SETTLED)
-def list_payables(call: Call) -> list[Payable]:
+@handles(financial.PAYABLE_LIST_OPEN)
+@handles(financial.PAYABLE_LIST_SETTLED)
+def list_payables(call: Call) -> list[financial.Payable]:
     is_settled = payables.c.dataDeBaixa.is_not(None)
-    in_state = is_settled if call.operation is PAYABLE_LIST_SETTLED else ~is_settled
-    return read_payables(call.connection, in_state)
+    in_state = is_settled if call.operation is financial.PAYABLE_LIST_SETTLED else ~is_settled
+    return PayableRegistration.find(call.connection, in_state)
 
 
-@handles(PAYABLE_GET)
-def show_payable(call: Call) -> Payable:
-    return _payable(call, _path_key(call))
+@handles(financial.PAYABLE_GET)
+def show_payable(call: Call) -> financial.Payable:
+    return _payable(call, tuple(call.path.values()))
 
 
-@handles(PAYABLE_DELETE)
-def delete_payable(call: Call) -> Payable:
-    key = _path_key(call)
-    _require_open(call, key)
-    title = _payable(call, key)
-    call.connection.execute(delete(payables).where(_key_condition(payables, TITLE_KEY, key)))
+@handles(financial.PAYABLE_DELETE)
+def delete_payable(call: Call) -> financial.Payable:
+    title = _payable(call, tuple(call.path.values()))
+    PayableRegistration.require_changeable(title)
+    by_key = PayableRegistration.by_key(tuple(call.path.values()))
+    call.connection.execute(delete(payables).where(*by_key))
     return title
 
 
-def _path_key(call: Call) -> tuple[int, ...]:
-    return tuple(call.path[name] for name in ("ex", "fil", "nrtrs", "seqtrs"))
-
-
-def _payable(call: Call, key: Sequence[int]) -> Payable:
-    titles = read_payables(call.connection, _key_condition(payables, TITLE_KEY, key))
-    title = first_or_404(titles, "numeroDaTransacao", "Título não encontrado.")
+def _payable(call: Call, key: Sequence[int]) -> financial.Payable:
+    title = PayableRegistration.get(call.connection, *key)
     columns = tuple(payable_files.c[name] for name in Attachment.model_fields)
-    of_title = _key_condition(payable_files, OWNER_KEY, key)
-    files = select(*columns).where(of_title).order_by(payable_files.c.Id)
+    of_title = (column == value for column, value in zip(owner_of(payable_files), key, strict=True))
+    files = select(*columns).where(*of_title).order_by(payable_files.c.Id)
     return title.model_copy(update={"Arquivos": call.read_attachments(files)})
-
-
-def _require_open(call: Call, key: Sequence[int]) -> None:
-    """Raise ``RequestError``: 404 if there is no such title, 400 if it is settled."""
-    by_key = _key_condition(payables, TITLE_KEY, key)
-    found = call.connection.execute(select(payables.c.dataDeBaixa).where(by_key)).all()
-    title = first_or_404(found, "numeroDaTransacao", "Título não encontrado.")
-    if title.dataDeBaixa is not None:
-        raise invalid(("numeroDaTransacao", "O título já foi baixado e não pode ser alterado."))
 
 
 _ZERO = Decimal(0)
 _INCOME = "Entrada"
 _EXPENSE = "Saída"
-_COPIED = set(StatementLine.model_fields) - {"rateio"}
+_COPIED = set(financial.StatementLine.model_fields) - {"rateio"}
 
 
-@handles(CASH_STATEMENT)
-def show_statement(call: Call) -> Statement:
-    query = call.query_as(StatementQuery)
-    by_code = accounts.c.code == query.codigoDaContaCorrente
-    found = call.connection.scalars(select(accounts.c.name).where(by_code)).all()
+@handles(financial.CASH_STATEMENT)
+def show_statement(call: Call) -> financial.Statement:
+    query = call.query_as(financial.StatementQuery)
+    by_code = registries.accounts.c.code == query.codigoDaContaCorrente
+    found = call.connection.scalars(select(registries.accounts.c.name).where(by_code)).all()
     account = first_or_404(found, "codigoDaContaCorrente", "Conta corrente não encontrada.")
     initial_balance = _settled_before(call, receivables) - _settled_before(call, payables)
-    titles: list[Receivable | Payable] = [
-        *read_receivables(call.connection, *_settled_in_period(call, receivables)),
-        *read_payables(call.connection, *_settled_in_period(call, payables)),
+    titles: list[financial.Receivable | financial.Payable] = [
+        *ReceivableRegistration.find(call.connection, *_settled_in_period(call, receivables)),
+        *PayableRegistration.find(call.connection, *_settled_in_period(call, payables)),
     ]
     titles.sort(key=attrgetter("dataDeBaixa"))
     lines, balance = [], initial_balance
     for title in titles:
         value = title.valorBaixado or _ZERO
-        is_income = isinstance(title, Receivable)
+        is_income = isinstance(title, financial.Receivable)
         balance += value if is_income else -value
-        line = StatementLine(
+        line = financial.StatementLine(
             **title.model_dump(include=_COPIED),
             data=title.dataDeBaixa,
             tipo=_INCOME if is_income else _EXPENSE,
             valor=value,
             saldo=balance,
-            rateio=title.rateio or [Allocation(**_entry_codes(title), valor=value)],
+            rateio=title.rateio or [financial.Allocation(**_entry_codes(title), valor=value)],
         )
         lines.append(line)
     income, expense = _total(lines, _INCOME), _total(lines, _EXPENSE)
-    return Statement(
+    return financial.Statement(
         codigoDaContaCorrente=query.codigoDaContaCorrente,
         descricaoDaContaCorrente=account,
         dataInferior=query.dataInferior,
@@ -412,12 +386,12 @@ def show_statement(call: Call) -> Statement:
     )
 
 
-def _total(lines: list[StatementLine], kind: str) -> Decimal:
+def _total(lines: list[financial.StatementLine], kind: str) -> Decimal:
     return sum((line.valor or _ZERO for line in lines if line.tipo == kind), _ZERO)
 
 
 def _settled_before(call: Call, titles: Table) -> Decimal:
-    query = call.query_as(StatementQuery)
+    query = call.query_as(financial.StatementQuery)
     total = select(func.sum(titles.c.valorBaixado)).where(
         titles.c.codigoDaContaCorrente == query.codigoDaContaCorrente,
         titles.c.dataDeBaixa < query.dataInferior,
@@ -426,34 +400,6 @@ def _settled_before(call: Call, titles: Table) -> Decimal:
 
 
 def _settled_in_period(call: Call, titles: Table) -> Iterator[ColumnElement[bool]]:
-    query = call.query_as(StatementQuery)
+    query = call.query_as(financial.StatementQuery)
     yield titles.c.codigoDaContaCorrente == query.codigoDaContaCorrente
     yield from window_conditions(call, titles.c.dataDeBaixa)
-
-
-Condition = ColumnElement[bool]
-
-
-def read_receivables(connection: Connection, *conditions: Condition) -> list[Receivable]:
-    """Return the receivable titles that meet all conditions, ordered by key."""
-    key = receivables.primary_key
-    titles = select(receivables).where(*conditions).order_by(*key)
-    lists = {"rateio": (Allocation, [receivable_allocations.c[name] for name in OWNER_KEY])}
-    return read_documents(connection, Receivable, key, lists, titles)
-
-
-def read_payables(connection: Connection, *conditions: Condition) -> list[Payable]:
-    """Return the payable titles that meet all conditions, ordered by key, without their files."""
-    key = payables.primary_key
-    titles = (
-        select(payables, abc_costs.c.name.label("DescricaoDoCustoABC"))
-        .outerjoin(abc_costs, abc_costs.c.code == payables.c.CodigoDoCustoABC)
-        .where(*conditions)
-        .order_by(*key)
-    )
-    lists = {"rateio": (Allocation, [payable_allocations.c[name] for name in OWNER_KEY])}
-    return read_documents(connection, Payable, key, lists, titles)
-
-
-def _key_condition(table: Table, names: Sequence[str], key: Sequence[int]) -> Condition:
-    return and_(*(table.c[name] == value for name, value in zip(names, key, strict=True)))

@@ -332,17 +332,11 @@ def success_response(operation: Operation, data: Any, quirks: Quirks = NO_QUIRKS
     else:
         answered = {name: other for other, name in quirks.names.items()}
         plain = adapter.dump_python(data, mode="json", exclude_none=exclude_none)
-        named = _with_names(model, plain, answered)
+        named = with_spellings(model, plain, answered)
         content = json.dumps(named, ensure_ascii=False).encode()
     if operation.enveloped:
         content = b'{"success":true,"data":' + content + b"}"
     return Response(content, media_type=JSON_TYPE)
-
-
-def _with_names(model: type[WireModel], data: Any, answered: Mapping[str, str]) -> Any:
-    if isinstance(data, list):
-        return [_with_names(model, item, answered) for item in data]
-    return with_spellings(model, data, answered) if isinstance(data, dict) else data
 
 
 def failure_response(

@@ -40,8 +40,7 @@ from xlbridge.sandbox.amounts import (
     amount_problems,
     round_half_up,
 )
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, next_number
-from xlbridge.sandbox.areas.registry.tables import products, units, warehouses
+from xlbridge.sandbox.areas.registries import CodeLookup, next_number, products, units, warehouses
 from xlbridge.sandbox.columns import Amount, IsoDateTime, derived_columns, metadata
 from xlbridge.sandbox.problems import (
     Problem,
@@ -50,9 +49,9 @@ from xlbridge.sandbox.problems import (
     invalid,
     require_no_problems,
 )
-from xlbridge.wire.inventory import InventoryInput
 from xlbridge.wire.stock import (
     AddressingInput,
+    InventoryInput,
     StockEntryInput,
     StockOutputChange,
     StockOutputInput,

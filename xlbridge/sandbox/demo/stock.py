@@ -11,21 +11,8 @@ from typing import Any
 from sqlalchemy import Connection, Table
 
 from xlbridge.sandbox.amounts import round_half_up
-from xlbridge.sandbox.areas.registry.seed import (
-    FIRST_DAY,
-    SECTIONS,
-    TODAY,
-    DemoProduct,
-    codes,
-    company,
-    office_moments,
-    random_day,
-    random_office_time,
-    write_rows,
-)
-from xlbridge.sandbox.areas.registry.tables import branches, collaborators, cost_centres, projects
-from xlbridge.sandbox.areas.stock.inventories import open_inventory
-from xlbridge.sandbox.areas.stock.movements import (
+from xlbridge.sandbox.areas.inventories import open_inventory
+from xlbridge.sandbox.areas.movements import (
     Balance,
     BalanceKey,
     addressings,
@@ -33,7 +20,21 @@ from xlbridge.sandbox.areas.stock.movements import (
     stock_requisition_items,
     stock_requisitions,
 )
-from xlbridge.wire.inventory import InventoryInput
+from xlbridge.sandbox.areas.registries import branches, collaborators, cost_centres, projects
+from xlbridge.sandbox.demo.company import (
+    FIRST_DAY,
+    SECTIONS,
+    TODAY,
+    DemoProduct,
+    codes,
+    company,
+    cost_of,
+    office_moments,
+    random_day,
+    random_office_time,
+    write_rows,
+)
+from xlbridge.wire.stock import InventoryInput
 
 _EMPTY, _BATCHES, _FOR_PROJECT, _INACTIVE = 0.3, 0.1, 0.05, 0.05
 _COST_FACTORS = ("1", "1.03", "1.08")
@@ -75,7 +76,7 @@ def seed_stock(
             "codigoDaFilial": branch,
             "codigoDoAlmoxarifado": _FIRST_WAREHOUSE,
             "codigoDaSecao": random.choice(sections),
-            "idProd": product.code,
+            "idProd": product["idProduto"],
             "codigoDaFilialSecao": branch,
             "codigoDoAlmoxarifadoSecao": _FIRST_WAREHOUSE,
             "ativo": random.random() >= _INACTIVE,
@@ -104,16 +105,17 @@ def _balance_keys(
             for product in products:
                 if random.random() < _EMPTY:
                     continue
+                code = product["idProduto"]
                 has_batch, for_project = random.random() < _BATCHES, random.random() < _FOR_PROJECT
-                serial = f"L{branch}{warehouse}{product.code}" if has_batch else None
+                serial = f"L{branch}{warehouse}{code}" if has_batch else None
                 project = random.choice(codes(projects)) if for_project else None
-                yield BalanceKey(branch, warehouse, product.code, serial, project), product
+                yield BalanceKey(branch, warehouse, code, serial, project), product
 
 
 def _make_movements(
     random: Random, batch: Rows, balance_key: BalanceKey, product: DemoProduct
 ) -> Balance:
-    cost = round_half_up(product.cost)
+    cost = round_half_up(cost_of(product))
     moved = random_office_time(random, random_day(random, FIRST_DAY, TODAY - timedelta(days=90)))
     balance = _add_entry(random, batch, balance_key, moved, cost)
     for _ in range(random.randrange(_MAX_MOVEMENTS)):

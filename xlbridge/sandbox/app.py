@@ -26,17 +26,12 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from xlbridge.sandbox import users
-from xlbridge.sandbox.areas.financial import titles
-from xlbridge.sandbox.areas.financial.titles import payable_files
-from xlbridge.sandbox.areas.purchasing import handlers as purchasing
-from xlbridge.sandbox.areas.purchasing.rules import purchase_order_files
-from xlbridge.sandbox.areas.registry import records
-from xlbridge.sandbox.areas.sales import invoices, orders
-from xlbridge.sandbox.areas.stock import handlers as stock, inventories
+from xlbridge.sandbox import imports, messages, users
+from xlbridge.sandbox.areas import inventories, invoices, orders, purchasing, records, stock, titles
+from xlbridge.sandbox.areas.purchasing import purchase_order_files
+from xlbridge.sandbox.areas.titles import payable_files
 from xlbridge.sandbox.handler_registry import HANDLERS, Call, Sandbox
-from xlbridge.sandbox.http import messages
-from xlbridge.sandbox.http.messages import (
+from xlbridge.sandbox.messages import (
     bounded_request,
     nonblank_parameters,
     parse_body,
@@ -44,8 +39,7 @@ from xlbridge.sandbox.http.messages import (
     parse_query,
     read_uploaded_workbook,
 )
-from xlbridge.sandbox.http.openapi import docs_page, openapi_content
-from xlbridge.sandbox.imports import handlers as imports
+from xlbridge.sandbox.openapi import docs_page, openapi_content
 from xlbridge.sandbox.options import Fault, FaultKind, FaultPlan
 from xlbridge.sandbox.problems import InvalidParameterError, RequestError
 from xlbridge.sandbox.storage import POOL_SIZE, is_busy
@@ -321,15 +315,17 @@ class FaultInjection:
         if fault.kind in (FaultKind.CUT_BEFORE, FaultKind.CUT_AFTER):
             # ASGI has no way to abort a connection except through the server's ``send``.
             send.__self__.transport.abort()  # type: ignore[attr-defined]
-        elif fault.kind is FaultKind.EXPIRE:
+            return
+        if fault.kind is FaultKind.EXPIRE:
             await self._expire(scope, receive, send)
-        elif fault.kind is FaultKind.THROTTLE:
+            return
+        headers = None
+        status, message = 500, "Erro interno (falha simulada)."
+        if fault.kind is FaultKind.THROTTLE:
+            status, message = 429, "Muitas chamadas; tente mais tarde."
             headers = {"Retry-After": f"{fault.value:.0f}"}
-            problem = ("", "Muitas chamadas; tente mais tarde.")
-            await messages.failure_response(429, [problem], headers)(scope, receive, send)
-        else:
-            problem = ("", "Erro interno (falha simulada).")
-            await messages.failure_response(500, [problem])(scope, receive, send)
+        response = messages.failure_response(status, [("", message)], headers)
+        await response(scope, receive, send)
 
     async def _expire(self, scope: Scope, receive: Receive, send: Send) -> None:
         authorization = Request(scope).headers.get("authorization")

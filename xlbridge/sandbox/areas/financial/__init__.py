@@ -1,1 +1,0 @@
-"""Financial: receivable and payable titles, cash statement."""

@@ -1,1 +1,0 @@
-"""Purchasing: requisitions, orders, purchase orders, spending limits."""

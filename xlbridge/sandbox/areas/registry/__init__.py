@@ -1,1 +1,0 @@
-"""Registry: clients, contacts, suppliers, products and code lists."""

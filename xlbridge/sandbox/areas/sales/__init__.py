@@ -1,1 +1,0 @@
-"""Sales: orders, product and service invoices, forecasts."""

@@ -1,1 +1,0 @@
-"""Stock: movements, outputs, requisitions, addresses, inventories."""

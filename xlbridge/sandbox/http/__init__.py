@@ -1,1 +1,0 @@
-"""HTTP side of the sandbox: routes, requests and responses, OpenAPI document."""

@@ -1,1 +1,0 @@
-"""Imports of workbooks in the sandbox, directly or through the queue."""
