@@ -24,7 +24,6 @@ from xlbridge.batch import (
 )
 from xlbridge.batch.plan import local_date, plan_format, read_plan, with_month
 from xlbridge.cli.completion import complete_batches
-from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.lifecycle import ExitCode, exit_code_of, heavy_imports, worst_code
 from xlbridge.cli.options import (
     combine_options,
@@ -33,6 +32,7 @@ from xlbridge.cli.options import (
     page_result_options,
     result_options,
     schemas_option,
+    settings_without_profile,
     worker_options,
     yes_option,
 )
@@ -42,8 +42,8 @@ from xlbridge.cli.output import (
     print_json,
     print_message,
     print_report,
+    show_progress,
 )
-from xlbridge.cli.progress import show_progress
 from xlbridge.cli.upload_run import (
     ConsentOptions,
 )

@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from xlbridge import titles
-from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode
-from xlbridge.cli.options import described_command, option, result_options
+from xlbridge.cli.options import command_settings, described_command, option, result_options
 from xlbridge.cli.output import print_message, print_report
 from xlbridge.client import DiagnosticCheck, RetryPolicy
 from xlbridge.connection import connect, quirks_for

@@ -7,9 +7,14 @@ from typing import Any
 import click
 
 from xlbridge.cli.completion import complete_jobs
-from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
-from xlbridge.cli.options import described_command, option, result_options, status_copy_option
+from xlbridge.cli.options import (
+    command_settings,
+    described_command,
+    option,
+    result_options,
+    status_copy_option,
+)
 from xlbridge.cli.output import (
     print_error,
     print_json,

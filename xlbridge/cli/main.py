@@ -95,6 +95,9 @@ _COMMANDS: dict[str, Text] = {
 """Commands by name; each is ``command`` in the module of its name, imported on use."""
 
 _MODULES = {
+    "listings": "resources",
+    "profiles": "login",
+    "ui": "sandbox",
     "retry": "upload",
     "resume": "jobs",
     "resolve": "jobs",
@@ -166,7 +169,7 @@ def _complete(name: str, command: click.Command) -> None:
     if not subcommands:
         add_message_options(command)
         if name not in _WITHOUT_ENVIRONMENT:
-            from xlbridge.cli.environment import add_environment_options
+            from xlbridge.cli.options import add_environment_options
 
             add_environment_options(command)
         patched: Any = command

@@ -1,12 +1,15 @@
-"""``xlbridge resources``: resources that can be imported; ``new`` proposes another one."""
+"""``xlbridge resources``: resources that can be imported, ``new`` proposes another one;
+``listings``: listings that can be exported."""
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from xlbridge import titles
 from xlbridge.cli.options import (
     csv_options,
+    described_command,
     force_option,
     option,
     result_options,
@@ -19,6 +22,9 @@ from xlbridge.i18n import Text
 from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table
 from xlbridge.resources import Resource, load_catalogue, schema_file_format
 from xlbridge.settings import read_settings
+
+if TYPE_CHECKING:
+    from xlbridge.export import Listing
 
 
 @click.group(
@@ -43,16 +49,6 @@ def command(context: click.Context, form: str, file_format: bool) -> None:
         print_json(schema_file_format())
         return
     resources = list(load_catalogue(read_settings().schemas).values())
-    print_report(
-        ReportForms.of_report(
-            lambda: _report(resources),
-            lambda: {"version": 1, "resources": list(map(_as_json, resources))},
-        ),
-        form,
-    )
-
-
-def _report(resources: Sequence[Resource]) -> Report:
     lines = [
         Line(
             (
@@ -62,7 +58,9 @@ def _report(resources: Sequence[Resource]) -> Report:
         )
         for resource in resources
     ]
-    return Report(tables=[Table(sheet=_RESOURCES, headings=_HEADINGS, lines=lines)])
+    table = Table(sheet=_RESOURCES, headings=_HEADINGS, lines=lines)
+    document = {"version": 1, "resources": list(map(_as_json, resources))}
+    print_report(ReportForms.of_report(lambda: Report(tables=[table]), lambda: document), form)
 
 
 _RESOURCES = Text(pt="Recursos", en="Resources")
@@ -157,3 +155,51 @@ def new_command(
             "xlbridge template {name}",
         ).format(name=proposal.name)
     )
+
+
+@described_command(
+    "listings",
+    pt="O que se pode exportar, com os filtros.",
+    en="What can be exported, with the filters.",
+)
+@result_options
+def listings_command(form: str) -> None:
+    from xlbridge.export import LISTINGS
+
+    lines = [
+        Line(
+            (
+                f"{listing.name}  ({listing.title})",
+                ", ".join(sheet.name for sheet in listing.sheets),
+                ", ".join(f"--{name}" for name in listing.filters) or None,
+            )
+        )
+        for listing in LISTINGS.values()
+    ]
+    table = Table(sheet=titles.LISTINGS, headings=_LISTING_HEADINGS, lines=lines)
+    document = {"version": 1, "listings": list(map(_listing_json, LISTINGS.values()))}
+    print_report(ReportForms.of_report(lambda: Report(tables=[table]), lambda: document), form)
+
+
+_LISTING_HEADINGS = (
+    Heading(Text(pt="listagem", en="listing")),
+    Heading(Text(pt="planilhas", en="sheets")),
+    Heading(Text(pt="filtros", en="filters")),
+)
+
+
+def _listing_json(listing: "Listing") -> dict[str, object]:
+    return {
+        "listing": listing.name,
+        "title": str(listing.title),
+        "operation": listing.operation.name,
+        "filters": list(listing.filters),
+        "required": list(listing.required),
+        "files": listing.details is not None,
+        "key": list(listing.key),
+        "cap": listing.cap,
+        "sheets": [
+            {"sheet": sheet.name, "columns": [column.name for column in sheet.columns]}
+            for sheet in listing.sheets
+        ],
+    }

@@ -32,8 +32,8 @@ from xlbridge.cli.output import (
     print_json,
     print_message,
     print_report,
+    show_progress,
 )
-from xlbridge.cli.progress import show_progress
 from xlbridge.errors import ApiError, LocalFailure, UsageError, XlbridgeError
 from xlbridge.files import report_local_failures, require_distinct
 from xlbridge.i18n import Text
