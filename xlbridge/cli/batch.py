@@ -24,6 +24,7 @@ from xlbridge.batch import (
 )
 from xlbridge.batch.plan import local_date, plan_format, read_plan, with_month
 from xlbridge.cli.completion import complete_batches
+from xlbridge.cli.help_texts import COMMANDS
 from xlbridge.cli.lifecycle import ExitCode, exit_code_of, heavy_imports, worst_code
 from xlbridge.cli.options import (
     combine_options,
@@ -44,9 +45,7 @@ from xlbridge.cli.output import (
     print_report,
     show_progress,
 )
-from xlbridge.cli.upload_run import (
-    ConsentOptions,
-)
+from xlbridge.cli.upload_run import ConsentOptions
 from xlbridge.errors import ApiError, LocalFailure, UsageError
 from xlbridge.extras import require_extra
 from xlbridge.files import as_arguments
@@ -494,15 +493,7 @@ def rehearse_command(
     return _EXIT_CODE_BY_STATE[result.state]
 
 
-@click.group(
-    "batch",
-    help=str(
-        Text(
-            pt="Muitos arquivos e exportações, descritos num plano e feitos todo mês.",
-            en="Many workbooks and exports, described in a plan and run every month.",
-        )
-    ),
-)
+@click.group("batch", help=str(COMMANDS["batch"]))
 def command() -> None:
     """The group of batch commands."""
 

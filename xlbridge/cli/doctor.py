@@ -24,11 +24,7 @@ if TYPE_CHECKING:
     from xlbridge.upload.first_contact import FirstContact
 
 
-@described_command(
-    "doctor",
-    pt="O que está configurado, o que responde, o que está errado.",
-    en="What is configured, what answers, what is wrong.",
-)
+@described_command("doctor")
 @option(
     "--accept-journal",
     "accept_journal_because",

@@ -72,11 +72,7 @@ def _parameter_name(name: Filter) -> str:
     return f"filter_{name.name.lower()}"
 
 
-@described_command(
-    "export",
-    pt="Exporta uma listagem.",
-    en="Exports a listing into a file.",
-)
+@described_command("export")
 @click.argument(
     "listings",
     metavar="LISTING...",

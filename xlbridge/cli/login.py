@@ -241,11 +241,7 @@ def _print_login(client: "Client", answer: "Authentication", form: str) -> None:
     )
 
 
-@described_command(
-    "whoami",
-    pt="Quem é o usuário no sistema.",
-    en="Who the user is in the system.",
-)
+@described_command("whoami")
 @result_options
 def whoami_command(form: str) -> None:
     from xlbridge.client import RetryPolicy, read_system_info
@@ -270,11 +266,7 @@ _ENVIRONMENT_FIELDS: Mapping[str, Text] = {
 """Displayed names of the environment's fields; those of the interface are Portuguese already."""
 
 
-@described_command(
-    "profiles",
-    pt="Os ambientes configurados.",
-    en="The configured environments.",
-)
+@described_command("profiles")
 @option(
     "--default",
     metavar="NAME",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 import click
 
 from xlbridge.cli.completion import complete_profiles, complete_resources
+from xlbridge.cli.help_texts import COMMANDS
 from xlbridge.cli.output import write_result_to
 from xlbridge.errors import UsageError
 from xlbridge.files import make_private_folder, matching_files, require_distinct, require_new
@@ -44,9 +45,11 @@ def option(*names: str, pt: str, en: str, **attributes: Any) -> Decorator:
     return click.option(*names, help=str(Text(pt=pt, en=en)), **attributes)
 
 
-def described_command(name: str, *, pt: str, en: str) -> Callable[[Decorated], click.Command]:
-    """Declare a command with its help in both languages."""
-    return click.command(name, help=str(Text(pt=pt, en=en)))
+def described_command(
+    name: str, *, pt: str = "", en: str = ""
+) -> Callable[[Decorated], click.Command]:
+    """Declare a command with its help in both languages, by default its line in the list of all."""
+    return click.command(name, help=str(Text(pt=pt, en=en) if pt else COMMANDS[name]))
 
 
 class _WorkbookPath(click.Path):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from xlbridge import titles
+from xlbridge.cli.help_texts import COMMANDS
 from xlbridge.cli.options import (
     csv_options,
     described_command,
@@ -27,11 +28,7 @@ if TYPE_CHECKING:
     from xlbridge.export import Listing
 
 
-@click.group(
-    "resources",
-    invoke_without_command=True,
-    help=str(Text(pt="O que se pode importar.", en="What can be imported.")),
-)
+@click.group("resources", invoke_without_command=True, help=str(COMMANDS["resources"]))
 @option(
     "--json-schema",
     "file_format",
@@ -83,14 +80,10 @@ def _as_json(resource: Resource) -> dict[str, object]:
     }
 
 
-@command.command(
+@described_command(
     "new",
-    help=str(
-        Text(
-            pt="Propõe um arquivo de recurso a partir de uma planilha de exemplo.",
-            en="Proposes a resource file from an example workbook.",
-        )
-    ),
+    pt="Propõe um arquivo de recurso a partir de uma planilha de exemplo.",
+    en="Proposes a resource file from an example workbook.",
 )
 @option(
     "--from",
@@ -157,11 +150,10 @@ def new_command(
     )
 
 
-@described_command(
-    "listings",
-    pt="O que se pode exportar, com os filtros.",
-    en="What can be exported, with the filters.",
-)
+command.add_command(new_command)
+
+
+@described_command("listings")
 @result_options
 def listings_command(form: str) -> None:
     from xlbridge.export import LISTINGS

@@ -25,11 +25,7 @@ from xlbridge.settings import Headers, Settings, WorkbookLimits
 from xlbridge.workbook.write import write_template
 
 
-@described_command(
-    "template",
-    pt="Grava um modelo de planilha.",
-    en="Writes a blank import workbook.",
-)
+@described_command("template")
 @click.argument("resource", required=False, shell_complete=complete_resources)
 @option(
     "-o",

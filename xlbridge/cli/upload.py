@@ -39,11 +39,7 @@ if TYPE_CHECKING:
     from xlbridge.validation import ValidatedSheet
 
 
-@described_command(
-    "upload",
-    pt="Confere um arquivo e o envia.",
-    en="Validates a workbook and sends it.",
-)
+@described_command("upload")
 @click.argument("file", type=click.Path(readable=False, path_type=Path))
 @sheet_options
 @parse_options
