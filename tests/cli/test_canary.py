@@ -1,4 +1,7 @@
-"""No command shows a password or token, or leaves one behind."""
+"""No command shows a password or token, or leaves one behind.
+
+Inside: cli.
+"""
 
 import io
 import json

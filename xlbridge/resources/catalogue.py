@@ -15,7 +15,6 @@ from msgspec.structs import replace as replace_fields
 from xlbridge.errors import UsageError, resolve_name, suggestion
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.all_rules import checks_of, code_width
-from xlbridge.resources.column import Column
 from xlbridge.resources.kind import KIND_OF_DTYPE
 from xlbridge.resources.models import read_as
 from xlbridge.resources.names import SHIPPED_FILE
@@ -23,6 +22,7 @@ from xlbridge.resources.remote.record_operations import NO_IMPORT
 from xlbridge.resources.resource import (
     CHILD_KEY,
     MAIN_KEY,
+    Column,
     Resource,
     RowCheck,
     default_totals,

@@ -6,14 +6,14 @@ The resources themselves take many times longer to read than a small file.
 
 import json
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from xlbridge.i18n import Text, untranslated
-from xlbridge.resources.column import normalize_header
 
 __all__ = [
     "coded_title",
@@ -35,6 +35,21 @@ _WORD = re.compile(r"[a-z]{2,}")
 _LONG_WORD = re.compile(r"[a-z]{4}")
 """Start of a word that alone may be a name."""
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+@lru_cache(maxsize=4096)
+def normalize_header(header: str) -> str:
+    """Return a header without case, accents, and an asterisk or colon at its end, for comparison
+    with others."""
+    return " ".join(strip_accents(header).split()).rstrip(" *:").casefold()
+
+
+def strip_accents(text: str) -> str:
+    """Return a text without accents, with compatibility characters decomposed."""
+    if text.isascii():
+        return text
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(part for part in decomposed if not unicodedata.combining(part))
 
 
 def is_column_name(header: str) -> bool:

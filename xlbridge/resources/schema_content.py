@@ -18,8 +18,8 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 from xlbridge.resources.checks import RULES
-from xlbridge.resources.column import strip_accents
 from xlbridge.resources.kind import INTEGER_LIMIT, Kind
+from xlbridge.resources.names import strip_accents
 from xlbridge.resources.schema_folders import shipped_folder
 from xlbridge.resources.yaml_files import YamlDocument
 

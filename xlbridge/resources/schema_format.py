@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 
 from xlbridge.resources.checks import ROW_RULES, RULES
-from xlbridge.resources.column import USUAL_YEARS, ChildSum, ControlTotals, LayoutChange
 from xlbridge.resources.kind import KIND_OF_DTYPE, Kind
 from xlbridge.resources.models import (
     OR_NULL,
@@ -33,6 +32,7 @@ from xlbridge.resources.remote.record_operations import (
     RecordChange,
     RecordCreation,
 )
+from xlbridge.resources.resource import USUAL_YEARS, ChildSum, ControlTotals, LayoutChange
 
 _WITHOUT_EFFECT = (
     *("strict", "api", "dataframe_library", "index", "multiindex", "ordered", "drop_invalid_rows"),

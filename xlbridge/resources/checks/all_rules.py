@@ -28,7 +28,7 @@ from xlbridge.resources.schema_folders import import_installed_checks
 if TYPE_CHECKING:
     import pandera.pandas as pa
 
-    from xlbridge.resources.column import Column
+    from xlbridge.resources.resource import Column
 
 import_installed_checks()
 
