@@ -10,7 +10,7 @@ from environment import ROOT
 
 from xlbridge.errors import SchemaFileError
 from xlbridge.resources import Catalogue, load_catalogue
-from xlbridge.resources.remote.record_operations import record_fields
+from xlbridge.resources.remote import record_fields
 from xlbridge.wire import record_model
 
 

@@ -119,7 +119,7 @@ def _write_quirks(quirks: Quirks) -> None:
     """Write the profile's quirks file, or its section, unless it declares the same already."""
     from msgspec import to_builtins
 
-    from xlbridge.resources.remote import format_quirks  # YAML is slow to import.
+    from xlbridge.resources.quirks_file import format_quirks  # YAML is slow to import.
 
     settings = command_settings()
     profile = choose_profile(settings)

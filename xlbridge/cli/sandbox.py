@@ -146,7 +146,7 @@ def command(
 ) -> None:
     require_extra("sandbox")
     from xlbridge.resources import load_catalogue
-    from xlbridge.resources.remote import read_quirks
+    from xlbridge.resources.quirks_file import read_quirks
     from xlbridge.sandbox import ServeOptions, serve
 
     settings = read_settings()

@@ -6,7 +6,7 @@ from .catalogue import (
 from .checks.all_rules import pandera_checks as pandera_checks
 from .kind import Kind as Kind
 from .names import normalize_header as normalize_header, strip_accents as strip_accents
-from .remote.record_operations import Mode as Mode
+from .remote import Mode as Mode
 from .resource import (
     KEY as KEY,
     ChildSum as ChildSum,

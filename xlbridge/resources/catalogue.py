@@ -18,7 +18,7 @@ from xlbridge.resources.checks.all_rules import checks_of, code_width
 from xlbridge.resources.kind import KIND_OF_DTYPE
 from xlbridge.resources.models import read_as
 from xlbridge.resources.names import SHIPPED_FILE
-from xlbridge.resources.remote.record_operations import NO_IMPORT
+from xlbridge.resources.remote import NO_IMPORT
 from xlbridge.resources.resource import (
     CHILD_KEY,
     MAIN_KEY,

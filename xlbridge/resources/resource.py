@@ -17,7 +17,7 @@ from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources.kind import Kind
 from xlbridge.resources.models import Name, Names
 from xlbridge.resources.names import normalize_header
-from xlbridge.resources.remote.record_operations import (
+from xlbridge.resources.remote import (
     ImportPaths,
     Mode,
     ReadBack,

@@ -26,7 +26,7 @@ from xlbridge.resources.models import (
     one_of,
     with_form,
 )
-from xlbridge.resources.remote.record_operations import (
+from xlbridge.resources.remote import (
     ImportPaths,
     ReadBack,
     RecordChange,

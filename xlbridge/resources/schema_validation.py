@@ -17,7 +17,7 @@ from xlbridge.resources.checks.rule import Statistics
 from xlbridge.resources.kind import KIND_OF_DTYPE, Kind
 from xlbridge.resources.models import read_as
 from xlbridge.resources.names import normalize_header
-from xlbridge.resources.remote.record_operations import Lookup
+from xlbridge.resources.remote import Lookup
 from xlbridge.resources.resource import column_changes_since
 from xlbridge.resources.schema_content import completed, normalized
 from xlbridge.resources.schema_format import Metadata, SchemaFile, schema_file

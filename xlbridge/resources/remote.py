@@ -21,6 +21,19 @@ from xlbridge.resources.names import fields_called
 if TYPE_CHECKING:
     from xlbridge.wire import Operation
 
+__all__ = [
+    "ExistingPolicy",
+    "Lookup",
+    "ReadBack",
+    "RecordChange",
+    "RecordCreation",
+    "RecordToRow",
+    "SeparateList",
+    "are_fields_of_others",
+    "exported_fields",
+    "operation_named",
+]
+
 
 def operation_if(accepts: "Callable[[Operation], object]") -> Meta:
     """Return the mark of names of operations that a condition accepts."""
