@@ -9,9 +9,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from xlbridge.resources.names import SHARED_COLUMNS, SHIPPED_FILE
+from xlbridge.resources.names import SHARED_COLUMNS, SHIPPED_FILE, shipped_folder
 from xlbridge.resources.schema_content import completed, shared_columns
-from xlbridge.resources.schema_folders import shipped_folder
 from xlbridge.resources.yaml_files import YamlDocument
 
 

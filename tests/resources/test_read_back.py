@@ -1,7 +1,4 @@
-"""Declarations of how records are read back name existing fields.
-
-Inside: resources.
-"""
+"""Declarations of how records are read back name existing fields."""
 
 from pathlib import Path
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import cache, cached_property
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -14,10 +15,16 @@ from msgspec.structs import replace as replace_fields
 
 from xlbridge.errors import UsageError, resolve_name, suggestion
 from xlbridge.i18n import Text
-from xlbridge.resources.checks.all_rules import checks_of, code_width
+from xlbridge.resources.checks.all_rules import (
+    RESOURCES_GROUP,
+    checks_of,
+    code_width,
+    entry_points_of,
+    not_loaded,
+)
 from xlbridge.resources.kind import KIND_OF_DTYPE
 from xlbridge.resources.models import read_as
-from xlbridge.resources.names import SHIPPED_FILE
+from xlbridge.resources.names import SHIPPED_FILE, shipped_folder
 from xlbridge.resources.remote import NO_IMPORT
 from xlbridge.resources.resource import (
     CHILD_KEY,
@@ -28,7 +35,6 @@ from xlbridge.resources.resource import (
     default_totals,
     with_titles,
 )
-from xlbridge.resources.schema_folders import installed_schema_folders, shipped_folder
 from xlbridge.resources.schema_format import ColumnBody, ColumnMetadata, SchemaFile
 
 
@@ -236,5 +242,23 @@ def _common_resources() -> Sequence[Resource]:
         return _resource(path, contents[path.relative_to(folder).as_posix()], read)
 
     shipped = [read(folder / name) for name in contents if "/" not in name]
-    installed = (path for folder in installed_schema_folders() for path in _own_files(folder))
+    installed = (path for folder in _installed_folders() for path in _own_files(folder))
     return [*shipped, *_read_files(installed)]
+
+
+def _installed_folders() -> list[Path]:
+    """Return the folders of installed packages with schema files, without importing them.
+
+    Raises ``ConfigError`` with the package that cannot be found.
+    """
+    folders = []
+    for entry in entry_points_of(RESOURCES_GROUP):
+        try:
+            found = find_spec(entry.module)
+        except ImportError:
+            found = None
+        locations = found.submodule_search_locations if found else None
+        if not locations:
+            raise not_loaded(entry, Text(pt="não é um pacote", en="it is not a package"))
+        folders.append(Path(locations[0]))
+    return folders

@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+import xlbridge
 from xlbridge.i18n import Text, untranslated
 
 __all__ = [
@@ -35,6 +36,14 @@ _WORD = re.compile(r"[a-z]{2,}")
 _LONG_WORD = re.compile(r"[a-z]{4}")
 """Start of a word that alone may be a name."""
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def shipped_folder(folder: str) -> Path:
+    """Return the folder ``schemas`` or ``templates`` of xlbridge, which is inside the package in an
+    installed wheel, next to it in a checkout."""
+    package = Path(xlbridge.__file__).parent
+    packed = package / "_data" / folder
+    return packed if packed.is_dir() else package.parent / folder
 
 
 @lru_cache(maxsize=4096)

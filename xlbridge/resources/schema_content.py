@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 from xlbridge.resources.checks import RULES
 from xlbridge.resources.kind import INTEGER_LIMIT, Kind
-from xlbridge.resources.names import strip_accents
-from xlbridge.resources.schema_folders import shipped_folder
+from xlbridge.resources.names import shipped_folder, strip_accents
 from xlbridge.resources.yaml_files import YamlDocument
 
 if TYPE_CHECKING:
