@@ -12,7 +12,7 @@ from environment import ROOT
 
 from xlbridge.errors import SchemaFileError
 from xlbridge.resources import Catalogue, load_catalogue
-from xlbridge.resources.resource import ControlTotals
+from xlbridge.resources.column import ControlTotals
 
 SCHEMA = ROOT / "schemas" / "contasreceber.yaml"
 

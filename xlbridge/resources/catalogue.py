@@ -22,6 +22,7 @@ from xlbridge.resources.checks.all_rules import (
     entry_points_of,
     not_loaded,
 )
+from xlbridge.resources.column import Column
 from xlbridge.resources.kind import KIND_OF_DTYPE
 from xlbridge.resources.models import read_as
 from xlbridge.resources.names import SHIPPED_FILE, shipped_folder
@@ -29,7 +30,6 @@ from xlbridge.resources.remote import NO_IMPORT
 from xlbridge.resources.resource import (
     CHILD_KEY,
     MAIN_KEY,
-    Column,
     Resource,
     RowCheck,
     default_totals,

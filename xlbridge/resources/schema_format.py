@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 
 from xlbridge.resources.checks import ROW_RULES, RULES
+from xlbridge.resources.column import USUAL_YEARS, ChildSum, ControlTotals, LayoutChange
 from xlbridge.resources.kind import KIND_OF_DTYPE, Kind
 from xlbridge.resources.models import (
     OR_NULL,
@@ -32,7 +33,6 @@ from xlbridge.resources.remote import (
     RecordChange,
     RecordCreation,
 )
-from xlbridge.resources.resource import USUAL_YEARS, ChildSum, ControlTotals, LayoutChange
 
 _WITHOUT_EFFECT = (
     *("strict", "api", "dataframe_library", "index", "multiindex", "ordered", "drop_invalid_rows"),

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     import pandera.pandas as pa
 
-    from xlbridge.resources.resource import Column
+    from xlbridge.resources.column import Column
 
 _CHECKS = "xlbridge.checks"
 RESOURCES_GROUP = "xlbridge.resources"

@@ -15,6 +15,7 @@ from msgspec.structs import replace as replace_fields
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
+from xlbridge.resources.column import Column
 from xlbridge.resources.kind import Kind
 from xlbridge.resources.references.reference_lists import (
     REFERENCES,
@@ -23,7 +24,7 @@ from xlbridge.resources.references.reference_lists import (
     SheetLink,
     registry_named,
 )
-from xlbridge.resources.resource import Column, Resource
+from xlbridge.resources.resource import Resource
 from xlbridge.resources.yaml_files import unknown_value
 from xlbridge.wire import record_model
 
