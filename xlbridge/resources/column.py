@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from xlbridge.i18n import Text
 from xlbridge.resources.kind import Kind
-from xlbridge.resources.models import Name, Names
+from xlbridge.resources.models import ColumnName, ColumnNames, Name, Names
 
 if TYPE_CHECKING:
     from xlbridge.resources.references.reference_lists import Link, SheetLink
@@ -138,9 +138,9 @@ class ControlTotals(Struct, frozen=True, kw_only=True):
     by: The columns to group by.
     """
 
-    amount: Name | None = None
+    amount: ColumnName | None = None
     products: SumOfProducts | None = None
-    by: Names
+    by: ColumnNames
 
     def amount_of(self, row: Mapping[str, Any]) -> Decimal:
         """Return the amount of a row with its lists, as far as it states one."""
