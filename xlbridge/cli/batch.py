@@ -35,7 +35,6 @@ from xlbridge.cli.options import (
     schemas_option,
     settings_without_profile,
     worker_options,
-    yes_option,
 )
 from xlbridge.cli.output import (
     is_result_printed,
@@ -45,7 +44,7 @@ from xlbridge.cli.output import (
     print_report,
     show_progress,
 )
-from xlbridge.cli.upload_run import ConsentOptions
+from xlbridge.cli.upload_run import ConsentOptions, consent_options
 from xlbridge.errors import ApiError, LocalFailure, UsageError
 from xlbridge.extras import require_extra
 from xlbridge.files import as_arguments
@@ -103,13 +102,7 @@ _run_options = combine_options(
             pt="Não envia nada se algum arquivo tiver erros.",
             en="Sends nothing if any workbook has errors.",
         ),
-        option(
-            "--confirm",
-            metavar="ROWS:DIGEST",
-            pt="Confirma o lote como o plano o mostra; vale também em produção.",
-            en="Confirms the batch as the plan shows it; also valid in production.",
-        ),
-        yes_option,
+        consent_options,
     ]
 )
 

@@ -375,13 +375,6 @@ worker_options = combine_options(
     ]
 )
 
-yes_option = option(
-    "--yes",
-    is_flag=True,
-    pt="Não pergunta antes de enviar.",
-    en="Does not ask before sending.",
-)
-
 force_option = option(
     "--force",
     is_flag=True,

@@ -22,7 +22,6 @@ from xlbridge.cli.options import (
     option,
     schemas_option,
     status_copy_option,
-    yes_option,
 )
 from xlbridge.cli.output import (
     YES,
@@ -50,7 +49,12 @@ if TYPE_CHECKING:
 
 consent_options = combine_options(
     [
-        yes_option,
+        option(
+            "--yes",
+            is_flag=True,
+            pt="Não pergunta antes de enviar.",
+            en="Does not ask before sending.",
+        ),
         option(
             "--confirm",
             metavar="ROWS:DIGEST",

@@ -1,9 +1,7 @@
 """Catalogue of importable resources, read from the shipped and the user's own schema files."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 from functools import cache, cached_property
 from importlib.util import find_spec
 from os import PathLike
@@ -25,7 +23,7 @@ from xlbridge.resources.checks.all_rules import (
 from xlbridge.resources.column import Column
 from xlbridge.resources.kind import KIND_OF_DTYPE
 from xlbridge.resources.models import read_as
-from xlbridge.resources.names import SHIPPED_FILE, shipped_folder
+from xlbridge.resources.names import shipped_files, shipped_folder
 from xlbridge.resources.remote import NO_IMPORT
 from xlbridge.resources.resource import (
     CHILD_KEY,
@@ -224,19 +222,8 @@ def _own_files(folder: Path) -> list[Path]:
 
 @cache
 def _common_resources() -> Sequence[Resource]:
-    """Return the resources of the shipped files and of installed packages.
-
-    The former are read from the JSON of ``docs/generate_shipped_schemas.py``, as YAML and the
-    models take many times longer.
-    """
-    text = SHIPPED_FILE.read_text(encoding="utf-8")
-    folder = shipped_folder("schemas")
-    contents = json.loads(
-        text,
-        object_hook=lambda block: (
-            date.fromisoformat(block["date"]) if block.keys() == {"date"} else block
-        ),
-    )
+    """Return the resources of the shipped files and of installed packages."""
+    folder, contents = shipped_folder("schemas"), shipped_files()
 
     def read(path: Path) -> Resource:
         return _resource(path, contents[path.relative_to(folder).as_posix()], read)

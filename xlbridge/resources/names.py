@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping
+from datetime import date
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -111,10 +112,9 @@ def registry_of(field: str) -> str | None:
 
 @cache
 def _field_registries() -> Mapping[str, str]:
-    _, sheets = _shipped_files()
     return {
         name: body["references"]
-        for file in sheets
+        for file in _sheets()
         for name, body in file["metadata"]["columns"].items()
         if "references" in body
     }
@@ -143,28 +143,41 @@ def _fields_by_header() -> Mapping[str, frozenset[str]]:
 @cache
 def _field_titles() -> Mapping[str, Text]:
     """Return the title of each field: the shared one, or that of the first sheet with the field."""
-    shared, sheets = _shipped_files()
+    shared = shipped_files()[SHARED_COLUMNS]
     titles = {name: Text(pt=body["title"], en=body["title_en"]) for name, body in shared.items()}
-    for file in sheets:
+    for file in _sheets():
         extra = file["metadata"]["columns"]
         for name, body in file["columns"].items():
             titles.setdefault(name, Text(pt=body["title"], en=extra[name]["title_en"]))
     return titles
 
 
-def _shipped_files() -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
-    """Return the titles of shared columns, and the contents of the shipped schema files."""
-    files = json.loads(SHIPPED_FILE.read_text(encoding="utf-8"))
-    return files.pop(SHARED_COLUMNS), list(files.values())
+def shipped_files() -> dict[str, Any]:
+    """Return the contents of the shipped schema files by their names, completed from the models of
+    their rows, and titles under ``SHARED_COLUMNS``.
+
+    They are read from the JSON of ``docs/generate_shipped_schemas.py``, as YAML and the models take
+    many times longer.
+    """
+    files: dict[str, Any] = json.loads(
+        SHIPPED_FILE.read_text(encoding="utf-8"),
+        object_hook=lambda block: (
+            date.fromisoformat(block["date"]) if block.keys() == {"date"} else block
+        ),
+    )
+    return files
+
+
+def _sheets() -> list[Mapping[str, Any]]:
+    return [file for name, file in shipped_files().items() if name != SHARED_COLUMNS]
 
 
 @cache
 def _column_names() -> tuple[frozenset[str], frozenset[str]]:
     """Return the names and titles, normalized, and the words in them."""
-    _, sheets = _shipped_files()
     written = {
         text
-        for file in sheets
+        for file in _sheets()
         for name, column in file["columns"].items()
         for text in (name, column["title"])
     }
