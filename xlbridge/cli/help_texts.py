@@ -40,8 +40,8 @@ COMMANDS: Mapping[str, Text] = {
         pt="O mesmo trabalho numa página do navegador.", en="The same work in a browser page."
     ),
     "batch": Text(
-        pt="Muitos arquivos e exportações, descritos num plano e feitos todo mês.",
-        en="Many workbooks and exports, described in a plan and run every month.",
+        pt="Muitos arquivos e exportações, descritos num plano.",
+        en="Many workbooks and exports, described in a plan.",
     ),
     "listings": Text(
         pt="O que se pode exportar, com os filtros.", en="What can be exported, with the filters."

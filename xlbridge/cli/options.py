@@ -442,62 +442,50 @@ class ReadingArguments:
         ]
 
 
-_VARIABLES = {
-    "profile": "XLBRIDGE_PROFILE",
-    "ca_bundle": "XLBRIDGE_CA_BUNDLE",
-    "timeout": "XLBRIDGE_TIMEOUT",
-}
-"""Options that choose the environment of a command, and the variables that they override."""
+_CHOSEN_PROFILE = "xlbridge.profile"
+"""Key of the chosen profile in the context of a command."""
 
-_CONTEXT_KEY = "xlbridge.environment"
+
+def _choose_profile(context: click.Context, _parameter: click.Parameter, name: str | None) -> None:
+    # Not as a variable, whose name may be one for an address instead of a profile.
+    context.meta[_CHOSEN_PROFILE] = name
+
+
+_environment_options = (
+    option(
+        "--profile",
+        metavar="NAME",
+        expose_value=False,
+        callback=_choose_profile,
+        shell_complete=complete_profiles,
+        pt="O ambiente, um nome de profiles.toml.",
+        en="The environment, a name from profiles.toml.",
+    ),
+    option(
+        "--ca-bundle",
+        metavar="FILE",
+        expose_value=False,
+        callback=_set_as_variable("XLBRIDGE_CA_BUNDLE"),
+        pt="Autoridades certificadoras em que confiar (PEM).",
+        en="Certificate authorities to trust (PEM).",
+    ),
+    option(
+        "--timeout",
+        metavar="SECONDS",
+        expose_value=False,
+        callback=_set_as_variable("XLBRIDGE_TIMEOUT"),
+        pt="Tempo de espera por uma resposta (60; importações diretas grandes podem precisar de "
+        "mais).",
+        en="How long to wait for an answer (60; large direct imports may need more).",
+    ),
+)
 
 
 def add_environment_options(command: click.Command) -> None:
-    """Add the options that choose the environment to a command."""
-    if any(parameter.name in _VARIABLES for parameter in command.params):
-        return
-
-    def store(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-        if value is not None and parameter.name:
-            context.meta.setdefault(_CONTEXT_KEY, {})[_VARIABLES[parameter.name]] = value
-
-    command.params += [
-        click.Option(
-            [name],
-            metavar=metavar,
-            help=str(text),
-            expose_value=False,
-            callback=store,
-            shell_complete=complete_profiles if name == "--profile" else None,
-        )
-        for name, (metavar, text) in _OPTIONS.items()
-    ]
-
-
-_OPTIONS = {
-    "--profile": (
-        "NAME",
-        Text(
-            pt="O ambiente, um nome de profiles.toml.",
-            en="The environment, a name from profiles.toml.",
-        ),
-    ),
-    "--ca-bundle": (
-        "FILE",
-        Text(
-            pt="Autoridades certificadoras em que confiar (PEM).",
-            en="Certificate authorities to trust (PEM).",
-        ),
-    ),
-    "--timeout": (
-        "SECONDS",
-        Text(
-            pt="Tempo de espera por uma resposta (60; importações diretas grandes podem "
-            "precisar de mais).",
-            en="How long to wait for an answer (60; large direct imports may need more).",
-        ),
-    ),
-}
+    """Add the options that choose the environment to a command, unless it has them."""
+    if not any(parameter.name == "profile" for parameter in command.params):
+        for add in _environment_options:
+            add(command)
 
 
 def settings_without_profile() -> Settings:
@@ -506,9 +494,8 @@ def settings_without_profile() -> Settings:
     Raises ``ConfigError`` for invalid settings.
     """
     context = click.get_current_context(silent=True)
-    options: dict[str, str] = dict(context.meta.get(_CONTEXT_KEY, {})) if context else {}
-    profile = options.pop(_VARIABLES["profile"], None)
-    settings = read_settings(os.environ | options)
+    profile = context.meta.get(_CHOSEN_PROFILE) if context else None
+    settings = read_settings()
     return settings if profile is None else settings.with_profile(profile)
 
 
