@@ -9,12 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from threading import Lock
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta, inspect
 
-from xlbridge.i18n import Text
+if TYPE_CHECKING:
+    from xlbridge.i18n import Text
 
 __all__ = [
     "NOT_IN_FILES",
@@ -70,7 +71,7 @@ def with_form(build: "Callable[[], Block | Alternatives]") -> Meta:
     return Meta(extra={"form": build})
 
 
-def with_keys(message: Text, *alternatives: tuple[str, ...], only_one: bool = False) -> Meta:
+def with_keys(message: "Text", *alternatives: tuple[str, ...], only_one: bool = False) -> Meta:
     """Return the mark of blocks that need all keys of an alternative, and of no other if it is to
     be the ``only_one``; the message names them."""
     required = [{"required": list(keys)} for keys in alternatives]
