@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, get_args
 
@@ -131,6 +131,12 @@ class ConsentOptions:
     yes: bool
     confirm: str | None
 
+    def __call__(self, request: ConsentRequest) -> bool:
+        """Return whether there is consent to an upload."""
+        option = f"--confirm {request.token}" if request.target.production else "--yes"
+        hint = _HOW_TO_CONSENT.format(option=option, job=request.job.arguments())
+        return self.ask_for_job(request, hint)
+
     def ask_for_job(self, request: ConsentRequest, hint: Text) -> bool:
         """Return whether there is consent to a job, whose rows or records a confirmation names."""
         return self.ask(
@@ -206,13 +212,7 @@ class UploadArguments:
         upload = {name: value for name, value in options.items() if name in upload_fields}
         others = {name: value for name, value in options.items() if name not in upload_fields}
         consent = ConsentOptions(others["yes"], others.pop("confirm"))
-        return cls(UploadOptions(consent=partial(_ask_consent, consent), **upload), **others)
-
-
-def _ask_consent(consent: ConsentOptions, request: ConsentRequest) -> bool:
-    option = f"--confirm {request.token}" if request.target.production else "--yes"
-    hint = _HOW_TO_CONSENT.format(option=option, job=request.job.arguments())
-    return consent.ask_for_job(request, hint)
+        return cls(UploadOptions(consent=consent, **upload), **others)
 
 
 _HOW_TO_CONSENT = Text(
