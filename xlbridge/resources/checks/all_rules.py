@@ -21,15 +21,15 @@ from xlbridge.resources.checks import row_checks as row_checks
 from xlbridge.resources.checks import text_checks as text_checks
 
 # isort: on
+from xlbridge.resources.cell_findings import CELL_FINDINGS
 from xlbridge.resources.checks.rule import (
     RowRule,
     Rule,
     declared_row_rules,
     declared_rules,
 )
-from xlbridge.resources.findings.cell_findings import CELL_FINDINGS
-from xlbridge.resources.findings.finding import FindingKind
-from xlbridge.resources.findings.sheet_findings import RECORD_FINDINGS, SHEET_FINDINGS
+from xlbridge.resources.findings import FindingKind
+from xlbridge.resources.sheet_findings import RECORD_FINDINGS, SHEET_FINDINGS
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -2,7 +2,7 @@
 workbooks of a batch, the live system."""
 
 from xlbridge.i18n import Text
-from xlbridge.resources.findings.finding import FindingKind, error, warning
+from xlbridge.resources.findings import FindingKind, error, warning
 
 _DELETE_ROW = Text(
     pt="Apague a linha; se é um registro, preencha as outras células dela.",
