@@ -17,7 +17,6 @@ from xlbridge.cli.output import write_result_to
 from xlbridge.errors import UsageError
 from xlbridge.files import make_private_folder, matching_files, require_distinct, require_new
 from xlbridge.i18n import Text
-from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.report_forms import PRINTABLE_FORMS
 from xlbridge.settings import (
     CSV_DELIMITER_VARIABLE,
@@ -504,5 +503,8 @@ def command_settings() -> Settings:
 
     Raises ``ConfigError`` for invalid settings or profiles.
     """
+    # Late: some commands need no profile.
+    from xlbridge.profiles import choose_profile, settings_for
+
     settings = settings_without_profile()
     return settings_for(settings, choose_profile(settings))

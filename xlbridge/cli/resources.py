@@ -21,11 +21,11 @@ from xlbridge.cli.output import print_document, print_json, print_message, print
 from xlbridge.files import replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table
-from xlbridge.resources import Resource, load_catalogue, schema_file_format
 from xlbridge.settings import read_settings
 
 if TYPE_CHECKING:
     from xlbridge.export import Listing
+    from xlbridge.resources import Resource
 
 
 @click.group("resources", invoke_without_command=True, help=str(COMMANDS["resources"]))
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 def command(context: click.Context, form: str, file_format: bool) -> None:
     if context.invoked_subcommand is not None:
         return
+    from xlbridge.resources import load_catalogue, schema_file_format
+
     if file_format:
         print_json(schema_file_format())
         return
@@ -67,7 +69,7 @@ _HEADINGS = (
 )
 
 
-def _as_json(resource: Resource) -> dict[str, object]:
+def _as_json(resource: "Resource") -> dict[str, object]:
     return {
         "resource": resource.name,
         "title": str(resource.title),

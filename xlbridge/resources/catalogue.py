@@ -23,7 +23,7 @@ from xlbridge.resources.checks.all_rules import (
 from xlbridge.resources.column import Column
 from xlbridge.resources.kind import KIND_OF_DTYPE
 from xlbridge.resources.models import read_as
-from xlbridge.resources.names import shipped_files, shipped_folder
+from xlbridge.resources.names import schemas_folder, shipped_files
 from xlbridge.resources.remote import NO_IMPORT
 from xlbridge.resources.resource import (
     CHILD_KEY,
@@ -223,7 +223,7 @@ def _own_files(folder: Path) -> list[Path]:
 @cache
 def _common_resources() -> Sequence[Resource]:
     """Return the resources of the shipped files and of installed packages."""
-    folder, contents = shipped_folder("schemas"), shipped_files()
+    folder, contents = schemas_folder(), shipped_files()
 
     def read(path: Path) -> Resource:
         return _resource(path, contents[path.relative_to(folder).as_posix()], read)

@@ -39,12 +39,12 @@ _LONG_WORD = re.compile(r"[a-z]{4}")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def shipped_folder(folder: str) -> Path:
-    """Return the folder ``schemas`` or ``templates`` of xlbridge, which is inside the package in an
-    installed wheel, next to it in a checkout."""
+def schemas_folder() -> Path:
+    """Return the folder of the shipped schema files, which is inside the package in an installed
+    wheel, next to it in a checkout."""
     package = Path(xlbridge.__file__).parent
-    packed = package / "_data" / folder
-    return packed if packed.is_dir() else package.parent / folder
+    packed = package / "_data" / "schemas"
+    return packed if packed.is_dir() else package.parent / "schemas"
 
 
 @lru_cache(maxsize=4096)
