@@ -40,7 +40,7 @@ from xlbridge.i18n import Text, active_language, parse_language, set_language
 from xlbridge.resources import KEY, Column, Resource, load_catalogue, schema_file_format
 from xlbridge.resources.checks import CATALOGUE, ROW_RULES, RULES
 from xlbridge.resources.findings import SEVERITY_WORDS, FindingKind
-from xlbridge.resources.remote import quirks_format
+from xlbridge.resources.quirks_file import quirks_format
 from xlbridge.validation.mapping import mapping_format
 from xlbridge.wire import OPERATIONS, Operation
 

@@ -9,15 +9,14 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from xlbridge.resources.names import SHARED_COLUMNS, SHIPPED_FILE
+from xlbridge.resources.names import SHARED_COLUMNS, SHIPPED_FILE, schemas_folder
 from xlbridge.resources.schema_content import completed, shared_columns
-from xlbridge.resources.schema_folders import shipped_folder
 from xlbridge.resources.yaml_files import YamlDocument
 
 
 def shipped_json() -> str:
     """Return the schema files by name as JSON, one line per block."""
-    files, folder = [], shipped_folder("schemas")
+    files, folder = [], schemas_folder()
     # Those of lists stand in folders beside their records', shared columns in one of their own.
     for path in sorted([*folder.glob("*.yaml"), *folder.glob("*/*.yaml")]):
         if path.parent.name == "shared":

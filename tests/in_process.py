@@ -26,7 +26,7 @@ from click.core import ParameterSource
 from xlbridge.cli.main import main, root
 from xlbridge.i18n import active_language, set_language
 from xlbridge.resources import load_catalogue
-from xlbridge.resources.remote import read_quirks
+from xlbridge.resources.quirks_file import read_quirks
 from xlbridge.sandbox import Behaviour, RunningSandbox, parse_faults
 from xlbridge.sandbox.app import build_app
 from xlbridge.sandbox.handler_registry import Sandbox

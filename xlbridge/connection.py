@@ -170,7 +170,7 @@ def quirks_for(settings: Settings, profile: Profile) -> tuple[Quirks, Path | Non
     declared_in = path if Path(profile.name).name == profile.name and path.is_file() else None
     # Commands that need no file start without YAML.
     if profile.quirks is not None and profile.file is not None:
-        from xlbridge.resources.remote import quirks_of_section
+        from xlbridge.resources.quirks_file import quirks_of_section
 
         section, file = f"profiles.{profile.name}.quirks", profile.file
         if declared_in is not None:
@@ -183,7 +183,7 @@ def quirks_for(settings: Settings, profile: Profile) -> tuple[Quirks, Path | Non
         quirks = quirks_of_section(file, section, profile.quirks, load_catalogue(settings.schemas))
         declared_in = file
     elif declared_in is not None:
-        from xlbridge.resources.remote import read_quirks
+        from xlbridge.resources.quirks_file import read_quirks
 
         quirks = read_quirks(path, load_catalogue(settings.schemas))
     if settings.log_words:

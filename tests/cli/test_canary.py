@@ -1,4 +1,7 @@
-"""No command shows a password or token, or leaves one behind."""
+"""No command shows a password or token, or leaves one behind.
+
+Inside: cli.
+"""
 
 import io
 import json
@@ -12,7 +15,8 @@ import pytest
 from environment import ROOT, clean_environment
 from sandboxes import sandbox_process
 
-from xlbridge.cli.main import _COMMANDS, main
+from xlbridge.cli.help_texts import COMMANDS
+from xlbridge.cli.main import main
 from xlbridge.sandbox import RunningSandbox
 
 SHEETS = ("cliente.xlsx", "cliente-com-erros.xlsx")
@@ -117,7 +121,7 @@ def test_no_command_lets_a_secret_out(
         monkeypatch.delenv(f"XLBRIDGE_{name}", raising=False)
     shown, used = "", set()
     for line in command_lines(running, tmp_path):
-        used |= {word for word in line if word in _COMMANDS}
+        used |= {word for word in line if word in COMMANDS}
         monkeypatch.setattr("sys.stdin", io.StringIO(f"{running.password}\n"))
         assert main(line) != CRASHED, line
         captured = capfd.readouterr()
@@ -134,7 +138,7 @@ def test_no_command_lets_a_secret_out(
     assert not (home / "journal.db").exists()
     tokens = {json.loads(f.read_text("utf-8"))["token"] for f in home.glob("tokens/*.json")}
     assert tokens
-    assert used >= set(_COMMANDS) - NOT_HERE
+    assert used >= set(COMMANDS) - NOT_HERE
     secrets = {running.password, *tokens}
     leaking = [
         line for line in (shown + caplog.text).splitlines() if any(s in line for s in secrets)

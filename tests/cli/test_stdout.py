@@ -19,7 +19,7 @@ from sampling import across, every
 from sheets import write_records
 
 from xlbridge.cli.main import main
-from xlbridge.cli.progress import show_progress
+from xlbridge.cli.output import show_progress
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
 from xlbridge.sandbox import RunningSandbox

@@ -1,7 +1,4 @@
-"""Declarations of how records are read back name existing fields.
-
-Inside: resources.
-"""
+"""Declarations of how records are read back name existing fields."""
 
 from pathlib import Path
 
@@ -10,7 +7,7 @@ from environment import ROOT
 
 from xlbridge.errors import SchemaFileError
 from xlbridge.resources import Catalogue, load_catalogue
-from xlbridge.resources.remote.record_operations import record_fields
+from xlbridge.resources.remote import record_fields
 from xlbridge.wire import record_model
 
 

@@ -36,7 +36,6 @@ NOT_SHOWN = {
     "library": "Python",
     "parallel/cluster.py": "the page uses no cluster",
     "parallel/executors.py": "the page chooses no executor",
-    "resources/findings": "hints of findings, which are tested below",
     "resources/references/links.py": "an option that the page does not offer",
     "sandbox": "the command sandbox",
     "upload/processing/process_kinds.py": "the page reads no sheet of numbers",
@@ -115,10 +114,9 @@ def test_each_exception_is_needed() -> None:
         for module, text in declared()
         if any(map(OF_TERMINAL.search, in_both_languages(text)))
     ]
-    rooms = [room for room in NOT_SHOWN if room != "resources/findings"]
     assert [
         room
-        for room in rooms
+        for room in NOT_SHOWN
         if not any(f"{module}/".startswith(f"{room}/") for module, _ in named)
     ] == []
     assert [

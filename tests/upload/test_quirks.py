@@ -24,7 +24,7 @@ from upload_parts import AT_ONCE, new_cnpj, write_job
 from xlbridge.connection import connect
 from xlbridge.errors import ConfigError, InDoubt
 from xlbridge.resources import Catalogue, load_catalogue
-from xlbridge.resources.remote import read_quirks
+from xlbridge.resources.quirks_file import read_quirks
 from xlbridge.settings import read_settings
 from xlbridge.upload import Journal, UploadContext, Uploads
 from xlbridge.wire.quirks import Quirks

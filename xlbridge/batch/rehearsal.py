@@ -44,8 +44,8 @@ from xlbridge.parallel import executor_for
 from xlbridge.profiles import choose_profile
 from xlbridge.report_forms import list_first
 from xlbridge.resources import Kind, Resource
+from xlbridge.resources.quirks_file import format_quirks
 from xlbridge.resources.references import Link
-from xlbridge.resources.remote import format_quirks
 from xlbridge.sandbox import (
     FaultKind,
     FaultPlan,

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import click
 
-from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode
-from xlbridge.cli.options import described_command, json_result_options, option
+from xlbridge.cli.options import command_settings, described_command, json_result_options, option
 from xlbridge.cli.output import print_document, print_message
 from xlbridge.client import Doubtful, Executed, NotExecuted, Rejected
 from xlbridge.connection import connect

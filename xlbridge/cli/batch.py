@@ -24,7 +24,7 @@ from xlbridge.batch import (
 )
 from xlbridge.batch.plan import local_date, plan_format, read_plan, with_month
 from xlbridge.cli.completion import complete_batches
-from xlbridge.cli.environment import settings_without_profile
+from xlbridge.cli.help_texts import COMMANDS
 from xlbridge.cli.lifecycle import ExitCode, exit_code_of, heavy_imports, worst_code
 from xlbridge.cli.options import (
     combine_options,
@@ -33,8 +33,8 @@ from xlbridge.cli.options import (
     page_result_options,
     result_options,
     schemas_option,
+    settings_without_profile,
     worker_options,
-    yes_option,
 )
 from xlbridge.cli.output import (
     is_result_printed,
@@ -42,11 +42,9 @@ from xlbridge.cli.output import (
     print_json,
     print_message,
     print_report,
+    show_progress,
 )
-from xlbridge.cli.progress import show_progress
-from xlbridge.cli.upload_run import (
-    ConsentOptions,
-)
+from xlbridge.cli.upload_run import ConsentOptions, consent_options
 from xlbridge.errors import ApiError, LocalFailure, UsageError
 from xlbridge.extras import require_extra
 from xlbridge.files import as_arguments
@@ -104,13 +102,7 @@ _run_options = combine_options(
             pt="Não envia nada se algum arquivo tiver erros.",
             en="Sends nothing if any workbook has errors.",
         ),
-        option(
-            "--confirm",
-            metavar="ROWS:DIGEST",
-            pt="Confirma o lote como o plano o mostra; vale também em produção.",
-            en="Confirms the batch as the plan shows it; also valid in production.",
-        ),
-        yes_option,
+        consent_options,
     ]
 )
 
@@ -495,15 +487,7 @@ def rehearse_command(
     return _EXIT_CODE_BY_STATE[result.state]
 
 
-@click.group(
-    "batch",
-    help=str(
-        Text(
-            pt="Muitos arquivos e exportações, descritos num plano e feitos todo mês.",
-            en="Many workbooks and exports, described in a plan and run every month.",
-        )
-    ),
-)
+@click.group("batch", help=str(COMMANDS["batch"]))
 def command() -> None:
     """The group of batch commands."""
 

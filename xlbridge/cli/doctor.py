@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from xlbridge import titles
-from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode
-from xlbridge.cli.options import described_command, option, result_options
+from xlbridge.cli.options import command_settings, described_command, option, result_options
 from xlbridge.cli.output import print_message, print_report
 from xlbridge.client import DiagnosticCheck, RetryPolicy
 from xlbridge.connection import connect, quirks_for
@@ -25,11 +24,7 @@ if TYPE_CHECKING:
     from xlbridge.upload.first_contact import FirstContact
 
 
-@described_command(
-    "doctor",
-    pt="O que está configurado, o que responde, o que está errado.",
-    en="What is configured, what answers, what is wrong.",
-)
+@described_command("doctor")
 @option(
     "--accept-journal",
     "accept_journal_because",
@@ -124,7 +119,7 @@ def _write_quirks(quirks: Quirks) -> None:
     """Write the profile's quirks file, or its section, unless it declares the same already."""
     from msgspec import to_builtins
 
-    from xlbridge.resources.remote import format_quirks  # YAML is slow to import.
+    from xlbridge.resources.quirks_file import format_quirks  # YAML is slow to import.
 
     settings = command_settings()
     profile = choose_profile(settings)

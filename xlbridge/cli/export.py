@@ -12,17 +12,16 @@ from typing import Any
 import click
 
 from xlbridge.cli.completion import complete_listings
-from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import (
+    command_settings,
     described_command,
     force_option,
     headers_option,
     option,
     require_file_name,
 )
-from xlbridge.cli.output import YES, ask, print_message, print_result
-from xlbridge.cli.progress import show_progress
+from xlbridge.cli.output import YES, ask, print_message, print_result, show_progress
 from xlbridge.client import Client
 from xlbridge.client.registries import Registries
 from xlbridge.connection import connect
@@ -73,11 +72,7 @@ def _parameter_name(name: Filter) -> str:
     return f"filter_{name.name.lower()}"
 
 
-@described_command(
-    "export",
-    pt="Exporta uma listagem.",
-    en="Exports a listing into a file.",
-)
+@described_command("export")
 @click.argument(
     "listings",
     metavar="LISTING...",

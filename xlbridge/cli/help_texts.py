@@ -1,4 +1,4 @@
-"""Translation of click's own texts, option groups and examples for help pages.
+"""Commands with their texts, examples and option groups, and translation of click's own texts.
 
 click looks up its texts in ``gettext`` by their English wording. Compiled catalogues would follow
 the system's locale, but here an option may choose the language.
@@ -12,6 +12,55 @@ from typing import Any
 import click
 
 from xlbridge.i18n import Text, untranslated
+
+COMMANDS: Mapping[str, Text] = {
+    "resources": Text(pt="O que se pode importar.", en="What can be imported."),
+    "template": Text(pt="Grava um modelo de planilha.", en="Writes a blank import workbook."),
+    "validate": Text(pt="Confere planilhas no próprio computador.", en="Checks workbooks locally."),
+    "map": Text(
+        pt="Propõe como ler uma planilha com outro cabeçalho.",
+        en="Proposes how to read a sheet with another header.",
+    ),
+    "upload": Text(pt="Confere um arquivo e o envia.", en="Validates a workbook and sends it."),
+    "jobs": Text(
+        pt="Os envios feitos e a situação de cada um.", en="Past uploads and their state."
+    ),
+    "resume": Text(pt="Continua um envio interrompido.", en="Continues an interrupted upload."),
+    "retry": Text(
+        pt="Envia de novo só as linhas rejeitadas e corrigidas.",
+        en="Sends only the rejected rows that have been fixed.",
+    ),
+    "resolve": Text(pt="Decide um envio em dúvida.", en="Decides an upload in doubt."),
+    "process": Text(
+        pt="Processa pedidos, notas, inventários e arquivos em lote.",
+        en="Processes orders, invoices, inventories and files in bulk.",
+    ),
+    "undo": Text(pt="Desfaz o que um envio gravou.", en="Reverses what an upload wrote."),
+    "ui": Text(
+        pt="O mesmo trabalho numa página do navegador.", en="The same work in a browser page."
+    ),
+    "batch": Text(
+        pt="Muitos arquivos e exportações, descritos num plano.",
+        en="Many workbooks and exports, described in a plan.",
+    ),
+    "listings": Text(
+        pt="O que se pode exportar, com os filtros.", en="What can be exported, with the filters."
+    ),
+    "export": Text(pt="Exporta uma listagem.", en="Exports a listing."),
+    "sandbox": Text(
+        pt="Inicia o ambiente de testes neste computador.",
+        en="Runs the practice system on this computer.",
+    ),
+    "login": Text(pt="Confere as credenciais.", en="Checks the credentials."),
+    "profiles": Text(pt="Os ambientes configurados.", en="The configured environments."),
+    "whoami": Text(pt="Quem é o usuário no sistema.", en="Who the user is in the system."),
+    "api": Text(pt="Uma chamada direta, autenticada.", en="One raw, authenticated call."),
+    "doctor": Text(
+        pt="O que está configurado, o que responde, o que está errado.",
+        en="What is configured, what answers, what is wrong.",
+    ),
+}
+"""What each command does, in a line."""
 
 _PORTUGUESE: Mapping[str, str] = {
     "Usage:": "Uso:",

@@ -7,9 +7,14 @@ from typing import Any
 import click
 
 from xlbridge.cli.completion import complete_jobs
-from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
-from xlbridge.cli.options import described_command, option, result_options, status_copy_option
+from xlbridge.cli.options import (
+    command_settings,
+    described_command,
+    option,
+    result_options,
+    status_copy_option,
+)
 from xlbridge.cli.output import (
     print_error,
     print_json,
@@ -43,11 +48,7 @@ from xlbridge.upload.results import (
 )
 
 
-@described_command(
-    "jobs",
-    pt="Os envios feitos e a situação de cada um.",
-    en="Past uploads and their state.",
-)
+@described_command("jobs")
 @click.argument("job_id", metavar="[JOB]", shell_complete=complete_jobs, required=False)
 @status_copy_option
 @result_options
@@ -119,11 +120,7 @@ def _print_tables(*tables: Table) -> None:
     print_report(ReportForms.of_report(lambda: Report(tables=tables)), "text")
 
 
-@described_command(
-    "resume",
-    pt="Continua um envio interrompido.",
-    en="Continues an interrupted upload.",
-)
+@described_command("resume")
 @click.argument("job_id", metavar="[JOB]", shell_complete=complete_jobs, required=False)
 @upload_options("resume")
 @result_options

@@ -1,13 +1,21 @@
-"""``xlbridge login``: creates and checks a profile, stores its password; ``whoami``: its user."""
+"""``xlbridge login``: creates and checks a profile, stores its password; ``whoami``: its user;
+``profiles``: the configured environments, without their passwords."""
 
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
-from xlbridge.cli.environment import command_settings, settings_without_profile
-from xlbridge.cli.options import described_command, option, result_options
+from xlbridge.cli.completion import complete_profiles
+from xlbridge.cli.options import (
+    command_settings,
+    described_command,
+    option,
+    result_options,
+    settings_without_profile,
+)
 from xlbridge.cli.output import (
     YES,
     ask,
@@ -17,8 +25,6 @@ from xlbridge.cli.output import (
     print_report,
     print_result,
 )
-from xlbridge.client import Client, RetryPolicy, TokenFile, read_system_info
-from xlbridge.connection import connect, new_profile, target_of
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.extras import install_hint
 from xlbridge.files import as_arguments
@@ -26,14 +32,22 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles import (
     PasswordSource,
     Profile,
+    ProfileSource,
     choose_profile,
+    delete_password,
     find_password,
+    read_profile_file,
     save_profile,
     store_password,
 )
-from xlbridge.report_forms import Report, ReportForms
-from xlbridge.settings import Settings
-from xlbridge.wire.authentication import Authentication
+from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table
+from xlbridge.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from xlbridge.client import Client
+    from xlbridge.wire.authentication import Authentication
+
+# Modules that need the network are imported in functions, as ``profiles`` does without it.
 
 _NOT_STORED = "none"
 
@@ -93,6 +107,9 @@ def command(
     password_stdin: bool,
     form: str,
 ) -> None:
+    from xlbridge.client import Client, RetryPolicy, TokenFile
+    from xlbridge.connection import connect, target_of
+
     if url is not None:
         settings, profile = _new_profile(url, email, production)
     else:
@@ -156,6 +173,8 @@ _NOT_ENCRYPTED = Text(
 
 
 def _new_profile(url: str, email: str | None, production: bool | None) -> tuple[Settings, Profile]:
+    from xlbridge.connection import new_profile
+
     settings = settings_without_profile()
     email = email or settings.email
     if settings.profile is not None and sys.stdin.isatty():
@@ -200,7 +219,7 @@ _HOW_TO_GIVE_PASSWORD = Text(
 )
 
 
-def _print_login(client: Client, answer: Authentication, form: str) -> None:
+def _print_login(client: "Client", answer: "Authentication", form: str) -> None:
     target = client.target
     if form == "json":
         print_json(
@@ -222,13 +241,12 @@ def _print_login(client: Client, answer: Authentication, form: str) -> None:
     )
 
 
-@described_command(
-    "whoami",
-    pt="Quem é o usuário no sistema.",
-    en="Who the user is in the system.",
-)
+@described_command("whoami")
 @result_options
 def whoami_command(form: str) -> None:
+    from xlbridge.client import RetryPolicy, read_system_info
+    from xlbridge.connection import connect
+
     with connect(command_settings(), print_message, RetryPolicy.quick()) as client:
         info = read_system_info(client)
         environment = client.target.to_json()
@@ -246,3 +264,89 @@ _ENVIRONMENT_FIELDS: Mapping[str, Text] = {
     "production": Text(pt="produção", en="production"),
 }
 """Displayed names of the environment's fields; those of the interface are Portuguese already."""
+
+
+@described_command("profiles")
+@option(
+    "--default",
+    metavar="NAME",
+    shell_complete=complete_profiles,
+    pt="Usa esse perfil quando nenhum é escolhido; não pode ser de produção.",
+    en="Makes a profile the default; it cannot be a production profile.",
+)
+@option(
+    "--remove",
+    metavar="NAME",
+    shell_complete=complete_profiles,
+    pt="Retira o perfil e sua senha; o diário fica.",
+    en="Removes the profile and its password; its journal stays.",
+)
+@result_options
+def profiles_command(default: str | None, remove: str | None, form: str) -> None:
+    settings = read_settings()
+    if default is not None:
+        # Slow to import, as it edits the file.
+        from xlbridge.profiles import set_default
+
+        set_default(settings, default)
+    if remove is not None:
+        from xlbridge.profiles import remove_profile
+
+        delete_password(settings.home, remove_profile(settings, remove))
+        print_message(Text(pt="Retirado: {name}.", en="Removed: {name}.").format(name=remove))
+    settings = command_settings()
+    chosen = choose_profile(settings)
+    others = [p for p in read_profile_file(settings).profiles.values() if p.name != chosen.name]
+    rows = [_as_json(settings, chosen, chosen=True)]
+    without = Settings(settings.home, machine=settings.machine)
+    # A password in the environment belongs to the chosen profile only.
+    rows += [_as_json(without, profile, chosen=False) for profile in others]
+    names = [name for name in _TITLES if any(name in row for row in rows)]
+    table = Table(
+        sheet=Text(pt="Ambientes", en="Environments"),
+        headings=tuple(Heading(_TITLES[name]) for name in names),
+        lines=[
+            Line(tuple(_SOURCES.get(one) or field_value(one) for one in map(row.get, names)))
+            for row in rows
+        ],
+        aligned=True,
+    )
+    document = {"version": 1, "profiles": rows}
+    print_report(ReportForms.of_report(lambda: Report(tables=[table]), lambda: document), form)
+
+
+_TITLES: Mapping[str, Text] = {
+    "profile": Text(pt="Perfil", en="Profile"),
+    "chosen": Text(pt="Escolhido", en="Chosen"),
+    "source": Text(pt="Origem", en="Source"),
+    "base_url": Text(pt="Endereço", en="Address"),
+    "email": Text(pt="E-mail", en="E-mail"),
+    "production": Text(pt="Produção", en="Production"),
+    "password": Text(pt="Senha", en="Password"),
+    "home": Text(pt="Pasta", en="Home"),
+}
+
+
+_SOURCES: Mapping[object, Text] = {
+    ProfileSource.FILE: Text(pt="arquivo", en="file"),
+    ProfileSource.MACHINE: Text(pt="arquivo da TI", en="IT's file"),
+    ProfileSource.ENVIRONMENT: Text(pt="variáveis de ambiente", en="environment"),
+    ProfileSource.EMBEDDED: Text(pt="embutido", en="embedded"),
+    PasswordSource.KEYRING: Text(pt="cofre de senhas", en="keyring"),
+    PasswordSource.NOWHERE: Text(pt="falta", en="missing"),
+}
+"""Displayed sources of profiles and passwords, which share the values of file and environment."""
+
+
+def _as_json(settings: Settings, profile: Profile, *, chosen: bool) -> dict[str, object]:
+    row = {"profile": profile.name, "source": str(profile.source), "chosen": chosen}
+    if profile.source is ProfileSource.EMBEDDED:
+        return row | {"home": str(settings.home)}
+    from xlbridge.client import parse_base_url
+
+    return row | {
+        "base_url": str(parse_base_url(profile.base_url)),
+        "email": profile.email,
+        "production": profile.production,
+        "password": str(find_password(settings, profile).source),
+    }

@@ -13,7 +13,7 @@ import click
 
 from xlbridge import __version__
 from xlbridge.cli.completion import COMPLETION_VARIABLE, add_powershell_completion
-from xlbridge.cli.help_texts import examples_of, format_in_groups, translate_click
+from xlbridge.cli.help_texts import COMMANDS, examples_of, format_in_groups, translate_click
 from xlbridge.cli.lifecycle import (
     ExitCode,
     exit_at_once,
@@ -47,61 +47,18 @@ _ABOUT = Text(
     en="Validates import sheets, uploads them to the business system, and exports listings.",
 )
 
-_COMMANDS: dict[str, Text] = {
-    "resources": Text(pt="O que se pode importar.", en="What can be imported."),
-    "template": Text(pt="Grava um modelo de planilha.", en="Writes a blank import workbook."),
-    "validate": Text(pt="Confere planilhas no próprio computador.", en="Checks workbooks locally."),
-    "map": Text(
-        pt="Propõe como ler uma planilha com outro cabeçalho.",
-        en="Proposes how to read a sheet with another header.",
-    ),
-    "upload": Text(pt="Confere e envia uma planilha.", en="Validates a workbook and sends it."),
-    "jobs": Text(
-        pt="Os envios feitos e a situação de cada um.", en="Past uploads and their state."
-    ),
-    "resume": Text(pt="Continua um envio interrompido.", en="Continues an interrupted upload."),
-    "retry": Text(
-        pt="Envia de novo só as linhas rejeitadas e corrigidas.",
-        en="Sends only the rejected rows that have been fixed.",
-    ),
-    "resolve": Text(pt="Decide um envio em dúvida.", en="Decides an upload in doubt."),
-    "process": Text(
-        pt="Processa pedidos, notas, inventários e arquivos em lote.",
-        en="Processes orders, invoices, inventories and files in bulk.",
-    ),
-    "undo": Text(pt="Desfaz o que um envio gravou.", en="Reverses what an upload wrote."),
-    "ui": Text(
-        pt="O mesmo trabalho numa página do navegador.", en="The same work in a browser page."
-    ),
-    "batch": Text(
-        pt="Muitos arquivos e exportações, na ordem certa, conforme um plano.",
-        en="Many workbooks and exports, in the right order, from a plan.",
-    ),
-    "listings": Text(pt="O que se pode exportar.", en="What can be exported."),
-    "export": Text(pt="Exporta uma listagem.", en="Exports a listing."),
-    "sandbox": Text(
-        pt="Inicia o ambiente de testes neste computador.",
-        en="Runs the practice system on this computer.",
-    ),
-    "login": Text(pt="Confere as credenciais.", en="Checks the credentials."),
-    "profiles": Text(pt="Os ambientes configurados.", en="The configured environments."),
-    "whoami": Text(pt="Quem é o usuário no sistema.", en="Who the user is in the system."),
-    "api": Text(pt="Uma chamada direta, autenticada.", en="One raw, authenticated call."),
-    "doctor": Text(
-        pt="O que está configurado, o que responde, o que está errado.",
-        en="What is configured, what answers, what is wrong.",
-    ),
-}
-"""Commands by name; each is ``command`` in the module of its name, imported on use."""
-
 _MODULES = {
+    "listings": "resources",
+    "profiles": "login",
+    "ui": "sandbox",
     "retry": "upload",
     "resume": "jobs",
     "resolve": "jobs",
     "undo": "jobs",
     "whoami": "login",
 }
-"""Commands in the module of another one, as ``<name>_command``."""
+"""Commands in the module of another one, as ``<name>_command``; any other is ``command`` in the
+module of its name. They are imported on use."""
 
 _OPTIONS = Text(pt="[OPÇÕES]", en="[OPTIONS]")
 _OPTIONAL_SUBCOMMAND = Text(pt="[COMANDO] [ARGUMENTOS]...", en="[COMMAND] [ARGS]...")
@@ -116,10 +73,10 @@ _BROKEN_PIPE = 141
 
 class _LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in COMMANDS:
             return None
         with heavy_imports():
             attribute = f"{cmd_name}_command" if cmd_name in _MODULES else "command"
@@ -131,8 +88,8 @@ class _LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in _COMMANDS and not args[0].startswith("-"):
-            raise click.NoSuchCommand(args[0], possibilities=_COMMANDS, ctx=ctx)
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
         return super().resolve_command(ctx, args)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
@@ -145,7 +102,7 @@ class _LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section(str(Text(pt="Comandos", en="Commands"))):
-            formatter.write_dl([(name, str(text)) for name, text in _COMMANDS.items()])
+            formatter.write_dl([(name, str(text)) for name, text in COMMANDS.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.epilog = examples_of("")
@@ -166,7 +123,7 @@ def _complete(name: str, command: click.Command) -> None:
     if not subcommands:
         add_message_options(command)
         if name not in _WITHOUT_ENVIRONMENT:
-            from xlbridge.cli.environment import add_environment_options
+            from xlbridge.cli.options import add_environment_options
 
             add_environment_options(command)
         patched: Any = command

@@ -1,4 +1,5 @@
-"""Options that several commands share, and the arguments of ``validate``."""
+"""Options that several commands share, and what follows from them: settings and profile of the
+running command, requests to validate files."""
 
 import os
 import sys
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 
 import click
 
-from xlbridge.cli.completion import complete_resources
+from xlbridge.cli.completion import complete_profiles, complete_resources
+from xlbridge.cli.help_texts import COMMANDS
 from xlbridge.cli.output import write_result_to
 from xlbridge.errors import UsageError
 from xlbridge.files import make_private_folder, matching_files, require_distinct, require_new
@@ -26,6 +28,8 @@ from xlbridge.settings import (
     Headers,
     NumberStyle,
     ParseOptions,
+    Settings,
+    read_settings,
 )
 
 if TYPE_CHECKING:
@@ -40,9 +44,11 @@ def option(*names: str, pt: str, en: str, **attributes: Any) -> Decorator:
     return click.option(*names, help=str(Text(pt=pt, en=en)), **attributes)
 
 
-def described_command(name: str, *, pt: str, en: str) -> Callable[[Decorated], click.Command]:
-    """Declare a command with its help in both languages."""
-    return click.command(name, help=str(Text(pt=pt, en=en)))
+def described_command(
+    name: str, *, pt: str = "", en: str = ""
+) -> Callable[[Decorated], click.Command]:
+    """Declare a command with its help in both languages, by default its line in the list of all."""
+    return click.command(name, help=str(Text(pt=pt, en=en) if pt else COMMANDS[name]))
 
 
 class _WorkbookPath(click.Path):
@@ -232,16 +238,6 @@ def _set_as_variable(
     return callback
 
 
-port_option = option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    show_default=True,
-    metavar="P",
-    pt="Porta; 0 significa qualquer porta livre.",
-    en="Port; 0 means any free port.",
-)
-
 schemas_option = option(
     "--schemas",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
@@ -263,14 +259,6 @@ sheet_options = combine_options(
         ),
         option("--sheet", pt="A planilha do arquivo.", en="The sheet of the workbook."),
     ]
-)
-
-all_sheets_option = option(
-    "--all-sheets",
-    is_flag=True,
-    pt="Confere todas as planilhas do arquivo que têm dados de um recurso, também umas com as "
-    "outras.",
-    en="Checks all sheets of the workbook with data of a resource, also against one another.",
 )
 
 csv_options = combine_options(
@@ -301,26 +289,6 @@ numbers_option = option(
     type=click.Choice(get_args(NumberStyle)),
     pt="A escrita dos números em texto: pt é 1.234,56; en é 1,234.56.",
     en="The style of text numbers: pt is 1.234,56; en is 1,234.56.",
-)
-
-accept_option = option(
-    "--accept",
-    "accept",
-    multiple=True,
-    metavar="CODE[:COLUMN]",
-    pt="O achado está certo assim: não é mais relatado, também nas próximas planilhas com este "
-    "cabeçalho (none esquece o que foi aceito); pode se repetir.",
-    en="The finding is right as it is: it is not reported any more, in later sheets with this "
-    "header either (none forgets what was accepted); may be repeated.",
-)
-
-_map_option = option(
-    "--map",
-    "mapping",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="MAPPING",
-    pt="Lê uma planilha com outro cabeçalho por um mapeamento (xlbridge map).",
-    en="Reads a sheet with another header through a mapping (xlbridge map).",
 )
 
 
@@ -363,19 +331,28 @@ parse_options = combine_options(
             en="The order of day and month in text dates.",
         ),
         numbers_option,
-        accept_option,
-        _map_option,
+        option(
+            "--accept",
+            "accept",
+            multiple=True,
+            metavar="CODE[:COLUMN]",
+            pt="O achado está certo assim: não é mais relatado, também nas próximas planilhas com "
+            "este cabeçalho (none esquece o que foi aceito); pode se repetir.",
+            en="The finding is right as it is: it is not reported any more, in later sheets with "
+            "this header either (none forgets what was accepted); may be repeated.",
+        ),
+        option(
+            "--map",
+            "mapping",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="MAPPING",
+            pt="Lê uma planilha com outro cabeçalho por um mapeamento (xlbridge map).",
+            en="Reads a sheet with another header through a mapping (xlbridge map).",
+        ),
         _link_option,
     ]
 )
 """Options for reading a workbook, the fields of ``ReadingArguments``."""
-
-scheduler_option = option(
-    "--scheduler",
-    metavar="URL",
-    pt="Um cluster Dask que faz o trabalho (tcp://… ou tls://…).",
-    en="A Dask cluster that does the work (tcp://… or tls://…).",
-)
 
 worker_options = combine_options(
     [
@@ -388,15 +365,13 @@ worker_options = combine_options(
             en="Number of processes that check in parallel (default: one per core, if the files "
             "are large enough).",
         ),
-        scheduler_option,
+        option(
+            "--scheduler",
+            metavar="URL",
+            pt="Um cluster Dask que faz o trabalho (tcp://… ou tls://…).",
+            en="A Dask cluster that does the work (tcp://… or tls://…).",
+        ),
     ]
-)
-
-yes_option = option(
-    "--yes",
-    is_flag=True,
-    pt="Não pergunta antes de enviar.",
-    en="Does not ask before sending.",
 )
 
 force_option = option(
@@ -466,20 +441,70 @@ class ReadingArguments:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class ValidateArguments:
-    """Arguments of ``validate``, by the names of its parameters."""
+_CHOSEN_PROFILE = "xlbridge.profile"
+"""Key of the chosen profile in the context of a command."""
 
-    files: tuple[Path, ...]
-    resource: str | None
-    sheet: str | None
-    all_sheets: bool
-    form: str
-    annotated: Path | None
-    fixed: Path | None
-    limit: int | None
-    force: bool
-    online: bool
-    reading: ReadingArguments
-    workers: int | None
-    scheduler: str | None
+
+def _choose_profile(context: click.Context, _parameter: click.Parameter, name: str | None) -> None:
+    # Not as a variable, whose name may be one for an address instead of a profile.
+    context.meta[_CHOSEN_PROFILE] = name
+
+
+_environment_options = (
+    option(
+        "--profile",
+        metavar="NAME",
+        expose_value=False,
+        callback=_choose_profile,
+        shell_complete=complete_profiles,
+        pt="O ambiente, um nome de profiles.toml.",
+        en="The environment, a name from profiles.toml.",
+    ),
+    option(
+        "--ca-bundle",
+        metavar="FILE",
+        expose_value=False,
+        callback=_set_as_variable("XLBRIDGE_CA_BUNDLE"),
+        pt="Autoridades certificadoras em que confiar (PEM).",
+        en="Certificate authorities to trust (PEM).",
+    ),
+    option(
+        "--timeout",
+        metavar="SECONDS",
+        expose_value=False,
+        callback=_set_as_variable("XLBRIDGE_TIMEOUT"),
+        pt="Tempo de espera por uma resposta (60; importações diretas grandes podem precisar de "
+        "mais).",
+        en="How long to wait for an answer (60; large direct imports may need more).",
+    ),
+)
+
+
+def add_environment_options(command: click.Command) -> None:
+    """Add the options that choose the environment to a command, unless it has them."""
+    if not any(parameter.name == "profile" for parameter in command.params):
+        for add in _environment_options:
+            add(command)
+
+
+def settings_without_profile() -> Settings:
+    """Return the settings of environment variables and options, without those of a profile.
+
+    Raises ``ConfigError`` for invalid settings.
+    """
+    context = click.get_current_context(silent=True)
+    profile = context.meta.get(_CHOSEN_PROFILE) if context else None
+    settings = read_settings()
+    return settings if profile is None else settings.with_profile(profile)
+
+
+def command_settings() -> Settings:
+    """Return the settings of the running command, with those of its profile.
+
+    Raises ``ConfigError`` for invalid settings or profiles.
+    """
+    # Late: some commands need no profile.
+    from xlbridge.profiles import choose_profile, settings_for
+
+    settings = settings_without_profile()
+    return settings_for(settings, choose_profile(settings))

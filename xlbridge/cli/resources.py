@@ -1,12 +1,16 @@
-"""``xlbridge resources``: resources that can be imported; ``new`` proposes another one."""
+"""``xlbridge resources``: resources that can be imported, ``new`` proposes another one;
+``listings``: listings that can be exported."""
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from xlbridge import titles
+from xlbridge.cli.help_texts import COMMANDS
 from xlbridge.cli.options import (
     csv_options,
+    described_command,
     force_option,
     option,
     result_options,
@@ -17,15 +21,14 @@ from xlbridge.cli.output import print_document, print_json, print_message, print
 from xlbridge.files import replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.report_forms import Heading, Line, Report, ReportForms, Table
-from xlbridge.resources import Resource, load_catalogue, schema_file_format
 from xlbridge.settings import read_settings
 
+if TYPE_CHECKING:
+    from xlbridge.export import Listing
+    from xlbridge.resources import Resource
 
-@click.group(
-    "resources",
-    invoke_without_command=True,
-    help=str(Text(pt="O que se pode importar.", en="What can be imported.")),
-)
+
+@click.group("resources", invoke_without_command=True, help=str(COMMANDS["resources"]))
 @option(
     "--json-schema",
     "file_format",
@@ -39,20 +42,12 @@ from xlbridge.settings import read_settings
 def command(context: click.Context, form: str, file_format: bool) -> None:
     if context.invoked_subcommand is not None:
         return
+    from xlbridge.resources import load_catalogue, schema_file_format
+
     if file_format:
         print_json(schema_file_format())
         return
     resources = list(load_catalogue(read_settings().schemas).values())
-    print_report(
-        ReportForms.of_report(
-            lambda: _report(resources),
-            lambda: {"version": 1, "resources": list(map(_as_json, resources))},
-        ),
-        form,
-    )
-
-
-def _report(resources: Sequence[Resource]) -> Report:
     lines = [
         Line(
             (
@@ -62,7 +57,9 @@ def _report(resources: Sequence[Resource]) -> Report:
         )
         for resource in resources
     ]
-    return Report(tables=[Table(sheet=_RESOURCES, headings=_HEADINGS, lines=lines)])
+    table = Table(sheet=_RESOURCES, headings=_HEADINGS, lines=lines)
+    document = {"version": 1, "resources": list(map(_as_json, resources))}
+    print_report(ReportForms.of_report(lambda: Report(tables=[table]), lambda: document), form)
 
 
 _RESOURCES = Text(pt="Recursos", en="Resources")
@@ -72,7 +69,7 @@ _HEADINGS = (
 )
 
 
-def _as_json(resource: Resource) -> dict[str, object]:
+def _as_json(resource: "Resource") -> dict[str, object]:
     return {
         "resource": resource.name,
         "title": str(resource.title),
@@ -85,14 +82,10 @@ def _as_json(resource: Resource) -> dict[str, object]:
     }
 
 
-@command.command(
+@described_command(
     "new",
-    help=str(
-        Text(
-            pt="Propõe um arquivo de recurso a partir de uma planilha de exemplo.",
-            en="Proposes a resource file from an example workbook.",
-        )
-    ),
+    pt="Propõe um arquivo de recurso a partir de uma planilha de exemplo.",
+    en="Proposes a resource file from an example workbook.",
 )
 @option(
     "--from",
@@ -157,3 +150,50 @@ def new_command(
             "xlbridge template {name}",
         ).format(name=proposal.name)
     )
+
+
+command.add_command(new_command)
+
+
+@described_command("listings")
+@result_options
+def listings_command(form: str) -> None:
+    from xlbridge.export import LISTINGS
+
+    lines = [
+        Line(
+            (
+                f"{listing.name}  ({listing.title})",
+                ", ".join(sheet.name for sheet in listing.sheets),
+                ", ".join(f"--{name}" for name in listing.filters) or None,
+            )
+        )
+        for listing in LISTINGS.values()
+    ]
+    table = Table(sheet=titles.LISTINGS, headings=_LISTING_HEADINGS, lines=lines)
+    document = {"version": 1, "listings": list(map(_listing_json, LISTINGS.values()))}
+    print_report(ReportForms.of_report(lambda: Report(tables=[table]), lambda: document), form)
+
+
+_LISTING_HEADINGS = (
+    Heading(Text(pt="listagem", en="listing")),
+    Heading(Text(pt="planilhas", en="sheets")),
+    Heading(Text(pt="filtros", en="filters")),
+)
+
+
+def _listing_json(listing: "Listing") -> dict[str, object]:
+    return {
+        "listing": listing.name,
+        "title": str(listing.title),
+        "operation": listing.operation.name,
+        "filters": list(listing.filters),
+        "required": list(listing.required),
+        "files": listing.details is not None,
+        "key": list(listing.key),
+        "cap": listing.cap,
+        "sheets": [
+            {"sheet": sheet.name, "columns": [column.name for column in sheet.columns]}
+            for sheet in listing.sheets
+        ],
+    }

@@ -1,4 +1,4 @@
-"""``xlbridge sandbox``: runs the practice system on this computer."""
+"""``xlbridge sandbox`` and ``ui``: serve the practice system and the page on this computer."""
 
 import os
 from contextlib import ExitStack
@@ -7,19 +7,30 @@ from pathlib import Path
 
 import click
 
-from xlbridge.cli.options import described_command, option, port_option, schemas_option
-from xlbridge.cli.output import print_message
-from xlbridge.cli.progress import show_progress
+from xlbridge.cli.lifecycle import heavy_imports
+from xlbridge.cli.options import (
+    described_command,
+    option,
+    schemas_option,
+    settings_without_profile,
+)
+from xlbridge.cli.output import print_message, show_progress
 from xlbridge.extras import require_extra
 from xlbridge.i18n import Text
 from xlbridge.profiles import EMBEDDED_NAME
-from xlbridge.resources import load_catalogue
-from xlbridge.resources.remote import read_quirks
 from xlbridge.sandbox import Behaviour, RunningSandbox, SeedKind, parse_faults
 from xlbridge.settings import read_settings
 from xlbridge.wire.quirks import NO_QUIRKS
 
-_SECONDS = click.FloatRange(min=0)
+_port_option = option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    show_default=True,
+    metavar="P",
+    pt="Porta; 0 significa qualquer porta livre.",
+    en="Port; 0 means any free port.",
+)
 
 
 @described_command(
@@ -27,7 +38,7 @@ _SECONDS = click.FloatRange(min=0)
     pt="Inicia o ambiente de testes neste computador; ele fica no ar até ser interrompido.",
     en="Runs the practice system on this computer until interrupted.",
 )
-@port_option
+@_port_option
 @option(
     "--db",
     "database",
@@ -87,7 +98,7 @@ _SECONDS = click.FloatRange(min=0)
 )
 @option(
     "--token-lifetime",
-    type=_SECONDS,
+    type=click.FloatRange(min=0),
     default=3600.0,
     show_default=True,
     metavar="SECONDS",
@@ -134,6 +145,8 @@ def command(
     request_timeout: float,
 ) -> None:
     require_extra("sandbox")
+    from xlbridge.resources import load_catalogue
+    from xlbridge.resources.quirks_file import read_quirks
     from xlbridge.sandbox import ServeOptions, serve
 
     settings = read_settings()
@@ -215,3 +228,44 @@ def _announce(ready_file: Path | None, running: RunningSandbox, *, shows_passwor
             en="In the Command Prompt, instead of $env:NAME='value': set NAME=value",
         )
         print_message(message)
+
+
+@described_command(
+    "ui",
+    pt="Abre a página no navegador: corrija os erros na própria planilha, envie-a, "
+    "acompanhe o envio. Só este computador tem acesso.",
+    en="Opens the page in the browser: fix errors in the sheet itself, send it, follow the "
+    "upload. Only this computer has access.",
+)
+@_port_option
+@option(
+    "--no-browser",
+    is_flag=True,
+    pt="Só mostra o link.",
+    en="Only shows the link.",
+)
+@option(
+    "--ready-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    pt="Arquivo JSON com o link e o processo, gravado quando a página está pronta.",
+    en="JSON file with the link and the process, written once the page is ready.",
+)
+def ui_command(port: int, no_browser: bool, ready_file: Path | None) -> None:
+    require_extra("ui")
+    with heavy_imports():
+        from xlbridge.batch import prove_batch, run_batch
+        from xlbridge.ui import PageOptions, serve_page
+
+    options = PageOptions(port, not no_browser, ready_file)
+    serve_page(options, settings_without_profile(), run_batch, prove_batch, _announce_page)
+
+
+def _announce_page(link: str) -> None:
+    print_message(Text(pt="A página está em {link}", en="The page is at {link}").format(link=link))
+    print_message(
+        Text(
+            pt="O link vale uma vez. Para encerrar: Ctrl-C, ou Encerrar na página.",
+            en="The link works once. To stop: Ctrl-C, or End in the page.",
+        )
+    )

@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 
 from xlbridge.cli.completion import complete_resources
-from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.options import (
     WORKBOOK_OUTPUT,
     described_command,
@@ -15,9 +14,9 @@ from xlbridge.cli.options import (
     headers_option,
     option,
     schemas_option,
+    settings_without_profile,
 )
-from xlbridge.cli.output import print_json, print_message
-from xlbridge.cli.progress import show_progress
+from xlbridge.cli.output import print_json, print_message, show_progress
 from xlbridge.errors import UsageError
 from xlbridge.files import as_arguments, report_write_errors, require_distinct, require_new
 from xlbridge.i18n import Text, untranslated
@@ -26,11 +25,7 @@ from xlbridge.settings import Headers, Settings, WorkbookLimits
 from xlbridge.workbook.write import write_template
 
 
-@described_command(
-    "template",
-    pt="Grava um modelo de planilha.",
-    en="Writes a blank import workbook.",
-)
+@described_command("template")
 @click.argument("resource", required=False, shell_complete=complete_resources)
 @option(
     "-o",

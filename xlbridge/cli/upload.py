@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from xlbridge.cli.completion import complete_jobs
-from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import (
     ReadingArguments,
+    command_settings,
     described_command,
     option,
     page_result_options,
@@ -17,8 +17,7 @@ from xlbridge.cli.options import (
     saved_stdin,
     sheet_options,
 )
-from xlbridge.cli.output import print_json, print_message, print_report
-from xlbridge.cli.progress import show_progress
+from xlbridge.cli.output import print_json, print_message, print_report, show_progress
 from xlbridge.cli.upload_run import (
     UploadArguments,
     find_job,
@@ -40,11 +39,7 @@ if TYPE_CHECKING:
     from xlbridge.validation import ValidatedSheet
 
 
-@described_command(
-    "upload",
-    pt="Confere um arquivo e o envia.",
-    en="Validates a workbook and sends it.",
-)
+@described_command("upload")
 @click.argument("file", type=click.Path(readable=False, path_type=Path))
 @sheet_options
 @parse_options
@@ -73,7 +68,7 @@ def command(
         if validated.read_as is not None:
             print_message(validated.read_as)
         if request.mapping is not None:
-            from xlbridge.cli.map_run import remember
+            from xlbridge.cli.map import remember
 
             remember(request.mapping, [validated], context.settings)
         return _send(context, request, validated, arguments)
@@ -88,7 +83,7 @@ def _validate(request: ValidationRequest, settings: Settings) -> "ValidatedSheet
         return validate_single_sheet(request, settings.schemas, settings.limits)
     except NoFittingResource as error:
         # Slow to import, and few sheets need it.
-        from xlbridge.cli.map_run import with_mappings
+        from xlbridge.cli.map import with_mappings
 
         raise with_mappings(error, [request.file], settings, "upload") from None
 
@@ -159,11 +154,11 @@ def _send(
     resource = sheet.resource
     if resource is None or not may_be_sent(sheet, good_rows=options.good_rows):
         code = _report_invalid(context, request, sheet, mode, arguments.form)
-        from xlbridge.cli.validate_run import has_foreign_header
+        from xlbridge.cli.validate import has_foreign_header
 
         if earlier is None and request.mapping is None and has_foreign_header(sheet):
             # Slow to import, and few sheets need it.
-            from xlbridge.cli.map_run import suggest_mappings
+            from xlbridge.cli.map import suggest_mappings
 
             suggest_mappings([request.file], context.settings, "upload")
         return code
@@ -171,7 +166,7 @@ def _send(
     if earlier is None:
         choice = options.choose_mode(resource, with_lists=bool(sheet.children))
         if sheet.warnings:
-            from xlbridge.cli.validate_run import reading_options
+            from xlbridge.cli.validate import reading_options
 
             options_of_reading = reading_options(request, context.settings.limits.csv)
             text = as_arguments(sheet.file, *options_of_reading)
@@ -214,7 +209,7 @@ def _report_invalid(
     form: str,
 ) -> ExitCode:
     """Report why the sheet is not sent, and the next step."""
-    from xlbridge.cli.validate_run import reading_options
+    from xlbridge.cli.validate import reading_options
     from xlbridge.upload import InvalidSheet
     from xlbridge.validation.reports import Report, report_forms
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, get_args
 
@@ -22,7 +22,6 @@ from xlbridge.cli.options import (
     option,
     schemas_option,
     status_copy_option,
-    yes_option,
 )
 from xlbridge.cli.output import (
     YES,
@@ -32,8 +31,8 @@ from xlbridge.cli.output import (
     print_json,
     print_message,
     print_report,
+    show_progress,
 )
-from xlbridge.cli.progress import show_progress
 from xlbridge.errors import ApiError, LocalFailure, UsageError, XlbridgeError
 from xlbridge.files import report_local_failures, require_distinct
 from xlbridge.i18n import Text
@@ -50,7 +49,12 @@ if TYPE_CHECKING:
 
 consent_options = combine_options(
     [
-        yes_option,
+        option(
+            "--yes",
+            is_flag=True,
+            pt="Não pergunta antes de enviar.",
+            en="Does not ask before sending.",
+        ),
         option(
             "--confirm",
             metavar="ROWS:DIGEST",
@@ -127,6 +131,12 @@ class ConsentOptions:
     yes: bool
     confirm: str | None
 
+    def __call__(self, request: ConsentRequest) -> bool:
+        """Return whether there is consent to an upload."""
+        option = f"--confirm {request.token}" if request.target.production else "--yes"
+        hint = _HOW_TO_CONSENT.format(option=option, job=request.job.arguments())
+        return self.ask_for_job(request, hint)
+
     def ask_for_job(self, request: ConsentRequest, hint: Text) -> bool:
         """Return whether there is consent to a job, whose rows or records a confirmation names."""
         return self.ask(
@@ -202,13 +212,7 @@ class UploadArguments:
         upload = {name: value for name, value in options.items() if name in upload_fields}
         others = {name: value for name, value in options.items() if name not in upload_fields}
         consent = ConsentOptions(others["yes"], others.pop("confirm"))
-        return cls(UploadOptions(consent=partial(_ask_consent, consent), **upload), **others)
-
-
-def _ask_consent(consent: ConsentOptions, request: ConsentRequest) -> bool:
-    option = f"--confirm {request.token}" if request.target.production else "--yes"
-    hint = _HOW_TO_CONSENT.format(option=option, job=request.job.arguments())
-    return consent.ask_for_job(request, hint)
+        return cls(UploadOptions(consent=consent, **upload), **others)
 
 
 _HOW_TO_CONSENT = Text(

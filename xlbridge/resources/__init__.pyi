@@ -4,14 +4,10 @@ from .catalogue import (
     schema_files as schema_files,
 )
 from .checks.all_rules import pandera_checks as pandera_checks
-from .column import (
-    ChildSum as ChildSum,
-    Column as Column,
-    normalize_header as normalize_header,
-    strip_accents as strip_accents,
-)
+from .column import ChildSum as ChildSum, Column as Column
 from .kind import Kind as Kind
-from .remote.record_operations import Mode as Mode
+from .names import normalize_header as normalize_header, strip_accents as strip_accents
+from .remote import Mode as Mode
 from .resource import (
     KEY as KEY,
     Fingerprint as Fingerprint,

@@ -1,10 +1,9 @@
 """Catalogue of importable resources, read from the shipped and the user's own schema files."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 from functools import cache, cached_property
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -14,12 +13,18 @@ from msgspec.structs import replace as replace_fields
 
 from xlbridge.errors import UsageError, resolve_name, suggestion
 from xlbridge.i18n import Text
-from xlbridge.resources.checks.all_rules import checks_of, code_width
+from xlbridge.resources.checks.all_rules import (
+    RESOURCES_GROUP,
+    checks_of,
+    code_width,
+    entry_points_of,
+    not_loaded,
+)
 from xlbridge.resources.column import Column
 from xlbridge.resources.kind import KIND_OF_DTYPE
 from xlbridge.resources.models import read_as
-from xlbridge.resources.names import SHIPPED_FILE
-from xlbridge.resources.remote.record_operations import NO_IMPORT
+from xlbridge.resources.names import schemas_folder, shipped_files
+from xlbridge.resources.remote import NO_IMPORT
 from xlbridge.resources.resource import (
     CHILD_KEY,
     MAIN_KEY,
@@ -28,7 +33,6 @@ from xlbridge.resources.resource import (
     default_totals,
     with_titles,
 )
-from xlbridge.resources.schema_folders import installed_schema_folders, shipped_folder
 from xlbridge.resources.schema_format import ColumnBody, ColumnMetadata, SchemaFile
 
 
@@ -218,23 +222,30 @@ def _own_files(folder: Path) -> list[Path]:
 
 @cache
 def _common_resources() -> Sequence[Resource]:
-    """Return the resources of the shipped files and of installed packages.
-
-    The former are read from the JSON of ``docs/generate_shipped_schemas.py``, as YAML and the
-    models take many times longer.
-    """
-    text = SHIPPED_FILE.read_text(encoding="utf-8")
-    folder = shipped_folder("schemas")
-    contents = json.loads(
-        text,
-        object_hook=lambda block: (
-            date.fromisoformat(block["date"]) if block.keys() == {"date"} else block
-        ),
-    )
+    """Return the resources of the shipped files and of installed packages."""
+    folder, contents = schemas_folder(), shipped_files()
 
     def read(path: Path) -> Resource:
         return _resource(path, contents[path.relative_to(folder).as_posix()], read)
 
     shipped = [read(folder / name) for name in contents if "/" not in name]
-    installed = (path for folder in installed_schema_folders() for path in _own_files(folder))
+    installed = (path for folder in _installed_folders() for path in _own_files(folder))
     return [*shipped, *_read_files(installed)]
+
+
+def _installed_folders() -> list[Path]:
+    """Return the folders of installed packages with schema files, without importing them.
+
+    Raises ``ConfigError`` with the package that cannot be found.
+    """
+    folders = []
+    for entry in entry_points_of(RESOURCES_GROUP):
+        try:
+            found = find_spec(entry.module)
+        except ImportError:
+            found = None
+        locations = found.submodule_search_locations if found else None
+        if not locations:
+            raise not_loaded(entry, Text(pt="não é um pacote", en="it is not a package"))
+        folders.append(Path(locations[0]))
+    return folders

@@ -1,11 +1,8 @@
-"""Columns of an import sheet: the headers that name a column, changes between
-layouts, totals and sums."""
+"""Columns of an import sheet, changes between layouts, totals and sums."""
 
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
-from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +10,7 @@ from msgspec import Struct
 
 from xlbridge.i18n import Text
 from xlbridge.resources.kind import Kind
-from xlbridge.resources.models import Name, Names
+from xlbridge.resources.models import ColumnName, ColumnNames, Name, Names
 
 if TYPE_CHECKING:
     from xlbridge.resources.references.reference_lists import Link, SheetLink
@@ -66,58 +63,6 @@ class Column:
         """The allowed texts of a text column with a list of them, else empty."""
         has_list = self.kind.is_text and "isin" in self.checks
         return tuple(self.checks["isin"]["value"]) if has_list else ()
-
-
-@lru_cache(maxsize=4096)
-def normalize_header(header: str) -> str:
-    """Return a header without case, accents, and an asterisk or colon at its end, for comparison
-    with others."""
-    return " ".join(strip_accents(header).split()).rstrip(" *:").casefold()
-
-
-def strip_accents(text: str) -> str:
-    """Return a text without accents, with compatibility characters decomposed."""
-    if text.isascii():
-        return text
-    decomposed = unicodedata.normalize("NFKD", text)
-    return "".join(part for part in decomposed if not unicodedata.combining(part))
-
-
-_UNITS: Mapping[Kind, tuple[str, ...]] = {
-    Kind.MONEY: ("(r$)", "[r$]", "r$", "- r$", "(em r$)", "(reais)", "(em reais)", "(brl)"),
-    Kind.DATE: ("(dd/mm/aaaa)", "(dd/mm/yyyy)"),
-    Kind.NUMBER: ("(%)", "[%]", "%", "(em %)"),
-}
-"""Normalized units that may follow the header of a column without changing it; those of numbers
-are for rates."""
-
-_WHOLE_RATE = 100
-
-
-def columns_by_header(columns: Iterable[Column]) -> dict[str, str]:
-    """Map every normalized header of a column to the column's name.
-
-    Wire names take precedence over the titles in both languages; each may be followed by the unit
-    of the column's values.
-    """
-    columns = tuple(columns)
-    units: dict[str, tuple[str, ...]] = {}
-    for column in columns:
-        is_rate = column.checks.get("in_range", {}).get("max_value") == _WHOLE_RATE
-        if column.kind is not Kind.NUMBER or is_rate:
-            units[column.name] = _UNITS.get(column.kind, ())
-    with_units = {
-        f"{normalize_header(title)} {unit}": column.name
-        for column in columns
-        for title in (column.name, column.title.pt, column.title.en)
-        for unit in units.get(column.name, ())
-    }
-    titles = {
-        normalize_header(title): column.name
-        for column in columns
-        for title in (column.title.pt, column.title.en)
-    }
-    return with_units | titles | {normalize_header(column.name): column.name for column in columns}
 
 
 class SumOfProducts(Struct, frozen=True):
@@ -193,9 +138,9 @@ class ControlTotals(Struct, frozen=True, kw_only=True):
     by: The columns to group by.
     """
 
-    amount: Name | None = None
+    amount: ColumnName | None = None
     products: SumOfProducts | None = None
-    by: Names
+    by: ColumnNames
 
     def amount_of(self, row: Mapping[str, Any]) -> Decimal:
         """Return the amount of a row with its lists, as far as it states one."""

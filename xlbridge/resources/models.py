@@ -9,10 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from threading import Lock
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta, inspect
+
+if TYPE_CHECKING:
+    from xlbridge.i18n import Text
 
 __all__ = [
     "NOT_IN_FILES",
@@ -49,6 +52,9 @@ OneOrMore = Annotated[tuple[str, ...], Meta(extra={"form": lambda: _TEXT_OR_LIST
 """A list in which a file may write a single text, too; ``as_lists`` makes it one."""
 Identifier = Annotated[str, Meta(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
 WholeNumber = Annotated[str, Meta(pattern="^[1-9][0-9]*$")]
+ColumnName = Annotated[str, Meta(min_length=1, extra={"column": True})]
+"""Name of one of the columns that the same file declares; ``mistakes_of`` is told these."""
+ColumnNames = Annotated[tuple[ColumnName, ...], UNIQUE]
 UnpaddedLine = Annotated[str, Meta(pattern="^\\S(.*\\S)?$")]
 Bound = Annotated[float | str, Meta(extra={"dates": True})]
 Value = Annotated[float | str | bool, Meta(extra={"dates": True})]
@@ -63,6 +69,16 @@ def one_of(names: Callable[[], Iterable[object]]) -> Meta:
 def with_form(build: "Callable[[], Block | Alternatives]") -> Meta:
     """Return the mark of blocks whose keys are only known when needed."""
     return Meta(extra={"form": build})
+
+
+def with_keys(message: "Text", *alternatives: tuple[str, ...], only_one: bool = False) -> Meta:
+    """Return the mark of blocks that need all keys of an alternative, and of no other if it is to
+    be the ``only_one``; the message names them."""
+    required = [{"required": list(keys)} for keys in alternatives]
+    return Meta(
+        extra={"alternatives": (alternatives, only_one, message)},
+        extra_json_schema={"oneOf" if only_one else "anyOf": required},
+    )
 
 
 _DESCRIPTION = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)

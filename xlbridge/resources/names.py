@@ -6,14 +6,16 @@ The resources themselves take many times longer to read than a small file.
 
 import json
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping
-from functools import cache
+from datetime import date
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+import xlbridge
 from xlbridge.i18n import Text, untranslated
-from xlbridge.resources.column import normalize_header
 
 __all__ = [
     "coded_title",
@@ -35,6 +37,29 @@ _WORD = re.compile(r"[a-z]{2,}")
 _LONG_WORD = re.compile(r"[a-z]{4}")
 """Start of a word that alone may be a name."""
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def schemas_folder() -> Path:
+    """Return the folder of the shipped schema files, which is inside the package in an installed
+    wheel, next to it in a checkout."""
+    package = Path(xlbridge.__file__).parent
+    packed = package / "_data" / "schemas"
+    return packed if packed.is_dir() else package.parent / "schemas"
+
+
+@lru_cache(maxsize=4096)
+def normalize_header(header: str) -> str:
+    """Return a header without case, accents, and an asterisk or colon at its end, for comparison
+    with others."""
+    return " ".join(strip_accents(header).split()).rstrip(" *:").casefold()
+
+
+def strip_accents(text: str) -> str:
+    """Return a text without accents, with compatibility characters decomposed."""
+    if text.isascii():
+        return text
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(part for part in decomposed if not unicodedata.combining(part))
 
 
 def is_column_name(header: str) -> bool:
@@ -87,10 +112,9 @@ def registry_of(field: str) -> str | None:
 
 @cache
 def _field_registries() -> Mapping[str, str]:
-    _, sheets = _shipped_files()
     return {
         name: body["references"]
-        for file in sheets
+        for file in _sheets()
         for name, body in file["metadata"]["columns"].items()
         if "references" in body
     }
@@ -119,28 +143,41 @@ def _fields_by_header() -> Mapping[str, frozenset[str]]:
 @cache
 def _field_titles() -> Mapping[str, Text]:
     """Return the title of each field: the shared one, or that of the first sheet with the field."""
-    shared, sheets = _shipped_files()
+    shared = shipped_files()[SHARED_COLUMNS]
     titles = {name: Text(pt=body["title"], en=body["title_en"]) for name, body in shared.items()}
-    for file in sheets:
+    for file in _sheets():
         extra = file["metadata"]["columns"]
         for name, body in file["columns"].items():
             titles.setdefault(name, Text(pt=body["title"], en=extra[name]["title_en"]))
     return titles
 
 
-def _shipped_files() -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
-    """Return the titles of shared columns, and the contents of the shipped schema files."""
-    files = json.loads(SHIPPED_FILE.read_text(encoding="utf-8"))
-    return files.pop(SHARED_COLUMNS), list(files.values())
+def shipped_files() -> dict[str, Any]:
+    """Return the contents of the shipped schema files by their names, completed from the models of
+    their rows, and titles under ``SHARED_COLUMNS``.
+
+    They are read from the JSON of ``docs/generate_shipped_schemas.py``, as YAML and the models take
+    many times longer.
+    """
+    files: dict[str, Any] = json.loads(
+        SHIPPED_FILE.read_text(encoding="utf-8"),
+        object_hook=lambda block: (
+            date.fromisoformat(block["date"]) if block.keys() == {"date"} else block
+        ),
+    )
+    return files
+
+
+def _sheets() -> list[Mapping[str, Any]]:
+    return [file for name, file in shipped_files().items() if name != SHARED_COLUMNS]
 
 
 @cache
 def _column_names() -> tuple[frozenset[str], frozenset[str]]:
     """Return the names and titles, normalized, and the words in them."""
-    _, sheets = _shipped_files()
     written = {
         text
-        for file in sheets
+        for file in _sheets()
         for name, column in file["columns"].items()
         for text in (name, column["title"])
     }

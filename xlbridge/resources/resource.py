@@ -16,10 +16,10 @@ from xlbridge.resources.column import (
     ControlTotals,
     LayoutChange,
     column_changes_since,
-    columns_by_header,
 )
 from xlbridge.resources.kind import Kind
-from xlbridge.resources.remote.record_operations import (
+from xlbridge.resources.names import normalize_header
+from xlbridge.resources.remote import (
     ImportPaths,
     Mode,
     ReadBack,
@@ -33,6 +33,16 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"\b\w*[a-z][A-Z]\w*|\b\w+(?=:)")
 """Name of a column in a text: a word with a hump, or one before a colon."""
+
+_UNITS: Mapping[Kind, tuple[str, ...]] = {
+    Kind.MONEY: ("(r$)", "[r$]", "r$", "- r$", "(em r$)", "(reais)", "(em reais)", "(brl)"),
+    Kind.DATE: ("(dd/mm/aaaa)", "(dd/mm/yyyy)"),
+    Kind.NUMBER: ("(%)", "[%]", "%", "(em %)"),
+}
+"""Normalized units that may follow the header of a column without changing it; those of numbers
+are for rates."""
+
+_WHOLE_RATE = 100
 
 KEY = "chave"
 """Column that joins a child sheet to its main sheet; it is never sent."""
@@ -283,8 +293,21 @@ class Resource:
 
     @cached_property
     def headers(self) -> Mapping[str, str]:
-        """Column names by normalized header."""
-        return columns_by_header(self.columns)
+        """Column names by normalized header.
+
+        Wire names take precedence over the titles in both languages; each may be followed by the
+        unit of the column's values.
+        """
+        with_units, titles = dict[str, str](), dict[str, str]()
+        for column in self.columns:
+            headers = [*map(normalize_header, (column.name, column.title.pt, column.title.en))]
+            is_rate = column.checks.get("in_range", {}).get("max_value") == _WHOLE_RATE
+            if column.kind is not Kind.NUMBER or is_rate:
+                for unit in _UNITS.get(column.kind, ()):
+                    with_units |= {f"{header} {unit}": column.name for header in headers}
+            titles |= dict.fromkeys(headers[1:], column.name)
+        names = {normalize_header(column.name): column.name for column in self.columns}
+        return with_units | titles | names
 
     def column_changes_since(self, layout: int) -> dict[str, str | None]:
         """Return the current name of each changed column of a layout, None for a removed one."""

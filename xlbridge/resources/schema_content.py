@@ -18,9 +18,8 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 from xlbridge.resources.checks import RULES
-from xlbridge.resources.column import strip_accents
 from xlbridge.resources.kind import INTEGER_LIMIT, Kind
-from xlbridge.resources.schema_folders import shipped_folder
+from xlbridge.resources.names import schemas_folder, strip_accents
 from xlbridge.resources.yaml_files import YamlDocument
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ def _completed_column(field: _Content, kind: str | None, body: _Content) -> dict
 @cache
 def shared_columns() -> Mapping[str, _Content]:
     """Return the common parts of columns in several sheets, by column name."""
-    path = shipped_folder("schemas") / "shared" / "columns.yaml"
+    path = schemas_folder() / "shared" / "columns.yaml"
     columns: Mapping[str, _Content] = YamlDocument(path.read_text(encoding="utf-8")).content
     return columns
 

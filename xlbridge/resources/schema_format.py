@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
+from xlbridge.i18n import Text
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.resources.column import USUAL_YEARS, ChildSum, ControlTotals, LayoutChange
 from xlbridge.resources.kind import KIND_OF_DTYPE, Kind
@@ -17,6 +18,8 @@ from xlbridge.resources.models import (
     OR_NULL,
     Alternatives,
     Block,
+    ColumnName,
+    ColumnNames,
     Identifier,
     Name,
     Names,
@@ -26,8 +29,9 @@ from xlbridge.resources.models import (
     json_schema,
     one_of,
     with_form,
+    with_keys,
 )
-from xlbridge.resources.remote.record_operations import (
+from xlbridge.resources.remote import (
     ImportPaths,
     ReadBack,
     RecordChange,
@@ -78,6 +82,15 @@ class ColumnMetadata(Struct, frozen=True):
     units: Names = ()
 
 
+_NO_LOOKUP = Text(
+    pt="falta lookups, ou by_number com codes.", en="lookups is missing, or by_number with codes."
+)
+_ONE_CHANGE = Text(
+    pt="use exatamente um destes: operation, by_import.",
+    en="use exactly one of: operation, by_import.",
+)
+
+
 class ChildFile(Struct, frozen=True):
     """Schema file of a list of the records."""
 
@@ -110,23 +123,15 @@ class Metadata(Struct, frozen=True, kw_only=True):
     description_en: str = ""
     section: str = ""
     model: Name | None = None
-    natural_keys: Names = ()
+    natural_keys: ColumnNames = ()
     read_back: Annotated[
-        ReadBack | None,
-        Meta(
-            extra_json_schema={
-                "anyOf": [{"required": ["lookups"]}, {"required": ["by_number", "codes"]}]
-            }
-        ),
+        ReadBack | None, with_keys(_NO_LOOKUP, ("lookups",), ("by_number", "codes"))
     ] = None
     change: Annotated[
-        RecordChange | None,
-        Meta(
-            extra_json_schema={"oneOf": [{"required": ["operation"]}, {"required": ["by_import"]}]}
-        ),
+        RecordChange | None, with_keys(_ONE_CHANGE, ("operation",), ("by_import",), only_one=True)
     ] = None
     control_totals: ControlTotals | None = None
-    columns: Mapping[str, Annotated[ColumnMetadata | None, OR_NULL]] = {}
+    columns: Mapping[ColumnName, Annotated[ColumnMetadata | None, OR_NULL]] = {}
     children: Mapping[Annotated[str, Meta(max_length=_MAX_NAME_LENGTH)], ChildFile] = {}
     needs_children: Names = ()
     sums: tuple[ChildSum, ...] = ()
@@ -170,6 +175,16 @@ class _NamedCheck(Struct):
     options: _CheckName
 
 
+def _named_columns(statistics: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the statistics of a rule that name columns, as columns of the file."""
+    types: Mapping[str, Any] = {
+        "column": ColumnName,
+        "other": ColumnName,
+        "columns": Annotated[ColumnNames, Meta(min_length=1)],
+    }
+    return {name: types[name] for name in statistics if name in types}
+
+
 @cache
 def _row_check() -> Alternatives:
     def choose(check: Mapping[str, Any]) -> str | None:
@@ -190,7 +205,10 @@ def _row_check() -> Alternatives:
                     },
                     "required": ["options"],
                 },
-                Block.of_types({"options": Any, **rule.statistics}, optional=("options",)),
+                Block.of_types(
+                    {"options": Any, **rule.statistics, **_named_columns(rule.statistics)},
+                    optional=("options",),
+                ),
             )
             for name, rule in ROW_RULES.items()
         },

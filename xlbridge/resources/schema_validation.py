@@ -4,7 +4,7 @@ Examples are checked value by value, without the libraries for whole columns.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,10 @@ from xlbridge.i18n import Text
 from xlbridge.resources.checks import DOCUMENTS, ROW_RULES, RULES, bare_document
 from xlbridge.resources.checks.all_rules import checks_of
 from xlbridge.resources.checks.rule import Statistics
-from xlbridge.resources.column import column_changes_since, normalize_header
+from xlbridge.resources.column import column_changes_since
 from xlbridge.resources.kind import KIND_OF_DTYPE, Kind
 from xlbridge.resources.models import read_as
-from xlbridge.resources.remote.record_operations import Lookup
+from xlbridge.resources.names import normalize_header
 from xlbridge.resources.schema_content import completed, normalized
 from xlbridge.resources.schema_format import Metadata, SchemaFile, schema_file
 from xlbridge.resources.yaml_files import (
@@ -71,10 +71,7 @@ _Found = Iterator[tuple[YamlPath, Text]]
 
 
 def _unsuitable_rules(root: _Content) -> _Found:
-    """Yield the YAML paths and messages of unsuitable rules, of columns, then of rows.
-
-    Unknown columns are reported elsewhere.
-    """
+    """Yield the YAML paths and messages of unsuitable rules, of columns, then of rows."""
     for name, body in root["columns"].items():
         for rule, statistics in checks_of(body).items():
             for message in _unsuitable_for_column(body["dtype"], rule, statistics):
@@ -138,7 +135,7 @@ def _unsuitable_for_rows(check: _Content, dtypes: Mapping[str, str]) -> Iterator
     compared = ("column",) if "check" in check else ("column", "columns", "other")
     allowed = RULES[check["check"]].dtypes if "check" in check else rule.dtypes
     for key in compared if allowed else ():
-        for name in sorted(_as_set(check.get(key)) & dtypes.keys()):
+        for name in sorted(_as_set(check.get(key))):
             if dtypes[name] not in allowed:
                 yield key, _wrong_dtype(check["options"]["check_name"], dtypes[name], allowed)
     if other in dtypes:
@@ -181,7 +178,9 @@ def validated_content(path: Path, others: Mapping[str, Path]) -> _Content:
     if isinstance(document, Mistake):
         raise _schema_file_error(path, [document])
     document.content = normalized(completed(document.content), path)
-    mistakes = mistakes_of(document, schema_file())
+    columns = document.content.get("columns") if isinstance(document.content, Mapping) else None
+    names = columns if isinstance(columns, Mapping) else ()
+    mistakes = mistakes_of(document, schema_file(), names)
     if not mistakes:
         metadata = read_as(SchemaFile, document.content).metadata
         found = [
@@ -216,9 +215,6 @@ def _schema_file_error(path: Path, mistakes: Sequence[Mistake]) -> SchemaFileErr
 def _contradictions(root: _Content, metadata: Metadata) -> _Found:
     """Yield contradictions between parts of the file, and names that do not exist."""
     names = tuple(root["columns"])
-    for path, name in _column_names(root, metadata):
-        if name not in names:
-            yield path, unknown_value(name, names)
     unsuitable = list(_unsuitable_rules(root))
     with_unsuitable = {path[1] for path, _ in unsuitable if path[0] == "columns"}
     yield from unsuitable
@@ -226,22 +222,13 @@ def _contradictions(root: _Content, metadata: Metadata) -> _Found:
     yield from _shared_headers(root, metadata)
     yield from _changed_columns(names, metadata)
     amount = None if metadata.control_totals is None else metadata.control_totals.amount
-    if amount is not None and amount in names:
+    if amount is not None:
         extra = metadata.columns.get(amount)
         if extra is None or extra.kind is not Kind.MONEY:
             yield ("metadata", "control_totals", "amount"), _ONLY_MONEY
     for layout in metadata.layouts:
         if int(layout) >= metadata.layout:
             yield ("metadata", "layouts", layout), _LATER_LAYOUT.format(current=metadata.layout)
-    read_back, change = metadata.read_back, metadata.change
-    if (
-        read_back
-        and not read_back.lookups
-        and not (read_back.number_operations and read_back.codes)
-    ):
-        yield ("metadata", "read_back"), _NO_LOOKUP
-    if change and change.by_import is (change.operation_name is not None):
-        yield ("metadata", "change"), _ONE_CHANGE
     try:
         is_model = not metadata.model or issubclass(wire_model(metadata.model), WireModel)
     except (ImportError, AttributeError, ValueError, TypeError):
@@ -280,13 +267,6 @@ _LATER_LAYOUT = Text(
     pt="os leiautes anteriores vêm antes do atual, que é {current}.",
     en="earlier layouts come before the current one, which is {current}.",
 )
-_NO_LOOKUP = Text(
-    pt="falta lookups, ou by_number com codes.", en="lookups is missing, or by_number with codes."
-)
-_ONE_CHANGE = Text(
-    pt="use exatamente um destes: operation, by_import.",
-    en="use exactly one of: operation, by_import.",
-)
 
 
 def _column_contradictions(
@@ -297,9 +277,9 @@ def _column_contradictions(
     The examples of columns with unsuitable rules cannot be checked.
     """
     for name, extra in metadata.columns.items():
-        body = root["columns"].get(name)
-        if body is None or extra is None:
+        if extra is None:
             continue
+        body = root["columns"][name]
         kind = extra.kind or KIND_OF_DTYPE[body["dtype"]]
         if kind.dtype != body["dtype"]:
             message = Text(
@@ -356,45 +336,3 @@ def _changed_columns(names: tuple[str, ...], metadata: Metadata) -> _Found:
                     en="{column!r} is still among the columns.",
                 )
                 yield (*place, "removed", number), message.format(column=removed)
-
-
-def _column_names(root: _Content, metadata: Metadata) -> Iterator[tuple[YamlPath, object]]:
-    """Yield every column name outside the list of columns, with its YAML path."""
-    groups: list[tuple[YamlPath, Iterable[str]]] = [
-        (("columns",), metadata.columns),
-        (("natural_keys",), metadata.natural_keys),
-    ]
-    pairs: list[tuple[YamlPath, Mapping[str, str]]] = []
-    lookups: list[tuple[YamlPath, Lookup]] = []
-    if (read_back := metadata.read_back) is not None:
-        place: YamlPath = ("read_back",)
-        groups += [
-            ((*place, "apart"), read_back.not_compared),
-            ((*place, "blank"), read_back.blank),
-            ((*place, "fields"), read_back.fields),
-            ((*place, "blank_as"), read_back.blank_as),
-        ]
-        pairs.append(((*place, "blank_as"), read_back.blank_as))
-        lookups += [((*place, "lookups", n), one) for n, one in enumerate(read_back.lookups)]
-    if metadata.create is not None and metadata.create.identical is not None:
-        lookups.append((("create", "identical"), metadata.create.identical))
-    for place, lookup in lookups:
-        groups += [((*place, "key"), lookup.key), ((*place, "when"), lookup.when)]
-        pairs.append(((*place, "filter"), lookup.filters))
-    if (totals := metadata.control_totals) is not None:
-        amount = {} if totals.amount is None else {"amount": totals.amount}
-        groups.append((("control_totals", "by"), totals.by))
-        pairs.append((("control_totals",), amount))
-    for place, names in groups:
-        steps: Iterable[str | int] = names if isinstance(names, Mapping) else range(len([*names]))
-        yield from (
-            (("metadata", *place, step), name) for step, name in zip(steps, names, strict=True)
-        )
-    for place, by_key in pairs:
-        yield from ((("metadata", *place, key), name) for key, name in by_key.items())
-    for number, check in enumerate(root.get("checks") or ()):
-        rule = ROW_RULES[check["options"]["check_name"]]
-        yield ("checks", number, "column"), check["column"]
-        for name in rule.columns_read({k: v for k, v in check.items() if k != "options"}):
-            key = next(k for k, v in check.items() if k not in {"options", "column"} and name in v)
-            yield ("checks", number, key), name

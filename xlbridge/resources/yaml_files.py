@@ -8,7 +8,7 @@ Loading is safe: no tags, no endless or huge documents, keys are always texts.
 import json
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -307,10 +307,14 @@ def document_mistake(document: YamlDocument, path: YamlPath, message: Text) -> M
     return Mistake(document.line(path), format_yaml_path(path), message)
 
 
-def mistakes_of(document: YamlDocument, block: Block) -> list[Mistake]:
-    """Return the mistakes in a document whose root is a block, in the order of the lines."""
+def mistakes_of(
+    document: YamlDocument, block: Block, columns: Collection[str] = ()
+) -> list[Mistake]:
+    """Return the mistakes in a document whose root is a block, in the order of the lines.
+
+    ``columns`` are those that the document declares."""
     repeated = Text(pt="{key} aparece duas vezes; deixe um só.", en="{key} is repeated; keep one.")
-    checker = _Checker(document)
+    checker = _Checker(document, columns)
     checker.found += [
         Mistake(line, key, repeated.format(key=key)) for line, key in document.repeated_keys()
     ]
@@ -321,9 +325,10 @@ def mistakes_of(document: YamlDocument, block: Block) -> list[Mistake]:
 class _Checker:
     """Collector of the mistakes in a document."""
 
-    def __init__(self, document: YamlDocument) -> None:
+    def __init__(self, document: YamlDocument, columns: Collection[str]) -> None:
         self.found: list[Mistake] = []
         self._document = document
+        self._columns = tuple(columns)
 
     def _add(self, path: YamlPath, message: Text) -> None:
         self.found.append(document_mistake(self._document, path, message))
@@ -376,6 +381,12 @@ class _Checker:
             if len(value) > limit if too_long else len(value) < limit:
                 message = _LENGTH_TEXTS[key, KINDS[type(node)]]
                 self._add(path, message.format(found=format_yaml_value(value), limit=limit))
+        alternatives, only_one, wanted = marks.get("alternatives", ((), False, None))
+        complete = sum(value.keys() >= {*keys} for keys in alternatives)
+        if wanted is not None and (not complete or (only_one and complete > 1)):
+            self._add(path, wanted)
+        if marks.get("column") and value not in self._columns:
+            self._add(path, unknown_value(value, self._columns))
         if marks.get("unique") and len(set(map(repr, value))) < len(value):
             self._add(path, _REPEATED_ITEMS)
         for key, (is_beyond, text) in _BOUNDS.items():
@@ -388,7 +399,7 @@ class _Checker:
 
     def _check_key(self, node: Any, key: str, path: tuple[str | int, ...]) -> None:
         node, marks, _ = unwrapped(node)
-        choices = choices_of(node, marks)
+        choices = self._columns if marks.get("column") else choices_of(node, marks)
         if choices is not None and key not in choices:
             self._add((*path, key), unknown_value(key, choices))
         message = _wrong_pattern(node, key, _KEY_TEXTS)

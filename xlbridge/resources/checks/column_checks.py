@@ -22,7 +22,7 @@ from xlbridge.resources.checks.rule import (
     column_check,
     value_text,
 )
-from xlbridge.resources.findings.finding import error, warning
+from xlbridge.resources.findings import error, warning
 from xlbridge.resources.kind import INTEGER_LIMIT
 from xlbridge.resources.models import Bound, Name, Value
 

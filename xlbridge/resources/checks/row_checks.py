@@ -16,7 +16,7 @@ from xlbridge.resources.checks.rule import (
     row_check,
     value_text,
 )
-from xlbridge.resources.findings.finding import error
+from xlbridge.resources.findings import error
 from xlbridge.resources.models import Name, one_of
 
 if TYPE_CHECKING:

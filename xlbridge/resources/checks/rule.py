@@ -18,7 +18,7 @@ from xlbridge.resources.models import Names
 if TYPE_CHECKING:
     import pandas as pd
 
-    from xlbridge.resources.findings.finding import FindingKind
+    from xlbridge.resources.findings import FindingKind
 
 Statistics = Mapping[str, Any]
 """Parameters of a rule in a schema file, by name; a single one is called ``value``."""

@@ -26,7 +26,7 @@ from xlbridge.resources.checks.rule import (
     row_check,
     text_check,
 )
-from xlbridge.resources.findings.finding import error, warning
+from xlbridge.resources.findings import error, warning
 from xlbridge.resources.models import Name
 
 if TYPE_CHECKING:

@@ -15,11 +15,24 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from xlbridge.i18n import Text
-from xlbridge.resources.models import NOT_IN_FILES, Name, Names, one_of
+from xlbridge.resources.models import NOT_IN_FILES, ColumnName, ColumnNames, Name, Names, one_of
 from xlbridge.resources.names import fields_called
 
 if TYPE_CHECKING:
     from xlbridge.wire import Operation
+
+__all__ = [
+    "ExistingPolicy",
+    "Lookup",
+    "ReadBack",
+    "RecordChange",
+    "RecordCreation",
+    "RecordToRow",
+    "SeparateList",
+    "are_fields_of_others",
+    "exported_fields",
+    "operation_named",
+]
 
 
 def operation_if(accepts: "Callable[[Operation], object]") -> Meta:
@@ -37,7 +50,6 @@ def operation_if(accepts: "Callable[[Operation], object]") -> Meta:
 _ReadName = Annotated[str, operation_if(lambda one: one.method == "GET")]
 _PostName = Annotated[str, operation_if(lambda one: one.method == "POST")]
 _ReadNames = Annotated[tuple[_ReadName, ...], Meta(min_length=1)]
-_NamesByName = Mapping[str, Name]
 
 
 class ExistingPolicy(StrEnum):
@@ -90,10 +102,10 @@ class Lookup(Struct, frozen=True, rename={"operation_names": "operations", "filt
     may_be_hidden: Records may not show the key; then the other keys alone decide.
     """
 
-    key: Annotated[_NamesByName, Meta(min_length=1)]
+    key: Annotated[Mapping[ColumnName, Name], Meta(min_length=1)]
     operation_names: _ReadNames
-    filters: _NamesByName = {}
-    when: Mapping[str, tuple[Any, ...]] = {}
+    filters: Mapping[str, ColumnName] = {}
+    when: Mapping[ColumnName, tuple[Any, ...]] = {}
     assumed: bool = False
     only: Mapping[str, Any] = {}
     counted: Name | None = None
@@ -135,13 +147,13 @@ class ReadBack(
     """
 
     lookups: Annotated[tuple[Lookup, ...], Meta(min_length=1)] = ()
-    not_compared: Names = ()
-    blank: Mapping[str, Any] = {}
-    blank_as: _NamesByName = {}
+    not_compared: ColumnNames = ()
+    blank: Mapping[ColumnName, Any] = {}
+    blank_as: Mapping[ColumnName, ColumnName] = {}
     codes: Names = ()
     existing: ExistingPolicy
     number_operations: _ReadNames = ()
-    fields: _NamesByName = {}
+    fields: Mapping[ColumnName, Name] = {}
     lists: Mapping[str, SeparateList] = {}
     columns: Annotated[tuple[str, ...], NOT_IN_FILES] = ()
 

@@ -1,7 +1,7 @@
 """Findings about cells: numbers, dates, missing values, texts."""
 
 from xlbridge.i18n import Text
-from xlbridge.resources.findings.finding import FindingKind, error, warning
+from xlbridge.resources.findings import FindingKind, error, warning
 
 _TYPE_AGAIN = Text(pt="Apague o texto e digite-o de novo.", en="Delete the text and type it again.")
 _TYPE_CODE_AGAIN = Text(

@@ -16,6 +16,21 @@ from string import Formatter
 
 from xlbridge.i18n import Text, localized_number
 
+__all__ = [
+    "SEVERITY_WORDS",
+    "CharacterMark",
+    "CorrectedValue",
+    "Finding",
+    "FindingKind",
+    "Severity",
+    "character_name",
+    "error",
+    "mark_invisible",
+    "mark_of",
+    "show_invisible",
+    "warning",
+]
+
 CorrectedValue = str | Decimal | date
 """Value of a corrected cell."""
 

@@ -10,7 +10,7 @@ from msgspec import to_builtins
 from xlbridge.errors import ConfigError, suggestion
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources.models import Block, Schema, json_schema, read_as
-from xlbridge.resources.remote.record_operations import field_sets
+from xlbridge.resources.remote import field_sets
 from xlbridge.resources.yaml_files import (
     Mistake,
     YamlDocument,
@@ -25,6 +25,8 @@ from xlbridge.wire.quirks import NO_QUIRKS, Quirks
 
 if TYPE_CHECKING:
     from xlbridge.resources.catalogue import Catalogue
+
+__all__ = ["format_quirks", "quirks_format", "quirks_of_section", "read_quirks"]
 
 
 def quirks_format() -> Schema:
