@@ -39,7 +39,7 @@ from xlbridge.resources import Kind, normalize_header
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook import MAX_TEXT_LENGTH, cell_address
 from xlbridge.workbook.edit import EditablePackage, edit_package
-from xlbridge.workbook.edit.refresh import FoundTable, RefreshedTable, find_tables, with_data
+from xlbridge.workbook.edit import FoundTable, RefreshedTable, find_tables, with_data
 from xlbridge.workbook.read import LOCK_FILE_PREFIXES
 
 _LOGGER = logging.getLogger(__name__)

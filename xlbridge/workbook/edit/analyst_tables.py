@@ -14,9 +14,9 @@ from xlbridge.workbook.address import MAX_ROWS, CellPosition, CellRange, cell_ad
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.editable_cells import WorkbookStyles
 from xlbridge.workbook.edit.editable_package import EditablePackage, SheetList
-from xlbridge.workbook.edit.refresh.followers import DRAWN_KINDS, drawn_rows
-from xlbridge.workbook.edit.refresh.found_tables import FoundTable
-from xlbridge.workbook.edit.refresh.references import filled_down, parse_range
+from xlbridge.workbook.edit.followers import DRAWN_KINDS, drawn_rows
+from xlbridge.workbook.edit.found_tables import FoundTable
+from xlbridge.workbook.edit.references import filled_down, parse_range
 from xlbridge.workbook.edit.sheet_rows import CellXml, Formula, SheetRows
 
 _REF = re.compile(rb"""<(?:[\w.-]+:)?(\w+)\b[^>]*?\bref=["']([A-Z0-9:]+)["']""")

@@ -9,7 +9,7 @@ from xlbridge.i18n import Text
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.editable_package import EditablePackage, SheetList
-from xlbridge.workbook.edit.refresh.references import parse_range
+from xlbridge.workbook.edit.references import parse_range
 from xlbridge.workbook.edit.sheet_rows import SheetRows
 
 _ROWS_WITH_HEADERS = 30

@@ -12,8 +12,8 @@ from xml.sax.saxutils import escape
 
 from xlbridge.workbook.address import range_text
 from xlbridge.workbook.edit.editable_package import EditablePackage, SheetList
-from xlbridge.workbook.edit.refresh.found_tables import FoundTable
-from xlbridge.workbook.edit.refresh.references import (
+from xlbridge.workbook.edit.found_tables import FoundTable
+from xlbridge.workbook.edit.references import (
     Reference,
     RowChange,
     moved_ranges,

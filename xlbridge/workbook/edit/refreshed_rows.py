@@ -16,13 +16,13 @@ from xlbridge.workbook.address import (
     cell_position,
 )
 from xlbridge.workbook.edit.editable_package import find_sheet_data
-from xlbridge.workbook.edit.refresh.analyst_table import AnalystTable, first_cells, overlap
-from xlbridge.workbook.edit.refresh.followers import (
+from xlbridge.workbook.edit.analyst_tables import AnalystTable, first_cells, overlap
+from xlbridge.workbook.edit.followers import (
     follow,
     moved_attributes,
     moved_formulas,
 )
-from xlbridge.workbook.edit.refresh.references import RowChange, filled_down, parse_range
+from xlbridge.workbook.edit.references import RowChange, filled_down, parse_range
 from xlbridge.workbook.edit.sheet_rows import CellXml, RowXml
 
 _Key = tuple[str, ...]
