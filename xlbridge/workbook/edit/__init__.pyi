@@ -1,3 +1,4 @@
+from .analyst_tables import FoundTable as FoundTable, find_tables as find_tables
 from .csv_rows import edit_csv as edit_csv
 from .editable_cells import EditableCells as EditableCells
 from .editable_package import (
@@ -14,4 +15,5 @@ from .marked_copies import (
     write_remark_columns as write_remark_columns,
 )
 from .ods_cells import OdsWorkbook as OdsWorkbook
+from .refreshed_rows import RefreshedTable as RefreshedTable
 from .sheet_rows import place_rows as place_rows
