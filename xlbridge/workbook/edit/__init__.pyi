@@ -1,5 +1,5 @@
 from .analyst_tables import FoundTable as FoundTable, find_tables as find_tables
-from .csv_rows import edit_csv as edit_csv
+from .csv_and_ods import OdsWorkbook as OdsWorkbook, edit_csv as edit_csv
 from .editable_cells import EditableCells as EditableCells
 from .editable_package import (
     EditablePackage as EditablePackage,
@@ -14,6 +14,5 @@ from .marked_copies import (
     annotate as annotate,
     write_remark_columns as write_remark_columns,
 )
-from .ods_cells import OdsWorkbook as OdsWorkbook
 from .refreshed_rows import RefreshedTable as RefreshedTable
 from .sheet_rows import place_rows as place_rows
