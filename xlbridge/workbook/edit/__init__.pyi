@@ -1,6 +1,6 @@
 from .analyst_tables import FoundTable as FoundTable, find_tables as find_tables
 from .csv_and_ods import OdsWorkbook as OdsWorkbook, edit_csv as edit_csv
-from .editable_cells import EditableCells as EditableCells
+from .editable_cells import EditableCells as EditableCells, place_rows as place_rows
 from .editable_package import (
     EditablePackage as EditablePackage,
     edit_package as edit_package,
@@ -15,4 +15,3 @@ from .marked_copies import (
     write_remark_columns as write_remark_columns,
 )
 from .refreshed_rows import RefreshedTable as RefreshedTable
-from .sheet_rows import place_rows as place_rows

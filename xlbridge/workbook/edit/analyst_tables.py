@@ -14,10 +14,9 @@ from xlbridge.i18n import Text
 from xlbridge.report_forms import list_first
 from xlbridge.workbook.address import MAX_ROWS, CellPosition, CellRange, cell_address
 from xlbridge.workbook.edit import xml_elements as xml
-from xlbridge.workbook.edit.editable_cells import WorkbookStyles
+from xlbridge.workbook.edit.editable_cells import CellXml, Formula, SheetRows, WorkbookStyles
 from xlbridge.workbook.edit.editable_package import EditablePackage, SheetList
 from xlbridge.workbook.edit.followers import DRAWN_KINDS, drawn_rows, filled_down, parse_range
-from xlbridge.workbook.edit.sheet_rows import CellXml, Formula, SheetRows
 
 _ROWS_WITH_HEADERS = 30
 """Rows of a sheet among which its header is searched."""

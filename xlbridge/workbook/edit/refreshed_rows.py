@@ -16,6 +16,7 @@ from xlbridge.workbook.address import (
     cell_position,
 )
 from xlbridge.workbook.edit.analyst_tables import AnalystTable, first_cells, overlap
+from xlbridge.workbook.edit.editable_cells import CellXml, RowXml
 from xlbridge.workbook.edit.editable_package import find_sheet_data
 from xlbridge.workbook.edit.followers import (
     RowChange,
@@ -25,7 +26,6 @@ from xlbridge.workbook.edit.followers import (
     moved_formulas,
     parse_range,
 )
-from xlbridge.workbook.edit.sheet_rows import CellXml, RowXml
 
 _Key = tuple[str, ...]
 
