@@ -1,4 +1,3 @@
-from .clean_workbook import records_workbook as records_workbook
 from .column_inputs import (
     ListedRecord as ListedRecord,
     RegistryList as RegistryList,
@@ -16,6 +15,7 @@ from .report_workbook import (
 from .row_copies import (
     RejectedRows as RejectedRows,
     as_xlsx as as_xlsx,
+    records_workbook as records_workbook,
 )
 from .template import (
     cell_format as cell_format,
