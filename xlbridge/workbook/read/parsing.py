@@ -1,4 +1,4 @@
-"""Parser of workbooks of any kind, and a check for small files that are safe to parse.
+"""Parser of workbooks of any kind.
 
 Runs only with limited memory and time, or on files that are known to be safe.
 """
@@ -69,26 +69,66 @@ if TYPE_CHECKING:
 _MAX_EXACT_SIZE = 1 << 16
 """Size in bytes up to which the exact scan is faster than setting up the quick one."""
 
+_MAX_SAFE_CELLS = 1_000_000
+_MAX_SAFE_TEXT = 64 * 2**20
 _PANIC_MODULE = "pyo3_runtime"
 
 
-class _XlsxParser:
-    """Parser of the sheets of an .xlsx workbook, each in chunks if possible."""
+class XlsxParser:
+    """Parser of an .xlsx workbook: each sheet in chunks if possible, or else as a whole."""
 
-    def __init__(self, archive: WorkbookArchive, package: Package, budget: Budget) -> None:
+    def __init__(self, archive: WorkbookArchive, limits: WorkbookLimits) -> None:
+        """Raise ``WorkbookRefused`` if the archive does not hold an .xlsx workbook."""
         self._archive = archive
-        self._package = package
-        self._budget = budget
+        self._limits = limits
+        self._package = Package(archive)
+        self._budget = Budget(limits)
         self._shared_texts: list[str] = []
-        self._formats, self._struck = package.cell_styles()
-        self._scaling = scaling_styles(self._formats)
-        self._lacks_results = package.lacks_results()
+        self._scans: dict[str, tuple[SheetScan, bytes]] = {}
 
-    def parse(self, sheet: str, *, skip_generated: bool) -> Iterator[ParserMessage]:
+    def is_safe(self) -> bool:
+        """Return whether all sheets have valid, ordered, close cells of limited size.
+
+        The archive is that of a small file, and was unpacked.
+        """
+        try:
+            text_size = len(self._package.shared_texts())
+            self._scans = {sheet: self._scan(sheet) for sheet in self._package.sheets}
+        except WorkbookRefused:
+            return False
+        return all(
+            scan.is_parsable
+            and scan.raw.extent.cells <= _MAX_SAFE_CELLS
+            and scan.cells * text_size <= _MAX_SAFE_TEXT
+            for scan, _ in self._scans.values()
+        )
+
+    def parse(self, sheet: str | None) -> Iterator[ParserMessage]:
+        """Yield one sheet, or all visible ones that may hold data.
+
+        Raises what ``parse_file`` raises.
+        """
+        package = self._package
+        with refuse_on_failure():
+            book = CalamineWorkbook.from_filelike(pack(package.parser_parts([package.styles])))
+            start, names = _outline(
+                book,
+                package.fingerprint,
+                package.exported,
+                package.added_sheets(),
+                sheet,
+                self._limits,
+            )
+            yield start
+            for name in names:
+                yield from self._parse_one(name, skip_generated=sheet is None)
+        self._archive.unpack()
+
+    def _parse_one(self, sheet: str, *, skip_generated: bool) -> Iterator[ParserMessage]:
         """Yield a sheet; with ``skip_generated`` none that looks like one that xlbridge adds."""
         # The quick scan finds scaled numbers by their style, which the default one may lack.
         size = self._archive.size(self._package.sheet_part(sheet))
-        is_large = size > _MAX_EXACT_SIZE and 0 not in self._scaling
+        is_large = size > _MAX_EXACT_SIZE and 0 not in self._scaling and sheet not in self._scans
         if is_large and not (skip_generated and is_reserved_name(sheet)):
             with suppress(UnusualSheet):
                 quick = QuickScan(self._scaling, lacks_results=self._lacks_results)
@@ -97,31 +137,32 @@ class _XlsxParser:
                 yield from parse_in_chunks(self._package, sheet, quick, self._budget, texts)
                 yield SheetEnded(self._with_facts(quick.raw, sheet, bytes(quick.below_rows)))
                 return
-        length, rows = self._shared.text_length(self._package.sheet_pieces(sheet))
-        if length:
-            self._budget.check_text_length(length, rows)
-
-        pieces = self._package.sheet_pieces(sheet)
-        scan = scan_exactly(
-            pieces,
-            self._scaling,
-            sheet,
-            self._shared.struck,
-            lacks_results=self._lacks_results,
-        )
+        known = sheet in self._scans
+        scan, below_rows = self._scans.pop(sheet) if known else self._scan(sheet)
         # The parser would allocate all cells in between.
         self._budget.check_extent(sheet, scan.raw.extent)
-        below_rows = b"".join(self._package.sheet_pieces(sheet)).rpartition(b"sheetData")[2]
         content = self._open_whole(sheet, scan)
         raw = self._with_facts(scan.raw, sheet, below_rows)
         yield from _parse_sheet(content, raw, self._budget, skip_generated)
+
+    def _scan(self, sheet: str) -> tuple[SheetScan, bytes]:
+        """Return the exact scan of a sheet, and its XML below the rows."""
+        pieces = list(self._package.sheet_pieces(sheet))
+        length, rows = self._shared.text_length(pieces)
+        if length:
+            self._budget.check_text_length(length, rows)
+        scan = scan_exactly(
+            pieces, self._scaling, sheet, self._shared.struck, lacks_results=self._lacks_results
+        )
+        return scan, b"".join(pieces).rpartition(b"sheetData")[2]
 
     def _with_facts(self, raw: RawSheet, sheet: str, below_rows: bytes) -> RawSheet:
         """Add the facts from other parts, and from below the rows, to those of a sheet."""
         package = self._package
         raw.uses_1904_dates = package.uses_1904_dates
         raw.part = package.sheet_part(sheet)
-        raw.formats, raw.struck = dict(self._formats), self._struck
+        formats, raw.struck = self._styles
+        raw.formats = dict(formats)
         package.add_totals_rows(sheet, raw.layout)
         raw.conditional_formats = package.conditional_formats(below_rows)
         return raw
@@ -143,6 +184,18 @@ class _XlsxParser:
         if (name := package.parser_name(sheet)) is not None:
             parts[name] = readable
         return CalamineWorkbook.from_filelike(pack(parts)).get_sheet_by_name(sheet)
+
+    @cached_property
+    def _styles(self) -> tuple[dict[int, str], frozenset[int]]:
+        return self._package.cell_styles()
+
+    @cached_property
+    def _scaling(self) -> Mapping[int, float]:
+        return scaling_styles(self._styles[0])
+
+    @cached_property
+    def _lacks_results(self) -> bool:
+        return self._package.lacks_results()
 
     @cached_property
     def _shared(self) -> SharedTexts:
@@ -247,30 +300,6 @@ def _replace_values(
     return first, wide
 
 
-_MAX_SAFE_CELLS = 1_000_000
-_MAX_SAFE_TEXT = 64 * 2**20
-
-
-def is_safe_to_parse(archive: WorkbookArchive) -> bool:
-    """Return whether all sheets have valid, ordered, close cells of limited size.
-
-    ``archive`` is that of a small .xlsx workbook, and was unpacked. Raises ``WorkbookRefused`` if
-    it is not a workbook.
-    """
-    package = Package(archive)
-    text_size = len(package.shared_texts())
-    scans = (scan_exactly(package.sheet_pieces(sheet), {}) for sheet in package.sheets)
-    try:
-        return all(
-            scan.is_parsable
-            and scan.raw.extent.cells <= _MAX_SAFE_CELLS
-            and scan.cells * text_size <= _MAX_SAFE_TEXT
-            for scan in scans
-        )
-    except WorkbookRefused:
-        return False
-
-
 def open_scan(
     kind: FileKind, content: bytes, limits: WorkbookLimits
 ) -> "XlsScan | XlsbScan | OdsScan":
@@ -302,18 +331,7 @@ def parse_file(
     archive = WorkbookArchive(content, limits) if is_zip(content) else None
     kind = kind_of_plain_file(path, content) if archive is None else kind_of_archive(archive)
     if archive is not None and kind in {FileKind.XLSX, FileKind.XLSM}:
-        package = Package(archive)
-        with refuse_on_failure():
-            book = CalamineWorkbook.from_filelike(pack(package.parser_parts([package.styles])))
-            added = package.added_sheets()
-            start, names = _outline(
-                book, package.fingerprint, package.exported, added, sheet, limits
-            )
-            yield start
-            parser = _XlsxParser(archive, package, Budget(limits))
-            for name in names:
-                yield from parser.parse(name, skip_generated=sheet is None)
-        archive.unpack()
+        yield from XlsxParser(archive, limits).parse(sheet)
     elif kind is FileKind.CSV:
         from xlbridge.workbook.read.csv_file import parse_csv
 
