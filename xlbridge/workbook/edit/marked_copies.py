@@ -5,7 +5,7 @@ that styles, stored results of formulas, pictures and everything else stay uncha
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -25,7 +25,6 @@ from xlbridge.workbook.address import (
     cell_place,
     cell_position,
     cell_range,
-    column_letters,
     range_text,
 )
 from xlbridge.workbook.edit import xml_elements as xml
@@ -75,7 +74,7 @@ _HEADERS: tuple[tuple[Text, int], ...] = (
 )
 _HEADER_ROW = 5
 _MAX_VALUE_LENGTH = 80
-_PADDING = 3
+_PADDING, _TITLE_HEIGHT = 3, 24
 _A4 = "9"
 
 
@@ -229,47 +228,109 @@ def _replace_summary_sheet(
     analyst's sheets keep their positions.
     """
     name = sheets.add_summary_sheet(f"${_HEADER_ROW}:${_HEADER_ROW}")
-    root = etree.Element(f"{{{sheets.namespace}}}worksheet", nsmap={None: sheets.namespace})
-    last_row = _HEADER_ROW + len(findings)
-    properties = xml.add_child(root, "sheetPr")
-    xml.add_child(properties, "tabColor", rgb=f"FF{style.SEVERITY_FONTS[Severity.ERROR]}")
-    xml.add_child(properties, "pageSetUpPr", fitToPage="1")
-    view = xml.add_child(xml.add_child(root, "sheetViews"), "sheetView", workbookViewId="0")
-    below = f"A{_HEADER_ROW + 1}"
-    pane = {"ySplit": str(_HEADER_ROW), "topLeftCell": below, "activePane": "bottomLeft"}
-    xml.add_child(view, "pane", **pane, state="frozen")
-    xml.add_child(view, "selection", pane="bottomLeft", activeCell=below, sqref=below)
-    columns = xml.add_child(root, "cols")
-    for index, (_, width) in enumerate(summary.headers, start=1):
-        number = str(index)
-        xml.add_child(columns, "col", min=number, max=number, width=str(width), customWidth="1")
-    rows = xml.add_child(root, "sheetData")
-    style_ids = _add_styles(styles)
+    widths = [width for _, width in summary.headers]
+    page = _AddedSheet(sheets.namespace, widths, _HEADER_ROW)
+    ids = _add_styles(styles)
     total = summary.errors + summary.warnings
     counts = str(
         _COUNTS.format(rows=summary.rows, errors=summary.errors, warnings=summary.warnings)
     )
     if len(findings) < total:
         counts += str(_TRUNCATED.format(shown=len(findings), total=total))
-    _add_row(rows, 1, [(str(SUMMARY_TITLE), style_ids["title"])], 24)
-    _add_row(rows, 2, [(str(summary.subject), style_ids["subject"])])
-    _add_row(rows, 3, [(counts, style_ids["counts"])])
-    titles = [(str(title), style_ids["header"]) for title, _ in summary.headers]
-    _add_row(rows, _HEADER_ROW, titles, 20)
-    links = etree.Element(xml.tag_like(root, "hyperlinks"))
-    linked = column_letters(len(summary.headers) - len(_HEADERS))
-    for row, (sheet, finding) in enumerate(findings, start=_HEADER_ROW + 1):
-        _write_finding(rows, row, sheet, finding, summary, style_ids)
+    page.add((SUMMARY_TITLE, ids["title"]))
+    page.add((summary.subject, ids["subject"]), across=True)
+    page.add((counts, ids["counts"]), across=True)
+    page.row = _HEADER_ROW - 1
+    page.add(*((title, ids["header"]) for title, _ in summary.headers))
+    plain = ids["text"]
+    for sheet, finding in findings:
+        severity = finding.kind.severity
+        names = [(sheet, plain)] * (len(widths) - len(_HEADERS))
+        shown = show_invisible(finding.display_value or "")
+        page.add(
+            *names,
+            (finding.cell or "", ids["link"]),
+            (finding.column_label or "", plain),
+            (SEVERITY_WORDS[severity], ids[severity]),
+            (shown[:_MAX_VALUE_LENGTH] + "…" * (len(shown) > _MAX_VALUE_LENGTH), plain),
+            (finding.message, plain),
+            (finding.hint, plain),
+            (finding.kind.code, plain),
+        )
         if finding.cell:
-            location = cell_place(sheet, finding.cell)
-            xml.add_child(links, "hyperlink", ref=f"{linked}{row}", location=location)
-    last_column = column_letters(len(summary.headers) - 1)
-    xml.add_child(root, "autoFilter", ref=f"A{_HEADER_ROW}:{last_column}{last_row}")
-    if len(links):
-        root.append(links)
-    _set_printing(root)
-    package.write(sheets.part(name), xml.to_bytes(root))
+            page.link(len(names), cell_place(sheet, finding.cell))
+    package.write(sheets.part(name), page.content())
     sheets.activate(name)
+
+
+class _AddedSheet:
+    """Sheet that xlbridge adds, written from top to bottom and printed in landscape, one page wide.
+
+    ``widths`` are those of its columns, in characters. The rows below a ``header_row`` are a list
+    with a filter, and scroll below it.
+    """
+
+    def __init__(self, namespace: str, widths: Sequence[int], header_row: int = 0) -> None:
+        self.row = 0
+        self._widths = widths
+        self._header_row = header_row
+        self._root = root = etree.Element(f"{{{namespace}}}worksheet", nsmap={None: namespace})
+        properties = xml.add_child(root, "sheetPr")
+        if header_row:
+            colour = style.SEVERITY_FONTS[Severity.ERROR]
+            xml.add_child(properties, "tabColor", rgb=f"FF{colour}")
+        xml.add_child(properties, "pageSetUpPr", fitToPage="1")
+        view = xml.add_child(xml.add_child(root, "sheetViews"), "sheetView", workbookViewId="0")
+        if header_row:
+            below = f"A{header_row + 1}"
+            pane = {"ySplit": str(header_row), "topLeftCell": below, "activePane": "bottomLeft"}
+            xml.add_child(view, "pane", **pane, state="frozen")
+            xml.add_child(view, "selection", pane="bottomLeft", activeCell=below, sqref=below)
+        else:
+            view.set("showGridLines", "0")
+        columns = xml.add_child(root, "cols")
+        for number, width in enumerate(map(str, widths), start=1):
+            index = str(number)
+            xml.add_child(columns, "col", min=index, max=index, width=width, customWidth="1")
+        self._rows = xml.add_child(root, "sheetData")
+        self._merged = etree.Element(xml.tag_like(root, "mergeCells"))
+        self._links = etree.Element(xml.tag_like(root, "hyperlinks"))
+
+    def add(self, *cells: tuple[object, str], across: bool = False) -> None:
+        """Add a row of values with their styles; its only text may go ``across`` all columns."""
+        self.row += 1
+        row = xml.add_child(self._rows, "row", r=str(self.row), customHeight="1")
+        last = len(self._widths) - 1
+        widths = [sum(self._widths)] if across else self._widths
+        texts = zip((str(value) for value, _ in cells), widths, strict=False)
+        lines = max((len(wrap(text, width)) for text, width in texts), default=1)
+        height = _PADDING + style.LINE_HEIGHT * max(lines, 1)
+        row.set("ht", str(_TITLE_HEIGHT if self.row == 1 else height))
+        for column, (value, style_id) in enumerate(cells):
+            if isinstance(value, int | Decimal):
+                cell = xml.add_child(row, "c", r=cell_address(self.row, column), s=style_id)
+                xml.add_child(cell, "v").text = str(value)
+            elif text := str(value):
+                _text_cell(row, self.row, column, text, style_id)
+        if across:
+            xml.add_child(self._merged, "mergeCell", ref=range_text((self.row, 0, self.row, last)))
+
+    def link(self, column: int, location: str) -> None:
+        """Link a cell of the last row to a place in the workbook."""
+        address = cell_address(self.row, column)
+        xml.add_child(self._links, "hyperlink", ref=address, location=location)
+
+    def content(self) -> bytes:
+        """Return the part."""
+        root = self._root
+        if self._header_row:
+            area = self._header_row, 0, self.row, len(self._widths) - 1
+            xml.add_child(root, "autoFilter", ref=range_text(area))
+        root.extend(item for item in (self._merged, self._links) if len(item))
+        sides = dict.fromkeys(("left", "right", "top", "bottom"), "0.4")
+        xml.add_child(root, "pageMargins", **sides, header="0.2", footer="0.2")
+        xml.add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
+        return xml.to_bytes(root)
 
 
 def _add_styles(styles: WorkbookStyles) -> dict[str, str]:
@@ -294,46 +355,6 @@ def _add_styles(styles: WorkbookStyles) -> dict[str, str]:
         severity: styles.cell(font(style.SEVERITY_FONTS[severity]), colour, wrapped)
         for severity, colour in style.SEVERITY_FILLS.items()
     }
-
-
-def _write_finding(
-    rows: xml.Element,
-    row: int,
-    sheet: str,
-    finding: Finding,
-    summary: AnnotationSummary,
-    style_ids: Mapping[str, str],
-) -> None:
-    severity = finding.kind.severity
-    widths = [width for _, width in summary.headers]
-    names = [sheet] * (len(widths) - len(_HEADERS))
-    shown = show_invisible(finding.display_value or "")
-    texts = (
-        *names,
-        finding.cell or "",
-        finding.column_label or "",
-        str(SEVERITY_WORDS[severity]),
-        shown[:_MAX_VALUE_LENGTH] + "…" * (len(shown) > _MAX_VALUE_LENGTH),
-        str(finding.message),
-        str(finding.hint),
-        finding.kind.code,
-    )
-    lines = max(len(wrap(text, width)) for text, width in zip(texts, widths, strict=True))
-    plain = style_ids["text"]
-    styles = [*[plain] * len(names), style_ids["link"], plain, style_ids[severity], *[plain] * 4]
-    _add_row(rows, row, zip(texts, styles, strict=True), _PADDING + style.LINE_HEIGHT * lines)
-
-
-def _add_row(
-    rows: xml.Element, number: int, cells: Iterable[tuple[str, str]], height: int | None = None
-) -> None:
-    """Add a row of texts with their styles."""
-    row = xml.add_child(rows, "row", r=str(number))
-    if height is not None:
-        row.attrib.update({"ht": str(height), "customHeight": "1"})
-    for index, (text, style_id) in enumerate(cells):
-        if text:
-            _text_cell(row, number, index, text, style_id)
 
 
 _VALUE_ELEMENTS = frozenset({"v", "is", "f"})
@@ -446,17 +467,7 @@ def _replace_upload_summary(
     """
     sheets = SheetList(package)
     name = sheets.add_summary_sheet("$1:$1", str(UPLOAD_SUMMARY_SHEET), first=True)
-    root = etree.Element(f"{{{sheets.namespace}}}worksheet", nsmap={None: sheets.namespace})
-    xml.add_child(xml.add_child(root, "sheetPr"), "pageSetUpPr", fitToPage="1")
-    view = xml.add_child(xml.add_child(root, "sheetViews"), "sheetView", workbookViewId="0")
-    view.set("showGridLines", "0")
-    columns = xml.add_child(root, "cols")
-    for index, width in enumerate(_SUMMARY_WIDTHS, start=1):
-        at = str(index)
-        xml.add_child(columns, "col", min=at, max=at, width=str(width), customWidth="1")
-    rows = xml.add_child(root, "sheetData")
-    merged = xml.add_child(root, "mergeCells")
-    ids, last = _add_styles(styles), 0
+    page, ids = _AddedSheet(sheets.namespace, _SUMMARY_WIDTHS), _add_styles(styles)
     wrapped, size = 'vertical="top" wrapText="1"', f'<sz val="{style.FONT_SIZE}"/>'
     colour, ground = style.GRADE_COLOURS[report.grade]
     verdict = styles.cell(f'<b/><sz val="12"/><color rgb="FF{colour}"/>', ground, wrapped)
@@ -469,68 +480,39 @@ def _replace_upload_summary(
         for is_sum, label in ((False, ids["text"]), (True, bold))
         for counts in [styles.cell(f"<b/>{size}" if is_sum else size)]
     }
-
-    def add(*cells: tuple[object, str], widths: Sequence[int] = _SUMMARY_WIDTHS) -> None:
-        nonlocal last
-        last += 1
-        texts = [(str(value), cell) for value, cell in cells]
-        lines = 1
-        if last > 1:
-            lines = max(
-                len(wrap(text, width)) or 1 for (text, _), width in zip(texts, widths, strict=False)
-            )
-        _add_row(rows, last, texts, _PADDING + style.LINE_HEIGHT * lines if last > 1 else 24)
-
-    def add_across(text: object, cell_style: str) -> None:
-        add((text, cell_style), widths=[sum(_SUMMARY_WIDTHS)])
-        xml.add_child(
-            merged, "mergeCell", ref=range_text((last, 0, last, len(_SUMMARY_WIDTHS) - 1))
-        )
-
-    add((report.title, ids["title"]))
-    add_across(report.verdict, verdict)
+    page.add((report.title, ids["title"]))
+    page.add((report.verdict, verdict), across=True)
     for step in report.next_steps:
-        add_across(step, remark)
+        page.add((step, remark), across=True)
     for fact, value in report.facts:
-        add((fact, ids["subject"]), (value, ids["plain"]))
+        page.add((fact, ids["subject"]), (str(value), ids["plain"]))
     for table in report.tables:
-        last += 1
-        add((table.title, caption))
+        page.row += 1
+        page.add((table.title, caption))
         first, *others = (heading.title for heading in table.headings)
-        add((first, ids["header"]), *((title, ids["number header"]) for title in others))
+        page.add((first, ids["header"]), *((title, ids["number header"]) for title in others))
         for line in table.lines:
             label, count, amount = of_lines[line.tone is Tone.SUM]
-            add((line.values[0], label))
-            for column, value in enumerate(line.values[1:], start=1):
-                cell = xml.add_child(rows[-1], "c", r=cell_address(last, column))
-                cell.set("s", amount if isinstance(value, Decimal) else count)
-                xml.add_child(cell, "v").text = str(value)
-    links = etree.Element(xml.tag_like(root, "hyperlinks"))
+            numbers = (
+                (value, amount if isinstance(value, Decimal) else count)
+                for value in line.values[1:]
+            )
+            page.add((line.values[0], label), *numbers)
     open_rows = sorted(main.severities)
     if open_rows:
-        last += 1
-        add(*((title, ids["header"]) for title in _OPEN_ROWS))
+        page.row += 1
+        page.add(*((title, ids["header"]) for title in _OPEN_ROWS))
     for row in open_rows[:_MAX_OPEN_ROWS]:
         state, reason, _, to_do = ((text, ids["text"]) for text in main.remarks[row])
         sheet, address = main.places.get(row, (main.sheet, f"A{row}"))
         shown = address if sheet == main.sheet else f"{sheet}!{address}"
-        add(reason, (shown, ids["link"]), state, to_do)
-        xml.add_child(links, "hyperlink", ref=f"B{last}", location=cell_place(sheet, address))
+        page.add(reason, (shown, ids["link"]), state, to_do)
+        page.link(1, cell_place(sheet, address))
     if len(open_rows) > _MAX_OPEN_ROWS:
-        add((more_text(len(open_rows) - _MAX_OPEN_ROWS), ids["text"]))
-    if len(links):
-        root.append(links)
-    _set_printing(root)
-    package.write(sheets.part(name), xml.to_bytes(root))
+        page.add((more_text(len(open_rows) - _MAX_OPEN_ROWS), ids["text"]))
+    package.write(sheets.part(name), page.content())
     sheets.activate(name)
     sheets.save()
-
-
-def _set_printing(root: xml.Element) -> None:
-    """Print a sheet of xlbridge in landscape, one page wide, with narrow margins."""
-    sides = dict.fromkeys(("left", "right", "top", "bottom"), "0.4")
-    xml.add_child(root, "pageMargins", **sides, header="0.2", footer="0.2")
-    xml.add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
 
 
 def _write_row(
