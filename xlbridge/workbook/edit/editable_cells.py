@@ -6,7 +6,7 @@ What does not change keeps its bytes, also when rows are put in another order.
 import re
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from datetime import date
 from decimal import Decimal
@@ -14,25 +14,38 @@ from functools import cache, cached_property, lru_cache
 from html import unescape
 from io import BytesIO
 from typing import NamedTuple
+from xml.sax.saxutils import escape
 
 from lxml import etree
 
 from xlbridge.resources.findings import CorrectedValue
-from xlbridge.workbook.address import CellPosition, cell_address, cell_range, column_index
+from xlbridge.workbook.address import (
+    CellPosition,
+    cell_address,
+    cell_place,
+    cell_range,
+    column_index,
+    escape_text,
+)
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.editable_package import (
     EditablePackage,
     SheetList,
-    cells_by_column,
     find_sheet_data,
 )
-from xlbridge.workbook.formats import format_code, is_date_or_time, scale_factor
+from xlbridge.workbook.formats import (
+    displayed_date_parts,
+    format_code,
+    is_date_or_time,
+    scale_factor,
+)
 from xlbridge.workbook.style import FONT
 
 ROW = re.compile(rb"<((?:[\w.-]+:)?row)\b([^>]*?)(?:/>|>.*?</\1\s*>)", re.DOTALL)
 """A row; the second group has its attributes."""
 
-_ROW_NUMBER = re.compile(rb"""\br=["'](\d+)["']""")
+_ROW_NUMBER = re.compile(rb"""(\sr=["'])(\d+)(["'])""")
+_START_OF_CELL = re.compile(rb"""(<(?:[\w.-]+:)?c\b[^>]*?\sr=["'][A-Z]+)\d+""")
 _CELL = re.compile(rb"<((?:[\w.-]+:)?c)\b([^>]*?)(?:/>|>(.*?)</\1\s*>)", re.DOTALL)
 _PLAIN_CELL = re.compile(rb"<c\b([^>]*?)(?:/>|>(.*?)</c\s*>)", re.DOTALL)
 _ATTRIBUTE = re.compile(rb"""\b([rst])=["']([^"']*)["']""")
@@ -42,6 +55,7 @@ _FORMULA = re.compile(rb"<((?:[\w.-]+:)?f)\b([^>]*?)(?:/>|>([^<]*)</\1\s*>)")
 _FORMULA_ATTRIBUTE = re.compile(rb"""\b(t|ref|si)=["']([^"']*)["']""")
 _VALUE = re.compile(rb"<(?:[\w.-]+:)?v\b[^>]*>([^<]*)<")
 _TEXT = re.compile(rb"<(?:[\w.-]+:)?t\b[^>]*>([^<]*)<")
+_RUN = re.compile(rb"<(?:[\w.-]+:)?r[\s/>]")
 
 
 class Formula(NamedTuple):
@@ -76,6 +90,12 @@ class CellXml(NamedTuple):
         return Formula(text, parts.get(b"t", ""), parts.get(b"ref", ""), parts.get(b"si", ""))
 
     @property
+    def value(self) -> str:
+        """The value as it is written, empty without one."""
+        found = _VALUE.search(self.content)
+        return unescape(found[1].decode()) if found else ""
+
+    @property
     def is_filled(self) -> bool:
         """True if the cell has a value or a formula."""
         if _FORMULA.search(self.content):
@@ -104,6 +124,12 @@ class RowXml(NamedTuple):
     def end(self) -> int:
         """Position after the row in the worksheet."""
         return self.start + len(self.xml)
+
+    def at(self, number: int) -> bytes:
+        """Return the row as it is written with another number."""
+        start, end, cells = self.xml.partition(b">")
+        start = _ROW_NUMBER.sub(lambda found: found[1] + b"%d" % number + found[3], start)
+        return start + end + _START_OF_CELL.sub(rb"\g<1>%d" % number, cells)
 
     def cells(self) -> Iterator[CellXml]:
         """Yield the cells; one without an address follows the one before."""
@@ -150,7 +176,7 @@ class SheetRows:
         number = 0
         for row in ROW.finditer(self.content, self.begin, self.end):
             declared = _ROW_NUMBER.search(row[2])
-            number = int(declared[1]) if declared else number + 1
+            number = int(declared[2]) if declared else number + 1
             self.rows[number] = RowXml(number, row[2], row[0], row.start())
 
     def cells(self, number: int) -> dict[int, CellXml]:
@@ -162,12 +188,10 @@ class SheetRows:
         """Return a cell's value as a text."""
         if cell.type == "inlineStr":
             return unescape(b"".join(_TEXT.findall(cell.content)).decode())
-        value = _VALUE.search(cell.content)
-        text = unescape(value[1].decode()) if value else ""
-        if cell.type == "s" and text.strip().isdecimal():
-            number = int(text)
+        if cell.type == "s" and cell.value.strip().isdecimal():
+            number = int(cell.value)
             return self._shared_texts[number] if number < len(self._shared_texts) else ""
-        return text
+        return cell.value
 
     @cached_property
     def _shared_texts(self) -> list[str]:
@@ -204,8 +228,6 @@ _ELEMENT_ORDER = [
 ]  # fmt: skip
 
 _GENERAL, _AMOUNT, _DATE, _AS_TEXT = 0, 4, 14, 49
-_DATE_FORMATS = frozenset({14, 15, 16, 17, 22})
-_LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
 
 
 class WorkbookStyles:
@@ -276,10 +298,8 @@ class WorkbookStyles:
 
     def for_date(self, style: int) -> int:
         """Return a style that displays dates, like ``style`` otherwise."""
-        number, code = self._number_format(style)
-        letters = _LITERAL.sub("", code).lower()
-        shows_date = number in _DATE_FORMATS or ("d" in letters and "y" in letters)
-        return style if shows_date else self._with_number_format(style, _DATE)
+        shown = displayed_date_parts(format_code(*map(str, self._number_format(style))))
+        return style if {"d", "y"} <= shown else self._with_number_format(style, _DATE)
 
     def for_number(self, style: int) -> int:
         """Return a style that displays numbers unchanged, like ``style`` otherwise."""
@@ -340,7 +360,6 @@ def _canonical(element: xml.Element) -> bytes:
     return bytes(etree.tostring(element, method="c14n", exclusive=True, with_tail=False))
 
 
-_ROOT = re.compile(rb"<([\w:.-]+)[^>]*>")
 _ARRAY = re.compile(
     rb"""<(?:[\w.-]+:)?f\b(?=[^>]*\st=["'](?:array|dataTable)["'])[^>]*?"""
     rb"""\sref=["']([A-Z\d:]+)["']"""
@@ -359,7 +378,7 @@ class EditableCells:
 
     def locked_cells(self, positions: Collection[CellPosition]) -> frozenset[CellPosition]:
         """Return those cells that cannot be changed, as a formula computes them."""
-        computed = {p for p, c in self._cells(positions).items() if c.find("{*}f") is not None}
+        computed = {p for p, cell in self._cells(positions).items() if cell.formula is not None}
         for reference in _ARRAY.findall(self._sheet.content):
             top, left, low, right = cell_range(reference.decode()) or (0, 0, 0, 0)
             computed.update(p for p in positions if top <= p[0] <= low and left <= p[1] <= right)
@@ -377,8 +396,8 @@ class EditableCells:
         return frozenset(
             position
             for position, cell in cells.items()
-            if cell.find("{*}is/{*}r") is not None
-            or (cell.get("t") == "s" and cell.findtext("{*}v", "").strip() in rich_texts)
+            if (cell.type == "inlineStr" and _RUN.search(cell.content))
+            or (cell.type == "s" and cell.value.strip() in rich_texts)
         )
 
     def write_values(self, values: Mapping[CellPosition, CorrectedValue]) -> None:
@@ -386,28 +405,28 @@ class EditableCells:
         by_row: defaultdict[int, dict[int, CorrectedValue]] = defaultdict(dict)
         for (row, column), value in values.items():
             by_row[row][column] = value
-        numbers = sorted(by_row)
-        data = self._parse_rows(numbers)
-        for number, row in zip(numbers, data, strict=True):
-            cells = dict(cells_by_column(row))
-            for column, value in sorted(by_row[number].items()):
-                cell = cells.get(column)
-                if cell is None:
-                    cell = etree.Element(xml.tag_like(row, "c"))
-                    row.insert(sum(known < column for known in cells), cell)
-                    cells[column] = cell
-                cell.set("r", cell_address(number, column))
-                self._write_value(cell, value)
         sheet = self._sheet
-        written = ROW.finditer(etree.tostring(data.getparent(), encoding="UTF-8"))
         existing = sorted(sheet.rows)
         starts = [*(sheet.rows[number].start for number in existing), sheet.end]
         pieces, done = [], 0
-        for number, new in zip(numbers, written, strict=True):
-            old = sheet.rows.get(number)
-            begin, end = (old.start, old.end) if old else (starts[bisect(existing, number)],) * 2
-            pieces += [sheet.content[done:begin], new[0]]
-            done = end
+        for number in sorted(by_row):
+            old, cells = sheet.rows.get(number), sheet.cells(number)
+            written = {column: cell.xml for column, cell in cells.items()} | {
+                column: self._written(cell_address(number, column), cells.get(column), value)
+                for column, value in by_row[number].items()
+            }
+            content = b"".join(written[column] for column in sorted(written))
+            start = b'<%srow r="%d">' % (sheet.prefix, number)
+            end = b"</%srow>" % sheet.prefix
+            begin = after = starts[bisect(existing, number)]
+            if old is not None:
+                begin, after = old.start, old.end
+                start = b"<%srow%s>" % (sheet.prefix, old.attributes)
+                if cells:
+                    last = cells[max(cells)].xml
+                    end = old.xml[old.xml.rindex(last) + len(last) :]
+            pieces += [sheet.content[done:begin], start, content, end]
+            done = after
         self._package.write(sheet.part, b"".join((*pieces, sheet.content[done:])))
         self._sheets.recalculate_on_load()
         self._sheets.save()
@@ -438,53 +457,39 @@ class EditableCells:
                         text = alone.sub(lambda _, new=new: f"[{new}]", text).replace(old, new)
                     formula.text = text
 
-    def _cells(self, positions: Collection[CellPosition]) -> dict[CellPosition, xml.Element]:
+    def _cells(self, positions: Collection[CellPosition]) -> dict[CellPosition, CellXml]:
         """Return those cells that are in the sheet."""
-        numbers = sorted({row for row, _ in positions})
         return {
             (number, column): cell
-            for number, row in zip(numbers, self._parse_rows(numbers), strict=True)
-            for column, cell in cells_by_column(row)
+            for number in {row for row, _ in positions}
+            for column, cell in self._sheet.cells(number).items()
             if (number, column) in positions
         }
 
-    def _parse_rows(self, numbers: Iterable[int]) -> xml.Element:
-        """Return the element of the rows with only the given ones; missing ones are empty."""
-        sheet = self._sheet
-        root = next(_ROOT.finditer(sheet.content))
-        rows = (
-            sheet.rows[n].xml if n in sheet.rows else b'<%srow r="%d"/>' % (sheet.prefix, n)
-            for n in numbers
-        )
-        end = b"</%ssheetData></%s>" % (sheet.prefix, root[1])
-        return xml.parse(b"".join((root[0], sheet.start, *rows, end)))[0]
-
-    def _write_value(self, cell: xml.Element, value: CorrectedValue) -> None:
-        style, kind = int(cell.get("s", "0")), cell.attrib.pop("t", None)
-        cell[:] = []
+    def _written(self, address: str, cell: CellXml | None, value: CorrectedValue) -> bytes:
+        """Return the cell of an address with another value."""
+        style, kind, content = int(cell.style) if cell else 0, b"", b""
+        prefix, number = self._sheet.prefix, ""
         match value:
             case str() if value:
-                style = style if kind in {"s", "inlineStr", "str"} else self._styles.for_text(style)
-                cell.set("t", "inlineStr")
-                xml.add_escaped_text(xml.add_child(cell, "is"), value)
+                is_text = cell is not None and cell.type in {"s", "inlineStr", "str"}
+                style = style if is_text else self._styles.for_text(style)
+                kind, text = b' t="inlineStr"', escape(escape_text(value)).encode()
+                content = b'<%sis><%st xml:space="preserve">%s</%st></%sis>' % (
+                    *(prefix, prefix, text, prefix, prefix),
+                )
             case Decimal():
-                style = self._styles.for_number(style)
-                xml.add_child(cell, "v").text = f"{value:f}"
+                style, number = self._styles.for_number(style), f"{value:f}"
             case date():
-                style = self._styles.for_date(style)
                 first_day = _FIRST_DAY[self._sheets.uses_1904_dates]
-                xml.add_child(cell, "v").text = str((value - first_day).days)
-        cell.set("s", str(style))
+                style, number = self._styles.for_date(style), str((value - first_day).days)
+        if number:
+            content = b"<%sv>%s</%sv>" % (prefix, number.encode(), prefix)
+        tag = b'<%sc r="%s" s="%d"%s' % (prefix, address.encode(), style, kind)
+        return b"%s>%s</%sc>" % (tag, content, prefix) if content else tag + b"/>"
 
 
 _ANY_FORMULA = re.compile(rb"<(?:[\w.-]+:)?f[\s/>]")
-_ROW = re.compile(
-    rb"""<((?:[\w.-]+:)?row)\b(?P<before>[^>]*?\sr=["'])(?P<number>\d+)(?P<after>["'][^>]*?)"""
-    rb"(?:/>|>.*?</\1\s*>)",
-    re.DOTALL,
-)
-_ANY_ROW = re.compile(rb"<(?:[\w.-]+:)?row[\s/>]")
-_START_OF_CELL = re.compile(rb"""(<(?:[\w.-]+:)?c\b[^>]*?\sr=["'][A-Z]+)\d+""")
 _PLACES = re.compile(
     rb"""(\b(?:ref|sqref|activeCell|topLeftCell)=["']|<(?:[\w.-]+:)?sqref>)([^"'<]*)"""
 )
@@ -504,11 +509,8 @@ def place_rows(package: EditablePackage, sheet: str, order: Sequence[int]) -> bo
     """
     sheets = SheetList(package)
     part = sheets.part(sheet)
-    content = package.read(part)
-    begin, end, _ = find_sheet_data(content)
-    data = content[begin:end]
-    rows = list(_ROW.finditer(data))
-    is_numbered = len(rows) == len(_ANY_ROW.findall(data))
+    rows = SheetRows(package, part)
+    is_numbered = all(_ROW_NUMBER.search(row.attributes) for row in rows.rows.values())
     if not is_numbered or any(_ANY_FORMULA.search(package.read(one)) for one in sheets.parts()):
         return False
     new = {row: number for number, row in enumerate(order, start=1)}
@@ -522,15 +524,10 @@ def place_rows(package: EditablePackage, sheet: str, order: Sequence[int]) -> bo
     def move_places(text: bytes) -> bytes:
         return _PLACES.sub(lambda found: found[1] + move_addresses(found[2]), text)
 
-    if rows:
-        data = b"".join(
-            (
-                data[: rows[0].start()],
-                *_numbered(rows, moved),
-                data[rows[-1].end() :],
-            )
-        )
-    package.write(part, move_places(content[:begin]) + data + move_places(content[end:]))
+    placed = sorted((new.get(number, number), number) for number in rows.rows)
+    data = b"".join(rows.rows[old].at(number) for number, old in placed)
+    head, tail = rows.content[: rows.begin], rows.content[rows.end :]
+    package.write(part, b"".join((move_places(head), rows.start, data, move_places(tail))))
     for kind, target in package.relations(part):
         if kind in _WITH_ADDRESSES:
             package.write(target, move_places(package.read(target)))
@@ -542,20 +539,13 @@ def place_rows(package: EditablePackage, sheet: str, order: Sequence[int]) -> bo
                     package.read(target),
                 ),
             )
-    sheets.move_names(sheet, lambda text: move_addresses(text.encode()).decode())
+    own = cell_place(sheet, ""), f"{sheet}!"
+
+    def move_name(text: str) -> str:
+        place, mark, address = text.rpartition("!")
+        moved_address = move_addresses(address.encode()).decode()
+        return place + mark + moved_address if text.startswith(own) else text
+
+    sheets.change_names(move_name)
     sheets.save()
     return True
-
-
-def _numbered(rows: Sequence[re.Match[bytes]], moved: Callable[[bytes], bytes]) -> list[bytes]:
-    """Return rows with their new numbers, in the order of these."""
-    placed = []
-    for row in rows:
-        number = moved(row["number"])
-        content = row[0]
-        if number != row["number"]:
-            start = row.end("number") - row.start()
-            cells = _START_OF_CELL.sub(rb"\g<1>" + number, content[start:])
-            content = content[: row.start("number") - row.start()] + number + cells
-        placed.append((int(number), content))
-    return [content for _, content in sorted(placed)]

@@ -22,7 +22,6 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import (
     CellRange,
     cell_address,
-    cell_place,
     cell_range,
     column_index,
 )
@@ -343,14 +342,6 @@ class SheetList:
             formulas[str(item.get("name"))] = item.text or ""
             item.text = change(item.text or "")
         return formulas
-
-    def move_names(self, sheet: str, move: Callable[[str], str]) -> None:
-        """Change the addresses of the names that refer to a sheet."""
-        places = cell_place(sheet, ""), f"{sheet}!"
-        for item in self._root.findall("{*}definedNames/*"):
-            if (item.text or "").startswith(places):
-                place, _, address = item.text.rpartition("!")
-                item.text = f"{place}!{move(address)}"
 
     @property
     def uses_1904_dates(self) -> bool:

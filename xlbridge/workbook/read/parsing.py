@@ -111,14 +111,7 @@ class XlsxParser:
         package = self._package
         with refuse_on_failure():
             book = CalamineWorkbook.from_filelike(pack(package.parser_parts([package.styles])))
-            start, names = _outline(
-                book,
-                package.fingerprint,
-                package.exported,
-                package.added_sheets(),
-                sheet,
-                self._limits,
-            )
+            start, names = _outline(book, package, package.added_sheets(), sheet, self._limits)
             yield start
             for name in names:
                 yield from self._parse_one(name, skip_generated=sheet is None)
@@ -226,8 +219,7 @@ def refuse_on_failure() -> Iterator[None]:
 
 def _outline(
     book: CalamineWorkbook,
-    fingerprint: str | None,
-    exported: bool,
+    facts: "Package | XlsScan | XlsbScan | OdsScan",
     added: Collection[str],
     sheet: str | None,
     limits: WorkbookLimits,
@@ -253,9 +245,8 @@ def _outline(
     visible = {s.name for s in sheets if s.visible == SheetVisibleEnum.Visible}
     hidden = [s.name for s in sheets if s.name not in visible and s.name not in added]
     to_read = [name for name in names if name in visible and name not in added]
-    return WorkbookStarted(fingerprint, hidden, exported=exported), to_read if sheet is None else [
-        sheet
-    ]
+    start = WorkbookStarted(facts.fingerprint, hidden, exported=facts.exported)
+    return start, to_read if sheet is None else [sheet]
 
 
 def _parse_sheet(
@@ -355,7 +346,7 @@ def parse_file(
             instructions = {INSTRUCTIONS_SHEET.pt, INSTRUCTIONS_SHEET.en}
             is_template = bool(instructions & visible.keys()) and not visible.get(LISTS_SHEET)
             added = frozenset({LISTS_SHEET} if is_template else ())
-            start, names = _outline(book, scan.fingerprint, scan.exported, added, sheet, limits)
+            start, names = _outline(book, scan, added, sheet, limits)
             yield start
             budget = Budget(limits)
             for name in names:
