@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
-from textwrap import wrap
 
 from lxml import etree
 
@@ -303,8 +302,7 @@ class _AddedSheet:
         last = len(self._widths) - 1
         widths = [sum(self._widths)] if across else self._widths
         texts = zip((str(value) for value, _ in cells), widths, strict=False)
-        lines = max((len(wrap(text, width)) for text, width in texts), default=1)
-        height = _PADDING + style.LINE_HEIGHT * max(lines, 1)
+        height = _PADDING + style.LINE_HEIGHT * style.wrapped_lines(texts)
         row.set("ht", str(_TITLE_HEIGHT if self.row == 1 else height))
         for column, (value, style_id) in enumerate(cells):
             if isinstance(value, int | Decimal):

@@ -10,7 +10,6 @@ from datetime import date, datetime
 from decimal import Decimal
 from itertools import cycle, groupby
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 import xlsxwriter
@@ -192,12 +191,11 @@ class _SheetWriter:
 
     def _lines_of(self, values: Sequence[Value]) -> int:
         """Return how many lines the texts of a row take."""
-        lines = 1
-        for value, width in zip(values, self._widths, strict=False):
-            room = max(width - _INDENT, 1)
-            if isinstance(value, str | Text) and len(text := _clean(value)) > room:
-                lines = max(lines, len(wrap(text, room)))
-        return lines
+        return style.wrapped_lines(
+            (_clean(value), max(width - _INDENT, 1))
+            for value, width in zip(values, self._widths, strict=False)
+            if isinstance(value, str | Text)
+        )
 
     def keep_together(self, table: Table) -> None:
         """Begin a page if a table that fits a page, or else its picture, would not fit this one.

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from io import BytesIO
 from math import isfinite
 from pathlib import Path
-from textwrap import wrap
 from types import MappingProxyType
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -139,16 +138,15 @@ class RejectedRows:
                         writer.write(sheet, position + 1, 0, numbers[position], _REMARK)
                         writer.write(sheet, position + 1, 1, reason, wrapped)
                         writer.write(sheet, position + 1, 2, what_to_do, wrapped)
-                        lines = max(
-                            len(wrap(text, width))
-                            for text, width in zip(
-                                (reason, what_to_do), _REMARK_WIDTHS[1:], strict=True
-                            )
+                        lines = style.wrapped_lines(
+                            zip((reason, what_to_do), _REMARK_WIDTHS[1:], strict=True)
                         )
-                        for _, column, value in cells:
-                            if column.kind is Kind.TEXT and value is not None:
-                                of_text = wrap(str(value), FREE_TEXT_WIDTH)
-                                lines = max(lines, min(len(of_text), _MOST_LINES))
+                        of_texts = style.wrapped_lines(
+                            (str(value), FREE_TEXT_WIDTH)
+                            for _, column, value in cells
+                            if column.kind is Kind.TEXT and value is not None
+                        )
+                        lines = max(lines, min(of_texts, _MOST_LINES))
                         height = min(lines * style.LINE_HEIGHT, style.MAX_ROW_HEIGHT)
                         sheet.set_row(position + 1, height if lines > 1 else None)
                     for index, column, value in cells:
