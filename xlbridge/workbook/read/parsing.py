@@ -83,6 +83,9 @@ class XlsxParser:
         self._limits = limits
         self._package = Package(archive)
         self._budget = Budget(limits)
+        self._formats, self._struck = self._package.cell_styles()
+        self._scaling = scaling_styles(self._formats)
+        self._lacks_results = self._package.lacks_results()
         self._shared_texts: list[str] = []
         self._scans: dict[str, tuple[SheetScan, bytes]] = {}
 
@@ -110,7 +113,11 @@ class XlsxParser:
         """
         package = self._package
         with refuse_on_failure():
-            book = CalamineWorkbook.from_filelike(pack(package.parser_parts([package.styles])))
+            book = (
+                self._book
+                if self._scans
+                else CalamineWorkbook.from_filelike(pack(package.parser_parts([package.styles])))
+            )
             start, names = _outline(book, package, package.added_sheets(), sheet, self._limits)
             yield start
             for name in names:
@@ -154,8 +161,7 @@ class XlsxParser:
         package = self._package
         raw.uses_1904_dates = package.uses_1904_dates
         raw.part = package.sheet_part(sheet)
-        formats, raw.struck = self._styles
-        raw.formats = dict(formats)
+        raw.formats, raw.struck = dict(self._formats), self._struck
         package.add_totals_rows(sheet, raw.layout)
         raw.conditional_formats = package.conditional_formats(below_rows)
         return raw
@@ -177,18 +183,6 @@ class XlsxParser:
         if (name := package.parser_name(sheet)) is not None:
             parts[name] = readable
         return CalamineWorkbook.from_filelike(pack(parts)).get_sheet_by_name(sheet)
-
-    @cached_property
-    def _styles(self) -> tuple[dict[int, str], frozenset[int]]:
-        return self._package.cell_styles()
-
-    @cached_property
-    def _scaling(self) -> Mapping[int, float]:
-        return scaling_styles(self._styles[0])
-
-    @cached_property
-    def _lacks_results(self) -> bool:
-        return self._package.lacks_results()
 
     @cached_property
     def _shared(self) -> SharedTexts:
