@@ -105,6 +105,13 @@ def replace_references(formula: str, change: Callable[[Reference], str | None]) 
     return _TOKEN.sub(replaced, formula)
 
 
+def _references(formula: str) -> list[Reference]:
+    """Return the references in a formula."""
+    found = list[Reference]()
+    replace_references(formula, found.append)
+    return found
+
+
 def filled_down(formula: str, rows: int, columns: int = 0) -> str:
     """Return a formula as it is after filling it down or to the right: relative parts move."""
 
@@ -239,21 +246,6 @@ def parse_range(text: str) -> CellRange | None:
     except ValueError:
         return None
     return Reference("", *corners).area
-
-
-def moved_ranges(text: str, change: RowChange, *, cells: bool = False) -> str:
-    """Return several addresses with spaces between them after a change, without those that go.
-
-    ``cells``: they are single cells, which are never extended.
-    """
-    moved = []
-    for one in text.split():
-        area = parse_range(one)
-        if area is None or (cells and area[0] <= change.last):
-            moved.append(one)
-        elif (new := change.area(area)) is not None:
-            moved.append(one if new == area else range_text(new))
-    return " ".join(moved)
 
 
 _FORMULA = re.compile(
@@ -419,22 +411,24 @@ def _refreshed_cache(content: bytes, table: str, change: RowChange, names: dict[
 
 def _refers(formula: str, change: RowChange) -> bool:
     """Return whether a formula refers to the sheet."""
-    found = False
-
-    def look(reference: Reference) -> None:
-        nonlocal found
-        found = found or change.is_of_sheet(reference, own=False)
-
-    replace_references(formula, look)
-    return found
+    return any(change.is_of_sheet(reference, own=False) for reference in _references(formula))
 
 
 def _with_places(content: bytes, change: RowChange, *, cells: bool = False) -> bytes:
-    """Return a part with its ranges after a change; one whose rows go stays as it is."""
+    """Return a part with its ranges after a change; one whose rows go stays as it is.
+
+    ``cells``: they are single cells, which are never extended.
+    """
 
     def moved(found: re.Match[bytes]) -> bytes:
-        new = moved_ranges(found[2].decode(), change, cells=cells)
-        return found[1] + (new.encode() or found[2])
+        new = list[str]()
+        for one in found[2].decode().split():
+            area = parse_range(one)
+            if area is None or (cells and area[0] <= change.last):
+                new.append(one)
+            elif (after := change.area(area)) is not None:
+                new.append(one if after == area else range_text(after))
+        return found[1] + (" ".join(new).encode() or found[2])
 
     return _PLACES.sub(moved, content)
 
@@ -511,17 +505,10 @@ def _formulas(content: bytes) -> Iterator[str]:
 
 def _depends(formula: str, own: str, sheets: set[str], words: set[str]) -> bool:
     """Return whether a formula of the sheet ``own`` refers to sheets, or to names or tables."""
-    if _REFERS_ANYWHERE.search(formula):
+    if _REFERS_ANYWHERE.search(formula) or any(word in formula.casefold() for word in words):
         return True
-    depends = False
-
-    def look(reference: Reference) -> None:
-        nonlocal depends
-        name = reference.sheet_name
-        depends = depends or ":" in name or (name or own).casefold() in sheets
-
-    replace_references(formula, look)
-    return depends or any(word in formula.casefold() for word in words)
+    names = (reference.sheet_name or own for reference in _references(formula))
+    return any(":" in name or name.casefold() in sheets for name in names)
 
 
 def _without_results(content: bytes, depends: Callable[[str], bool]) -> bytes:
