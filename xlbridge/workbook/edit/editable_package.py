@@ -144,7 +144,7 @@ class EditablePackage:
 
     def related(self, part: str, kind: str) -> str | None:
         """Return the related part of a kind such as ``comments``, None if there is none."""
-        return self._target(part, lambda item: str(item.get("Type", "")).endswith(f"/{kind}"))
+        return next((target for found, target in self.relations(part) if found == kind), None)
 
     def relations(self, part: str) -> Iterator[tuple[str, str]]:
         """Yield the kind and the target of each part that is related to a part."""
@@ -155,7 +155,10 @@ class EditablePackage:
 
     def relation_target(self, part: str, identity: str | None) -> str | None:
         """Return the target of a part's relation, None if there is none of that id."""
-        return self._target(part, lambda item: bool(item.get("Id") == identity))
+        for item in self._relations(part):
+            if item.get("Id") == identity:
+                return related_part(item.get("Target", ""), posixpath.dirname(part))
+        return None
 
     def add_relation(self, part: str, target: str, kind: str) -> str:
         """Add a relation between two parts and return its id."""
@@ -209,11 +212,6 @@ class EditablePackage:
                 if name not in self._source.NameToInfo:
                     # Without the current time: the same change writes the same bytes.
                     copy.writestr(zipfile.ZipInfo(name), added, zipfile.ZIP_DEFLATED)
-
-    def _target(self, part: str, is_wanted: Callable[[xml.Element], bool]) -> str | None:
-        """Return the target of the first wanted relation of a part."""
-        target = next((r.get("Target", "") for r in self._relations(part) if is_wanted(r)), None)
-        return target and related_part(target, posixpath.dirname(part))
 
     def _relations(self, part: str) -> xml.Element:
         name = _relations_part(part)
