@@ -447,7 +447,7 @@ class EditableCells:
                         item.set("name", headers[column])
         if headers:
             self.write_values({(row, column): text for column, text in headers.items()})
-        for part in self._sheets.parts() if renamed else ():
+        for part in self._sheets.by_name().values() if renamed else ():
             with package.tree(part) as sheet:
                 for formula in sheet.iter("{*}f"):
                     text = formula.text or ""
@@ -510,8 +510,9 @@ def place_rows(package: EditablePackage, sheet: str, order: Sequence[int]) -> bo
     sheets = SheetList(package)
     part = sheets.part(sheet)
     rows = SheetRows(package, part)
+    all_parts = map(package.read, sheets.by_name().values())
     is_numbered = all(_ROW_NUMBER.search(row.attributes) for row in rows.rows.values())
-    if not is_numbered or any(_ANY_FORMULA.search(package.read(one)) for one in sheets.parts()):
+    if not is_numbered or any(map(_ANY_FORMULA.search, all_parts)):
         return False
     new = {row: number for number, row in enumerate(order, start=1)}
 

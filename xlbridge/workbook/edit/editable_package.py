@@ -325,10 +325,6 @@ class SheetList:
                 return self._part_of(sheet)
         raise KeyError(name)
 
-    def parts(self) -> list[str]:
-        """Return the parts of all sheets."""
-        return list(map(self._part_of, self._all()))
-
     def by_name(self) -> dict[str, str]:
         """Return the parts of all sheets by the sheets' names."""
         return {str(sheet.get("name")): self._part_of(sheet) for sheet in self._all()}

@@ -473,9 +473,13 @@ def _forget_stale_results(
     stale = {changed.casefold()}
     words = {table.casefold()} if table else set[str]()
     formulas = {
-        name: list(_formulas(package.read(part)))
-        for name, part in sheets.items()
-        if b"sheetData" in package.read(part)
+        name: {
+            unescape(found["text"].decode())
+            for found in _FORMULA_CELL.finditer(content)
+            if found["text"]
+        }
+        for name, content in ((name, package.read(part)) for name, part in sheets.items())
+        if b"sheetData" in content
     }
     while True:
         known = len(stale) + len(words)
@@ -496,11 +500,6 @@ def _forget_stale_results(
             new = _without_results(content, depends)
             if new != content:
                 package.write(sheets[name], new)
-
-
-def _formulas(content: bytes) -> Iterator[str]:
-    texts = (found["text"] for found in _FORMULA_CELL.finditer(content))
-    yield from dict.fromkeys(unescape(text.decode()) for text in texts if text)
 
 
 def _depends(formula: str, own: str, sheets: set[str], words: set[str]) -> bool:
