@@ -43,7 +43,6 @@ from xlbridge.workbook.edit import (
     FoundTable,
     RefreshedTable,
     edit_package,
-    find_tables,
 )
 from xlbridge.workbook.read import LOCK_FILE_PREFIXES
 
@@ -200,7 +199,7 @@ class WorkbookRefresh:
     def _places(
         self, listing: Listing, sheets: Sequence[Sheet], wanted: str | None
     ) -> list[_Place]:
-        found = list(find_tables(self._package))
+        found = list(FoundTable.all_of(self._package))
         if wanted is not None:
             names = dict.fromkeys(one.title for one in found)
             found = [one for one in found if one.is_called(wanted)]

@@ -1,4 +1,4 @@
-from .analyst_tables import FoundTable as FoundTable, find_tables as find_tables
+from .analyst_tables import FoundTable as FoundTable
 from .csv_and_ods import OdsWorkbook as OdsWorkbook, edit_csv as edit_csv
 from .editable_cells import EditableCells as EditableCells, place_rows as place_rows
 from .editable_package import (

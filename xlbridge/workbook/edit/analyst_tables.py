@@ -58,6 +58,41 @@ class FoundTable:
         """Return whether the sheet or the table has a name, in any case."""
         return name.casefold() in {self.sheet.casefold(), self.table.casefold()}
 
+    @classmethod
+    def all_of(cls, package: EditablePackage) -> Iterator["FoundTable"]:
+        """Yield the tables of a workbook, and the other rows that may be headers; ``with_data``
+        gives these their rows."""
+        for name, part in SheetList(package).by_name().items():
+            if b"sheetData" not in package.read(part):
+                continue  # a sheet with a chart only
+            sheet = SheetRows(package, part)
+            tables = list(_tables(package, name, part))
+            yield from tables
+            for number in sorted(sheet.rows)[:_ROWS_WITH_HEADERS]:
+                texts = {
+                    column: text
+                    for column, cell in sheet.cells(number).items()
+                    if cell.type in {"s", "inlineStr", "str"} and (text := sheet.text(cell).strip())
+                    if not any(
+                        one.header_row <= number <= one.last + one.has_totals
+                        and one.left <= column <= one.right
+                        for one in tables
+                    )
+                }
+                for _, group in groupby(
+                    enumerate(sorted(texts)), key=lambda pair: pair[1] - pair[0]
+                ):
+                    columns = [column for _, column in group]
+                    yield cls(
+                        sheet=name,
+                        part=part,
+                        header_row=number,
+                        left=columns[0],
+                        headers=tuple(texts[column] for column in columns),
+                        first=number + 1,
+                        last=number + 1,
+                    )
+
     def with_data(self, package: EditablePackage, filled: Collection[int]) -> "FoundTable":
         """Return a header row with its rows: those down to the first empty one.
 
@@ -88,39 +123,6 @@ class FoundTable:
             if next(texts, "").strip().casefold().startswith(_CLOSING_WORDS):
                 closing = last
         return replace(self, last=closing - 1 if closing else max(last, self.first))
-
-
-def find_tables(package: EditablePackage) -> Iterator[FoundTable]:
-    """Yield the tables of a workbook, and the other rows that may be headers; ``with_data``
-    gives these their rows."""
-    for name, part in SheetList(package).by_name().items():
-        if b"sheetData" not in package.read(part):
-            continue  # a sheet with a chart only
-        sheet = SheetRows(package, part)
-        tables = list(_tables(package, name, part))
-        yield from tables
-        for number in sorted(sheet.rows)[:_ROWS_WITH_HEADERS]:
-            texts = {
-                column: text
-                for column, cell in sheet.cells(number).items()
-                if cell.type in {"s", "inlineStr", "str"} and (text := sheet.text(cell).strip())
-                if not any(
-                    one.header_row <= number <= one.last + one.has_totals
-                    and one.left <= column <= one.right
-                    for one in tables
-                )
-            }
-            for _, group in groupby(enumerate(sorted(texts)), key=lambda pair: pair[1] - pair[0]):
-                columns = [column for _, column in group]
-                yield FoundTable(
-                    sheet=name,
-                    part=part,
-                    header_row=number,
-                    left=columns[0],
-                    headers=tuple(texts[column] for column in columns),
-                    first=number + 1,
-                    last=number + 1,
-                )
 
 
 def _tables(package: EditablePackage, sheet: str, part: str) -> Iterator[FoundTable]:

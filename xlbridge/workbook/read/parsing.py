@@ -1,9 +1,16 @@
-"""Parser of workbooks of any kind.
+"""Parser of workbooks of any kind; it runs in a process of its own, or on files known to be safe.
 
-Runs only with limited memory and time, or on files that are known to be safe.
+``python -m xlbridge.workbook.read.parsing`` reads a task from standard input and writes cells to
+standard output. The task is a line, a JSON object of ``file``, ``sheet``, ``limits`` and
+``seconds``; no line means no task. A malicious file can only kill this process; its parent then
+refuses the file.
 """
 
+import gc
+import json
+import signal
 import struct
+import sys
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -24,7 +31,8 @@ from python_calamine import (
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
-from xlbridge.settings import WorkbookLimits
+from xlbridge.processes import report_ready
+from xlbridge.settings import CsvForm, WorkbookLimits
 from xlbridge.workbook.address import CellPosition
 from xlbridge.workbook.formats import scaling_styles
 from xlbridge.workbook.read.archive import (
@@ -51,6 +59,7 @@ from xlbridge.workbook.read.messages import (
     SheetEnded,
     SheetStarted,
     WorkbookStarted,
+    send_messages,
 )
 from xlbridge.workbook.read.package import Package, PackageParts, pack
 from xlbridge.workbook.read.refusals import damaged, duration_too_long, too_many_sheets, unreadable
@@ -363,3 +372,48 @@ def refuse_damage() -> Iterator[None]:
         raise damaged() from error
     except _DAMAGE as error:
         raise unreadable() from error
+
+
+_END_WITH_PARENT = 1
+"""``PR_SET_PDEATHSIG`` of Linux."""
+
+_SWITCH_SECONDS = 0.0005
+"""Time after which the thread that encodes lets another one start or end parsing a chunk."""
+
+_PIPE_SIZE = 1 << 20
+"""Bytes written without waiting for the parent, which may be busy importing."""
+
+
+def main() -> None:
+    """Parse the file of the task, under limits that the system enforces."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if sys.platform == "linux":
+        import ctypes
+        import fcntl
+
+        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+        with suppress(OSError):
+            fcntl.fcntl(sys.stdout, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
+    report_ready(sys.stdout.buffer)
+    line = sys.stdin.readline()
+    if not line:
+        return
+    task = json.loads(line)
+    limits = WorkbookLimits(**task["limits"] | {"csv": CsvForm(**task["limits"]["csv"])})
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CPU, (task["seconds"], task["seconds"] + 1))
+        if sys.platform == "linux":
+            resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
+    # The collector would traverse all cells repeatedly, and the process is short-lived.
+    gc.disable()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    file = Path(task["file"])
+    messages = parse_file(file, file.read_bytes(), task["sheet"], limits)
+    send_messages(sys.stdout.buffer, messages)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,7 @@
 """Read a workbook: check the archive, then parse it in a sandboxed process.
 
 Only a small file that is known to be safe is parsed in this process, any other in a child process
-with limited memory and time (``parser_process.py``).
+with limited memory and time (``parsing.py``).
 """
 
 import mmap

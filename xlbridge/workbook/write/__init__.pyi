@@ -3,6 +3,7 @@ from .column_inputs import (
     RegistryList as RegistryList,
     RegistryLists as RegistryLists,
 )
+from .conversion import as_xlsx as as_xlsx
 from .new_workbook import (
     FilledRows as FilledRows,
     new_workbook as new_workbook,
@@ -14,7 +15,6 @@ from .report_workbook import (
 )
 from .row_copies import (
     RejectedRows as RejectedRows,
-    as_xlsx as as_xlsx,
     records_workbook as records_workbook,
 )
 from .template import (
