@@ -50,7 +50,8 @@ _CELL = re.compile(rb"<((?:[\w.-]+:)?c)\b([^>]*?)(?:/>|>(.*?)</\1\s*>)", re.DOTA
 _PLAIN_CELL = re.compile(rb"<c\b([^>]*?)(?:/>|>(.*?)</c\s*>)", re.DOTALL)
 _ATTRIBUTE = re.compile(rb"""\b([rst])=["']([^"']*)["']""")
 _USUAL_ATTRIBUTES = re.compile(rb' r="([A-Z]{1,3})[0-9]+"(?: s="([0-9]+)")?(?: t="([A-Za-z]+)")?')
-_ADDRESS = re.compile(rb"""(\br=["'])[A-Z]+\d+""")
+_ADDRESS = re.compile(rb"""\sr=["'][A-Z]+\d+["']""")
+_SPANS = re.compile(rb"""\sspans=["'][^"']*["']""")
 _FORMULA = re.compile(rb"<((?:[\w.-]+:)?f)\b([^>]*?)(?:/>|>([^<]*)</\1\s*>)")
 _FORMULA_ATTRIBUTE = re.compile(rb"""\b(t|ref|si)=["']([^"']*)["']""")
 _VALUE = re.compile(rb"<(?:[\w.-]+:)?v\b[^>]*>([^<]*)<")
@@ -104,12 +105,14 @@ class CellXml(NamedTuple):
         return value is not None and bool(value[1])
 
     def at(self, row: int) -> bytes:
-        """Return the cell as it is written in another row; the formula stays as it is."""
-        address = cell_address(row, self.column).encode()
-        start, _, rest = self.xml.partition(b">")
-        if not _ADDRESS.search(start):
+        """Return the cell as it is written in a row, with its address; the formula stays as it
+        is."""
+        address = b' r="%s"' % cell_address(row, self.column).encode()
+        if self.xml.startswith(address, len("<c")):
             return self.xml
-        return _ADDRESS.sub(lambda found: found[1] + address, start) + b">" + rest
+        start, end, rest = self.xml.partition(b">")
+        tag, *_ = start.rstrip(b"/").split(None, 1)
+        return tag + address + _ADDRESS.sub(b"", start)[len(tag) :] + end + rest
 
 
 class RowXml(NamedTuple):
@@ -155,6 +158,16 @@ def _decoded(text: bytes) -> str:
     return text.decode()
 
 
+def text_cell(prefix: bytes, address: str, style: str, text: str) -> bytes:
+    """Return a cell with an inline text, which is never a formula; ``prefix`` is that of tags."""
+    content = escape(escape_text(text)).encode()
+    start = b'<%sc r="%s" s="%s" t="inlineStr">' % (prefix, address.encode(), style.encode())
+    inline = b'<%sis><%st xml:space="preserve">%s</%st></%sis>' % (
+        *(prefix, prefix, content, prefix, prefix),
+    )
+    return b"%s%s</%sc>" % (start, inline, prefix)
+
+
 class SheetRows:
     """Rows of one sheet of an editable workbook, by number.
 
@@ -183,6 +196,32 @@ class SheetRows:
         """Return the cells of a row by column."""
         row = self.rows.get(number)
         return {} if row is None else {cell.column: cell for cell in row.cells()}
+
+    def with_cells(self, written: Mapping[CellPosition, bytes]) -> bytes:
+        """Return the part with some cells as given, without those that are empty; missing rows are
+        added."""
+        by_row: defaultdict[int, dict[int, bytes]] = defaultdict(dict)
+        for (number, column), content in written.items():
+            by_row[number][column] = content
+        existing = sorted(self.rows)
+        starts = [*(self.rows[number].start for number in existing), self.end]
+        pieces, done = [], 0
+        for number in sorted(by_row):
+            old, before = self.rows.get(number), self.cells(number)
+            cells = {column: cell.at(number) for column, cell in before.items()} | by_row[number]
+            content = b"".join(cells[column] for column in sorted(cells))
+            start = b'<%srow r="%d">' % (self.prefix, number)
+            end = b"</%srow>" % self.prefix
+            begin = after = starts[bisect(existing, number)]
+            if old is not None:
+                begin, after = old.start, old.end
+                start = b"<%srow%s>" % (self.prefix, _SPANS.sub(b"", old.attributes))
+                if before:
+                    last = before[max(before)].xml
+                    end = old.xml[old.xml.rindex(last) + len(last) :]
+            pieces += [self.content[done:begin], start, content, end]
+            done = after
+        return b"".join((*pieces, self.content[done:]))
 
     def text(self, cell: CellXml) -> str:
         """Return a cell's value as a text."""
@@ -402,32 +441,12 @@ class EditableCells:
 
     def write_values(self, values: Mapping[CellPosition, CorrectedValue]) -> None:
         """Replace the values of cells, none of which may be locked; missing rows are added."""
-        by_row: defaultdict[int, dict[int, CorrectedValue]] = defaultdict(dict)
-        for (row, column), value in values.items():
-            by_row[row][column] = value
-        sheet = self._sheet
-        existing = sorted(sheet.rows)
-        starts = [*(sheet.rows[number].start for number in existing), sheet.end]
-        pieces, done = [], 0
-        for number in sorted(by_row):
-            old, cells = sheet.rows.get(number), sheet.cells(number)
-            written = {column: cell.xml for column, cell in cells.items()} | {
-                column: self._written(cell_address(number, column), cells.get(column), value)
-                for column, value in by_row[number].items()
-            }
-            content = b"".join(written[column] for column in sorted(written))
-            start = b'<%srow r="%d">' % (sheet.prefix, number)
-            end = b"</%srow>" % sheet.prefix
-            begin = after = starts[bisect(existing, number)]
-            if old is not None:
-                begin, after = old.start, old.end
-                start = b"<%srow%s>" % (sheet.prefix, old.attributes)
-                if cells:
-                    last = cells[max(cells)].xml
-                    end = old.xml[old.xml.rindex(last) + len(last) :]
-            pieces += [sheet.content[done:begin], start, content, end]
-            done = after
-        self._package.write(sheet.part, b"".join((*pieces, sheet.content[done:])))
+        cells = self._cells(values)
+        written = {
+            position: self._written(cell_address(*position), cells.get(position), value)
+            for position, value in values.items()
+        }
+        self._package.write(self._sheet.part, self._sheet.with_cells(written))
         self._sheets.recalculate_on_load()
         self._sheets.save()
         self._styles.save()
@@ -468,25 +487,20 @@ class EditableCells:
 
     def _written(self, address: str, cell: CellXml | None, value: CorrectedValue) -> bytes:
         """Return the cell of an address with another value."""
-        style, kind, content = int(cell.style) if cell else 0, b"", b""
-        prefix, number = self._sheet.prefix, ""
+        style, prefix, number = int(cell.style) if cell else 0, self._sheet.prefix, ""
         match value:
             case str() if value:
                 is_text = cell is not None and cell.type in {"s", "inlineStr", "str"}
                 style = style if is_text else self._styles.for_text(style)
-                kind, text = b' t="inlineStr"', escape(escape_text(value)).encode()
-                content = b'<%sis><%st xml:space="preserve">%s</%st></%sis>' % (
-                    *(prefix, prefix, text, prefix, prefix),
-                )
+                return text_cell(prefix, address, str(style), value)
             case Decimal():
                 style, number = self._styles.for_number(style), f"{value:f}"
             case date():
                 first_day = _FIRST_DAY[self._sheets.uses_1904_dates]
                 style, number = self._styles.for_date(style), str((value - first_day).days)
-        if number:
-            content = b"<%sv>%s</%sv>" % (prefix, number.encode(), prefix)
-        tag = b'<%sc r="%s" s="%d"%s' % (prefix, address.encode(), style, kind)
-        return b"%s>%s</%sc>" % (tag, content, prefix) if content else tag + b"/>"
+        content = b"<%sv>%s</%sv>" % (prefix, number.encode(), prefix) if number else b""
+        start = b'<%sc r="%s" s="%d">' % (prefix, address.encode(), style)
+        return b"%s%s</%sc>" % (start, content, prefix)
 
 
 _ANY_FORMULA = re.compile(rb"<(?:[\w.-]+:)?f[\s/>]")

@@ -23,7 +23,6 @@ from xlbridge.workbook.address import (
     CellRange,
     cell_address,
     cell_range,
-    column_index,
 )
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.read.archive import XML_ENDINGS, in_utf8, require_open_xml
@@ -273,15 +272,6 @@ def find_sheet_data(content: bytes) -> tuple[int, int, bytes]:
     if not begin[2]:
         end = content.index(b">", content.rindex(b"</" + begin[1])) + 1
     return begin.start(), end, begin[1]
-
-
-def cells_by_column(row: xml.Element) -> Iterator[tuple[int, xml.Element]]:
-    """Yield a row's cells with their zero-based columns."""
-    column = -1
-    for cell in row.findall("{*}c"):
-        letters = (cell.get("r") or "").rstrip("0123456789")
-        column = column_index(letters) if letters else column + 1
-        yield column, cell
 
 
 def merged_ranges(worksheet: xml.Element) -> dict[CellRange, str]:

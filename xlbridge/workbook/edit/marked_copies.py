@@ -20,6 +20,7 @@ from xlbridge.report_forms import Report, Tone, more_text
 from xlbridge.resources.findings import SEVERITY_WORDS, Finding, Severity, show_invisible
 from xlbridge.workbook import style
 from xlbridge.workbook.address import (
+    CellPosition,
     cell_address,
     cell_place,
     cell_position,
@@ -28,12 +29,11 @@ from xlbridge.workbook.address import (
 )
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.comments import replace_comments
-from xlbridge.workbook.edit.editable_cells import WorkbookStyles
+from xlbridge.workbook.edit.editable_cells import SheetRows, WorkbookStyles, text_cell
 from xlbridge.workbook.edit.editable_package import (
     SHEET_ORDER,
     EditablePackage,
     SheetList,
-    cells_by_column,
     edit_package,
     edit_sheet_without_cells,
     merged_ranges,
@@ -309,7 +309,9 @@ class _AddedSheet:
                 cell = xml.add_child(row, "c", r=cell_address(self.row, column), s=style_id)
                 xml.add_child(cell, "v").text = str(value)
             elif text := str(value):
-                _text_cell(row, self.row, column, text, style_id)
+                cell = xml.add_child(row, "c", r=cell_address(self.row, column), s=style_id)
+                cell.set("t", "inlineStr")
+                xml.add_text(xml.add_child(cell, "is"), text)
         if across:
             xml.add_child(self._merged, "mergeCell", ref=range_text((self.row, 0, self.row, last)))
 
@@ -355,7 +357,6 @@ def _add_styles(styles: WorkbookStyles) -> dict[str, str]:
     }
 
 
-_VALUE_ELEMENTS = frozenset({"v", "is", "f"})
 _REMARK_WIDTHS = (30, 60, 22, 50)
 
 
@@ -399,28 +400,26 @@ def write_remark_columns(
             part = SheetList(package).part(sheet.sheet)
             header_row, first = sheet.header_row, sheet.first_column
             texts = {**sheet.remarks, header_row: sheet.titles}
-            with package.tree(part) as root:
-                rows: dict[int, xml.Element] = {}
-                number = 0
-                for row in root.iterfind("{*}sheetData/{*}row"):
-                    # One without a number follows the previous row.
-                    number = int(row.get("r") or number + 1)
-                    rows[number] = row
-                if not rows:
-                    raise ValueError(f"{part} is not a worksheet with rows")
-                if first is None:
-                    filled = (
-                        column
-                        for row in rows.values()
-                        for column, cell in cells_by_column(row)
-                        if any(xml.local_name(item) in _VALUE_ELEMENTS for item in cell)
+            rows = SheetRows(package, part)
+            if not rows.rows:
+                raise ValueError(f"{part} is not a worksheet with rows")
+            if first is None:
+                cells = (cell for row in rows.rows.values() for cell in row.cells())
+                first = max((cell.column for cell in cells if cell.is_filled), default=-1) + 1
+            quoted = styles.with_quote_prefix(0)
+            written = dict[CellPosition, bytes]()
+            for number in texts.keys() & rows.rows.keys():
+                cell_style = quoted
+                if number == header_row:
+                    before = {c: cell for c, cell in rows.cells(number).items() if c < first}
+                    cell_style = before[max(before)].style if before else "0"
+                for column, text in enumerate(map(xml.allowed_text, texts[number]), first):
+                    address = cell_address(number, column)
+                    written[number, column] = (
+                        text_cell(rows.prefix, address, cell_style, text) if text else b""
                     )
-                    first = max(filled, default=-1) + 1
-                quoted = styles.with_quote_prefix(0)
-                for number, row in rows.items():
-                    if number in texts:
-                        cell_style = None if number == header_row else quoted
-                        _write_row(row, number, first, texts[number], cell_style)
+            package.write(part, rows.with_cells(written))
+            with edit_sheet_without_cells(package, part) as root:
                 for dimension in root.findall("{*}dimension"):
                     root.remove(dimension)
                 last = first + len(texts[header_row]) - 1
@@ -432,7 +431,7 @@ def write_remark_columns(
                         existing.set("ref", range_text((top, left, low, max(right, last))))
                 elif root.find("{*}tableParts") is None:
                     # A table has its own filter.
-                    area = f"A{header_row}:{cell_address(max(rows), last)}"
+                    area = f"A{header_row}:{cell_address(max(rows.rows), last)}"
                     xml.find_or_insert(root, "autoFilter", SHEET_ORDER).set("ref", area)
                 severities = {f"A{row}": severity for row, severity in sheet.severities.items()}
                 _colour_cells(root, severities, styles, last)
@@ -511,43 +510,6 @@ def _replace_upload_summary(
     package.write(sheets.part(name), page.content())
     sheets.activate(name)
     sheets.save()
-
-
-def _write_row(
-    row: xml.Element, number: int, first: int, texts: Sequence[str], cell_style: str | None
-) -> None:
-    """Write texts into a row's cells from column ``first`` on, replacing others.
-
-    The default ``cell_style`` is that of the preceding cell.
-    """
-    cells = dict(cells_by_column(row))
-    for column, cell in cells.items():
-        if cell.get("r") is None:
-            cell.set("r", cell_address(number, column))
-    if cell_style is None:
-        before = (cells[c].get("s") for c in sorted(cells, reverse=True) if c < first)
-        cell_style = next(before, None)
-    for column, text in enumerate(texts, start=first):
-        if column in cells:
-            row.remove(cells.pop(column))
-        if text:
-            cells[column] = _text_cell(row, number, column, text, cell_style)
-    # Appending moves an element that is already in the row.
-    row.extend(cells[column] for column in sorted(cells) if column >= first)
-    row.extend(row.findall("{*}extLst"))
-    row.attrib.pop("spans", None)
-
-
-def _text_cell(
-    row: xml.Element, number: int, column: int, text: str, cell_style: str | None
-) -> xml.Element:
-    """Append a cell with an inline text, which is never a formula, to a row and return it."""
-    cell = xml.add_child(row, "c", r=cell_address(number, column))
-    if cell_style is not None:
-        cell.set("s", cell_style)
-    cell.set("t", "inlineStr")
-    xml.add_text(xml.add_child(cell, "is"), text)
-    return cell
 
 
 def _set_widths(root: xml.Element, first: int, last: int) -> None:
