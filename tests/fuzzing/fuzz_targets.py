@@ -31,7 +31,7 @@ from xlbridge.wire.sales import SalesOrderInput
 from xlbridge.workbook.read.archive import FileKind, WorkbookArchive, is_zip
 from xlbridge.workbook.read.csv_file import parse_csv
 from xlbridge.workbook.read.messages import assemble_workbook
-from xlbridge.workbook.read.parsing import is_safe_to_parse, open_scan, parse_file, refuse_damage
+from xlbridge.workbook.read.parsing import XlsxParser, open_scan, refuse_damage
 
 PARTS = (SHEET, STRINGS, STYLES, WORKBOOK, RELATIONS, TYPES)
 """Parts of a workbook that an input may replace; any other number means the complete file."""
@@ -52,8 +52,9 @@ def read_sheet(data: bytes) -> None:
         archive = WorkbookArchive(content, _LIMITS)
         archive.unpack()
         # Any other file is parsed in a process of its own, which may die of it.
-        if is_safe_to_parse(archive):
-            assemble_workbook(parse_file(Path("fuzz.xlsx"), content, None, _LIMITS))
+        parser = XlsxParser(archive, _LIMITS)
+        if parser.is_safe():
+            assemble_workbook(parser.parse(None))
 
 
 @cache

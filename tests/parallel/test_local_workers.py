@@ -14,9 +14,9 @@ from child_processes import is_alive, wait_until
 
 from xlbridge.errors import RemoteRejected
 from xlbridge.parallel import Executor
-from xlbridge.parallel.executors import default_worker_count
-from xlbridge.parallel.local import LocalPool, LostItem
+from xlbridge.parallel.executors import LocalExecutor, LostItem
 from xlbridge.parallel.messages import WorkerDefect
+from xlbridge.parallel.validation import default_worker_count
 
 pytestmark = pytest.mark.processes
 
@@ -29,8 +29,8 @@ def workers() -> Iterator[Executor]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
         patch.setenv("XLBRIDGE_PASSWORD", "secret")
-        with LocalPool(2, "worker_tasks") as pool:
-            yield Executor(pool)
+        with LocalExecutor(2, "worker_tasks") as executor:
+            yield executor
 
 
 def test_results_come_in_order_and_each_is_reported(workers: Executor) -> None:
@@ -98,8 +98,8 @@ def test_no_worker_outlives_the_block(
     pids: list[int] = []
 
     def work() -> None:
-        with LocalPool(2, "worker_tasks") as pool:
-            for pid in Executor(pool).run(worker_tasks.own_pid, NUMBERS):
+        with LocalExecutor(2, "worker_tasks") as executor:
+            for pid in executor.run(worker_tasks.own_pid, NUMBERS):
                 assert isinstance(pid, int)
                 pids.append(pid)
                 if error is not None:

@@ -35,7 +35,6 @@ NOT_SHOWN = {
     "export/refresh.py": "refreshing a workbook is a command",
     "library": "Python",
     "parallel/cluster.py": "the page uses no cluster",
-    "parallel/executors.py": "the page chooses no executor",
     "resources/references/links.py": "an option that the page does not offer",
     "sandbox": "the command sandbox",
     "upload/processing/process_kinds.py": "the page reads no sheet of numbers",
@@ -48,6 +47,7 @@ NOT_SHOWN = {
 NOT_ON_SCREEN = {
     ("batch/report.py", "Next:"): "next steps; the page has buttons",
     ("errors.py", "the port is in use"): "before there is a page",
+    ("parallel/validation.py", "--workers and"): "the page chooses no executor",
     ("serving.py", "Use another port"): "before there is a page",
     ("settings.py", "XLBRIDGE_"): "before there is a page",
     ("ui/server.py", "Try another port"): "before there is a page",

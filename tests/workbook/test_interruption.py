@@ -65,7 +65,7 @@ def suspend_parser(pid: int) -> int:
 
 
 def _has_started(child: int) -> bool:
-    if b"parser_process" not in Path(f"/proc/{child}/cmdline").read_bytes():
+    if b"read.parsing" not in Path(f"/proc/{child}/cmdline").read_bytes():
         return False
     limits = Path(f"/proc/{child}/limits").read_text().splitlines()
     return any(line.startswith("Max cpu time") and "unlimited" not in line for line in limits)

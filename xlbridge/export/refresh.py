@@ -38,8 +38,12 @@ from xlbridge.report_forms import Report, list_first
 from xlbridge.resources import Kind, normalize_header
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook import MAX_TEXT_LENGTH, cell_address
-from xlbridge.workbook.edit import EditablePackage, edit_package
-from xlbridge.workbook.edit.refresh import FoundTable, RefreshedTable, find_tables, with_data
+from xlbridge.workbook.edit import (
+    EditablePackage,
+    FoundTable,
+    RefreshedTable,
+    edit_package,
+)
 from xlbridge.workbook.read import LOCK_FILE_PREFIXES
 
 _LOGGER = logging.getLogger(__name__)
@@ -195,7 +199,7 @@ class WorkbookRefresh:
     def _places(
         self, listing: Listing, sheets: Sequence[Sheet], wanted: str | None
     ) -> list[_Place]:
-        found = list(find_tables(self._package))
+        found = list(FoundTable.all_of(self._package))
         if wanted is not None:
             names = dict.fromkeys(one.title for one in found)
             found = [one for one in found if one.is_called(wanted)]
@@ -220,7 +224,7 @@ class WorkbookRefresh:
         for sheet in sheets:
             fitting = [place for place in places if place.sheet == sheet]
             if place := self._chosen(listing, sheet, fitting):
-                data = with_data(self._package, place.found, place.columns)
+                data = place.found.with_data(self._package, place.columns)
                 chosen.append(replace(place, found=data))
             if wanted is not None and chosen:
                 break

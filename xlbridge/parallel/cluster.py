@@ -1,4 +1,4 @@
-"""Pool of the workers of a Dask cluster. Needs the extra ``dask``.
+"""Executor on the workers of a Dask cluster. Needs the extra ``dask``.
 
 Tasks, items and outcomes travel as opaque bytes, so that credentials and the content of workbooks
 do not appear in the scheduler, the workers' logs or the dashboard.
@@ -21,7 +21,7 @@ from distributed import Client, KilledWorker
 
 from xlbridge.errors import ConfigError, TransportError, UsageError
 from xlbridge.i18n import Text
-from xlbridge.parallel.local import Attempts, LocalPool, LostItem
+from xlbridge.parallel.executors import Attempts, Executor, LocalExecutor, LostItem
 from xlbridge.parallel.messages import Raised, outcome_of, pack, run_task, unpack
 
 _CHECKED_PACKAGES = ("xlbridge", "pandas", "pandera", "python-calamine")
@@ -66,13 +66,13 @@ def run_on_worker(message: Message) -> Message:
     attempts, item = pickle.loads(message.content)  # noqa: S301 - from the coordinator
     if not hasattr(_thread_local, "pool"):
         # Each thread keeps its process for later tasks.
-        _thread_local.pool = LocalPool(1)
+        _thread_local.pool = LocalExecutor(1)
     answer = run_task(lambda one: _thread_local.pool.submit(attempts, one).result(), item)
     return Message(answer, versions)
 
 
 @contextmanager
-def connect_cluster(address: str) -> Iterator["ClusterPool"]:
+def connect_cluster(address: str) -> Iterator["ClusterExecutor"]:
     """Connect to the cluster of a scheduler at ``tcp://…`` or ``tls://…``.
 
     Raises ``UsageError`` for an invalid address, ``ConfigError`` if TLS is not set up,
@@ -83,17 +83,17 @@ def connect_cluster(address: str) -> Iterator["ClusterPool"]:
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)
     try:
-        with dask.config.set(_DASK_SETTINGS), _client(address) as client:
+        with dask.config.set(_DASK_SETTINGS), _connect(address) as client:
             try:
                 client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
             except TimeoutError as error:
                 raise _no_workers_error(address) from error
-            yield ClusterPool(client, address)
+            yield ClusterExecutor(client, address)
     finally:
         logger.setLevel(level)
 
 
-class ClusterPool:
+class ClusterExecutor(Executor):
     """Workers of a cluster, to which the content of files is sent.
 
     Dask retries the items of a lost worker. The cluster must be trusted with all that is sent.
@@ -102,7 +102,6 @@ class ClusterPool:
     shares_files = False
 
     def __init__(self, client: Client, address: str) -> None:
-        """``address`` is the scheduler's, for messages."""
         self._client = client
         self._workers = client.get_executor(pure=False)
         self._address = address
@@ -113,7 +112,6 @@ class ClusterPool:
         return max(_MIN_PENDING, 2 * threads)
 
     def submit(self, attempts: Attempts, item: Any) -> Future[Message]:
-        """Run a task for an item on a worker."""
         message = Message(pack((attempts, item)), _versions())
         future: Future[Message] = self._workers.submit(run_on_worker, message)
         return future
@@ -132,11 +130,6 @@ class ClusterPool:
         return done
 
     def outcome(self, future: Future[Message]) -> Any:
-        """Return the outcome of a future that is done.
-
-        Raises what the task raised, ``ConfigError`` if the workers lack xlbridge or have another
-        version, ``TransportError`` if the cluster is gone.
-        """
         try:
             return outcome_of(unpack(future.result().content))
         except KilledWorker:
@@ -156,10 +149,9 @@ class ClusterPool:
             ) from error
 
 
-@contextmanager
-def _client(address: str) -> Iterator[Client]:
+def _connect(address: str) -> Client:
     try:
-        client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        return Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except OSError as error:
         raise _no_answer_error(address) from error
     except ValueError as error:
@@ -183,8 +175,6 @@ def _client(address: str) -> Iterator[Client]:
                 "and …__CLIENT__KEY.",
             ),
         ) from error
-    with client:
-        yield client
 
 
 def _versions_error(expected: Mapping[str, str], found: Mapping[str, str]) -> ConfigError:

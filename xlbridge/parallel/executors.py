@@ -1,90 +1,62 @@
-"""Executor of a task for many items, on local worker processes or a Dask cluster."""
+"""Executor of a task for many items on workers, and the one with processes on this machine.
 
-import tempfile
+``python -m xlbridge.parallel.executors NAME`` is a worker process: it reads tasks, each with one
+item, from its input and writes answers to its output. NAME, a module or ``module:name``, is
+imported before the first task arrives. The process exits when its input ends, and thus with the
+process that started it.
+"""
+
+import os
+import pickle
+import pkgutil
+import subprocess
+import sys
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from queue import SimpleQueue
+from threading import Lock
+from types import TracebackType
+from typing import IO, Any, ClassVar, Self, TypeVar
 
-# The package, whose names are imported lazily: a large file is read in the meantime.
-from xlbridge import resources
-from xlbridge.errors import UsageError
-from xlbridge.extras import require_extra
-from xlbridge.i18n import Text
-from xlbridge.parallel.local import LocalPool, LostItem
-from xlbridge.processes import available_cpus
-
-if TYPE_CHECKING:
-    from xlbridge.parallel.cluster import ClusterPool
-    from xlbridge.resources import Catalogue
+from xlbridge.processes import (
+    NEW_PROCESS_GROUP,
+    helper_command,
+    helper_environment,
+    helper_not_started,
+    kill_process_tree,
+    report_ready,
+    report_start_errors,
+    wait_until_ready,
+)
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
-_MIN_BYTES = 4 * 2**20
-"""Total size of files, in bytes, below which starting processes costs more than it saves."""
+Attempts = Sequence[Callable[[Any], Any]]
+"""Task for an item, and the tasks for retries after its worker was lost."""
+
+_EXIT_SECONDS = 5.0
+_MAX_PENDING = 32
 
 
 @dataclass(frozen=True, slots=True)
-class CustomSchemas:
-    """A folder of custom schema files, with their contents for workers that do not see it."""
-
-    folder: Path
-    contents: tuple[tuple[str, bytes], ...] | None = None
-
-    def catalogue(self) -> "Catalogue":
-        """Return the catalogue of these and the shipped files.
-
-        Raises ``SchemaFileError`` if one is wrong.
-        """
-        return resources.load_catalogue(
-            self.folder if self.contents is None else Path(_unpack(self).name)
-        )
+class LostItem:
+    """Outcome of an item whose worker was lost at each attempt."""
 
 
-@cache
-def _unpack(schemas: CustomSchemas) -> tempfile.TemporaryDirectory[str]:
-    """Write the files to a temporary folder, kept as long as this process."""
-    folder = tempfile.TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True)
-    for name, content in schemas.contents or ():
-        file = Path(folder.name, name)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
-    return folder
+class Executor(ABC):
+    """Runs a task for many items on workers; losing one affects only its item.
 
-
-class Executor:
-    """Runs a task for many items on a pool of workers; losing one affects only its item.
-
-    It runs one task at a time.
+    It runs one task at a time. ``shares_files``: workers see the files of this machine under the
+    same paths.
     """
 
-    def __init__(self, pool: "LocalPool | ClusterPool") -> None:
-        self._pool = pool
-
-    @property
-    def shares_files(self) -> bool:
-        """True if workers see the files of this machine under the same paths."""
-        return self._pool.shares_files
-
-    def custom_schemas(self, folder: Path) -> CustomSchemas:
-        """Return the schema files in a folder and its subfolders, as workers need them.
-
-        Raises ``SchemaFileError`` if one is wrong.
-        """
-        if self.shares_files:
-            return CustomSchemas(folder)
-        contents = (
-            (path.relative_to(folder).as_posix(), path.read_bytes())
-            for path in resources.schema_files(folder)
-            if path.is_relative_to(folder)
-        )
-        return CustomSchemas(folder, tuple(contents))
+    shares_files: ClassVar[bool]
 
     def run(
         self,
@@ -105,63 +77,213 @@ class Executor:
         ``TransportError`` if the cluster is gone.
         """
         numbered = enumerate(items)
-        max_pending = self._pool.max_pending()
+        max_pending = self.max_pending()
         pending: deque[Future[Any]] = deque()
         unfinished: dict[Future[Any], int] = {}
         try:
             while True:
                 for index, item in islice(numbered, max_pending - len(pending)):
-                    future = self._pool.submit((task, retry or task), item)
+                    future = self.submit((task, retry or task), item)
                     pending.append(future)
                     unfinished[future] = index
                 if not pending:
                     return
                 while pending[0] in unfinished:
-                    for future in self._pool.wait(unfinished):
+                    for future in self.wait(unfinished):
                         on_done(unfinished.pop(future))
-                yield self._pool.outcome(pending.popleft())
+                yield self.outcome(pending.popleft())
         finally:
             for future in pending:
                 future.cancel()
 
+    def max_pending(self) -> int:
+        """Return the number of outcomes that may wait for an earlier one that takes longer."""
+        return _MAX_PENDING
 
-@contextmanager
-def executor_for(
-    files: Sequence[Path], workers: int | None, scheduler: str | None
-) -> Iterator[Executor | None]:
-    """Open the executor for some files; None if this process suffices.
+    @abstractmethod
+    def submit(self, attempts: Attempts, item: Any) -> Future[Any]:
+        """Run a task for an item on a worker."""
 
-    ``workers`` is the number of local processes (None: chosen by the size of the files),
-    ``scheduler`` the address of a cluster.
+    def wait(self, futures: Collection[Future[Any]]) -> set[Future[Any]]:
+        """Wait until some of the futures are done, and return these."""
+        return wait(futures, return_when=FIRST_COMPLETED).done
 
-    Raises ``UsageError`` if both are given, ``ConfigError`` if the extra ``dask`` is not installed,
-    ``TransportError`` if the cluster does not answer.
+    def outcome(self, future: Future[Any]) -> Any:
+        """Return the outcome of a future that is done, or raise its exception.
+
+        It is ``LostItem`` if each attempt lost its worker.
+        """
+        return future.result()
+
+
+class _WorkerDied(Exception):
+    """A worker ended before it answered."""
+
+
+class _WorkerProcess:
+    """A process that runs tasks, one at a time (``main``).
+
+    It gets no credentials and no Ctrl-C of the terminal. It exits when its input ends, and thus
+    with this process.
     """
-    if scheduler is not None:
-        if workers is not None:
-            raise UsageError(
-                Text(
-                    pt="--workers e --scheduler não podem ser usados juntos.",
-                    en="--workers and --scheduler are mutually exclusive.",
-                )
+
+    def __init__(self, preload: str) -> None:
+        with report_start_errors():
+            self._process = subprocess.Popen(  # noqa: S603 - our own command, no shell
+                helper_command("xlbridge.parallel.executors", preload),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=helper_environment(),
+                **NEW_PROCESS_GROUP,
             )
-        require_extra("dask")
-        # Imported late: Dask is slow to import.
-        from xlbridge.parallel.cluster import connect_cluster
+        if self._process.stdin is None or self._process.stdout is None:
+            raise AssertionError
+        self._pipes: tuple[IO[bytes], IO[bytes]] = self._process.stdin, self._process.stdout
+        self.is_ready = False
 
-        with connect_cluster(scheduler) as cluster:
-            yield Executor(cluster)
-        return
-    count = default_worker_count(files) if workers is None else min(workers, len(files))
-    if count <= 1:
-        yield None
-        return
-    with LocalPool(count) as pool:
-        yield Executor(pool)
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def failed_to_start(self) -> bool:
+        """True once the process has exited by itself, not by a signal, before it was ready."""
+        return not self.is_ready and (self._process.poll() or 0) >= 0
+
+    def ask(self, task: bytes, item: bytes) -> Any:
+        """Return what the packed task returned for the packed item.
+
+        Raises the task's ``XlbridgeError``, ``WorkerDefect``, ``_WorkerDied``.
+        """
+        # Imported late, as in ``LocalExecutor.submit``.
+        from xlbridge.parallel.messages import outcome_of, unpack
+
+        requests, answers = self._pipes
+        self.is_ready = self.is_ready or wait_until_ready(answers)
+        if not self.is_ready:
+            raise _WorkerDied
+        try:
+            requests.write(task + item)
+            requests.flush()
+            answer = unpack(answers)
+        except (OSError, EOFError, pickle.UnpicklingError, ValueError) as error:
+            raise _WorkerDied from error
+        return outcome_of(answer)
+
+    def end(self, kill: bool) -> None:
+        """Ask the process to exit, or kill it and its children."""
+        if kill:
+            kill_process_tree(self._process)
+        else:
+            self._process.terminate()
+
+    def wait(self) -> None:
+        """Wait until the process has exited; kill it if that takes too long."""
+        try:
+            self._process.wait(_EXIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            kill_process_tree(self._process)
+            self._process.wait()
+        for pipe in self._pipes:
+            with suppress(OSError):
+                pipe.close()
 
 
-def default_worker_count(files: Sequence[Path]) -> int:
-    """Return the number of processes worth starting for some files, at most one per core."""
-    if sum(file.stat().st_size for file in files if file.is_file()) < _MIN_BYTES:
-        return 1
-    return min(available_cpus(), len(files))
+class LocalExecutor(Executor):
+    """Worker processes for the length of a ``with`` block; they start at once.
+
+    A worker that dies is replaced, and only its item is retried. An exception that ends the block
+    kills them all; if this process is killed, each exits after its item.
+    """
+
+    shares_files = True
+
+    def __init__(self, count: int, preload: str = "xlbridge.validation:validate_file") -> None:
+        """``preload`` is the module, or a name in it, that workers import before any task."""
+        self._preload = preload
+        self._processes = {_WorkerProcess(preload) for _ in range(count)}
+        self._idle: SimpleQueue[_WorkerProcess] = SimpleQueue()
+        for process in self._processes:
+            self._idle.put(process)
+        self._is_closed = False
+        self._lock = Lock()
+        # One thread per process, which only waits for it.
+        self._threads = ThreadPoolExecutor(count)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        with self._lock:
+            self._is_closed = True
+            for process in self._processes:
+                process.end(kill=kind is not None)
+        self._threads.shutdown(cancel_futures=True)
+        for process in self._processes:
+            process.wait()
+
+    def submit(self, attempts: Attempts, item: Any) -> Future[Any]:
+        # Imported late: messages need pandas, which is loaded while the processes start.
+        from xlbridge.parallel.messages import pack
+
+        return self._threads.submit(self._run, [*map(pack, attempts)], pack(item))
+
+    def _run(self, attempts: Sequence[bytes], item: bytes) -> Any:
+        process = self._idle.get()
+        lost: list[_WorkerProcess] = []
+        try:
+            for task in attempts:
+                process = self._running(process)
+                try:
+                    return process.ask(task, item)
+                except _WorkerDied:
+                    if process.is_ready:
+                        process.end(kill=True)
+                    process.wait()
+                    lost.append(process)
+        finally:
+            self._idle.put(process)
+        if all(process.failed_to_start for process in lost):
+            raise helper_not_started()
+        return LostItem()
+
+    def _running(self, process: _WorkerProcess) -> _WorkerProcess:
+        """Return the process, or another one that replaces it if it has ended."""
+        with self._lock:
+            if self._is_closed:
+                raise CancelledError
+            if not process.is_running:
+                process.wait()
+                self._processes.remove(process)
+                process = _WorkerProcess(self._preload)
+                self._processes.add(process)
+            return process
+
+
+def main() -> None:
+    """Answer tasks until the input ends."""
+    from xlbridge.parallel.messages import run_task
+
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    # Output printed by a library must not be mixed with the answers.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    pkgutil.resolve_name(sys.argv[1])
+    report_ready(answers)
+    while True:
+        try:
+            task = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the parent
+            item = pickle.load(sys.stdin.buffer)  # noqa: S301
+        except EOFError:
+            return
+        answers.write(run_task(task, item))
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

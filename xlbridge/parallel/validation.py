@@ -10,8 +10,9 @@ is the same as elsewhere.
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,9 +20,10 @@ from typing import TYPE_CHECKING
 # The package, whose names are imported lazily.
 from xlbridge import resources, validation
 from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
+from xlbridge.extras import require_extra
 from xlbridge.i18n import Language, Text, active_language, override_language
-from xlbridge.parallel.executors import CustomSchemas, Executor
-from xlbridge.parallel.local import LostItem
+from xlbridge.parallel.executors import Executor, LocalExecutor, LostItem
+from xlbridge.processes import available_cpus
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import ColumnProgress, ValidationRequest
 from xlbridge.workbook.read import (
@@ -35,6 +37,50 @@ if TYPE_CHECKING:
     from xlbridge.validation import ValidatedSheet, ValidationResult
 
 _DEFAULT_LIMITS = WorkbookLimits()
+_MIN_BYTES = 4 * 2**20
+"""Total size of files, in bytes, below which starting processes costs more than it saves."""
+
+
+@contextmanager
+def executor_for(
+    files: Sequence[Path], workers: int | None, scheduler: str | None
+) -> Iterator[Executor | None]:
+    """Open the executor for some files; None if this process suffices.
+
+    ``workers`` is the number of local processes (None: chosen by the size of the files),
+    ``scheduler`` the address of a cluster.
+
+    Raises ``UsageError`` if both are given, ``ConfigError`` if the extra ``dask`` is not installed,
+    ``TransportError`` if the cluster does not answer.
+    """
+    if scheduler is not None:
+        if workers is not None:
+            raise UsageError(
+                Text(
+                    pt="--workers e --scheduler não podem ser usados juntos.",
+                    en="--workers and --scheduler are mutually exclusive.",
+                )
+            )
+        require_extra("dask")
+        # Imported late: Dask is slow to import.
+        from xlbridge.parallel.cluster import connect_cluster
+
+        with connect_cluster(scheduler) as cluster:
+            yield cluster
+        return
+    count = default_worker_count(files) if workers is None else min(workers, len(files))
+    if count <= 1:
+        yield None
+        return
+    with LocalExecutor(count) as local:
+        yield local
+
+
+def default_worker_count(files: Sequence[Path]) -> int:
+    """Return the number of processes worth starting for some files, at most one per core."""
+    if sum(file.stat().st_size for file in files if file.is_file()) < _MIN_BYTES:
+        return 1
+    return min(available_cpus(), len(files))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +184,15 @@ def _validate_on_workers(
         file, done = requests[index].file, next(finished)
         on_progress(ValidationProgress(file, done, len(requests), finished=True))
 
-    custom = executor.custom_schemas(schemas)
-    catalogue = custom.catalogue()
-    task = _ValidationTask(custom, limits, with_frames, active_language())
+    catalogue = resources.load_catalogue(schemas)
+    sent_schemas: Path | _SchemaFiles = schemas
+    if not executor.shares_files:
+        sent_schemas = tuple(
+            (path.relative_to(schemas).as_posix(), path.read_bytes())
+            for path in resources.schema_files(schemas)
+            if path.is_relative_to(schemas)
+        )
+    task = _ValidationTask(sent_schemas, limits, with_frames, active_language())
     sent = ((request, _content(request, executor, limits)) for request in requests)
     retry = replace(task, is_retry=True)
     outcomes = executor.run(task, sent, on_done, retry=retry)
@@ -178,11 +230,29 @@ def _content(
         return refusal
 
 
+_SchemaFiles = tuple[tuple[str, bytes], ...]
+"""Names and contents of the user's schema files, for workers that do not see them."""
+
+
+@cache
+def _unpack(schemas: _SchemaFiles) -> tempfile.TemporaryDirectory[str]:
+    """Write the files to a temporary folder, kept as long as this process."""
+    folder = tempfile.TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True)
+    for name, content in schemas:
+        file = Path(folder.name, name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    return folder
+
+
 @dataclass(frozen=True, slots=True)
 class _ValidationTask:
-    """Task of a worker: validate a file, and parse it here unless that crashed a worker before."""
+    """Task of a worker: validate a file, and parse it here unless that crashed a worker before.
 
-    schemas: CustomSchemas
+    ``schemas`` is the folder of the user's schema files, or their contents.
+    """
+
+    schemas: Path | _SchemaFiles
     limits: WorkbookLimits
     with_frames: bool
     language: Language
@@ -204,7 +274,8 @@ class _ValidationTask:
         source: WorkbookSource | None = None
         if not self.is_retry:
             source = partial(read_in_process, request.file, self.limits, request.sheet)
-        catalogue = self.schemas.catalogue()
+        folder = self.schemas if isinstance(self.schemas, Path) else _unpack(self.schemas).name
+        catalogue = resources.load_catalogue(folder)
         named: list[_NamedResult] = []
         for result in validation.validate_file(request, catalogue, self.limits, source):
             name = None

@@ -1,7 +1,7 @@
 """Colours, fonts and number formats of the workbooks that xlbridge writes."""
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
@@ -85,7 +85,12 @@ def heading_width(title: str) -> int:
 def heading_lines(titles: Sequence[str], widths: Sequence[int]) -> int:
     """Return the number of lines that the longest title takes in its column."""
     columns = zip(titles, widths, strict=True)
-    return max(len(wrap(_glued(title), width - FILTER_BUTTON_WIDTH)) for title, width in columns)
+    return wrapped_lines((_glued(title), width - FILTER_BUTTON_WIDTH) for title, width in columns)
+
+
+def wrapped_lines(texts: Iterable[tuple[str, int]]) -> int:
+    """Return the most lines that one of some texts takes in a cell as wide as is given with it."""
+    return max((len(wrap(text, width)) for text, width in texts if len(text) > width), default=1)
 
 
 def _glued(title: str) -> str:

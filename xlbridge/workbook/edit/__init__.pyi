@@ -1,5 +1,6 @@
-from .csv_rows import edit_csv as edit_csv
-from .editable_cells import EditableCells as EditableCells
+from .analyst_tables import FoundTable as FoundTable
+from .csv_and_ods import OdsWorkbook as OdsWorkbook, edit_csv as edit_csv
+from .editable_cells import EditableCells as EditableCells, place_rows as place_rows
 from .editable_package import (
     EditablePackage as EditablePackage,
     edit_package as edit_package,
@@ -13,5 +14,4 @@ from .marked_copies import (
     annotate as annotate,
     write_remark_columns as write_remark_columns,
 )
-from .ods_cells import OdsWorkbook as OdsWorkbook
-from .sheet_rows import place_rows as place_rows
+from .refreshed_rows import RefreshedTable as RefreshedTable

@@ -66,11 +66,6 @@ def replace_comments(
     comments.save()
 
 
-def _comments_by_cell(texts: xml.Element) -> dict[str, xml.Element]:
-    listed = texts.iterfind("{*}commentList/*")
-    return {comment.get("ref", "").replace("$", ""): comment for comment in listed}
-
-
 class _SheetComments:
     """Comments of one sheet, and their boxes."""
 
@@ -100,7 +95,8 @@ class _SheetComments:
             if row is not None and column is not None:
                 self._shapes[int(row.text) + 1, int(column.text)] = shape
         self._next = max(numbers, default=_FIRST_SHAPE - 1) + 1
-        self._by_cell = _comments_by_cell(self._texts)
+        listed = self._texts.iterfind("{*}commentList/*")
+        self._by_cell = {item.get("ref", "").replace("$", ""): item for item in listed}
 
     def remove_remarks(self) -> None:
         """Remove the remarks, and comments that have nothing else."""

@@ -1,32 +1,253 @@
-"""Changes of single cells in a workbook that otherwise stays unchanged, and its styles: styles are
-added, existing ones never changed.
+"""Rows and cells of one sheet as they are written, styles for new ones, and changes of values.
 
-Only the rows of changed cells are written anew: libraries that read and write a whole workbook lose
-pictures and the stored results of formulas.
+What does not change keeps its bytes, also when rows are put in another order.
 """
 
 import re
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from datetime import date
 from decimal import Decimal
-from functools import cache
+from functools import cache, cached_property, lru_cache
+from html import unescape
+from io import BytesIO
+from typing import NamedTuple
+from xml.sax.saxutils import escape
 
 from lxml import etree
 
 from xlbridge.resources.findings import CorrectedValue
-from xlbridge.workbook.address import CellPosition, cell_address, cell_range
+from xlbridge.workbook.address import (
+    CellPosition,
+    cell_address,
+    cell_place,
+    cell_range,
+    column_index,
+    escape_text,
+)
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.editable_package import (
     EditablePackage,
     SheetList,
-    cells_by_column,
+    find_sheet_data,
 )
-from xlbridge.workbook.edit.sheet_rows import ROW, SheetRows
-from xlbridge.workbook.formats import format_code, is_date_or_time, scale_factor
+from xlbridge.workbook.formats import (
+    displayed_date_parts,
+    format_code,
+    is_date_or_time,
+    scale_factor,
+)
 from xlbridge.workbook.style import FONT
+
+ROW = re.compile(rb"<((?:[\w.-]+:)?row)\b([^>]*?)(?:/>|>.*?</\1\s*>)", re.DOTALL)
+"""A row; the second group has its attributes."""
+
+_ROW_NUMBER = re.compile(rb"""(\sr=["'])(\d+)(["'])""")
+_START_OF_CELL = re.compile(rb"""(<(?:[\w.-]+:)?c\b[^>]*?\sr=["'][A-Z]+)\d+""")
+_CELL = re.compile(rb"<((?:[\w.-]+:)?c)\b([^>]*?)(?:/>|>(.*?)</\1\s*>)", re.DOTALL)
+_PLAIN_CELL = re.compile(rb"<c\b([^>]*?)(?:/>|>(.*?)</c\s*>)", re.DOTALL)
+_ATTRIBUTE = re.compile(rb"""\b([rst])=["']([^"']*)["']""")
+_USUAL_ATTRIBUTES = re.compile(rb' r="([A-Z]{1,3})[0-9]+"(?: s="([0-9]+)")?(?: t="([A-Za-z]+)")?')
+_ADDRESS = re.compile(rb"""\sr=["'][A-Z]+\d+["']""")
+_SPANS = re.compile(rb"""\sspans=["'][^"']*["']""")
+_FORMULA = re.compile(rb"<((?:[\w.-]+:)?f)\b([^>]*?)(?:/>|>([^<]*)</\1\s*>)")
+_FORMULA_ATTRIBUTE = re.compile(rb"""\b(t|ref|si)=["']([^"']*)["']""")
+_VALUE = re.compile(rb"<(?:[\w.-]+:)?v\b[^>]*>([^<]*)<")
+_TEXT = re.compile(rb"<(?:[\w.-]+:)?t\b[^>]*>([^<]*)<")
+_RUN = re.compile(rb"<(?:[\w.-]+:)?r[\s/>]")
+
+
+class Formula(NamedTuple):
+    """Formula of a cell: its text, empty if it shares that of another one; what kind it is (empty,
+    ``shared``, ``array`` or ``dataTable``), the range that it is for, and the group's number."""
+
+    text: str
+    kind: str
+    range: str
+    group: str
+
+
+class CellXml(NamedTuple):
+    """Cell as it is written: its zero-based column, its style and its type, and its content."""
+
+    column: int
+    style: str
+    type: str
+    content: bytes
+    xml: bytes
+
+    @property
+    def formula(self) -> Formula | None:
+        """The formula, None without one."""
+        if b"f" not in self.content:
+            return None
+        found = _FORMULA.search(self.content)
+        if found is None:
+            return None
+        parts = {name: value.decode() for name, value in _FORMULA_ATTRIBUTE.findall(found[2])}
+        text = unescape((found[3] or b"").decode())
+        return Formula(text, parts.get(b"t", ""), parts.get(b"ref", ""), parts.get(b"si", ""))
+
+    @property
+    def value(self) -> str:
+        """The value as it is written, empty without one."""
+        found = _VALUE.search(self.content)
+        return unescape(found[1].decode()) if found else ""
+
+    @property
+    def is_filled(self) -> bool:
+        """True if the cell has a value or a formula."""
+        if _FORMULA.search(self.content):
+            return True
+        value = _VALUE.search(self.content) or _TEXT.search(self.content)
+        return value is not None and bool(value[1])
+
+    def at(self, row: int) -> bytes:
+        """Return the cell as it is written in a row, with its address; the formula stays as it
+        is."""
+        address = b' r="%s"' % cell_address(row, self.column).encode()
+        if self.xml.startswith(address, len("<c")):
+            return self.xml
+        start, end, rest = self.xml.partition(b">")
+        tag, *_ = start.rstrip(b"/").split(None, 1)
+        return tag + address + _ADDRESS.sub(b"", start)[len(tag) :] + end + rest
+
+
+class RowXml(NamedTuple):
+    """Row as it is written: its number, its attributes and the cells in it."""
+
+    number: int
+    attributes: bytes
+    xml: bytes
+    start: int
+
+    @property
+    def end(self) -> int:
+        """Position after the row in the worksheet."""
+        return self.start + len(self.xml)
+
+    def at(self, number: int) -> bytes:
+        """Return the row as it is written with another number."""
+        start, end, cells = self.xml.partition(b">")
+        start = _ROW_NUMBER.sub(lambda found: found[1] + b"%d" % number + found[3], start)
+        return start + end + _START_OF_CELL.sub(rb"\g<1>%d" % number, cells)
+
+    def cells(self) -> Iterator[CellXml]:
+        """Yield the cells; one without an address follows the one before."""
+        column = -1
+        is_plain = self.xml.startswith(b"<row")
+        for match in (_PLAIN_CELL if is_plain else _CELL).finditer(self.xml, 1):
+            attributes, content = match.groups()[-2:]
+            if usual := _USUAL_ATTRIBUTES.fullmatch(attributes):
+                letters, style, kind = usual.groups()
+            else:
+                found = dict(_ATTRIBUTE.findall(attributes))
+                letters = found.get(b"r", b"").rstrip(b"0123456789")
+                style, kind = found.get(b"s"), found.get(b"t")
+            column = column_index(_decoded(letters)) if letters else column + 1
+            yield CellXml(
+                column, _decoded(style or b"0"), _decoded(kind or b"n"), content or b"", match[0]
+            )
+
+
+@lru_cache(maxsize=20_000)
+def _decoded(text: bytes) -> str:
+    """Return a text, the same object for the same bytes: a million cells have few styles."""
+    return text.decode()
+
+
+def text_cell(prefix: bytes, address: str, style: str, text: str) -> bytes:
+    """Return a cell with an inline text, which is never a formula; ``prefix`` is that of tags."""
+    content = escape(escape_text(text)).encode()
+    start = b'<%sc r="%s" s="%s" t="inlineStr">' % (prefix, address.encode(), style.encode())
+    inline = b'<%sis><%st xml:space="preserve">%s</%st></%sis>' % (
+        *(prefix, prefix, content, prefix, prefix),
+    )
+    return b"%s%s</%sc>" % (start, inline, prefix)
+
+
+class SheetRows:
+    """Rows of one sheet of an editable workbook, by number.
+
+    ``content`` is the part, without comments; ``prefix`` that of its elements; ``start`` the tag
+    that begins the rows, from ``begin`` on, and ``end`` the position where they end.
+    """
+
+    def __init__(self, package: EditablePackage, part: str) -> None:
+        self._package = package
+        self.part = part
+        self.content = xml.without_comments(package.read(part))
+        self.begin, after, tag = find_sheet_data(self.content)
+        self.after = after
+        self.prefix = tag.removesuffix(b"sheetData")
+        self.start = self.content[self.begin : self.content.index(b">", self.begin) + 1]
+        is_empty = self.start.endswith(b"/>")
+        self.end = after if is_empty else self.content.rindex(b"</", self.begin, after)
+        self.rows: dict[int, RowXml] = {}
+        number = 0
+        for row in ROW.finditer(self.content, self.begin, self.end):
+            declared = _ROW_NUMBER.search(row[2])
+            number = int(declared[2]) if declared else number + 1
+            self.rows[number] = RowXml(number, row[2], row[0], row.start())
+
+    def cells(self, number: int) -> dict[int, CellXml]:
+        """Return the cells of a row by column."""
+        row = self.rows.get(number)
+        return {} if row is None else {cell.column: cell for cell in row.cells()}
+
+    def with_cells(self, written: Mapping[CellPosition, bytes]) -> bytes:
+        """Return the part with some cells as given, without those that are empty; missing rows are
+        added."""
+        by_row: defaultdict[int, dict[int, bytes]] = defaultdict(dict)
+        for (number, column), content in written.items():
+            by_row[number][column] = content
+        existing = sorted(self.rows)
+        starts = [*(self.rows[number].start for number in existing), self.end]
+        pieces, done = [], 0
+        for number in sorted(by_row):
+            old, before = self.rows.get(number), self.cells(number)
+            cells = {column: cell.at(number) for column, cell in before.items()} | by_row[number]
+            content = b"".join(cells[column] for column in sorted(cells))
+            start = b'<%srow r="%d">' % (self.prefix, number)
+            end = b"</%srow>" % self.prefix
+            begin = after = starts[bisect(existing, number)]
+            if old is not None:
+                begin, after = old.start, old.end
+                start = b"<%srow%s>" % (self.prefix, _SPANS.sub(b"", old.attributes))
+                if before:
+                    last = before[max(before)].xml
+                    end = old.xml[old.xml.rindex(last) + len(last) :]
+            pieces += [self.content[done:begin], start, content, end]
+            done = after
+        return b"".join((*pieces, self.content[done:]))
+
+    def text(self, cell: CellXml) -> str:
+        """Return a cell's value as a text."""
+        if cell.type == "inlineStr":
+            return unescape(b"".join(_TEXT.findall(cell.content)).decode())
+        if cell.type == "s" and cell.value.strip().isdecimal():
+            number = int(cell.value)
+            return self._shared_texts[number] if number < len(self._shared_texts) else ""
+        return cell.value
+
+    @cached_property
+    def _shared_texts(self) -> list[str]:
+        package = self._package
+        part = package.related(package.workbook, "sharedStrings")
+        if part is None or part not in package:
+            return []
+        items = etree.iterparse(BytesIO(package.read(part)), tag="{*}si", huge_tree=True)
+        return [
+            "".join(
+                text.text or ""
+                for text in item.iter("{*}t")
+                if not xml.local_name(text.getparent()).startswith("rPh")
+            )
+            for _, item in items
+        ]
+
 
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _DEFAULT_PART = "xl/styles.xml"
@@ -45,9 +266,7 @@ _ELEMENT_ORDER = [
     "tableStyles", "colors", "extLst",
 ]  # fmt: skip
 
-_GENERAL, _AMOUNT, _DATE, _TEXT = 0, 4, 14, 49
-_DATE_FORMATS = frozenset({14, 15, 16, 17, 22})
-_LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
+_GENERAL, _AMOUNT, _DATE, _AS_TEXT = 0, 4, 14, 49
 
 
 class WorkbookStyles:
@@ -118,10 +337,8 @@ class WorkbookStyles:
 
     def for_date(self, style: int) -> int:
         """Return a style that displays dates, like ``style`` otherwise."""
-        number, code = self._number_format(style)
-        letters = _LITERAL.sub("", code).lower()
-        shows_date = number in _DATE_FORMATS or ("d" in letters and "y" in letters)
-        return style if shows_date else self._with_number_format(style, _DATE)
+        shown = displayed_date_parts(format_code(*map(str, self._number_format(style))))
+        return style if {"d", "y"} <= shown else self._with_number_format(style, _DATE)
 
     def for_number(self, style: int) -> int:
         """Return a style that displays numbers unchanged, like ``style`` otherwise."""
@@ -135,11 +352,11 @@ class WorkbookStyles:
 
     def for_text(self, style: int) -> int:
         """Return a style that keeps typed digits as text, like ``style`` otherwise."""
-        return style if self._shows_text(style) else self._with_number_format(style, _TEXT)
+        return style if self._shows_text(style) else self._with_number_format(style, _AS_TEXT)
 
     def _shows_text(self, style: int) -> bool:
         number, code = self._number_format(style)
-        return number == _TEXT or code == "@"
+        return number == _AS_TEXT or code == "@"
 
     def _number_format(self, style: int) -> tuple[int, str]:
         """Return the number format of a cell style: its id and its code, empty if built in."""
@@ -182,7 +399,6 @@ def _canonical(element: xml.Element) -> bytes:
     return bytes(etree.tostring(element, method="c14n", exclusive=True, with_tail=False))
 
 
-_ROOT = re.compile(rb"<([\w:.-]+)[^>]*>")
 _ARRAY = re.compile(
     rb"""<(?:[\w.-]+:)?f\b(?=[^>]*\st=["'](?:array|dataTable)["'])[^>]*?"""
     rb"""\sref=["']([A-Z\d:]+)["']"""
@@ -201,7 +417,7 @@ class EditableCells:
 
     def locked_cells(self, positions: Collection[CellPosition]) -> frozenset[CellPosition]:
         """Return those cells that cannot be changed, as a formula computes them."""
-        computed = {p for p, c in self._cells(positions).items() if c.find("{*}f") is not None}
+        computed = {p for p, cell in self._cells(positions).items() if cell.formula is not None}
         for reference in _ARRAY.findall(self._sheet.content):
             top, left, low, right = cell_range(reference.decode()) or (0, 0, 0, 0)
             computed.update(p for p in positions if top <= p[0] <= low and left <= p[1] <= right)
@@ -219,38 +435,18 @@ class EditableCells:
         return frozenset(
             position
             for position, cell in cells.items()
-            if cell.find("{*}is/{*}r") is not None
-            or (cell.get("t") == "s" and cell.findtext("{*}v", "").strip() in rich_texts)
+            if (cell.type == "inlineStr" and _RUN.search(cell.content))
+            or (cell.type == "s" and cell.value.strip() in rich_texts)
         )
 
     def write_values(self, values: Mapping[CellPosition, CorrectedValue]) -> None:
         """Replace the values of cells, none of which may be locked; missing rows are added."""
-        by_row: defaultdict[int, dict[int, CorrectedValue]] = defaultdict(dict)
-        for (row, column), value in values.items():
-            by_row[row][column] = value
-        numbers = sorted(by_row)
-        data = self._parse_rows(numbers)
-        for number, row in zip(numbers, data, strict=True):
-            cells = dict(cells_by_column(row))
-            for column, value in sorted(by_row[number].items()):
-                cell = cells.get(column)
-                if cell is None:
-                    cell = etree.Element(xml.tag_like(row, "c"))
-                    row.insert(sum(known < column for known in cells), cell)
-                    cells[column] = cell
-                cell.set("r", cell_address(number, column))
-                self._write_value(cell, value)
-        sheet = self._sheet
-        written = ROW.finditer(etree.tostring(data.getparent(), encoding="UTF-8"))
-        existing = sorted(sheet.rows)
-        starts = [*(sheet.rows[number].start for number in existing), sheet.end]
-        pieces, done = [], 0
-        for number, new in zip(numbers, written, strict=True):
-            old = sheet.rows.get(number)
-            begin, end = (old.start, old.end) if old else (starts[bisect(existing, number)],) * 2
-            pieces += [sheet.content[done:begin], new[0]]
-            done = end
-        self._package.write(sheet.part, b"".join((*pieces, sheet.content[done:])))
+        cells = self._cells(values)
+        written = {
+            position: self._written(cell_address(*position), cells.get(position), value)
+            for position, value in values.items()
+        }
+        self._package.write(self._sheet.part, self._sheet.with_cells(written))
         self._sheets.recalculate_on_load()
         self._sheets.save()
         self._styles.save()
@@ -270,7 +466,7 @@ class EditableCells:
                         item.set("name", headers[column])
         if headers:
             self.write_values({(row, column): text for column, text in headers.items()})
-        for part in self._sheets.parts() if renamed else ():
+        for part in self._sheets.by_name().values() if renamed else ():
             with package.tree(part) as sheet:
                 for formula in sheet.iter("{*}f"):
                     text = formula.text or ""
@@ -280,40 +476,91 @@ class EditableCells:
                         text = alone.sub(lambda _, new=new: f"[{new}]", text).replace(old, new)
                     formula.text = text
 
-    def _cells(self, positions: Collection[CellPosition]) -> dict[CellPosition, xml.Element]:
+    def _cells(self, positions: Collection[CellPosition]) -> dict[CellPosition, CellXml]:
         """Return those cells that are in the sheet."""
-        numbers = sorted({row for row, _ in positions})
         return {
             (number, column): cell
-            for number, row in zip(numbers, self._parse_rows(numbers), strict=True)
-            for column, cell in cells_by_column(row)
+            for number in {row for row, _ in positions}
+            for column, cell in self._sheet.cells(number).items()
             if (number, column) in positions
         }
 
-    def _parse_rows(self, numbers: Iterable[int]) -> xml.Element:
-        """Return the element of the rows with only the given ones; missing ones are empty."""
-        sheet = self._sheet
-        root = next(_ROOT.finditer(sheet.content))
-        rows = (
-            sheet.rows[n].xml if n in sheet.rows else b'<%srow r="%d"/>' % (sheet.prefix, n)
-            for n in numbers
-        )
-        end = b"</%ssheetData></%s>" % (sheet.prefix, root[1])
-        return xml.parse(b"".join((root[0], sheet.start, *rows, end)))[0]
-
-    def _write_value(self, cell: xml.Element, value: CorrectedValue) -> None:
-        style, kind = int(cell.get("s", "0")), cell.attrib.pop("t", None)
-        cell[:] = []
+    def _written(self, address: str, cell: CellXml | None, value: CorrectedValue) -> bytes:
+        """Return the cell of an address with another value."""
+        style, prefix, number = int(cell.style) if cell else 0, self._sheet.prefix, ""
         match value:
             case str() if value:
-                style = style if kind in {"s", "inlineStr", "str"} else self._styles.for_text(style)
-                cell.set("t", "inlineStr")
-                xml.add_escaped_text(xml.add_child(cell, "is"), value)
+                is_text = cell is not None and cell.type in {"s", "inlineStr", "str"}
+                style = style if is_text else self._styles.for_text(style)
+                return text_cell(prefix, address, str(style), value)
             case Decimal():
-                style = self._styles.for_number(style)
-                xml.add_child(cell, "v").text = f"{value:f}"
+                style, number = self._styles.for_number(style), f"{value:f}"
             case date():
-                style = self._styles.for_date(style)
                 first_day = _FIRST_DAY[self._sheets.uses_1904_dates]
-                xml.add_child(cell, "v").text = str((value - first_day).days)
-        cell.set("s", str(style))
+                style, number = self._styles.for_date(style), str((value - first_day).days)
+        content = b"<%sv>%s</%sv>" % (prefix, number.encode(), prefix) if number else b""
+        start = b'<%sc r="%s" s="%d">' % (prefix, address.encode(), style)
+        return b"%s%s</%sc>" % (start, content, prefix)
+
+
+_ANY_FORMULA = re.compile(rb"<(?:[\w.-]+:)?f[\s/>]")
+_PLACES = re.compile(
+    rb"""(\b(?:ref|sqref|activeCell|topLeftCell)=["']|<(?:[\w.-]+:)?sqref>)([^"'<]*)"""
+)
+_MOVED_ADDRESS = re.compile(rb"(\$?[A-Z]{1,3}\$?)(\d+)")
+POSITION = re.compile(rb"(<(?:[\w.-]+:)?[rR]ow>\s*)(\d+)")
+"""Row of a drawing or note, counted from zero."""
+
+_WITH_ADDRESSES = frozenset({"table", "comments", "threadedComment"})
+_WITH_POSITIONS = frozenset({"drawing", "vmlDrawing"})
+
+
+def place_rows(package: EditablePackage, sheet: str, order: Sequence[int]) -> bool:
+    """Put the rows of a sheet in an order, a list of the numbers that they have now, and number
+    them anew; ranges, notes, tables, drawings and names follow their rows.
+
+    Returns whether it did: a workbook with formulas, or rows without numbers, stays as it is.
+    """
+    sheets = SheetList(package)
+    part = sheets.part(sheet)
+    rows = SheetRows(package, part)
+    all_parts = map(package.read, sheets.by_name().values())
+    is_numbered = all(_ROW_NUMBER.search(row.attributes) for row in rows.rows.values())
+    if not is_numbered or any(map(_ANY_FORMULA.search, all_parts)):
+        return False
+    new = {row: number for number, row in enumerate(order, start=1)}
+
+    def moved(number: bytes) -> bytes:
+        return b"%d" % new.get(int(number), int(number))
+
+    def move_addresses(text: bytes) -> bytes:
+        return _MOVED_ADDRESS.sub(lambda found: found[1] + moved(found[2]), text)
+
+    def move_places(text: bytes) -> bytes:
+        return _PLACES.sub(lambda found: found[1] + move_addresses(found[2]), text)
+
+    placed = sorted((new.get(number, number), number) for number in rows.rows)
+    data = b"".join(rows.rows[old].at(number) for number, old in placed)
+    head, tail = rows.content[: rows.begin], rows.content[rows.end :]
+    package.write(part, b"".join((move_places(head), rows.start, data, move_places(tail))))
+    for kind, target in package.relations(part):
+        if kind in _WITH_ADDRESSES:
+            package.write(target, move_places(package.read(target)))
+        elif kind in _WITH_POSITIONS:
+            package.write(
+                target,
+                POSITION.sub(
+                    lambda found: found[1] + b"%d" % (int(moved(b"%d" % (int(found[2]) + 1))) - 1),
+                    package.read(target),
+                ),
+            )
+    own = cell_place(sheet, ""), f"{sheet}!"
+
+    def move_name(text: str) -> str:
+        place, mark, address = text.rpartition("!")
+        moved_address = move_addresses(address.encode()).decode()
+        return place + mark + moved_address if text.startswith(own) else text
+
+    sheets.change_names(move_name)
+    sheets.save()
+    return True

@@ -22,9 +22,7 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import (
     CellRange,
     cell_address,
-    cell_place,
     cell_range,
-    column_index,
 )
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.read.archive import XML_ENDINGS, in_utf8, require_open_xml
@@ -145,7 +143,7 @@ class EditablePackage:
 
     def related(self, part: str, kind: str) -> str | None:
         """Return the related part of a kind such as ``comments``, None if there is none."""
-        return self._target(part, lambda item: str(item.get("Type", "")).endswith(f"/{kind}"))
+        return next((target for found, target in self.relations(part) if found == kind), None)
 
     def relations(self, part: str) -> Iterator[tuple[str, str]]:
         """Yield the kind and the target of each part that is related to a part."""
@@ -156,7 +154,10 @@ class EditablePackage:
 
     def relation_target(self, part: str, identity: str | None) -> str | None:
         """Return the target of a part's relation, None if there is none of that id."""
-        return self._target(part, lambda item: bool(item.get("Id") == identity))
+        for item in self._relations(part):
+            if item.get("Id") == identity:
+                return related_part(item.get("Target", ""), posixpath.dirname(part))
+        return None
 
     def add_relation(self, part: str, target: str, kind: str) -> str:
         """Add a relation between two parts and return its id."""
@@ -210,11 +211,6 @@ class EditablePackage:
                 if name not in self._source.NameToInfo:
                     # Without the current time: the same change writes the same bytes.
                     copy.writestr(zipfile.ZipInfo(name), added, zipfile.ZIP_DEFLATED)
-
-    def _target(self, part: str, is_wanted: Callable[[xml.Element], bool]) -> str | None:
-        """Return the target of the first wanted relation of a part."""
-        target = next((r.get("Target", "") for r in self._relations(part) if is_wanted(r)), None)
-        return target and related_part(target, posixpath.dirname(part))
 
     def _relations(self, part: str) -> xml.Element:
         name = _relations_part(part)
@@ -278,15 +274,6 @@ def find_sheet_data(content: bytes) -> tuple[int, int, bytes]:
     return begin.start(), end, begin[1]
 
 
-def cells_by_column(row: xml.Element) -> Iterator[tuple[int, xml.Element]]:
-    """Yield a row's cells with their zero-based columns."""
-    column = -1
-    for cell in row.findall("{*}c"):
-        letters = (cell.get("r") or "").rstrip("0123456789")
-        column = column_index(letters) if letters else column + 1
-        yield column, cell
-
-
 def merged_ranges(worksheet: xml.Element) -> dict[CellRange, str]:
     """Return the merged ranges, each with the address of its visible cell."""
     references = [item.get("ref", "") for item in worksheet.findall("{*}mergeCells/*")]
@@ -328,10 +315,6 @@ class SheetList:
                 return self._part_of(sheet)
         raise KeyError(name)
 
-    def parts(self) -> list[str]:
-        """Return the parts of all sheets."""
-        return list(map(self._part_of, self._all()))
-
     def by_name(self) -> dict[str, str]:
         """Return the parts of all sheets by the sheets' names."""
         return {str(sheet.get("name")): self._part_of(sheet) for sheet in self._all()}
@@ -343,14 +326,6 @@ class SheetList:
             formulas[str(item.get("name"))] = item.text or ""
             item.text = change(item.text or "")
         return formulas
-
-    def move_names(self, sheet: str, move: Callable[[str], str]) -> None:
-        """Change the addresses of the names that refer to a sheet."""
-        places = cell_place(sheet, ""), f"{sheet}!"
-        for item in self._root.findall("{*}definedNames/*"):
-            if (item.text or "").startswith(places):
-                place, _, address = item.text.rpartition("!")
-                item.text = f"{place}!{move(address)}"
 
     @property
     def uses_1904_dates(self) -> bool:

@@ -5,13 +5,12 @@ that styles, stored results of formulas, pictures and everything else stay uncha
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
-from textwrap import wrap
 
 from lxml import etree
 
@@ -21,21 +20,20 @@ from xlbridge.report_forms import Report, Tone, more_text
 from xlbridge.resources.findings import SEVERITY_WORDS, Finding, Severity, show_invisible
 from xlbridge.workbook import style
 from xlbridge.workbook.address import (
+    CellPosition,
     cell_address,
     cell_place,
     cell_position,
     cell_range,
-    column_letters,
     range_text,
 )
 from xlbridge.workbook.edit import xml_elements as xml
 from xlbridge.workbook.edit.comments import replace_comments
-from xlbridge.workbook.edit.editable_cells import WorkbookStyles
+from xlbridge.workbook.edit.editable_cells import SheetRows, WorkbookStyles, text_cell
 from xlbridge.workbook.edit.editable_package import (
     SHEET_ORDER,
     EditablePackage,
     SheetList,
-    cells_by_column,
     edit_package,
     edit_sheet_without_cells,
     merged_ranges,
@@ -75,7 +73,7 @@ _HEADERS: tuple[tuple[Text, int], ...] = (
 )
 _HEADER_ROW = 5
 _MAX_VALUE_LENGTH = 80
-_PADDING = 3
+_PADDING, _TITLE_HEIGHT = 3, 24
 _A4 = "9"
 
 
@@ -229,47 +227,110 @@ def _replace_summary_sheet(
     analyst's sheets keep their positions.
     """
     name = sheets.add_summary_sheet(f"${_HEADER_ROW}:${_HEADER_ROW}")
-    root = etree.Element(f"{{{sheets.namespace}}}worksheet", nsmap={None: sheets.namespace})
-    last_row = _HEADER_ROW + len(findings)
-    properties = xml.add_child(root, "sheetPr")
-    xml.add_child(properties, "tabColor", rgb=f"FF{style.SEVERITY_FONTS[Severity.ERROR]}")
-    xml.add_child(properties, "pageSetUpPr", fitToPage="1")
-    view = xml.add_child(xml.add_child(root, "sheetViews"), "sheetView", workbookViewId="0")
-    below = f"A{_HEADER_ROW + 1}"
-    pane = {"ySplit": str(_HEADER_ROW), "topLeftCell": below, "activePane": "bottomLeft"}
-    xml.add_child(view, "pane", **pane, state="frozen")
-    xml.add_child(view, "selection", pane="bottomLeft", activeCell=below, sqref=below)
-    columns = xml.add_child(root, "cols")
-    for index, (_, width) in enumerate(summary.headers, start=1):
-        number = str(index)
-        xml.add_child(columns, "col", min=number, max=number, width=str(width), customWidth="1")
-    rows = xml.add_child(root, "sheetData")
-    style_ids = _add_styles(styles)
+    widths = [width for _, width in summary.headers]
+    page = _AddedSheet(sheets.namespace, widths, _HEADER_ROW)
+    ids = _add_styles(styles)
     total = summary.errors + summary.warnings
     counts = str(
         _COUNTS.format(rows=summary.rows, errors=summary.errors, warnings=summary.warnings)
     )
     if len(findings) < total:
         counts += str(_TRUNCATED.format(shown=len(findings), total=total))
-    _add_row(rows, 1, [(str(SUMMARY_TITLE), style_ids["title"])], 24)
-    _add_row(rows, 2, [(str(summary.subject), style_ids["subject"])])
-    _add_row(rows, 3, [(counts, style_ids["counts"])])
-    titles = [(str(title), style_ids["header"]) for title, _ in summary.headers]
-    _add_row(rows, _HEADER_ROW, titles, 20)
-    links = etree.Element(xml.tag_like(root, "hyperlinks"))
-    linked = column_letters(len(summary.headers) - len(_HEADERS))
-    for row, (sheet, finding) in enumerate(findings, start=_HEADER_ROW + 1):
-        _write_finding(rows, row, sheet, finding, summary, style_ids)
+    page.add((SUMMARY_TITLE, ids["title"]))
+    page.add((summary.subject, ids["subject"]), across=True)
+    page.add((counts, ids["counts"]), across=True)
+    page.row = _HEADER_ROW - 1
+    page.add(*((title, ids["header"]) for title, _ in summary.headers))
+    plain = ids["text"]
+    for sheet, finding in findings:
+        severity = finding.kind.severity
+        names = [(sheet, plain)] * (len(widths) - len(_HEADERS))
+        shown = show_invisible(finding.display_value or "")
+        page.add(
+            *names,
+            (finding.cell or "", ids["link"]),
+            (finding.column_label or "", plain),
+            (SEVERITY_WORDS[severity], ids[severity]),
+            (shown[:_MAX_VALUE_LENGTH] + "…" * (len(shown) > _MAX_VALUE_LENGTH), plain),
+            (finding.message, plain),
+            (finding.hint, plain),
+            (finding.kind.code, plain),
+        )
         if finding.cell:
-            location = cell_place(sheet, finding.cell)
-            xml.add_child(links, "hyperlink", ref=f"{linked}{row}", location=location)
-    last_column = column_letters(len(summary.headers) - 1)
-    xml.add_child(root, "autoFilter", ref=f"A{_HEADER_ROW}:{last_column}{last_row}")
-    if len(links):
-        root.append(links)
-    _set_printing(root)
-    package.write(sheets.part(name), xml.to_bytes(root))
+            page.link(len(names), cell_place(sheet, finding.cell))
+    package.write(sheets.part(name), page.content())
     sheets.activate(name)
+
+
+class _AddedSheet:
+    """Sheet that xlbridge adds, written from top to bottom and printed in landscape, one page wide.
+
+    ``widths`` are those of its columns, in characters. The rows below a ``header_row`` are a list
+    with a filter, and scroll below it.
+    """
+
+    def __init__(self, namespace: str, widths: Sequence[int], header_row: int = 0) -> None:
+        self.row = 0
+        self._widths = widths
+        self._header_row = header_row
+        self._root = root = etree.Element(f"{{{namespace}}}worksheet", nsmap={None: namespace})
+        properties = xml.add_child(root, "sheetPr")
+        if header_row:
+            colour = style.SEVERITY_FONTS[Severity.ERROR]
+            xml.add_child(properties, "tabColor", rgb=f"FF{colour}")
+        xml.add_child(properties, "pageSetUpPr", fitToPage="1")
+        view = xml.add_child(xml.add_child(root, "sheetViews"), "sheetView", workbookViewId="0")
+        if header_row:
+            below = f"A{header_row + 1}"
+            pane = {"ySplit": str(header_row), "topLeftCell": below, "activePane": "bottomLeft"}
+            xml.add_child(view, "pane", **pane, state="frozen")
+            xml.add_child(view, "selection", pane="bottomLeft", activeCell=below, sqref=below)
+        else:
+            view.set("showGridLines", "0")
+        columns = xml.add_child(root, "cols")
+        for number, width in enumerate(map(str, widths), start=1):
+            index = str(number)
+            xml.add_child(columns, "col", min=index, max=index, width=width, customWidth="1")
+        self._rows = xml.add_child(root, "sheetData")
+        self._merged = etree.Element(xml.tag_like(root, "mergeCells"))
+        self._links = etree.Element(xml.tag_like(root, "hyperlinks"))
+
+    def add(self, *cells: tuple[object, str], across: bool = False) -> None:
+        """Add a row of values with their styles; its only text may go ``across`` all columns."""
+        self.row += 1
+        row = xml.add_child(self._rows, "row", r=str(self.row), customHeight="1")
+        last = len(self._widths) - 1
+        widths = [sum(self._widths)] if across else self._widths
+        texts = zip((str(value) for value, _ in cells), widths, strict=False)
+        height = _PADDING + style.LINE_HEIGHT * style.wrapped_lines(texts)
+        row.set("ht", str(_TITLE_HEIGHT if self.row == 1 else height))
+        for column, (value, style_id) in enumerate(cells):
+            if isinstance(value, int | Decimal):
+                cell = xml.add_child(row, "c", r=cell_address(self.row, column), s=style_id)
+                xml.add_child(cell, "v").text = str(value)
+            elif text := str(value):
+                cell = xml.add_child(row, "c", r=cell_address(self.row, column), s=style_id)
+                cell.set("t", "inlineStr")
+                xml.add_text(xml.add_child(cell, "is"), text)
+        if across:
+            xml.add_child(self._merged, "mergeCell", ref=range_text((self.row, 0, self.row, last)))
+
+    def link(self, column: int, location: str) -> None:
+        """Link a cell of the last row to a place in the workbook."""
+        address = cell_address(self.row, column)
+        xml.add_child(self._links, "hyperlink", ref=address, location=location)
+
+    def content(self) -> bytes:
+        """Return the part."""
+        root = self._root
+        if self._header_row:
+            area = self._header_row, 0, self.row, len(self._widths) - 1
+            xml.add_child(root, "autoFilter", ref=range_text(area))
+        root.extend(item for item in (self._merged, self._links) if len(item))
+        sides = dict.fromkeys(("left", "right", "top", "bottom"), "0.4")
+        xml.add_child(root, "pageMargins", **sides, header="0.2", footer="0.2")
+        xml.add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
+        return xml.to_bytes(root)
 
 
 def _add_styles(styles: WorkbookStyles) -> dict[str, str]:
@@ -296,47 +357,6 @@ def _add_styles(styles: WorkbookStyles) -> dict[str, str]:
     }
 
 
-def _write_finding(
-    rows: xml.Element,
-    row: int,
-    sheet: str,
-    finding: Finding,
-    summary: AnnotationSummary,
-    style_ids: Mapping[str, str],
-) -> None:
-    severity = finding.kind.severity
-    widths = [width for _, width in summary.headers]
-    names = [sheet] * (len(widths) - len(_HEADERS))
-    shown = show_invisible(finding.display_value or "")
-    texts = (
-        *names,
-        finding.cell or "",
-        finding.column_label or "",
-        str(SEVERITY_WORDS[severity]),
-        shown[:_MAX_VALUE_LENGTH] + "…" * (len(shown) > _MAX_VALUE_LENGTH),
-        str(finding.message),
-        str(finding.hint),
-        finding.kind.code,
-    )
-    lines = max(len(wrap(text, width)) for text, width in zip(texts, widths, strict=True))
-    plain = style_ids["text"]
-    styles = [*[plain] * len(names), style_ids["link"], plain, style_ids[severity], *[plain] * 4]
-    _add_row(rows, row, zip(texts, styles, strict=True), _PADDING + style.LINE_HEIGHT * lines)
-
-
-def _add_row(
-    rows: xml.Element, number: int, cells: Iterable[tuple[str, str]], height: int | None = None
-) -> None:
-    """Add a row of texts with their styles."""
-    row = xml.add_child(rows, "row", r=str(number))
-    if height is not None:
-        row.attrib.update({"ht": str(height), "customHeight": "1"})
-    for index, (text, style_id) in enumerate(cells):
-        if text:
-            _text_cell(row, number, index, text, style_id)
-
-
-_VALUE_ELEMENTS = frozenset({"v", "is", "f"})
 _REMARK_WIDTHS = (30, 60, 22, 50)
 
 
@@ -380,28 +400,26 @@ def write_remark_columns(
             part = SheetList(package).part(sheet.sheet)
             header_row, first = sheet.header_row, sheet.first_column
             texts = {**sheet.remarks, header_row: sheet.titles}
-            with package.tree(part) as root:
-                rows: dict[int, xml.Element] = {}
-                number = 0
-                for row in root.iterfind("{*}sheetData/{*}row"):
-                    # One without a number follows the previous row.
-                    number = int(row.get("r") or number + 1)
-                    rows[number] = row
-                if not rows:
-                    raise ValueError(f"{part} is not a worksheet with rows")
-                if first is None:
-                    filled = (
-                        column
-                        for row in rows.values()
-                        for column, cell in cells_by_column(row)
-                        if any(xml.local_name(item) in _VALUE_ELEMENTS for item in cell)
+            rows = SheetRows(package, part)
+            if not rows.rows:
+                raise ValueError(f"{part} is not a worksheet with rows")
+            if first is None:
+                cells = (cell for row in rows.rows.values() for cell in row.cells())
+                first = max((cell.column for cell in cells if cell.is_filled), default=-1) + 1
+            quoted = styles.with_quote_prefix(0)
+            written = dict[CellPosition, bytes]()
+            for number in texts.keys() & rows.rows.keys():
+                cell_style = quoted
+                if number == header_row:
+                    before = {c: cell for c, cell in rows.cells(number).items() if c < first}
+                    cell_style = before[max(before)].style if before else "0"
+                for column, text in enumerate(map(xml.allowed_text, texts[number]), first):
+                    address = cell_address(number, column)
+                    written[number, column] = (
+                        text_cell(rows.prefix, address, cell_style, text) if text else b""
                     )
-                    first = max(filled, default=-1) + 1
-                quoted = styles.with_quote_prefix(0)
-                for number, row in rows.items():
-                    if number in texts:
-                        cell_style = None if number == header_row else quoted
-                        _write_row(row, number, first, texts[number], cell_style)
+            package.write(part, rows.with_cells(written))
+            with edit_sheet_without_cells(package, part) as root:
                 for dimension in root.findall("{*}dimension"):
                     root.remove(dimension)
                 last = first + len(texts[header_row]) - 1
@@ -413,7 +431,7 @@ def write_remark_columns(
                         existing.set("ref", range_text((top, left, low, max(right, last))))
                 elif root.find("{*}tableParts") is None:
                     # A table has its own filter.
-                    area = f"A{header_row}:{cell_address(max(rows), last)}"
+                    area = f"A{header_row}:{cell_address(max(rows.rows), last)}"
                     xml.find_or_insert(root, "autoFilter", SHEET_ORDER).set("ref", area)
                 severities = {f"A{row}": severity for row, severity in sheet.severities.items()}
                 _colour_cells(root, severities, styles, last)
@@ -446,17 +464,7 @@ def _replace_upload_summary(
     """
     sheets = SheetList(package)
     name = sheets.add_summary_sheet("$1:$1", str(UPLOAD_SUMMARY_SHEET), first=True)
-    root = etree.Element(f"{{{sheets.namespace}}}worksheet", nsmap={None: sheets.namespace})
-    xml.add_child(xml.add_child(root, "sheetPr"), "pageSetUpPr", fitToPage="1")
-    view = xml.add_child(xml.add_child(root, "sheetViews"), "sheetView", workbookViewId="0")
-    view.set("showGridLines", "0")
-    columns = xml.add_child(root, "cols")
-    for index, width in enumerate(_SUMMARY_WIDTHS, start=1):
-        at = str(index)
-        xml.add_child(columns, "col", min=at, max=at, width=str(width), customWidth="1")
-    rows = xml.add_child(root, "sheetData")
-    merged = xml.add_child(root, "mergeCells")
-    ids, last = _add_styles(styles), 0
+    page, ids = _AddedSheet(sheets.namespace, _SUMMARY_WIDTHS), _add_styles(styles)
     wrapped, size = 'vertical="top" wrapText="1"', f'<sz val="{style.FONT_SIZE}"/>'
     colour, ground = style.GRADE_COLOURS[report.grade]
     verdict = styles.cell(f'<b/><sz val="12"/><color rgb="FF{colour}"/>', ground, wrapped)
@@ -469,105 +477,39 @@ def _replace_upload_summary(
         for is_sum, label in ((False, ids["text"]), (True, bold))
         for counts in [styles.cell(f"<b/>{size}" if is_sum else size)]
     }
-
-    def add(*cells: tuple[object, str], widths: Sequence[int] = _SUMMARY_WIDTHS) -> None:
-        nonlocal last
-        last += 1
-        texts = [(str(value), cell) for value, cell in cells]
-        lines = 1
-        if last > 1:
-            lines = max(
-                len(wrap(text, width)) or 1 for (text, _), width in zip(texts, widths, strict=False)
-            )
-        _add_row(rows, last, texts, _PADDING + style.LINE_HEIGHT * lines if last > 1 else 24)
-
-    def add_across(text: object, cell_style: str) -> None:
-        add((text, cell_style), widths=[sum(_SUMMARY_WIDTHS)])
-        xml.add_child(
-            merged, "mergeCell", ref=range_text((last, 0, last, len(_SUMMARY_WIDTHS) - 1))
-        )
-
-    add((report.title, ids["title"]))
-    add_across(report.verdict, verdict)
+    page.add((report.title, ids["title"]))
+    page.add((report.verdict, verdict), across=True)
     for step in report.next_steps:
-        add_across(step, remark)
+        page.add((step, remark), across=True)
     for fact, value in report.facts:
-        add((fact, ids["subject"]), (value, ids["plain"]))
+        page.add((fact, ids["subject"]), (str(value), ids["plain"]))
     for table in report.tables:
-        last += 1
-        add((table.title, caption))
+        page.row += 1
+        page.add((table.title, caption))
         first, *others = (heading.title for heading in table.headings)
-        add((first, ids["header"]), *((title, ids["number header"]) for title in others))
+        page.add((first, ids["header"]), *((title, ids["number header"]) for title in others))
         for line in table.lines:
             label, count, amount = of_lines[line.tone is Tone.SUM]
-            add((line.values[0], label))
-            for column, value in enumerate(line.values[1:], start=1):
-                cell = xml.add_child(rows[-1], "c", r=cell_address(last, column))
-                cell.set("s", amount if isinstance(value, Decimal) else count)
-                xml.add_child(cell, "v").text = str(value)
-    links = etree.Element(xml.tag_like(root, "hyperlinks"))
+            numbers = (
+                (value, amount if isinstance(value, Decimal) else count)
+                for value in line.values[1:]
+            )
+            page.add((line.values[0], label), *numbers)
     open_rows = sorted(main.severities)
     if open_rows:
-        last += 1
-        add(*((title, ids["header"]) for title in _OPEN_ROWS))
+        page.row += 1
+        page.add(*((title, ids["header"]) for title in _OPEN_ROWS))
     for row in open_rows[:_MAX_OPEN_ROWS]:
         state, reason, _, to_do = ((text, ids["text"]) for text in main.remarks[row])
         sheet, address = main.places.get(row, (main.sheet, f"A{row}"))
         shown = address if sheet == main.sheet else f"{sheet}!{address}"
-        add(reason, (shown, ids["link"]), state, to_do)
-        xml.add_child(links, "hyperlink", ref=f"B{last}", location=cell_place(sheet, address))
+        page.add(reason, (shown, ids["link"]), state, to_do)
+        page.link(1, cell_place(sheet, address))
     if len(open_rows) > _MAX_OPEN_ROWS:
-        add((more_text(len(open_rows) - _MAX_OPEN_ROWS), ids["text"]))
-    if len(links):
-        root.append(links)
-    _set_printing(root)
-    package.write(sheets.part(name), xml.to_bytes(root))
+        page.add((more_text(len(open_rows) - _MAX_OPEN_ROWS), ids["text"]))
+    package.write(sheets.part(name), page.content())
     sheets.activate(name)
     sheets.save()
-
-
-def _set_printing(root: xml.Element) -> None:
-    """Print a sheet of xlbridge in landscape, one page wide, with narrow margins."""
-    sides = dict.fromkeys(("left", "right", "top", "bottom"), "0.4")
-    xml.add_child(root, "pageMargins", **sides, header="0.2", footer="0.2")
-    xml.add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
-
-
-def _write_row(
-    row: xml.Element, number: int, first: int, texts: Sequence[str], cell_style: str | None
-) -> None:
-    """Write texts into a row's cells from column ``first`` on, replacing others.
-
-    The default ``cell_style`` is that of the preceding cell.
-    """
-    cells = dict(cells_by_column(row))
-    for column, cell in cells.items():
-        if cell.get("r") is None:
-            cell.set("r", cell_address(number, column))
-    if cell_style is None:
-        before = (cells[c].get("s") for c in sorted(cells, reverse=True) if c < first)
-        cell_style = next(before, None)
-    for column, text in enumerate(texts, start=first):
-        if column in cells:
-            row.remove(cells.pop(column))
-        if text:
-            cells[column] = _text_cell(row, number, column, text, cell_style)
-    # Appending moves an element that is already in the row.
-    row.extend(cells[column] for column in sorted(cells) if column >= first)
-    row.extend(row.findall("{*}extLst"))
-    row.attrib.pop("spans", None)
-
-
-def _text_cell(
-    row: xml.Element, number: int, column: int, text: str, cell_style: str | None
-) -> xml.Element:
-    """Append a cell with an inline text, which is never a formula, to a row and return it."""
-    cell = xml.add_child(row, "c", r=cell_address(number, column))
-    if cell_style is not None:
-        cell.set("s", cell_style)
-    cell.set("t", "inlineStr")
-    xml.add_text(xml.add_child(cell, "is"), text)
-    return cell
 
 
 def _set_widths(root: xml.Element, first: int, last: int) -> None:

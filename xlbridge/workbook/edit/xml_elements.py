@@ -47,17 +47,16 @@ def add_child(parent: Element, name: str, /, **attributes: str) -> Element:
     return etree.SubElement(parent, tag_like(parent, name), attributes)
 
 
+def allowed_text(text: str) -> str:
+    """Return a text with characters that XML forbids replaced; too long a text is cut."""
+    return _FORBIDDEN_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)[:MAX_TEXT_LENGTH]
+
+
 def add_text(parent: Element, text: str) -> None:
-    """Append a text, with characters that XML forbids replaced; too long a text is cut."""
-    allowed = _FORBIDDEN_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)
-    add_escaped_text(parent, allowed[:MAX_TEXT_LENGTH])
-
-
-def add_escaped_text(parent: Element, text: str) -> None:
-    """Append a text, with characters that XML forbids escaped."""
+    """Append a text, as ``allowed_text`` returns it."""
     child = add_child(parent, "t")
     child.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
-    child.text = escape_text(text)
+    child.text = escape_text(allowed_text(text))
 
 
 def relation_id(element: Element) -> str | None:

@@ -11,7 +11,7 @@ from .cells import (
     SheetCells as SheetCells,
 )
 from .messages import WorkbookCells as WorkbookCells, WorkbookSource as WorkbookSource
-from .parser_start import start_parser_ahead as start_parser_ahead
+from .parser_process import start_parser_ahead as start_parser_ahead
 from .reader import (
     cell_number_formats as cell_number_formats,
     prefetch_workbook as prefetch_workbook,

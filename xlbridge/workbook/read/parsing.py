@@ -1,9 +1,16 @@
-"""Parser of workbooks of any kind, and a check for small files that are safe to parse.
+"""Parser of workbooks of any kind; it runs in a process of its own, or on files known to be safe.
 
-Runs only with limited memory and time, or on files that are known to be safe.
+``python -m xlbridge.workbook.read.parsing`` reads a task from standard input and writes cells to
+standard output. The task is a line, a JSON object of ``file``, ``sheet``, ``limits`` and
+``seconds``; no line means no task. A malicious file can only kill this process; its parent then
+refuses the file.
 """
 
+import gc
+import json
+import signal
 import struct
+import sys
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -24,7 +31,8 @@ from python_calamine import (
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
-from xlbridge.settings import WorkbookLimits
+from xlbridge.processes import report_ready
+from xlbridge.settings import CsvForm, WorkbookLimits
 from xlbridge.workbook.address import CellPosition
 from xlbridge.workbook.formats import scaling_styles
 from xlbridge.workbook.read.archive import (
@@ -51,6 +59,7 @@ from xlbridge.workbook.read.messages import (
     SheetEnded,
     SheetStarted,
     WorkbookStarted,
+    send_messages,
 )
 from xlbridge.workbook.read.package import Package, PackageParts, pack
 from xlbridge.workbook.read.refusals import damaged, duration_too_long, too_many_sheets, unreadable
@@ -69,26 +78,66 @@ if TYPE_CHECKING:
 _MAX_EXACT_SIZE = 1 << 16
 """Size in bytes up to which the exact scan is faster than setting up the quick one."""
 
+_MAX_SAFE_CELLS = 1_000_000
+_MAX_SAFE_TEXT = 64 * 2**20
 _PANIC_MODULE = "pyo3_runtime"
 
 
-class _XlsxParser:
-    """Parser of the sheets of an .xlsx workbook, each in chunks if possible."""
+class XlsxParser:
+    """Parser of an .xlsx workbook: each sheet in chunks if possible, or else as a whole."""
 
-    def __init__(self, archive: WorkbookArchive, package: Package, budget: Budget) -> None:
+    def __init__(self, archive: WorkbookArchive, limits: WorkbookLimits) -> None:
+        """Raise ``WorkbookRefused`` if the archive does not hold an .xlsx workbook."""
         self._archive = archive
-        self._package = package
-        self._budget = budget
-        self._shared_texts: list[str] = []
-        self._formats, self._struck = package.cell_styles()
+        self._limits = limits
+        self._package = Package(archive)
+        self._budget = Budget(limits)
+        self._formats, self._struck = self._package.cell_styles()
         self._scaling = scaling_styles(self._formats)
-        self._lacks_results = package.lacks_results()
+        self._lacks_results = self._package.lacks_results()
+        self._shared_texts: list[str] = []
+        self._scans: dict[str, tuple[SheetScan, bytes]] = {}
 
-    def parse(self, sheet: str, *, skip_generated: bool) -> Iterator[ParserMessage]:
+    def is_safe(self) -> bool:
+        """Return whether all sheets have valid, ordered, close cells of limited size.
+
+        The archive is that of a small file, and was unpacked.
+        """
+        try:
+            text_size = len(self._package.shared_texts())
+            self._scans = {sheet: self._scan(sheet) for sheet in self._package.sheets}
+        except WorkbookRefused:
+            return False
+        return all(
+            scan.is_parsable
+            and scan.raw.extent.cells <= _MAX_SAFE_CELLS
+            and scan.cells * text_size <= _MAX_SAFE_TEXT
+            for scan, _ in self._scans.values()
+        )
+
+    def parse(self, sheet: str | None) -> Iterator[ParserMessage]:
+        """Yield one sheet, or all visible ones that may hold data.
+
+        Raises what ``parse_file`` raises.
+        """
+        package = self._package
+        with refuse_on_failure():
+            book = (
+                self._book
+                if self._scans
+                else CalamineWorkbook.from_filelike(pack(package.parser_parts([package.styles])))
+            )
+            start, names = _outline(book, package, package.added_sheets(), sheet, self._limits)
+            yield start
+            for name in names:
+                yield from self._parse_one(name, skip_generated=sheet is None)
+        self._archive.unpack()
+
+    def _parse_one(self, sheet: str, *, skip_generated: bool) -> Iterator[ParserMessage]:
         """Yield a sheet; with ``skip_generated`` none that looks like one that xlbridge adds."""
         # The quick scan finds scaled numbers by their style, which the default one may lack.
         size = self._archive.size(self._package.sheet_part(sheet))
-        is_large = size > _MAX_EXACT_SIZE and 0 not in self._scaling
+        is_large = size > _MAX_EXACT_SIZE and 0 not in self._scaling and sheet not in self._scans
         if is_large and not (skip_generated and is_reserved_name(sheet)):
             with suppress(UnusualSheet):
                 quick = QuickScan(self._scaling, lacks_results=self._lacks_results)
@@ -97,24 +146,24 @@ class _XlsxParser:
                 yield from parse_in_chunks(self._package, sheet, quick, self._budget, texts)
                 yield SheetEnded(self._with_facts(quick.raw, sheet, bytes(quick.below_rows)))
                 return
-        length, rows = self._shared.text_length(self._package.sheet_pieces(sheet))
-        if length:
-            self._budget.check_text_length(length, rows)
-
-        pieces = self._package.sheet_pieces(sheet)
-        scan = scan_exactly(
-            pieces,
-            self._scaling,
-            sheet,
-            self._shared.struck,
-            lacks_results=self._lacks_results,
-        )
+        known = sheet in self._scans
+        scan, below_rows = self._scans.pop(sheet) if known else self._scan(sheet)
         # The parser would allocate all cells in between.
         self._budget.check_extent(sheet, scan.raw.extent)
-        below_rows = b"".join(self._package.sheet_pieces(sheet)).rpartition(b"sheetData")[2]
         content = self._open_whole(sheet, scan)
         raw = self._with_facts(scan.raw, sheet, below_rows)
         yield from _parse_sheet(content, raw, self._budget, skip_generated)
+
+    def _scan(self, sheet: str) -> tuple[SheetScan, bytes]:
+        """Return the exact scan of a sheet, and its XML below the rows."""
+        pieces = list(self._package.sheet_pieces(sheet))
+        length, rows = self._shared.text_length(pieces)
+        if length:
+            self._budget.check_text_length(length, rows)
+        scan = scan_exactly(
+            pieces, self._scaling, sheet, self._shared.struck, lacks_results=self._lacks_results
+        )
+        return scan, b"".join(pieces).rpartition(b"sheetData")[2]
 
     def _with_facts(self, raw: RawSheet, sheet: str, below_rows: bytes) -> RawSheet:
         """Add the facts from other parts, and from below the rows, to those of a sheet."""
@@ -173,8 +222,7 @@ def refuse_on_failure() -> Iterator[None]:
 
 def _outline(
     book: CalamineWorkbook,
-    fingerprint: str | None,
-    exported: bool,
+    facts: "Package | XlsScan | XlsbScan | OdsScan",
     added: Collection[str],
     sheet: str | None,
     limits: WorkbookLimits,
@@ -200,9 +248,8 @@ def _outline(
     visible = {s.name for s in sheets if s.visible == SheetVisibleEnum.Visible}
     hidden = [s.name for s in sheets if s.name not in visible and s.name not in added]
     to_read = [name for name in names if name in visible and name not in added]
-    return WorkbookStarted(fingerprint, hidden, exported=exported), to_read if sheet is None else [
-        sheet
-    ]
+    start = WorkbookStarted(facts.fingerprint, hidden, exported=facts.exported)
+    return start, to_read if sheet is None else [sheet]
 
 
 def _parse_sheet(
@@ -247,30 +294,6 @@ def _replace_values(
     return first, wide
 
 
-_MAX_SAFE_CELLS = 1_000_000
-_MAX_SAFE_TEXT = 64 * 2**20
-
-
-def is_safe_to_parse(archive: WorkbookArchive) -> bool:
-    """Return whether all sheets have valid, ordered, close cells of limited size.
-
-    ``archive`` is that of a small .xlsx workbook, and was unpacked. Raises ``WorkbookRefused`` if
-    it is not a workbook.
-    """
-    package = Package(archive)
-    text_size = len(package.shared_texts())
-    scans = (scan_exactly(package.sheet_pieces(sheet), {}) for sheet in package.sheets)
-    try:
-        return all(
-            scan.is_parsable
-            and scan.raw.extent.cells <= _MAX_SAFE_CELLS
-            and scan.cells * text_size <= _MAX_SAFE_TEXT
-            for scan in scans
-        )
-    except WorkbookRefused:
-        return False
-
-
 def open_scan(
     kind: FileKind, content: bytes, limits: WorkbookLimits
 ) -> "XlsScan | XlsbScan | OdsScan":
@@ -302,18 +325,7 @@ def parse_file(
     archive = WorkbookArchive(content, limits) if is_zip(content) else None
     kind = kind_of_plain_file(path, content) if archive is None else kind_of_archive(archive)
     if archive is not None and kind in {FileKind.XLSX, FileKind.XLSM}:
-        package = Package(archive)
-        with refuse_on_failure():
-            book = CalamineWorkbook.from_filelike(pack(package.parser_parts([package.styles])))
-            added = package.added_sheets()
-            start, names = _outline(
-                book, package.fingerprint, package.exported, added, sheet, limits
-            )
-            yield start
-            parser = _XlsxParser(archive, package, Budget(limits))
-            for name in names:
-                yield from parser.parse(name, skip_generated=sheet is None)
-        archive.unpack()
+        yield from XlsxParser(archive, limits).parse(sheet)
     elif kind is FileKind.CSV:
         from xlbridge.workbook.read.csv_file import parse_csv
 
@@ -337,7 +349,7 @@ def parse_file(
             instructions = {INSTRUCTIONS_SHEET.pt, INSTRUCTIONS_SHEET.en}
             is_template = bool(instructions & visible.keys()) and not visible.get(LISTS_SHEET)
             added = frozenset({LISTS_SHEET} if is_template else ())
-            start, names = _outline(book, scan.fingerprint, scan.exported, added, sheet, limits)
+            start, names = _outline(book, scan, added, sheet, limits)
             yield start
             budget = Budget(limits)
             for name in names:
@@ -360,3 +372,48 @@ def refuse_damage() -> Iterator[None]:
         raise damaged() from error
     except _DAMAGE as error:
         raise unreadable() from error
+
+
+_END_WITH_PARENT = 1
+"""``PR_SET_PDEATHSIG`` of Linux."""
+
+_SWITCH_SECONDS = 0.0005
+"""Time after which the thread that encodes lets another one start or end parsing a chunk."""
+
+_PIPE_SIZE = 1 << 20
+"""Bytes written without waiting for the parent, which may be busy importing."""
+
+
+def main() -> None:
+    """Parse the file of the task, under limits that the system enforces."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if sys.platform == "linux":
+        import ctypes
+        import fcntl
+
+        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+        with suppress(OSError):
+            fcntl.fcntl(sys.stdout, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
+    report_ready(sys.stdout.buffer)
+    line = sys.stdin.readline()
+    if not line:
+        return
+    task = json.loads(line)
+    limits = WorkbookLimits(**task["limits"] | {"csv": CsvForm(**task["limits"]["csv"])})
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CPU, (task["seconds"], task["seconds"] + 1))
+        if sys.platform == "linux":
+            resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
+    # The collector would traverse all cells repeatedly, and the process is short-lived.
+    gc.disable()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    file = Path(task["file"])
+    messages = parse_file(file, file.read_bytes(), task["sheet"], limits)
+    send_messages(sys.stdout.buffer, messages)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,7 @@
 """Read a workbook: check the archive, then parse it in a sandboxed process.
 
 Only a small file that is known to be safe is parsed in this process, any other in a child process
-with limited memory and time (``parser_process.py``).
+with limited memory and time (``parsing.py``).
 """
 
 import mmap
@@ -36,11 +36,12 @@ from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.messages import (
     BrokenStream,
     OnRows,
+    ParserMessage,
     WorkbookCells,
     assemble_workbook,
     receive_messages,
 )
-from xlbridge.workbook.read.parser_start import MAX_IN_PROCESS_SIZE, parser_process
+from xlbridge.workbook.read.parser_process import MAX_IN_PROCESS_SIZE, parser_process
 from xlbridge.workbook.read.refusals import too_demanding
 
 if sys.platform != "win32":
@@ -129,11 +130,8 @@ def prefetch_workbook(
     """Read a workbook while the block does something else; its future raises the errors."""
     workbook: Future[WorkbookCells] = Future()
     try:
-        size, safe_content = _inspect(path, limits)
-        if safe_content is not None:
-            from xlbridge.workbook.read.parsing import parse_file
-
-            messages = parse_file(path, safe_content, sheet, limits)
+        size, messages = _inspect(path, limits, sheet)
+        if messages is not None:
             workbook.set_result(assemble_workbook(messages))
     except XlbridgeError as error:
         workbook.set_exception(error)
@@ -144,24 +142,30 @@ def prefetch_workbook(
         yield workbook
 
 
-def _inspect(path: Path, limits: WorkbookLimits) -> tuple[int, bytes | None]:
-    """Return the size of a file's unpacked content, and the file's content if it is safe."""
+def _inspect(
+    path: Path, limits: WorkbookLimits, sheet: str | None
+) -> tuple[int, Iterator[ParserMessage] | None]:
+    """Return the size of a file's unpacked content, and what it holds if that is safe to parse."""
     content = file_content(path, limits)
     if is_encrypted_package(content):
         return len(content), None
     if not is_zip(content):
         kind = kind_of_plain_file(path, content)
-        is_safe = kind is FileKind.CSV and len(content) <= MAX_IN_PROCESS_SIZE
-        return len(content), content if is_safe else None
+        if kind is not FileKind.CSV or len(content) > MAX_IN_PROCESS_SIZE:
+            return len(content), None
+        from xlbridge.workbook.read.parsing import parse_file
+
+        return len(content), parse_file(path, content, sheet, limits)
     archive = WorkbookArchive(content, limits)
     if archive.declared_size <= MAX_IN_PROCESS_SIZE:
         archive.unpack()
-        kind = kind_of_archive(archive)
-        # Imported here: not needed if a child process parses.
-        from xlbridge.workbook.read.parsing import is_safe_to_parse
+        if kind_of_archive(archive) in {FileKind.XLSX, FileKind.XLSM}:
+            # Imported here: not needed if a child process parses.
+            from xlbridge.workbook.read.parsing import XlsxParser
 
-        if kind in {FileKind.XLSX, FileKind.XLSM} and is_safe_to_parse(archive):
-            return archive.declared_size, content
+            parser = XlsxParser(archive, limits)
+            if parser.is_safe():
+                return archive.declared_size, parser.parse(sheet)
     if not MEMORY_LIMITS_ENFORCED:
         archive.unpack()
     return archive.declared_size, None

@@ -1,9 +1,9 @@
-from .clean_workbook import records_workbook as records_workbook
 from .column_inputs import (
     ListedRecord as ListedRecord,
     RegistryList as RegistryList,
     RegistryLists as RegistryLists,
 )
+from .conversion import as_xlsx as as_xlsx
 from .new_workbook import (
     FilledRows as FilledRows,
     new_workbook as new_workbook,
@@ -15,7 +15,7 @@ from .report_workbook import (
 )
 from .row_copies import (
     RejectedRows as RejectedRows,
-    as_xlsx as as_xlsx,
+    records_workbook as records_workbook,
 )
 from .template import (
     cell_format as cell_format,

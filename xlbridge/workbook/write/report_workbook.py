@@ -10,7 +10,6 @@ from datetime import date, datetime
 from decimal import Decimal
 from itertools import cycle, groupby
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 import xlsxwriter
@@ -88,7 +87,7 @@ def write_report(
     with new_workbook(path, title=title, carried=dict([signature])) as book:
         styles = _formats(book)
         on_cover = [table for table in report.tables if str(table.sheet) == str(cover)]
-        _write_cover(book, book.add_worksheet(str(cover)), styles, report, on_cover)
+        write_cover(book, book.add_worksheet(str(cover)), report, on_cover)
         others = [table for table in report.tables if table not in on_cover]
         for name, group in groupby(others, key=lambda table: table.sheet):
             tables = list(group)
@@ -122,11 +121,6 @@ _SIGNED_AXIS_NUMBERS = Text(
 _CHART_COLOURS = (style.STRONG, "D98324", "B9DFC2", "7A5C9E")
 """Colours that also differ in lightness, for print without colours."""
 _ALARMING_PATTERN = "wide_upward_diagonal"
-
-
-def write_cover(book: xlsxwriter.Workbook, sheet: Worksheet, report: Report) -> None:
-    """Write a report to one sheet of a workbook: the cover with all tables below."""
-    _write_cover(book, sheet, _formats(book), report, report.tables)
 
 
 def _formats(book: xlsxwriter.Workbook) -> Formats:
@@ -197,12 +191,11 @@ class _SheetWriter:
 
     def _lines_of(self, values: Sequence[Value]) -> int:
         """Return how many lines the texts of a row take."""
-        lines = 1
-        for value, width in zip(values, self._widths, strict=False):
-            room = max(width - _INDENT, 1)
-            if isinstance(value, str | Text) and len(text := _clean(value)) > room:
-                lines = max(lines, len(wrap(text, room)))
-        return lines
+        return style.wrapped_lines(
+            (_clean(value), max(width - _INDENT, 1))
+            for value, width in zip(values, self._widths, strict=False)
+            if isinstance(value, str | Text)
+        )
 
     def keep_together(self, table: Table) -> None:
         """Begin a page if a table that fits a page, or else its picture, would not fit this one.
@@ -407,14 +400,16 @@ def _widths(tables: Sequence[Table]) -> list[int]:
     return [max(t.headings[c].width for t in tables if c < len(t.headings)) for c in columns]
 
 
-def _write_cover(
+def write_cover(
     book: xlsxwriter.Workbook,
     sheet: Worksheet,
-    styles: Formats,
     report: Report,
-    tables: Sequence[Table],
+    tables: Sequence[Table] | None = None,
 ) -> None:
-    """Write a cover: the verdict with its explanations, the facts, and tables if any."""
+    """Write a report to one sheet of a workbook: the verdict with its explanations, the facts, and
+    below them all ``tables``, by default those of the report."""
+    styles = _formats(book)
+    tables = report.tables if tables is None else tables
     title, widths = _clean(report.title), _widths(tables) or [_LABEL_WIDTH]
     least = _CHART_COLUMN if any(table.bars for table in tables) else 0
     widths.append(max(_LABEL_WIDTH + _TEXT_WIDTH - sum(widths), least))

@@ -1,40 +1,35 @@
-"""Rows of an analyst's file in a new workbook: its rejected rows with the reasons, or all cells of
-a file of another kind."""
+"""Rows of an analyst's file in a new workbook: those to send alone, or its rejected rows with
+the reasons.
 
-import datetime as dt
-import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+In the workbook to send xlsxwriter writes everything but the rows, whose XML is made here: with a
+call and an object for every cell it takes ten times as long.
+"""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from io import BytesIO
+from math import isfinite
 from pathlib import Path
-from textwrap import wrap
+from types import MappingProxyType
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pandas as pd
 
-from xlbridge.files import path_beside
 from xlbridge.report_forms import Report
-from xlbridge.resources import Kind, Resource
+from xlbridge.resources import Column, Kind, Resource
 from xlbridge.resources.findings import Severity
 from xlbridge.resources.names import number_title
-from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook import style
-from xlbridge.workbook.address import CellPosition
-from xlbridge.workbook.encryption import is_encrypted_package
-from xlbridge.workbook.read import SheetCells, WorkbookCells, read_workbook
-from xlbridge.workbook.read.archive import FileKind, kind_of_file, plain_content
-from xlbridge.workbook.signature import (
-    REJECTS_COLUMNS,
-    WorkbookOrigin,
-)
-from xlbridge.workbook.write.clean_workbook import cell_values
+from xlbridge.workbook.address import MAX_ROWS, MAX_TEXT_LENGTH, escape_text
+from xlbridge.workbook.signature import REJECTS_COLUMNS, WorkbookOrigin
 from xlbridge.workbook.write.new_workbook import (
     CellWriter,
     FilledRows,
     new_workbook,
-    print_across_pages,
 )
-from xlbridge.workbook.write.template import FREE_TEXT_WIDTH, template_sheets
+from xlbridge.workbook.write.template import FREE_TEXT_WIDTH, cell_format, template_sheets
 
 _REMARK_WIDTHS = (9, 40, 26)
 _NUMBER_WIDTH = 24
@@ -132,16 +127,15 @@ class RejectedRows:
                         writer.write(sheet, position + 1, 0, numbers[position], _REMARK)
                         writer.write(sheet, position + 1, 1, reason, wrapped)
                         writer.write(sheet, position + 1, 2, what_to_do, wrapped)
-                        lines = max(
-                            len(wrap(text, width))
-                            for text, width in zip(
-                                (reason, what_to_do), _REMARK_WIDTHS[1:], strict=True
-                            )
+                        lines = style.wrapped_lines(
+                            zip((reason, what_to_do), _REMARK_WIDTHS[1:], strict=True)
                         )
-                        for _, column, value in cells:
-                            if column.kind is Kind.TEXT and value is not None:
-                                of_text = wrap(str(value), FREE_TEXT_WIDTH)
-                                lines = max(lines, min(len(of_text), _MOST_LINES))
+                        of_texts = style.wrapped_lines(
+                            (str(value), FREE_TEXT_WIDTH)
+                            for _, column, value in cells
+                            if column.kind is Kind.TEXT and value is not None
+                        )
+                        lines = max(lines, min(of_texts, _MOST_LINES))
                         height = min(lines * style.LINE_HEIGHT, style.MAX_ROW_HEIGHT)
                         sheet.set_row(position + 1, height if lines > 1 else None)
                     for index, column, value in cells:
@@ -167,87 +161,138 @@ class RejectedRows:
                         writer.write(sheet, position + 1, index, number, {})
 
 
-_NO_RESULT = "#N/A"
-"""Value of a formula without a result, which must not look like an empty cell."""
+_SHEET_PART = "xl/worksheets/sheet{number}.xml"
+_NO_FRAMES: Mapping[str, pd.DataFrame] = MappingProxyType({})
+_ROWS_END = "</sheetData>"
+_COMPRESSION = 3  # less than half the time of 6, 15 % larger
+_BLOCK = 2_000
+"""Rows whose XML is in memory at a time."""
 
-_WIDTH = 18
-_FIRST_YEAR = 1900
-"""First year of dates in a workbook."""
+_EPOCH = pd.Timestamp(1899, 12, 30)
+_FIRST_OF_MARCH_1900 = 61  # Excel has a 29 February 1900
+_SPECIAL = re.compile("[&<>_\\x00-\\x1f\ufffe\uffff]")
+_DIMENSION = re.compile(r'<dimension ref="[^"]*"/>')
+_BLANK_CELL = re.compile(r'<c r="([A-Z]+)2"( s="\d+")?/>')
+_BLANK_ROW = re.compile(r'<row r="2".*?</row>')
 
 
-@contextmanager
-def as_xlsx(
-    path: Path, sheets: Collection[str], limits: WorkbookLimits, known: WorkbookCells | None = None
-) -> Iterator[Path]:
-    """Yield an .xlsx workbook with the content of a file, which is the file itself if it is one.
+def records_workbook(
+    resource: Resource,
+    frame: pd.DataFrame,
+    children: Mapping[str, pd.DataFrame] = _NO_FRAMES,
+) -> bytes:
+    """Return a clean workbook of the frame's rows, with nothing but values of the analyst's file.
 
-    Annotated, corrected and status copies are made from it, as only .xlsx files can be changed in
-    place. It has the same cells at the same addresses, number formats, struck texts, hidden rows
-    and columns, and carries the same origin; formulas become their results.
+    One sheet, named as the resource, and one for each frame of ``children``, joined by the key; an
+    import has neither these nor the key. Row 1 has the exact names of the columns, without optional
+    ones that have no values. Money is rounded to the cent; a missing value is an empty cell. Files
+    are reproducible.
 
-    ``sheets`` are the names of hidden sheets to include, ``known`` the visible sheets if they were
-    read before. A conversion is removed on exit. Raises what ``read_workbook`` raises.
+    Raises ``ValueError`` if Excel cannot hold the rows.
     """
-    stored = path.read_bytes() if path.is_file() else b""
-    if is_encrypted_package(stored):
-        with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
-            plain = Path(folder, path.name)
-            plain.write_bytes(plain_content(stored))
-            with as_xlsx(plain, sheets, limits, known) as converted:
-                yield converted
-        return
-    if not stored or kind_of_file(path) is FileKind.XLSX:
-        yield path
-        return
-    with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
-        converted = path_beside(Path(folder, path.name), ".xlsx")
-        visible = known or read_workbook(path, limits)
-        content = {cells.name: cells for cells in visible.sheets}
-        for name in sheets:
-            if name not in content:
-                content |= {it.name: it for it in read_workbook(path, limits, name).sheets}
-        # Without the mark of an export, which the next export may replace.
-        origin = replace(WorkbookOrigin.of(path) or WorkbookOrigin(), export="")
-        with new_workbook(converted, carried=origin.properties()) as book:
-            writer = CellWriter(book)
-            for cells in content.values():
-                _write_all_cells(book.add_worksheet(cells.name), cells, writer)
-        yield converted
+    for rows in (frame, *children.values()):
+        if len(rows) >= MAX_ROWS:
+            raise ValueError(f"Excel cannot hold {len(rows)} rows and a header")
+    if resource.is_imported and not children:
+        resource = replace(resource, columns=resource.sent_columns)
+    frames = {resource.sheet: frame, **children}
+    sheets: dict[str, tuple[list[Column], pd.DataFrame]] = {}
+    without_rows, written = BytesIO(), BytesIO()
+    with new_workbook(without_rows) as book:
+        for part in (resource, *resource.children):
+            if part.sheet not in frames:
+                continue
+            rows = frames[part.sheet]
+            filled = {name for name in rows if rows[name].notna().any()}
+            columns = [
+                column for column in part.columns if column.required or column.name in filled
+            ]
+            sheets[_SHEET_PART.format(number=len(sheets) + 1)] = columns, rows
+            # The headers, and an empty row with the format of each column.
+            worksheet = book.add_worksheet(part.sheet)
+            for index, column in enumerate(columns):
+                worksheet.write_string(0, index, column.name)
+                worksheet.write_blank(1, index, None, cell_format(book, column))
+    with (
+        ZipFile(without_rows) as source,
+        ZipFile(written, "w", ZIP_DEFLATED, compresslevel=_COMPRESSION) as target,
+    ):
+        for entry in source.infolist():
+            content = source.read(entry)
+            if entry.filename in sheets:
+                _write_sheet(target, entry.filename, content.decode(), *sheets[entry.filename])
+            else:
+                target.writestr(entry, content)
+    return written.getvalue()
 
 
-def _write_all_cells(sheet: Any, cells: SheetCells, writer: CellWriter) -> None:
-    raw, left = cells.raw, cells.first_column
-    sheet.nan_inf_to_errors = True
-    columns = left + len(cells.columns)
-    sheet.set_column(0, columns, _WIDTH)
-    print_across_pages(sheet, cells.name, [_WIDTH] * columns)
-    for first, last in raw.layout.hidden_columns:
-        sheet.set_column(first, last, None, None, {"hidden": True})
-    styles: Mapping[CellPosition, int] = {
-        (row, column): number
-        for column, runs in raw.styles.items()
-        for first, last, number in runs
-        for row in range(first, last + 1)
-    }
-    for position in range(cells.height):
-        if position + 1 in raw.layout.hidden_rows:
-            sheet.set_row(position, None, None, {"hidden": True})
-        for index, column in enumerate(cells.columns, left):
-            cell, value = (position + 1, index), column.value(position)
-            if cell in raw.errors or cell in raw.without_result:
-                sheet.write_string(position, index, raw.errors.get(cell, _NO_RESULT))
-            elif isinstance(value, dt.date) and value.year < _FIRST_YEAR:
-                sheet.write_string(position, index, value.isoformat())
-            elif value != "":
-                number = styles.get(cell, -1)
-                properties: dict[str, Any] = {}
-                if code := style.TIME_FORMATS.get(type(value)) or raw.formats.get(number, ""):
-                    properties["num_format"] = code
-                if number in raw.struck or cell in raw.struck_texts:
-                    properties["font_strikeout"] = True
-                if struck := raw.partly_struck_texts.get(cell):
-                    writer.write_struck(sheet, position, index, str(value), struck)
-                else:
-                    writer.write(sheet, position, index, value, properties)
-    for code, area in raw.conditional_formats:
-        writer.write_conditional(sheet, code, area)
+def cell_values(kind: Kind, series: pd.Series) -> list[Any]:
+    """Return the cell values of a column, None for an empty cell."""
+    if kind is Kind.DATE:
+        days = (series - _EPOCH) / pd.Timedelta(days=1)
+        series = days.where(days >= _FIRST_OF_MARCH_1900, days - 1)
+    elif kind is Kind.MONEY:
+        series = series.round(2)
+    return series.astype(object).where(series.notna(), None).tolist()
+
+
+def _write_sheet(
+    book: ZipFile, part: str, content: str, columns: Sequence[Column], frame: pd.DataFrame
+) -> None:
+    """Write a sheet with its rows instead of the empty row.
+
+    Raises ``ValueError`` if Excel cannot hold a value.
+    """
+    cells = _BLANK_CELL.findall(content)
+    head, _, tail = _BLANK_ROW.sub("", content).partition(_ROWS_END)
+    last = cells[-1][0] if cells else "A"
+    dimension = f'<dimension ref="A1:{last}{len(frame) + 1}"/>'
+    values = [cell_values(column.kind, frame[column.name]) for column in columns]
+    for number, (column, found) in enumerate(zip(columns, values, strict=True), start=1):
+        fits = (lambda text: len(text) <= MAX_TEXT_LENGTH) if column.kind.is_text else isfinite
+        if not all(map(fits, filter(None, found))):
+            row = next(row for row, value in enumerate(found, start=2) if value and not fits(value))
+            raise ValueError(f"Excel cannot hold row {row}, column {number}")
+    with book.open(part, "w") as stream:
+        stream.write(_DIMENSION.sub(dimension, head).encode())
+        for start in range(0, len(frame), _BLOCK):
+            block = [
+                _cells(column.kind, letters, style_id, start + 2, found[start : start + _BLOCK])
+                for column, (letters, style_id), found in zip(columns, cells, values, strict=True)
+            ]
+            rows = enumerate(map("".join, zip(*block, strict=True)), start + 2)
+            stream.write("".join(f'<row r="{n}">{row}</row>' for n, row in rows if row).encode())
+        stream.write(f"{_ROWS_END}{tail}".encode())
+
+
+def _cells(kind: Kind, letters: str, style_id: str, first: int, values: Sequence[Any]) -> list[str]:
+    """Return the XML of a column's cells from Excel's row ``first`` on."""
+    text_of: Callable[[Any], str] = str
+    texts = [text for text in values if text] if kind.is_text else []
+    is_plain = _SPECIAL.search("".join(texts)) is None and texts == list(map(str.strip, texts))
+    if kind.is_text and is_plain:
+        between, after = f'"{style_id} t="inlineStr"><is><t>', "</t></is></c>"
+    elif kind.is_text:
+        text_of, between, after = (
+            _text_content,
+            f'"{style_id} t="inlineStr"><is><t',
+            "</t></is></c>",
+        )
+    elif kind is Kind.BOOLEAN:
+        text_of, between, after = "{:d}".format, f'"{style_id} t="b"><v>', "</v></c>"
+    else:
+        text_of, between, after = "{:.16G}".format, f'"{style_id}><v>', "</v></c>"
+    before = f'<c r="{letters}'
+    return [
+        "" if value is None else f"{before}{row}{between}{text_of(value)}{after}"
+        for row, value in enumerate(values, first)
+    ]
+
+
+def _text_content(text: str) -> str:
+    """Return the XML of a text, from the attributes of its element on."""
+    preserved = ' xml:space="preserve">' if text[:1].isspace() or text[-1:].isspace() else ">"
+    if _SPECIAL.search(text) is not None:
+        escaped = escape_text(text)
+        text = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return preserved + text

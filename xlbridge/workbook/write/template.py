@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from textwrap import wrap
 from types import MappingProxyType
 from typing import Any
 
@@ -483,12 +482,10 @@ class _InstructionsWriter:
         if any(name in _PADDED_FORMATS for name, _ in cells):
             # Programs do not fit the height of a row to its text on opening.
             texts = zip(cells, self.widths, strict=False)
-            lines = [
-                len(wrap(text, width - _CELL_INDENT))
-                for (name, text), width in texts
-                if name in _WRAPPED
-            ]
-            height = _PADDING + style.LINE_HEIGHT * max([1, *lines])
+            lines = style.wrapped_lines(
+                (text, width - _CELL_INDENT) for (name, text), width in texts if name in _WRAPPED
+            )
+            height = _PADDING + style.LINE_HEIGHT * lines
             self.sheet.set_row(self.row, min(height, style.MAX_ROW_HEIGHT))
         for index, (name, text) in enumerate(cells):
             self.sheet.write_string(self.row, index, text, self.formats[name])

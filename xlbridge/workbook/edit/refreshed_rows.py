@@ -15,15 +15,17 @@ from xlbridge.workbook.address import (
     cell_address,
     cell_position,
 )
+from xlbridge.workbook.edit.analyst_tables import AnalystTable, first_cells, overlap
+from xlbridge.workbook.edit.editable_cells import CellXml, RowXml
 from xlbridge.workbook.edit.editable_package import find_sheet_data
-from xlbridge.workbook.edit.refresh.analyst_table import AnalystTable, first_cells, overlap
-from xlbridge.workbook.edit.refresh.followers import (
+from xlbridge.workbook.edit.followers import (
+    RowChange,
+    filled_down,
     follow,
     moved_attributes,
     moved_formulas,
+    parse_range,
 )
-from xlbridge.workbook.edit.refresh.references import RowChange, filled_down, parse_range
-from xlbridge.workbook.edit.sheet_rows import CellXml, RowXml
 
 _Key = tuple[str, ...]
 
@@ -119,7 +121,7 @@ class RefreshedTable(AnalystTable):
         content = b"".join((head, start, rows, b"</", tag, b">", tail))
         before = self._formula_cells(sheet.content)
         package.write(found.part, content)
-        follow(package, found, change)
+        follow(package, found.part, found.table, change)
         chain = package.related(package.workbook, "calcChain")
         if chain is not None and chain in package and before != self._formula_cells(content):
             package.remove(chain, package.workbook)
