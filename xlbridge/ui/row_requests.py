@@ -59,7 +59,7 @@ class RowRequests:
 
     def _change(self, shown: str | None, change: Callable[[SheetRows], object]) -> dict[str, Any]:
         workspace = self._workspace
-        return sheet_json(workspace.changed(shown, lambda _: change(workspace.rows_for(shown))))
+        return workspace.change(shown, lambda _: change(workspace.rows_for(shown)), sheet_json)
 
     async def rows(self, request: Request) -> Response:
         """Return some rows of a view."""

@@ -355,12 +355,12 @@ class SheetRequests:
         values = {(it["row"], it["column"]): str(it["value"]) for it in await request.json()}
         workspace, shown = self._workspace, shown_sheet_id(request)
 
+        def answer(editor: SheetEditor) -> dict[str, Any]:
+            window = workspace.rows_for(shown).window(request.query_params, self._names.known)
+            return {**sheet_json(editor), "window": window}
+
         def edit() -> dict[str, Any]:
-            editor = workspace.changed(shown, lambda editor: editor.edit(values))
-            with editor.lock:
-                rows = workspace.rows_for(shown)
-                window = rows.window(request.query_params, self._names.known)
-                return {**sheet_json(editor), "window": window}
+            return workspace.change(shown, lambda editor: editor.edit(values), answer)
 
         return JSONResponse(await run_in_threadpool(edit))
 
@@ -400,7 +400,7 @@ class SheetRequests:
         )
 
     def _change(self, shown: str | None, change: Callable[[SheetEditor], object]) -> dict[str, Any]:
-        return sheet_json(self._workspace.changed(shown, change))
+        return self._workspace.change(shown, change, sheet_json)
 
     def workbook(self, shown: str | None) -> Response:
         """Return the corrected copy of the original, its rows in the order of the page."""

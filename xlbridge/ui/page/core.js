@@ -210,6 +210,26 @@ export function element(name, text, classes) {
   return one;
 }
 
+// Shows an element for each value, made by ``make``. Those of values that are shown already stay, with the focus: the
+// browser lays out the new ones alone.
+const shownValues = new WeakMap();
+
+export function showEach(box, values, make) {
+  const before = shownValues.get(box) ?? new Map();
+  const now = new Map();
+  for (const value of values) {
+    const key = JSON.stringify(value);
+    const one = before.get(key);
+    now.set(key, one?.parentNode === box ? one : make(value));
+  }
+  shownValues.set(box, now);
+  const elements = [...now.values()];
+  for (const one of [...box.children]) if (!elements.includes(one)) one.remove();
+  for (const [n, one] of elements.entries()) {
+    if (box.children[n] !== one) box.insertBefore(one, box.children[n] ?? null);
+  }
+}
+
 export const input = (type, properties) => Object.assign(element("input"), { type, ...properties });
 
 export function button(text, run, classes) {

@@ -1,6 +1,6 @@
 // Correct: the grid of the sheet, the list of rules, corrections of all cells of a rule.
 
-import { ask, button, byId, call, callSheet, element, enqueue, figure, fill, input, isFocusLost, isIdle, language, leftEnvironment, option, settled, show, showProblem, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { ask, button, byId, call, callSheet, element, enqueue, figure, fill, input, isFocusLost, isIdle, language, leftEnvironment, option, settled, show, showEach, showProblem, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { worst } from "./cells.js";
 import { openFind, setUpFind } from "./find.js";
 import { Grid } from "./grid.js";
@@ -82,8 +82,8 @@ function update(answer) {
   if (answer.unit) byId("unit").textContent = fill(texts.unit_how, answer.unit);
   grid.setColumns(answer.columns, answer.layout);
   byId("arranged").hidden = !answer.layout.sort && !Object.keys(answer.layout.filters).length;
-  const rules = answer.rules.map(ruleItem);
-  byId("rules").replaceChildren(...(rules.length ? rules : [element("li", texts.no_rules, "quiet")]));
+  if (answer.rules.length) showEach(byId("rules"), answer.rules, ruleItem);
+  else byId("rules").replaceChildren(element("li", texts.no_rules, "quiet"));
   const parts = answer.parts.map((one) => option(one.sheet, `${one.sheet} · ${figure(one.errors + one.refused)}`));
   byId("part").replaceChildren(...parts);
   byId("part").value = answer.shown;
