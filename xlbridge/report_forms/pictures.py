@@ -12,7 +12,7 @@ _WIDTH, _HEIGHT, _FONT = 320.0, 20.0, 11.0
 """Width of a picture, height of a line and size of its texts, in the picture's own units."""
 _CHARACTER, _LEGEND_CHARACTER = 7.3, 6.6
 _WIDEST_LEGEND = 350.0
-_MOST_LABEL, _LEAST_BARS = 28, 90.0
+_MOST_LABEL, _LEAST_BARS = 28, 140.0
 _SENTENCE, _MOST_ABOVE = 40, 56
 """Characters from which the longest label makes all stand above their bars, and the most there."""
 _GAP, _INSET, _SWATCH = 6.0, 3.0, 10.0
@@ -89,7 +89,10 @@ def draw_bars(
     of_texts = max(len(of_labels) * _CHARACTER, label + len(of_values) * _CHARACTER)
     if above:
         of_texts = max(of_texts, label + min(longest, most_label) * _CHARACTER)
-    picture.set("viewBox", f"0 0 {max(label + wide + beside, of_texts, of_legend):g} {bottom:g}")
+    width = max(label + wide + beside, of_texts, of_legend)
+    picture.set("viewBox", f"0 0 {width:g} {bottom:g}")
+    # Texts are as large as those around the picture, however wide it is.
+    picture.set("width", f"{width / _FONT:.1f}em")
     return picture
 
 

@@ -44,10 +44,12 @@ from xlbridge.ui.sheet_forms import (
 )
 from xlbridge.ui.workspace import Workspace
 from xlbridge.validation.headers import NoFittingResource
+from xlbridge.workbook.read import start_parser_ahead
 from xlbridge.workbook.write import new_workbook, write_template
 
 _MAX_VALUES = 50
 _WATCH_SECONDS = 0.1
+_LARGE = 1 << 20  # bytes of a workbook whose parser process is worth starting before all have come
 _UNSAFE = re.compile(r"[^\w .()\[\]-]+")
 _TOO_LARGE = Text(pt="O arquivo passa de {mb} MB.", en="The workbook is larger than {mb} MB.")
 _EMPTY = UsageError(
@@ -153,8 +155,12 @@ class SheetRequests:
         try:
             limit = self._workspace.settings.limits.file_size
             with path.open("wb") as target:
+                is_large = False
                 async for piece in request.stream():
                     target.write(piece)
+                    if not is_large and target.tell() > _LARGE:
+                        is_large = True
+                        start_parser_ahead([str(path)])  # meanwhile the rest arrives
                     if target.tell() > limit:
                         raise UsageError(_TOO_LARGE.format(mb=limit >> 20))
         except ClientDisconnect:

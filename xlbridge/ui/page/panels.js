@@ -31,8 +31,9 @@ async function exportListing() {
 
 export const followExport = () => followLine("export", showExport);
 
-function showExport({ listing, complete, lines, preview, amounts, totals }) {
-  const parts = [...lines, ...(complete ? [texts.complete] : [])].map((text) => element("p", text));
+function showExport({ listing, title, lines, below, preview, amounts, totals }) {
+  const parts = [lines.join(" · "), ...below].map((text) => element("p", text));
+  parts.unshift(element("h2", title));
   parts.push(link(texts.download_export, "/api/exported", { listing }));
   byId("exported").replaceChildren(...parts);
   byId("export-totals").replaceChildren(...totalsParts(totals));
