@@ -17,8 +17,7 @@ from xlbridge.record_rows import sheet_row
 from xlbridge.report_forms import Report, ReportForms
 from xlbridge.resources.references import BRANCH
 from xlbridge.ui.answers import download, get_route, post_route, table_json
-from xlbridge.ui.environment import BackgroundWork, PageConnection
-from xlbridge.ui.registry_names import RegistryNames
+from xlbridge.ui.environment import BackgroundWork, PageConnection, RegistryNames
 from xlbridge.ui.row_remarks import PlannedAction, refusals
 from xlbridge.ui.sheet_editor import SheetChoice, SheetEditor, own_name
 from xlbridge.ui.sheet_forms import remembered_mapping, sheet_json

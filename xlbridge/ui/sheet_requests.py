@@ -20,7 +20,7 @@ from xlbridge.resources import Resource
 from xlbridge.resources.yaml_files import InvalidFile
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, CsvForm, ParseOptions
 from xlbridge.ui.answers import download, get_route, post_route, shown_sheet_id
-from xlbridge.ui.registry_names import RegistryNames
+from xlbridge.ui.environment import RegistryNames
 from xlbridge.ui.sheet_editor import (
     ReadingProgress,
     ReadingStopped,
