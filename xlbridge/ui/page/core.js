@@ -108,12 +108,19 @@ export const isIdle = () => waiting === 0;
 export const settled = () => enqueue(() => null);
 
 // Starts a request on a topic; returns a function that is true until a newer one is started.
-const newest = new Map();
+const started = new Map();
 
 export function startRequest(topic) {
   const id = Symbol(topic);
-  newest.set(topic, id);
-  return () => newest.get(topic) === id;
+  started.set(topic, id);
+  return () => started.get(topic) === id;
+}
+
+// Returns the answer to a request, null if a newer one on its topic was started meanwhile.
+export async function newest(topic, request) {
+  const isNewest = startRequest(topic);
+  const answer = await request;
+  return isNewest() ? answer : null;
 }
 
 // Requests new choices. The present ones are disabled until the answer is there, as changes would be

@@ -39,9 +39,10 @@ export class Grid {
     this.pulling = null; // timer that extends the selection past an edge
     this.isQuick = false; // whether arrows end the typing
     this.keys = new Keys(this);
-    const [cells, input, list, opener, day] = root.children; // screen readers see the cells without the text area
+    const [cells, place] = root.children; // screen readers see the cells without the text area
+    const [input, list, opener, day] = place.children;
     [this.head, this.lines, this.space] = cells.children;
-    Object.assign(this, { cells, input, opener, day });
+    Object.assign(this, { cells, place, input, opener, day });
     this.choices = new Choices(list, input, (value) => {
       this.input.value = value;
       this.commit();
@@ -290,17 +291,12 @@ export class Grid {
   placeInput() {
     const { column, columns, box } = this;
     if (!columns.all[column]) return;
-    const [top, width, isFrozen] = [this.topOf(this.at), columns.width(column), columns.isFrozen(column)];
+    const [width, isFrozen] = [columns.width(column), columns.isFrozen(column)];
     const left = columns.left(column) + (isFrozen ? box.scrollLeft : 0);
     const isInView = isFrozen || left + width - box.scrollLeft > columns.edge + OPENER;
     const { allowed, has_names: hasNames, is_date: isDate } = columns.all[column];
     this.opener.hidden = !this.total || !isInView || !(allowed.length || hasNames || isDate);
-    for (const one of [this.input, this.choices.list, this.opener, this.day]) {
-      const isButton = one === this.opener || one === this.day;
-      one.style.top = top;
-      one.style.left = `${isButton ? left + width - OPENER : left}px`;
-      if (!isButton) one.style[one === this.input ? "width" : "minWidth"] = `${width}px`;
-    }
+    Object.assign(this.place.style, { top: this.topOf(this.at), left: `${left}px`, width: `${width}px` });
   }
 
   // Offers the values of a column with a closed list, or the records of one with codes or names.

@@ -1,6 +1,6 @@
 // Other screens: exports, processing, profiles.
 
-import { ask, besideFields, button, byId, call, element, fill, followLine, link, planBy, post, reportTable, showFieldProblem, showProblem, startBy, startRequest, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { ask, besideFields, button, byId, call, element, fill, followLine, link, newest, planBy, post, reportTable, showFieldProblem, showProblem, startBy, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { confirmParts, environmentLine, startConfirmed } from "./send.js";
 import { totalsParts } from "./totals.js";
 
@@ -68,9 +68,8 @@ async function planProcess() {
 // Profiles
 
 async function showProfiles() {
-  const isNewest = startRequest("profiles");
-  const answer = await call("/api/profiles");
-  if (answer === null || !isNewest()) return;
+  const answer = await newest("profiles", call("/api/profiles"));
+  if (answer === null) return;
   byId("profile-status").textContent = "";
   const lines = answer.profiles.map((one) => {
     const kind = one.production ? texts.production : one.practice ? texts.practice : "";
