@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Set
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from math import ceil
 from pathlib import Path
 from threading import Lock
@@ -29,7 +30,7 @@ from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.resources import Catalogue, Column
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
-from xlbridge.resources.references import REFERENCES
+from xlbridge.resources.references import REFERENCES, Link
 from xlbridge.settings import Settings
 from xlbridge.ui.answers import FieldProblem, error_json
 from xlbridge.upload import UploadContext, open_context
@@ -263,6 +264,9 @@ _KNOWN_BEFORE = Text(
     en=" Without a connection, the last reading counts. Similar names: {names}.",
 )
 
+_SIMILAR = Text(pt=" Nomes parecidos: {names}.", en=" Similar names: {names}.")
+_MAX_SIMILAR = 3
+
 Names = dict[str, str]
 """Names of the records of a registry by their codes."""
 
@@ -274,6 +278,7 @@ class RegistryNames:
         self._remote = remote
         self._names: dict[Path, Names] = {}
         self._usable: dict[Path, Names] = {}
+        self._folded: dict[Path, set[str]] = {}
         self._read: set[Path] = set()
 
     def known(self, registry: str, settings: Settings | None = None) -> Names:
@@ -346,21 +351,39 @@ class RegistryNames:
         if not with_doubts:
             return problems
         for column, _, link, given in OnlineCheck.names_in_mapping(mapping, catalogue):
-            known = self.known(link.registry)
-            # Records with several names are known by one of them only.
-            if not known or len(link.fields) > 1:
+            if not self.known(link.registry) or len(link.fields) > 1:
                 problems += (FieldProblem(column, word, str(_UNCHECKED)) for word, _ in given)
                 continue
-            records = [f"{code} – {name}" for code, name in known.items()]
-            spellings = set(map(folded_text, [*known, *known.values(), *records]))
             for word, text in given:
-                if (wanted := folded_text(text)) not in spellings:
-                    similar = [one for one in records if wanted in folded_text(one)]
-                    about = {"by": link.by, "registry": REFERENCES[link.registry].title}
-                    about["similar"] = _KNOWN_BEFORE.format(names="; ".join(similar[:3] or ["–"]))
-                    finding = Finding(CATALOGUE["link-unknown"], value=text, details=about)
+                if (finding := self._unknown(link, text, _KNOWN_BEFORE)) is not None:
                     problems.append(FieldProblem(column, word, str(finding.message)))
         return problems
+
+    def unknown(self, link: Link, text: str) -> Finding | None:
+        """Return the finding of a name that no record has, None if one has it, or if the registry
+        was not read since the page began."""
+        is_read = self._stored(link.registry).path in self._read
+        return self._unknown(link, text, _SIMILAR) if is_read and text else None
+
+    def _unknown(self, link: Link, text: str, similar: Text) -> Finding | None:
+        known = self.known(link.registry)
+        # Records with several names are known by one of them only.
+        if len(link.fields) > 1 or folded_text(text) in self._spellings(link.registry):
+            return None
+        wanted = folded_text(text)
+        records = (f"{code} – {name}" for code, name in known.items())
+        alike = [*islice((one for one in records if wanted in folded_text(one)), _MAX_SIMILAR)]
+        about = {"by": link.by, "registry": REFERENCES[link.registry].title}
+        about["similar"] = similar.format(names="; ".join(alike or ["–"]))
+        return Finding(CATALOGUE["link-unknown"], value=text, details=about)
+
+    def _spellings(self, registry: str) -> Set[str]:
+        """Return the codes and names of a registry's records, alone and together, folded."""
+        names, path = self.known(registry), self._stored(registry).path
+        if path not in self._folded:
+            records = [f"{code} – {name}" for code, name in names.items()]
+            self._folded[path] = set(map(folded_text, [*names, *names.values(), *records]))
+        return self._folded[path]
 
     def read_with(self, client: Client, registry: str, settings: Settings | None = None) -> Names:
         """Return the names in another environment, read with its client as ``read`` does."""
@@ -384,6 +407,7 @@ class RegistryNames:
 
     def _keep(self, path: Path, names: Names, inactive: Set[str]) -> None:
         self._names[path] = names
+        self._folded.pop(path, None)
         self._usable[path] = {code: name for code, name in names.items() if code not in inactive}
 
     def _stored(self, registry: str, settings: Settings | None = None) -> StoredNames:
