@@ -78,6 +78,28 @@ def test_a_word_stands_for_a_code_of_the_system(client: httpx.Client, tmp_path: 
     assert client.post("/api/plan", json={}).json()["counts"]["create"] == 2
 
 
+def test_a_name_typed_after_the_mapping_is_marked_as_the_plan_would(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    form: dict[str, Any] = open_workbook(client, write(tmp_path, "a receber.csv"))["mapping"]
+    asked = unknown_names(client, form)["columns"]["codigoDaFilial"]
+    names = ("resource", "sheet", "header_row", "columns", "rows", "accept")
+    form["columns"]["codigoDaFilial"] = asked | {"values": {"Matrz São Paulo": "1"}}
+    client.post("/api/map", json={name: form[name] for name in names}).raise_for_status()
+
+    def edited(*values: str) -> dict[str, Any]:
+        cells = [{"row": 2 + n, "column": 0, "value": value} for n, value in enumerate(values)]
+        answer: dict[str, Any] = client.post("/api/edit", json=cells).json()
+        return answer
+
+    assert edited("Filial do Norte", "MATRIZ SAO PAULO")["refused"] == 1
+    (rule,) = edited("Matriz")["rules"]
+    assert rule["message"].startswith("Not found among the branches by name. Similar names: 1 – ")
+    # What the confirmed mapping converts has a record.
+    assert edited("Matrz São Paulo")["refused"] == 0
+    assert client.post("/api/plan", json={}).json()["counts"]["create"] == 2
+
+
 def write_without_branch(path: Path) -> None:
     lines = (line.partition(";")[2] for line in (_HEADER, *_ROWS))
     path.write_text("\n".join(lines).replace("Logistica", "Comercial") + "\n", "utf-8")

@@ -48,6 +48,15 @@ def test_a_listing_is_exported_as_csv(client: httpx.Client) -> None:
     assert len(rows) > 1
 
 
+def test_an_export_says_by_which_filters_it_was_made_and_names_no_empty_list(
+    client: httpx.Client,
+) -> None:
+    outcome = export(client, "contaspagar", "xlsx", branch="1")
+    assert outcome["title"] == "Export: Open payables"
+    assert {"Complete: yes", "Branch code: 1"} <= {*outcome["lines"]}
+    assert not any("Arquivos" in line for line in (*outcome["lines"], *outcome["below"]))
+
+
 def test_lists_of_a_csv_export_are_one_archive(client: httpx.Client) -> None:
     export(client, "pedidos", "csv", **{"from": "2026-11-01"})
     with zipfile.ZipFile(io.BytesIO(exported(client, "pedidos"))) as archive:
@@ -160,3 +169,9 @@ def test_a_long_table_of_totals_keeps_its_sum_in_view_and_is_printed_whole(
     assert months.locator(".sum td").first.evaluate(bottom) <= months.evaluate(bottom)
     tab.emulate_media(media="print")
     assert months.evaluate(hidden) == 0
+    expect(tab.get_by_role("heading", name="Export: ")).to_be_visible()
+    expect(tab.locator("#filters input").first).to_be_hidden()
+    sizes = tab.locator("#export-totals .bars text").evaluate_all(
+        "all => all.map((one) => Math.round(10 * one.getBoundingClientRect().height))"
+    )
+    assert len(set(sizes)) == 1, sizes

@@ -12,9 +12,9 @@ _WIDTH, _HEIGHT, _FONT = 320.0, 20.0, 11.0
 """Width of a picture, height of a line and size of its texts, in the picture's own units."""
 _CHARACTER, _LEGEND_CHARACTER = 7.3, 6.6
 _WIDEST_LEGEND = 350.0
-_MOST_LABEL, _LEAST_BARS = 28, 90.0
-_SENTENCE, _MOST_ABOVE = 40, 56
-"""Characters from which the longest label makes all stand above their bars, and the most there."""
+_LEAST_BARS = 110.0
+_MOST_BESIDE, _MOST_ABOVE = 24, 56
+"""Most characters of a label beside its bar, a longer one makes all stand above; the most there."""
 _GAP, _INSET, _SWATCH = 6.0, 3.0, 10.0
 
 
@@ -42,7 +42,7 @@ def draw_bars(
 ) -> Element:
     """Return a picture of horizontal bars, with a legend if they have several ``series``.
 
-    Labels are beside the bars, sentences above them.
+    Short labels are beside the bars, others above them.
 
     ``axes`` name what each bar is about, above the labels, and what the bars measure, below them.
     With ``shares`` each bar is as wide as any other and shows the parts of its sum. ``more`` stands
@@ -50,9 +50,8 @@ def draw_bars(
     """
     texts = "; ".join(f"{bar.label} {bar.text}" for bar in bars)
     longest = max(len(bar.label) for bar in bars)
-    above = _HEIGHT if longest > _SENTENCE else 0.0
-    most_label = _MOST_ABOVE if above else _MOST_LABEL
-    label = 1.0 if above else min(longest, most_label) * _CHARACTER + _GAP
+    above = _HEIGHT if longest > _MOST_BESIDE else 0.0
+    label = 1.0 if above else longest * _CHARACTER + _GAP
     beside = max(len(bar.text) for bar in bars) * _CHARACTER + _GAP
     wide = max(_WIDTH - label - beside, _LEAST_BARS)
     most = max(max(sum(bar.values) for bar in bars), 1e-9)
@@ -67,9 +66,9 @@ def draw_bars(
         SubElement(row, "title").text = f"{bar.label}: {bar.text}"
         if above:
             # Closer to its bar than to the one before.
-            _add_text(row, label, middle - _HEIGHT + _INSET, _shortened(bar.label, most_label))
+            _add_text(row, label, middle - _HEIGHT + _INSET, _shortened(bar.label))
         else:
-            _add_text(row, label - _GAP, middle, _shortened(bar.label, most_label), "label")
+            _add_text(row, label - _GAP, middle, bar.label, "label")
         at, whole = label, (sum(bar.values) or 1.0) if shares else most
         for place, value in enumerate(bar.values, 1):
             # A bar of something is seen, however small it is.
@@ -88,8 +87,11 @@ def draw_bars(
             bottom += _HEIGHT
     of_texts = max(len(of_labels) * _CHARACTER, label + len(of_values) * _CHARACTER)
     if above:
-        of_texts = max(of_texts, label + min(longest, most_label) * _CHARACTER)
-    picture.set("viewBox", f"0 0 {max(label + wide + beside, of_texts, of_legend):g} {bottom:g}")
+        of_texts = max(of_texts, label + min(longest, _MOST_ABOVE) * _CHARACTER)
+    width = max(label + wide + beside, of_texts, of_legend)
+    picture.set("viewBox", f"0 0 {width:g} {bottom:g}")
+    # Texts are as large as those around the picture, however wide it is.
+    picture.set("width", f"{width / _FONT:.1f}em")
     return picture
 
 
@@ -118,5 +120,5 @@ def _add_text(parent: Element, x: float, y: float, text: str, name: str = "text"
     SubElement(parent, "text", place).text = text
 
 
-def _shortened(label: str, most: int) -> str:
-    return label if len(label) <= most else f"{label[: most - 1].rstrip()}…"
+def _shortened(label: str) -> str:
+    return label if len(label) <= _MOST_ABOVE else f"{label[: _MOST_ABOVE - 1].rstrip()}…"

@@ -55,8 +55,7 @@ from xlbridge.ui.answers import (
     post_route,
     table_json,
 )
-from xlbridge.ui.environment import BackgroundWork, PageConnection
-from xlbridge.ui.registry_names import RegistryNames
+from xlbridge.ui.environment import BackgroundWork, PageConnection, RegistryNames
 from xlbridge.ui.row_remarks import hint_on_page
 from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
 from xlbridge.ui.sheet_forms import sheet_json

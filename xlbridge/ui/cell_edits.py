@@ -34,6 +34,8 @@ def displayed_texts(
     """Return the contents of some rows of a column as ``displayed_text`` does."""
     errors = cells.raw.errors
     values = cells.columns[column - cells.first_column].values(row - 1 for row in rows)
+    if not errors:
+        return [shown_text(value, kind) for value in values]
     return [
         errors[row, column] if (row, column) in errors else shown_text(value, kind)
         for row, value in zip(rows, values, strict=True)
@@ -54,9 +56,8 @@ def shown_text(value: Any, kind: Kind | None = None) -> str:
         if amount == round(amount, 2):
             return str(grouped_number(amount))
         return str(localized_number(f"{amount:f}"))
-    if isinstance(value, float):
-        return str(localized_number(display(value)))
-    return display(value)
+    text = display(value)
+    return str(localized_number(text)) if "." in text and isinstance(value, float) else text
 
 
 def is_computed(cells: SheetCells, position: CellPosition) -> bool:

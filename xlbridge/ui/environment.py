@@ -1,14 +1,19 @@
-"""Connection of the page to its environment, and its background work, one task at a time.
+"""Environment of the page: its connection, background work, and the names of its records.
 
-One connection is used as long as the page runs, so that the embedded sandbox starts only once.
+One connection is used as long as the page runs, so that the embedded sandbox starts only once. Work
+is done one task at a time. Names of the records that codes stand for (clients, branches, cost
+centres) are read when a code is first typed, and kept for the next time, so that they are shown
+without a connection, too.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Set
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from math import ceil
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -17,13 +22,22 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from xlbridge.client import Client, RetryPolicy
+from xlbridge.client.registries import Registries, StoredNames
 from xlbridge.connection import connect
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile, settings_for
+from xlbridge.resources import Catalogue, Column
+from xlbridge.resources.checks import CATALOGUE
+from xlbridge.resources.findings import Finding
+from xlbridge.resources.references import REFERENCES, Link
 from xlbridge.settings import Settings
-from xlbridge.ui.answers import error_json
+from xlbridge.ui.answers import FieldProblem, error_json
 from xlbridge.upload import UploadContext, open_context
+from xlbridge.upload.lookup import OnlineCheck
+from xlbridge.validation.cells import folded_text
+from xlbridge.validation.mapping import MappingProposal, SheetMapping
+from xlbridge.workbook.read import SheetCells
 
 _LOOK_UP_SECONDS = 60
 _BUSY = Text(
@@ -238,3 +252,163 @@ class BackgroundWork:
     async def state(self, _request: Request) -> Response:
         """Return the progress of the work."""
         return JSONResponse(self._remote.state.to_json())
+
+
+_MAX_OFFERED = 20
+_UNCHECKED = Text(
+    pt="O sistema não responde agora: este nome só será conferido com conexão, no plano.",
+    en="The system does not answer now: this name is checked only when connected, by the plan.",
+)
+_KNOWN_BEFORE = Text(
+    pt=" Sem conexão, vale a última leitura. Nomes parecidos: {names}.",
+    en=" Without a connection, the last reading counts. Similar names: {names}.",
+)
+
+_SIMILAR = Text(pt=" Nomes parecidos: {names}.", en=" Similar names: {names}.")
+_MAX_SIMILAR = 3
+
+Names = dict[str, str]
+"""Names of the records of a registry by their codes."""
+
+
+class RegistryNames:
+    """Names of records in the page's environment, by registry."""
+
+    def __init__(self, remote: PageConnection) -> None:
+        self._remote = remote
+        self._names: dict[Path, Names] = {}
+        self._usable: dict[Path, Names] = {}
+        self._folded: dict[Path, set[str]] = {}
+        self._read: set[Path] = set()
+
+    def known(self, registry: str, settings: Settings | None = None) -> Names:
+        """Return the names that were read now or earlier; ``settings`` are those of another
+        environment than the page's."""
+        stored = self._stored(registry, settings)
+        if stored.path not in self._names:
+            self._keep(stored.path, *stored.read())
+        return self._names[stored.path]
+
+    def read(self, registry: str) -> Names:
+        """Return the names, read now unless they were since the page began, or cannot be."""
+        if self._stored(registry).path not in self._read:
+            self._read_names(registry)
+        return self.known(registry)
+
+    def offer(self, column: Column, typed: str) -> dict[str, Any]:
+        """Return the records that a typed text may mean, and whether names were read just now.
+
+        Without a connection those that are known are offered.
+        """
+        registry = column.references or (column.link and column.link.registry)
+        if not registry:
+            return {"records": [], "read": False}
+        path = self._stored(registry).path
+        is_new = path not in self._read and self._read_names(registry)
+        self.known(registry)
+        records = self._usable[path]
+        is_code = typed in records
+        # A code that is complete may be replaced by any other one.
+        words = [] if is_code else folded_text(typed).split()
+        first = {typed: records[typed]} if is_code else {}
+        offered = []
+        for code, name in (first | records).items():
+            text = f" {folded_text(f'{code} {name}')}"
+            if all(f" {word}" in text for word in words):
+                # A column of names gets both, which the look-up of links reads.
+                value = code if column.link is None else f"{code} – {name}"
+                offered.append({"value": value, "code": code, "name": name})
+        if typed.isdecimal() and not is_code:  # the codes that begin so come first, in their order
+            offered.sort(key=lambda one: (not one["code"].startswith(typed), one["code"]))
+        return {"records": offered[:_MAX_OFFERED], "read": is_new}
+
+    def ask_unknown(
+        self, proposal: MappingProposal, cells: SheetCells, catalogue: Catalogue
+    ) -> MappingProposal:
+        """Return a proposed mapping that asks for the names in ``cells`` which the system lacks.
+
+        Raises what ``PageConnection.connected`` and ``OnlineCheck.ask_unknown_names`` raise.
+        """
+        if not any(proposal.names_to_look_up(cells).values()):
+            return proposal
+        with self._remote.connected(looking_up=True) as (_, client):
+            return OnlineCheck(client).ask_unknown_names(proposal, cells, catalogue)
+
+    def problems(
+        self, mapping: SheetMapping, catalogue: Catalogue, *, with_doubts: bool = False
+    ) -> list[FieldProblem]:
+        """Return the problems of the names in a mapping.
+
+        If the page's environment cannot be asked, there are only doubts: names that are not among
+        those read earlier, which may have new ones by now, or that cannot be compared.
+        """
+        if not any(one.link and (one.constant or one.values) for _, one in mapping.all_columns):
+            return []
+        with suppress(XlbridgeError), self._remote.connected(looking_up=True) as (_, client):
+            found = OnlineCheck(client).problems_of_names(mapping, catalogue)
+            return [FieldProblem(name, word, str(message)) for name, word, message in found]
+        problems: list[FieldProblem] = []
+        if not with_doubts:
+            return problems
+        for column, _, link, given in OnlineCheck.names_in_mapping(mapping, catalogue):
+            if not self.known(link.registry) or len(link.fields) > 1:
+                problems += (FieldProblem(column, word, str(_UNCHECKED)) for word, _ in given)
+                continue
+            for word, text in given:
+                if (finding := self._unknown(link, text, _KNOWN_BEFORE)) is not None:
+                    problems.append(FieldProblem(column, word, str(finding.message)))
+        return problems
+
+    def unknown(self, link: Link, text: str) -> Finding | None:
+        """Return the finding of a name that no record has, None if one has it, or if the registry
+        was not read since the page began."""
+        is_read = self._stored(link.registry).path in self._read
+        return self._unknown(link, text, _SIMILAR) if is_read and text else None
+
+    def _unknown(self, link: Link, text: str, similar: Text) -> Finding | None:
+        known = self.known(link.registry)
+        # Records with several names are known by one of them only.
+        if len(link.fields) > 1 or folded_text(text) in self._spellings(link.registry):
+            return None
+        wanted = folded_text(text)
+        records = (f"{code} – {name}" for code, name in known.items())
+        alike = [*islice((one for one in records if wanted in folded_text(one)), _MAX_SIMILAR)]
+        about = {"by": link.by, "registry": REFERENCES[link.registry].title}
+        about["similar"] = similar.format(names="; ".join(alike or ["–"]))
+        return Finding(CATALOGUE["link-unknown"], value=text, details=about)
+
+    def _spellings(self, registry: str) -> Set[str]:
+        """Return the codes and names of a registry's records, alone and together, folded."""
+        names, path = self.known(registry), self._stored(registry).path
+        if path not in self._folded:
+            records = [f"{code} – {name}" for code, name in names.items()]
+            self._folded[path] = set(map(folded_text, [*names, *names.values(), *records]))
+        return self._folded[path]
+
+    def read_with(self, client: Client, registry: str, settings: Settings | None = None) -> Names:
+        """Return the names in another environment, read with its client as ``read`` does."""
+        stored = self._stored(registry, settings)
+        if stored.path not in self._read:
+            with suppress(XlbridgeError):
+                records = Registries(client).named(REFERENCES[registry])
+                by_name = sorted(records, key=lambda one: one.label.casefold())
+                names = {str(one.code): one.label for one in by_name}
+                inactive = {str(one.code) for one in by_name if not one.active}
+                self._keep(stored.path, names, inactive)
+                self._read.add(stored.path)
+                stored.write(names, inactive)
+        return self.known(registry, settings)
+
+    def _read_names(self, registry: str) -> bool:
+        """Read the names of a registry; return whether that was possible."""
+        with suppress(XlbridgeError), self._remote.connected(looking_up=True) as (_, client):
+            self.read_with(client, registry)
+        return self._stored(registry).path in self._read
+
+    def _keep(self, path: Path, names: Names, inactive: Set[str]) -> None:
+        self._names[path] = names
+        self._folded.pop(path, None)
+        self._usable[path] = {code: name for code, name in names.items() if code not in inactive}
+
+    def _stored(self, registry: str, settings: Settings | None = None) -> StoredNames:
+        return StoredNames(settings or self._remote.settings, registry)

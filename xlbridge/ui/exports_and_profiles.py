@@ -40,7 +40,7 @@ from xlbridge.profiles import (
     store_password,
 )
 from xlbridge.progress import WorkProgress
-from xlbridge.report_forms import ReportForms
+from xlbridge.report_forms import ReportForms, value_text
 from xlbridge.resources import Catalogue, Kind, Resource
 from xlbridge.resources.names import field_title
 from xlbridge.resources.references import listing_resource
@@ -204,7 +204,7 @@ class ExportAndProfileRequests:
             self._exported[request.listing] = _one_file(path, export.files)
             cover = result.cover(path.name, export.listing, request.filters)
             report = result.report(Path(path.name))
-            below = ReportForms.of_report(lambda: replace(report, verdict=None)).lines()
+            below = ReportForms.of_report(lambda: replace(report, verdict=None, facts=())).lines()
             cells = read_workbook(path, self._workspace.settings.limits).sheets[0]
             columns = range(cells.first_column, cells.first_column + len(cells.columns))
             known = {column.name: column.kind for column in export.listing.sheets[0].columns}
@@ -221,8 +221,9 @@ class ExportAndProfileRequests:
                 preview[:1] = [[str(field_title(name)) for name in names] for names in preview[:1]]
             remote.state.outcome = {
                 "listing": request.listing,
-                "complete": result.complete,
-                "lines": list(map(str, (report.verdict, *below))),
+                "title": str(cover.title),
+                "lines": [f"{label}: {value_text(value)}" for label, value in cover.facts],
+                "below": list(map(str, below)),
                 "totals": [
                     table_json(replace(table, title=table.headings[0].title))
                     for table in cover.tables[1:]

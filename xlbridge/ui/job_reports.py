@@ -7,7 +7,7 @@ from xlbridge.i18n import Text
 from xlbridge.report_forms import Report, ReportForms
 from xlbridge.resources.references import BRANCH
 from xlbridge.ui.answers import table_json
-from xlbridge.ui.registry_names import RegistryNames
+from xlbridge.ui.environment import RegistryNames
 from xlbridge.upload import Job, State, UploadContext
 from xlbridge.upload.results import ControlTotals, history_table, job_json, job_report
 from xlbridge.validation import ValidatedSheet

@@ -15,9 +15,8 @@ from xlbridge.files import path_beside
 from xlbridge.i18n import Text
 from xlbridge.record_rows import sheet_row
 from xlbridge.ui.answers import download, get_route, post_route, table_json
-from xlbridge.ui.environment import BackgroundWork, PageConnection
+from xlbridge.ui.environment import BackgroundWork, PageConnection, RegistryNames
 from xlbridge.ui.job_reports import job_details, job_totals, listed_job
-from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_remarks import PlannedAction, refusals
 from xlbridge.ui.sheet_editor import SheetChoice, SheetEditor, own_name
 from xlbridge.ui.sheet_forms import remembered_mapping, sheet_json

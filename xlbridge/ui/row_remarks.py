@@ -330,6 +330,15 @@ class RowRemarks:
         for (sheet, (row, column)), (text, _) in self._of_contents.items():
             self._refused.setdefault(sheet, {}).setdefault(row, {})[column] = text
 
+    def refuse(
+        self, sheet: str, reasons: Mapping[CellPosition, str], content_of: ContentOf
+    ) -> None:
+        """Add reasons for which the system will refuse cells of a sheet."""
+        rows = self._refused.setdefault(sheet, {})
+        for cell, text in reasons.items():
+            self._of_contents[sheet, cell] = text, content_of(sheet, cell)
+            rows.setdefault(cell[0], {})[cell[1]] = text
+
     def update(self, sheet: str, cells: Iterable[CellPosition], content_of: ContentOf) -> None:
         """Drop the plan, and the refusals of cells that were edited until they have the contents
         that were refused."""

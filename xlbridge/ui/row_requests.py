@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from xlbridge.ui.answers import get_route, post_route, shown_sheet_id
-from xlbridge.ui.registry_names import RegistryNames
+from xlbridge.ui.environment import RegistryNames
 from xlbridge.ui.row_order import SheetLayout, SoughtText
 from xlbridge.ui.sheet_forms import changes_json, counts_json, sheet_json, sheet_version
 from xlbridge.ui.sheet_rows import WRONG, CellBlock, SheetRows
@@ -59,7 +59,7 @@ class RowRequests:
 
     def _change(self, shown: str | None, change: Callable[[SheetRows], object]) -> dict[str, Any]:
         workspace = self._workspace
-        return sheet_json(workspace.changed(shown, lambda _: change(workspace.rows_for(shown))))
+        return workspace.change(shown, lambda _: change(workspace.rows_for(shown)), sheet_json)
 
     async def rows(self, request: Request) -> Response:
         """Return some rows of a view."""

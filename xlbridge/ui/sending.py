@@ -17,9 +17,8 @@ from xlbridge.report_forms import group_by_reason
 from xlbridge.report_forms.totals import Axis
 from xlbridge.resources.references import BRANCH
 from xlbridge.ui.answers import ErrorsInGrid, in_background, post_route, table_json
-from xlbridge.ui.environment import BackgroundWork, PageConnection
+from xlbridge.ui.environment import BackgroundWork, PageConnection, RegistryNames
 from xlbridge.ui.job_reports import HOW_TO_CONFIRM, job_totals, report_lines, titled_report
-from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_remarks import hint_on_page, planned_view, refusals
 from xlbridge.ui.sheet_editor import SheetEditor
 from xlbridge.ui.texts import action_text

@@ -47,14 +47,13 @@ from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, Settings
 from xlbridge.ui.answers import post_route, read_object
 from xlbridge.ui.batch_requests import BatchRequests, ProveBatch, RunBatch
-from xlbridge.ui.environment import BackgroundWork, PageConnection
+from xlbridge.ui.environment import BackgroundWork, PageConnection, RegistryNames
 from xlbridge.ui.exports_and_profiles import (
     ExportAndProfileRequests,
     environments_json,
     listings_json,
 )
 from xlbridge.ui.job_requests import JobRequests
-from xlbridge.ui.registry_names import RegistryNames
 from xlbridge.ui.row_requests import RowRequests
 from xlbridge.ui.sending import UploadRequests
 from xlbridge.ui.sheet_requests import SheetRequests

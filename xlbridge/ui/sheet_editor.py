@@ -430,7 +430,7 @@ class SheetEditor:
 
     def set_refusals(self, reasons: Refusals) -> None:
         """Replace the reasons for which the system refuses cells."""
-        self.remarks.set_refusals(reasons, self._content_of)
+        self.remarks.set_refusals(reasons, self.content_of)
         self.renewals += 1
 
     def forget_uploads(self) -> None:
@@ -480,7 +480,7 @@ class SheetEditor:
             return
         self.version += 1
         self._shown = sheet
-        self.remarks.update(sheet, positions, self._content_of)
+        self.remarks.update(sheet, positions, self.content_of)
         self._validate()
 
     def fixes(self, rule: str) -> dict[CellPosition, tuple[str, CorrectedValue]]:
@@ -512,7 +512,8 @@ class SheetEditor:
         """Return a cell's content as it is shown."""
         return displayed_text(self.cells, cell, self.kind(cell[1]))
 
-    def _content_of(self, sheet: str, cell: CellPosition) -> str:
+    def content_of(self, sheet: str, cell: CellPosition) -> str:
+        """Return a cell's content in the general format."""
         return displayed_text(self.sheet_cells(sheet), cell)
 
     def save_corrected(self, target: Path, *, placed: bool = False) -> None:

@@ -66,6 +66,7 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
             for p in editor.parts
         ]
         errors = sum(part["errors"] + part["refused"] for part in parts)
+        sendable = may_be_sent(sheet, good_rows=False)
         return {
             "id": editor.id,
             "version": sheet_version(editor),
@@ -85,8 +86,8 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
             "warnings": shown.warnings,
             "refused": editor.remarks.count(shown.sheet),
             "not_records": len(shown.non_records),
-            "sendable": may_be_sent(sheet, good_rows=False),
-            "counts": _counts_text(editor, errors),
+            "sendable": sendable,
+            "counts": _counts_text(editor, errors, sendable=sendable),
             "edited": editor.edited,
             "aside": len(editor.set_aside),
             "undo": editor.next_undo,
@@ -136,7 +137,7 @@ _ALL_GOOD = Text(
 )
 
 
-def _counts_text(editor: SheetEditor, errors_of_all: int) -> str:
+def _counts_text(editor: SheetEditor, errors_of_all: int, *, sendable: bool) -> str:
     """Return the rows and findings of the shown sheet, and the errors of the file's others; an
     error counts once, whoever found it: the validation, the plan, the system or the batch."""
     shown = editor.findings_view.sheet
@@ -155,7 +156,7 @@ def _counts_text(editor: SheetEditor, errors_of_all: int) -> str:
             )
             if n
         ),
-        *([_ALL_GOOD] if may_be_sent(editor.validated, good_rows=False) and not errors else []),
+        *([_ALL_GOOD] if sendable and not errors else []),
     ]
     return str(joined(texts, " · "))
 

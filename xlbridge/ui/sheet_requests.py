@@ -20,7 +20,8 @@ from xlbridge.resources import Resource
 from xlbridge.resources.yaml_files import InvalidFile
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, CsvForm, ParseOptions
 from xlbridge.ui.answers import download, get_route, post_route, shown_sheet_id
-from xlbridge.ui.registry_names import RegistryNames
+from xlbridge.ui.environment import RegistryNames
+from xlbridge.ui.row_remarks import hint_on_page
 from xlbridge.ui.sheet_editor import (
     ReadingProgress,
     ReadingStopped,
@@ -43,11 +44,15 @@ from xlbridge.ui.sheet_forms import (
     sheet_json,
 )
 from xlbridge.ui.workspace import Workspace
+from xlbridge.validation.cells import folded_text
 from xlbridge.validation.headers import NoFittingResource
+from xlbridge.workbook import CellPosition
+from xlbridge.workbook.read import start_parser_ahead
 from xlbridge.workbook.write import new_workbook, write_template
 
 _MAX_VALUES = 50
 _WATCH_SECONDS = 0.1
+_LARGE = 1 << 20  # bytes of a workbook whose parser process is worth starting before all have come
 _UNSAFE = re.compile(r"[^\w .()\[\]-]+")
 _TOO_LARGE = Text(pt="O arquivo passa de {mb} MB.", en="The workbook is larger than {mb} MB.")
 _EMPTY = UsageError(
@@ -153,8 +158,12 @@ class SheetRequests:
         try:
             limit = self._workspace.settings.limits.file_size
             with path.open("wb") as target:
+                is_large = False
                 async for piece in request.stream():
                     target.write(piece)
+                    if not is_large and target.tell() > _LARGE:
+                        is_large = True
+                        start_parser_ahead([str(path)])  # meanwhile the rest arrives
                     if target.tell() > limit:
                         raise UsageError(_TOO_LARGE.format(mb=limit >> 20))
         except ClientDisconnect:
@@ -355,14 +364,29 @@ class SheetRequests:
         values = {(it["row"], it["column"]): str(it["value"]) for it in await request.json()}
         workspace, shown = self._workspace, shown_sheet_id(request)
 
+        def answer(editor: SheetEditor) -> dict[str, Any]:
+            window = workspace.rows_for(shown).window(request.query_params, self._names.known)
+            return {**sheet_json(editor), "window": window}
+
         def edit() -> dict[str, Any]:
-            editor = workspace.changed(shown, lambda editor: editor.edit(values))
-            with editor.lock:
-                rows = workspace.rows_for(shown)
-                window = rows.window(request.query_params, self._names.known)
-                return {**sheet_json(editor), "window": window}
+            return workspace.change(shown, partial(self._edit, values), answer)
 
         return JSONResponse(await run_in_threadpool(edit))
+
+    def _edit(self, values: Mapping[CellPosition, str], editor: SheetEditor) -> None:
+        """Write texts into cells, and mark names without a record as the plan would."""
+        editor.edit(values)
+        mapping, reasons = editor.choice.mapping, dict[CellPosition, str]()
+        for cell in values:
+            column, text = editor.column_at(cell[1]), editor.text(cell)
+            if column is None or column.link is None:
+                continue
+            mapped = None if mapping is None else mapping.by_path.get(column.name)
+            words = () if mapped is None else map(folded_text, mapped.values or ())
+            found = self._names.unknown(column.link, text)
+            if found is not None and folded_text(text) not in words:
+                reasons[cell] = f"{found.message} {hint_on_page(found.kind.code, found.hint)}"
+        editor.remarks.refuse(editor.findings_view.sheet.sheet, reasons, editor.content_of)
 
     def step(self, shown: str | None, step: str) -> dict[str, Any]:
         """Undo or redo one step."""
@@ -400,7 +424,7 @@ class SheetRequests:
         )
 
     def _change(self, shown: str | None, change: Callable[[SheetEditor], object]) -> dict[str, Any]:
-        return sheet_json(self._workspace.changed(shown, change))
+        return self._workspace.change(shown, change, sheet_json)
 
     def workbook(self, shown: str | None) -> Response:
         """Return the corrected copy of the original, its rows in the order of the page."""

@@ -391,7 +391,6 @@ _TEXTS: Mapping[str, Text] = {
     "yes": titles.YES,
     "no": titles.NO,
     "reading_records": Text(pt="Lendo os registros…", en="Reading the records…"),
-    "complete": Text(pt="A exportação está completa.", en="The export is complete."),
     "no_batches": Text(
         pt="Nenhum lote ainda. Abra acima a pasta com as planilhas do mês.",
         en="No batch yet. Open the folder with the month's workbooks above.",

@@ -9,6 +9,7 @@ import json
 import secrets
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -56,6 +57,7 @@ class Workspace:
         self._editor: SheetEditor | None = None
         self._rows: SheetRows | None = None
         self._unsent: set[Path] = set()
+        self._disk = ThreadPoolExecutor(max_workers=1)
 
     @property
     def settings(self) -> Settings:
@@ -86,14 +88,22 @@ class Workspace:
             self._rows = SheetRows(editor)
         return self._rows
 
-    def changed(self, shown: str | None, change: Callable[[SheetEditor], object]) -> SheetEditor:
-        """Change the open sheet, store its edits, and return it. Raises as ``editor_for`` does."""
+    def change(
+        self,
+        shown: str | None,
+        change: Callable[[SheetEditor], object],
+        answer: Callable[[SheetEditor], dict[str, Any]],
+    ) -> dict[str, Any]:
+        """Change the open sheet, and return the answer, which is built while the disk stores the
+        edits. Raises as ``editor_for`` does."""
         editor = self.editor
         with editor.lock:
             self.editor_for(shown)
             change(editor)
-            self.save_edits(editor)
-        return editor
+            storing = self._disk.submit(self.save_edits, editor)
+            built = answer(editor)
+            storing.result()
+        return built
 
     @property
     def is_open(self) -> bool:
@@ -278,6 +288,7 @@ class Workspace:
 
     def close(self) -> None:
         """Remove folders without stored edits whose workbook was not uploaded."""
+        self._disk.shutdown()
         for folder in self._unsent:
             if not (folder / _DRAFT).exists():
                 shutil.rmtree(folder, ignore_errors=True)

@@ -1,6 +1,6 @@
 // Batches: their steps with the workbooks to correct, runs, control totals, closing proofs.
 
-import { button, byId, call, callSheet, element, errorText, fill, follow, link, post, reportTable, settled, show, showLines, startBy, startRequest, texts, whenShown } from "./core.js";
+import { button, byId, call, callSheet, element, errorText, fill, follow, link, newest, post, reportTable, settled, show, showLines, startBy, texts, whenShown } from "./core.js";
 import { openInGrid } from "./begin.js";
 import { openWorkbook } from "./jobs.js";
 import { setUpMonth } from "./month.js";
@@ -10,9 +10,8 @@ import { totalsParts } from "./totals.js";
 let opened = null; // batch whose steps are shown
 
 async function showBatches() {
-  const isNewest = startRequest("batches");
-  const answer = await call("/api/batches");
-  if (answer === null || !isNewest()) return;
+  const answer = await newest("batches", call("/api/batches"));
+  if (answer === null) return;
   if (opened === null && answer.batches.length) opened = answer.batches[0].batch;
   if (!answer.batches.length && byId("batch-work").hidden) byId("begin-batch").open = true;
   const shown = answer.batches.map(batchPart);

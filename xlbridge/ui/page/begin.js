@@ -1,6 +1,6 @@
 // Begin: open a workbook, continue a draft, choose resource, sheet and conventions.
 
-import { button, byId, call, element, errorText, fill, followLine, isFocusLost, link, option, post, replaceChoices, show, showProblem, showShare, showUntil, startBy, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { button, byId, call, element, errorText, fill, followLine, isFocusLost, link, newest, option, post, replaceChoices, show, showProblem, showShare, showUntil, startBy, state, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { checkNames, showMapping } from "./mapping.js";
 import { goToSend, showSheet } from "./correct.js";
 import { forgetOptions } from "./send.js";
@@ -106,9 +106,8 @@ async function openSample() {
 }
 
 async function listDrafts(request) {
-  const isNewest = startRequest("drafts");
-  const answer = await request;
-  if (answer === null || !isNewest()) return;
+  const answer = await newest("drafts", request);
+  if (answer === null) return;
   byId("drafts-card").hidden = answer.drafts.length === 0;
   const titles = [texts.file, texts.resource, texts.changed_cells, texts.when, ""];
   const lines = answer.drafts.map((draft) => {

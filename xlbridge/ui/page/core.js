@@ -108,12 +108,19 @@ export const isIdle = () => waiting === 0;
 export const settled = () => enqueue(() => null);
 
 // Starts a request on a topic; returns a function that is true until a newer one is started.
-const newest = new Map();
+const started = new Map();
 
 export function startRequest(topic) {
   const id = Symbol(topic);
-  newest.set(topic, id);
-  return () => newest.get(topic) === id;
+  started.set(topic, id);
+  return () => started.get(topic) === id;
+}
+
+// Returns the answer to a request, null if a newer one on its topic was started meanwhile.
+export async function newest(topic, request) {
+  const isNewest = startRequest(topic);
+  const answer = await request;
+  return isNewest() ? answer : null;
 }
 
 // Requests new choices. The present ones are disabled until the answer is there, as changes would be
@@ -208,6 +215,26 @@ export function element(name, text, classes) {
   if (classes) one.className = classes;
   if (text !== undefined) one.textContent = text;
   return one;
+}
+
+// Shows an element for each value, made by ``make``. Those of values that are shown already stay, with the focus: the
+// browser lays out the new ones alone.
+const shownValues = new WeakMap();
+
+export function showEach(box, values, make) {
+  const before = shownValues.get(box) ?? new Map();
+  const now = new Map();
+  for (const value of values) {
+    const key = JSON.stringify(value);
+    const one = before.get(key);
+    now.set(key, one?.parentNode === box ? one : make(value));
+  }
+  shownValues.set(box, now);
+  const elements = [...now.values()];
+  for (const one of [...box.children]) if (!elements.includes(one)) one.remove();
+  for (const [n, one] of elements.entries()) {
+    if (box.children[n] !== one) box.insertBefore(one, box.children[n] ?? null);
+  }
 }
 
 export const input = (type, properties) => Object.assign(element("input"), { type, ...properties });

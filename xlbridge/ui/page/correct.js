@@ -1,6 +1,6 @@
 // Correct: the grid of the sheet, the list of rules, corrections of all cells of a rule.
 
-import { ask, button, byId, call, callSheet, element, enqueue, figure, fill, input, isFocusLost, isIdle, language, leftEnvironment, option, settled, show, showProblem, startRequest, state, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { ask, button, byId, call, callSheet, element, enqueue, figure, fill, input, isFocusLost, isIdle, language, leftEnvironment, newest, option, settled, show, showEach, showProblem, state, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { worst } from "./cells.js";
 import { openFind, setUpFind } from "./find.js";
 import { Grid } from "./grid.js";
@@ -41,9 +41,8 @@ const grid = new Grid(byId("grid"), {
     return (await callSheet("/api/edge", { query }))?.position ?? null;
   },
   async lookUp(column, text) {
-    const isNewest = startRequest("names");
-    const found = await callSheet("/api/names", { query: { column: column.index, text } });
-    if (found === null || !isNewest()) return null;
+    const found = await newest("names", callSheet("/api/names", { query: { column: column.index, text } }));
+    if (found === null) return null;
     if (found.read) grid.load();
     return found.records.map(({ value, code, name }) => ({ value, text: `${code} · ${name}` }));
   },
@@ -82,8 +81,8 @@ function update(answer) {
   if (answer.unit) byId("unit").textContent = fill(texts.unit_how, answer.unit);
   grid.setColumns(answer.columns, answer.layout);
   byId("arranged").hidden = !answer.layout.sort && !Object.keys(answer.layout.filters).length;
-  const rules = answer.rules.map(ruleItem);
-  byId("rules").replaceChildren(...(rules.length ? rules : [element("li", texts.no_rules, "quiet")]));
+  if (answer.rules.length) showEach(byId("rules"), answer.rules, ruleItem);
+  else byId("rules").replaceChildren(element("li", texts.no_rules, "quiet"));
   const parts = answer.parts.map((one) => option(one.sheet, `${one.sheet} · ${figure(one.errors + one.refused)}`));
   byId("part").replaceChildren(...parts);
   byId("part").value = answer.shown;
@@ -318,10 +317,9 @@ async function setConvention(name, value) {
 
 // Returns what a dialog shows of a rule's cells, null if it is no longer wanted.
 async function findInRule(path, rule) {
-  const isNewest = startRequest("fixes");
   const sheet = state.sheet;
-  const found = await enqueue(() => callSheet(path, { query: { rule }, sheet }));
-  return isNewest() && !byId("mend").hidden ? found : null;
+  const found = await newest("fixes", enqueue(() => callSheet(path, { query: { rule }, sheet })));
+  return byId("mend").hidden ? null : found;
 }
 
 async function showFixes(rule) {

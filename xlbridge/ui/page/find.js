@@ -1,6 +1,6 @@
 // Find and replace in all rows of the sheet, whatever is in view.
 
-import { byId, callSheet, enqueue, fill, option, startRequest, state, texts } from "./core.js";
+import { byId, callSheet, enqueue, fill, newest, option, state, texts } from "./core.js";
 
 const PAUSE_MS = 150;
 let grid = null;
@@ -24,9 +24,8 @@ function showCount(count) {
 const ask = (row, at) => callSheet("/api/find", { query: { ...sought(), row, at, view: state.view } });
 
 async function count() {
-  const isNewest = startRequest("find");
-  const found = await ask(0, 0);
-  if (found !== null && isNewest()) showCount(found.count);
+  const found = await newest("find", ask(0, 0));
+  if (found !== null) showCount(found.count);
 }
 
 function countSoon() {

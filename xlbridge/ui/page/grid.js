@@ -5,7 +5,7 @@ import { HEAD_HEIGHT, ROW_HEIGHT, cell, worst } from "./cells.js";
 import { Choices } from "./choices.js";
 import { clipboardText, parseClipboard } from "./clipboard.js";
 import { Columns } from "./columns.js";
-import { element } from "./core.js";
+import { element, showEach } from "./core.js";
 import { Keys } from "./keys.js";
 import { RowWindows } from "./row_windows.js";
 
@@ -39,9 +39,10 @@ export class Grid {
     this.pulling = null; // timer that extends the selection past an edge
     this.isQuick = false; // whether arrows end the typing
     this.keys = new Keys(this);
-    const [cells, input, list, opener, day] = root.children; // screen readers see the cells without the text area
+    const [cells, place] = root.children; // screen readers see the cells without the text area
+    const [input, list, opener, day] = place.children;
     [this.head, this.lines, this.space] = cells.children;
-    Object.assign(this, { cells, input, opener, day });
+    Object.assign(this, { cells, place, input, opener, day });
     this.choices = new Choices(list, input, (value) => {
       this.input.value = value;
       this.commit();
@@ -101,6 +102,7 @@ export class Grid {
   // Draws the rows and the header again.
   drawAll() {
     this.measure();
+    this.lines.replaceChildren();
     this.head.replaceChildren(...this.columns.heads());
     this.space.style.width = `${this.columns.right}px`;
     this.draw();
@@ -220,30 +222,26 @@ export class Grid {
   draw() {
     const first = this.firstVisible();
     const last = Math.min(this.total, first + this.visible());
-    const lines = [];
+    const drawn = [];
     const missing = [];
     for (let at = first; at < last; at += 1) {
       const row = this.rowAt(at);
-      if (row === undefined) {
-        missing.push(at);
-        continue;
-      }
-      lines.push(this.line(row, at));
+      if (row === undefined) missing.push(at);
+      else drawn.push([at, row, at === this.at ? this.column : null, this.columns.shown.filter((place) => this.isSelected(at, place))]);
     }
-    if (this.windows && this.total === 0) {
-      lines.push(element("p", this.root.dataset.nothing, "nothing"));
-    }
-    this.lines.replaceChildren(...lines);
+    if (this.windows && this.total === 0) this.lines.replaceChildren(element("p", this.root.dataset.nothing, "nothing"));
+    else showEach(this.lines, drawn, (one) => this.line(...one));
+    for (const [n, [at]] of drawn.entries()) this.lines.children[n].style.top = this.topOf(at);
     this.placeInput();
     if (missing.length) this.fetch(missing[0], missing.at(-1));
   }
 
-  line(row, at) {
+  // The line of a row at a position, with the column of the current cell and the selected ones there.
+  line(at, row, here, range) {
     const line = element("div", undefined, "line");
     line.setAttribute("role", "row");
     if (row.aside) line.classList.add("aside");
     line.setAttribute("aria-rowindex", at + 2);
-    line.style.top = this.topOf(at);
     const number = cell("number", row.row, "rowheader");
     number.dataset.at = at;
     line.append(number);
@@ -253,10 +251,10 @@ export class Grid {
       const classes = column.numeric ? ["amount"] : [];
       if (marks.length) classes.push(worst(marks));
       if (row.edited.includes(place)) classes.push("edited");
-      if (this.isSelected(at, place)) classes.push("range");
-      if (at === this.at && place === this.column) classes.push("here");
+      if (range.includes(place)) classes.push("range");
+      if (place === here) classes.push("here");
       const one = cell(classes.join(" "), row.cells[place], "gridcell");
-      if (at === this.at && place === this.column) one.id = "cell-here";
+      if (place === here) one.id = "cell-here";
       one.dataset.at = at;
       one.dataset.place = place;
       one.dataset.cell = `${column.letters}${row.row}`;
@@ -293,17 +291,12 @@ export class Grid {
   placeInput() {
     const { column, columns, box } = this;
     if (!columns.all[column]) return;
-    const [top, width, isFrozen] = [this.topOf(this.at), columns.width(column), columns.isFrozen(column)];
+    const [width, isFrozen] = [columns.width(column), columns.isFrozen(column)];
     const left = columns.left(column) + (isFrozen ? box.scrollLeft : 0);
     const isInView = isFrozen || left + width - box.scrollLeft > columns.edge + OPENER;
     const { allowed, has_names: hasNames, is_date: isDate } = columns.all[column];
     this.opener.hidden = !this.total || !isInView || !(allowed.length || hasNames || isDate);
-    for (const one of [this.input, this.choices.list, this.opener, this.day]) {
-      const isButton = one === this.opener || one === this.day;
-      one.style.top = top;
-      one.style.left = `${isButton ? left + width - OPENER : left}px`;
-      if (!isButton) one.style[one === this.input ? "width" : "minWidth"] = `${width}px`;
-    }
+    Object.assign(this.place.style, { top: this.topOf(this.at), left: `${left}px`, width: `${width}px` });
   }
 
   // Offers the values of a column with a closed list, or the records of one with codes or names.

@@ -1,16 +1,15 @@
 // Uploads: the list of jobs, details of one, its undo, and the decision about a doubt.
 
-import { button, byId, call, element, fill, planBy, post, reportLines, showFieldProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, element, fill, newest, planBy, post, reportLines, showFieldProblem, tableLine, texts, whenShown } from "./core.js";
 import { openInGrid } from "./begin.js";
 import { showWrongRows } from "./correct.js";
 import { confirmParts, environmentLine, figureItem, outcomeLinks, startConfirmed } from "./send.js";
 import { totalsParts } from "./totals.js";
 
 async function showJobs() {
-  const isNewest = startRequest("jobs");
   byId("job-shown").hidden = true;
-  const answer = await call("/api/jobs");
-  if (answer === null || !isNewest()) return;
+  const answer = await newest("jobs", call("/api/jobs"));
+  if (answer === null) return;
   const lines = reportLines(answer.table, { last: (at) => jobButtons(answer.jobs[at]) });
   byId("job-table").replaceChildren(...(answer.jobs.length ? lines : [element("caption", texts.no_jobs)]));
 }
@@ -24,11 +23,10 @@ function jobButtons(job) {
 let shown = null; // job whose details are shown
 
 async function showJob(id) {
-  const isNewest = startRequest("job");
   const card = byId("job-shown");
   card.hidden = true;
-  const job = await call("/api/job", { query: { job: id } });
-  if (job === null || !isNewest()) return;
+  const job = await newest("job", call("/api/job", { query: { job: id } }));
+  if (job === null) return;
   shown = job.job;
   const changes = job.history.filter(([, state], place) => state !== job.history[place - 1]?.[1]);
   const lines = job.lines.map((line) => element("p", line));
@@ -47,8 +45,9 @@ async function showJob(id) {
   byId("job-totals").replaceChildren();
   card.hidden = false;
   card.focus();
-  const answer = job.is_upload && job.plan ? await call("/api/job-totals", { query: { job: id } }) : null;
-  if (answer !== null && isNewest()) byId("job-totals").append(...totalsParts(answer.totals));
+  if (!job.is_upload || !job.plan) return;
+  const answer = await newest("job", call("/api/job-totals", { query: { job: id } }));
+  if (answer !== null) byId("job-totals").append(...totalsParts(answer.totals));
 }
 
 // Plans the undo of the shown job.

@@ -1,7 +1,7 @@
 // Mapping: each header of the sheet with sample values, and the column that it is mapped to.
 // Columns have the form of the mapping file: from, join or constant.
 
-import { byId, dropFieldProblem, element, fill, input, labelled, post, replaceChoices, select, showFieldProblem, showProblem, startRequest, tableLine, texts } from "./core.js";
+import { byId, dropFieldProblem, element, fill, input, labelled, newest, post, replaceChoices, select, showFieldProblem, showProblem, startRequest, tableLine, texts } from "./core.js";
 
 const SEVERAL = "*";
 let form = null;
@@ -200,9 +200,9 @@ function content() {
 // Shows which names have no record, as soon as the system can be asked for them.
 export async function checkNames() {
   if (form === null) return;
-  const isNewest = startRequest("mapped-names");
-  const answer = await post("/api/mapped-names", content(), { silent: true, showBeside: () => true });
-  if (answer !== null && isNewest()) showProblems(answer.fields);
+  const asked = post("/api/mapped-names", content(), { silent: true, showBeside: () => true });
+  const answer = await newest("mapped-names", asked);
+  if (answer !== null) showProblems(answer.fields);
 }
 
 async function confirm() {

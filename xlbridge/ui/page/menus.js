@@ -1,6 +1,6 @@
 // Menus of the grid: of a column (order, filter, width, what is in view) and of cells (filling, rows).
 
-import { byId, callSheet, element, figure, fill, input, startRequest, state, texts } from "./core.js";
+import { byId, callSheet, element, figure, fill, input, newest, state, texts } from "./core.js";
 
 const MARGIN = 8; // pixels to the edge of the window
 let grid = null;
@@ -45,10 +45,10 @@ export function openColumnMenu(ofPlace, anchor) {
 
 // Lists the values of the column that contain the text of the filter.
 async function listValues() {
-  const isNewest = startRequest("column-values");
   const { index } = column();
-  const found = await callSheet("/api/column-values", { query: { column: index, contains: byId("filter-text").value } });
-  if (found === null || !isNewest()) return;
+  const query = { column: index, contains: byId("filter-text").value };
+  const found = await newest("column-values", callSheet("/api/column-values", { query }));
+  if (found === null) return;
   const kept = state.sheet.layout.filters[index]?.values;
   const boxes = found.values.map(({ value, count }) => {
     const box = input("checkbox", { value, checked: !kept || kept.includes(value) });

@@ -1,16 +1,15 @@
 // Beginning of a batch: a folder of this computer, its plan, or a new plan for its workbooks.
 
-import { button, byId, call, element, fill, input, labelled, post, startRequest, tableLine, tableRows, texts } from "./core.js";
+import { button, byId, call, element, fill, input, labelled, newest, post, startRequest, tableLine, tableRows, texts } from "./core.js";
 
 let start = null; // starts work on a batch
 let folder = ""; // that of the workbooks listed for a new plan
 
 async function openFolder(path = byId("folder-path").value) {
-  const isNewest = startRequest("folder");
   byId("folder-path").value = path;
   byId("new-plan").hidden = true;
-  const answer = await call("/api/folder", { query: { folder: path } });
-  if (answer === null || !isNewest()) return;
+  const answer = await newest("folder", call("/api/folder", { query: { folder: path } }));
+  if (answer === null) return;
   // What was typed meanwhile stays.
   if (byId("folder-path").value === path) byId("folder-path").value = answer.path;
   const inside = element("div", undefined, "folders");

@@ -1,6 +1,6 @@
 // Other screens: exports, processing, profiles.
 
-import { ask, besideFields, button, byId, call, element, fill, followLine, link, planBy, post, reportTable, showFieldProblem, showProblem, startBy, startRequest, tableLine, tableRows, texts, whenShown } from "./core.js";
+import { ask, besideFields, button, byId, call, element, fill, followLine, link, newest, planBy, post, reportTable, showFieldProblem, showProblem, startBy, tableLine, tableRows, texts, whenShown } from "./core.js";
 import { confirmParts, environmentLine, startConfirmed } from "./send.js";
 import { totalsParts } from "./totals.js";
 
@@ -31,8 +31,9 @@ async function exportListing() {
 
 export const followExport = () => followLine("export", showExport);
 
-function showExport({ listing, complete, lines, preview, amounts, totals }) {
-  const parts = [...lines, ...(complete ? [texts.complete] : [])].map((text) => element("p", text));
+function showExport({ listing, title, lines, below, preview, amounts, totals }) {
+  const parts = [lines.join(" · "), ...below].map((text) => element("p", text));
+  parts.unshift(element("h2", title));
   parts.push(link(texts.download_export, "/api/exported", { listing }));
   byId("exported").replaceChildren(...parts);
   byId("export-totals").replaceChildren(...totalsParts(totals));
@@ -67,9 +68,8 @@ async function planProcess() {
 // Profiles
 
 async function showProfiles() {
-  const isNewest = startRequest("profiles");
-  const answer = await call("/api/profiles");
-  if (answer === null || !isNewest()) return;
+  const answer = await newest("profiles", call("/api/profiles"));
+  if (answer === null) return;
   byId("profile-status").textContent = "";
   const lines = answer.profiles.map((one) => {
     const kind = one.production ? texts.production : one.practice ? texts.practice : "";
