@@ -5,7 +5,7 @@ Inside: ui.
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -26,7 +26,7 @@ OF_TERMINAL = re.compile(
     rf"(?<![\w-])--[a-z{{]|\bxlbridge ({COMMANDS})\b|XLBRIDGE_[A-Z]|\.(toml|ya?ml)\b|\bterminal\b"
 )
 NOT_SHOWN = {
-    "batch/rehearsal": "the page rehearses no batch",
+    "batch/rehearsal_report.py": "the page rehearses no batch",
     "cli": "commands",
     "client/diagnosis.py": "the command doctor",
     "export/export.py": "options that the page does not offer",
@@ -39,7 +39,6 @@ NOT_SHOWN = {
     "sandbox": "the command sandbox",
     "upload/processing/process_kinds.py": "the page reads no sheet of numbers",
     "validation/fixed_copy.py": "the command validate",
-    "validation/mapping/mapping_checks.py": "options that the page does not offer",
     "validation/reports": "the command validate; the page has its own lists",
     "workbook/signature.py": "the page overwrites no file",
 }
@@ -55,6 +54,10 @@ NOT_ON_SCREEN = {
     ("upload/processing/plan.py", "Use a sheet like"): "the page reads no sheet of numbers",
     ("upload/results/report.py", "Next: "): "next steps; the page has buttons",
     ("upload/uploads.py", "--delete"): "an option that the page does not offer",
+    (
+        "validation/mapping/application.py",
+        "Use --map alone",
+    ): "options that the page does not offer",
 }
 """Texts of other modules that the page never shows, by their beginning or a word, and why."""
 
@@ -62,25 +65,40 @@ NOT_ON_SCREEN = {
 @cache
 def declared() -> list[tuple[str, Text]]:
     """Return the texts that the package declares, each with its module."""
-    found = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        module = path.relative_to(PACKAGE).as_posix()
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Text":
-                text = text_of(node)
-                if text is not None:
-                    found.append((module, text))
-    return found
+    modules = {
+        path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8"))
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+    named = {
+        node.targets[0].id: node.value
+        for module in modules.values()
+        for node in module.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Call)
+    }
+    return [
+        (name, text)
+        for name, module in modules.items()
+        for node in ast.walk(module)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Text"
+        if (text := text_of(node, named)) is not None
+    ]
 
 
-def text_of(call: ast.Call) -> Text | None:
-    """Return the text that a call declares, None if a part of it is computed."""
+def text_of(call: ast.Call, named: Mapping[str, ast.Call]) -> Text | None:
+    """Return the text that a call declares, None if a part of it is computed.
+
+    Several messages share one text of the page by the name of a constant.
+    """
     parts = {one.arg: one.value for one in call.keywords}
     pt, en = (getattr(parts.get(name), "value", None) for name in ("pt", "en"))
     page = parts.get("page")
+    if isinstance(page, ast.Name):
+        page = named.get(page.id)
     if not isinstance(pt, str) or not isinstance(en, str):
         return None
-    return Text(pt, en, page=text_of(page) if isinstance(page, ast.Call) else None)
+    return Text(pt, en, page=text_of(page, named) if isinstance(page, ast.Call) else None)
 
 
 def is_shown(module: str, text: Text) -> bool:
