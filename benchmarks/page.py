@@ -158,8 +158,9 @@ def validate(path: Path) -> None:
 def first_rows(tab: Page, path: Path) -> None:
     """Drop the sheet and wait for coloured rows."""
     tab.locator("[data-view=begin]").click()
-    tab.set_input_files('[data-testid="drop"]', path)
-    tab.locator("#to-mend:enabled").wait_for()
+    # Until the answer, the button is the previous sheet's: a click would be tried each half second.
+    with tab.expect_response(lambda answer: "/api/open" in answer.url):
+        tab.set_input_files('[data-testid="drop"]', path)
     tab.locator("#to-mend").click()
     tab.locator("#grid .error").first.wait_for()
 

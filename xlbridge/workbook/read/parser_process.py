@@ -29,12 +29,12 @@ _started: list["subprocess.Popen[bytes]"] = []
 
 
 def start_parser_ahead(arguments: Iterable[str]) -> None:
-    """Start the process if exactly one of a command's arguments is a large file."""
+    """Start the process if exactly one of a command's arguments is a large file, unless one waits."""
     large = 0
     for argument in arguments:
         with suppress(OSError, ValueError):
             large += os.stat(argument).st_size > MAX_IN_PROCESS_SIZE  # noqa: PTH116 - see above
-    if large == 1:
+    if large == 1 and not _started:
         with suppress(OSError):
             _started.append(_start())
 
