@@ -484,13 +484,16 @@ def data_reader(operation: Operation, quirks: Quirks) -> Callable[[Any], Any]:
     """
     annotation = operation.data
     names = quirks.names or None
-    validate = partial(_adapter(annotation).validate_python, context=names)
+    validate = partial(_ADAPTER_OF(annotation).validate_python, context=names)
     is_get = operation.method == "GET"
     if get_origin(annotation) is list:
         return lambda data: _read_list(validate, data, strict=is_get)
     if is_get or not (isinstance(annotation, type) and issubclass(annotation, WireModel)):
         return validate
     return lambda data: _read_leniently(annotation, data, names)
+
+
+_ADAPTER_OF: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
 def _read_list(validate: Callable[[Any], Any], data: Any, *, strict: bool) -> Any:
@@ -521,8 +524,3 @@ def _read_leniently(
         invalid = {problem["loc"][0] for problem in error.errors() if problem["loc"]}
         valid = {name: v for name, v in data.items() if names.get(name, name) not in invalid}
         return model.model_validate(valid, context=answered)
-
-
-@cache
-def _adapter(annotation: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(annotation)

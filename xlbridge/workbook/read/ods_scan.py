@@ -411,7 +411,9 @@ class _SheetBuilder:
             is_misread = text != _parsed_text(cell)
         struck = self._struck_pieces(cell, text) if kind == "string" and len(cell) else []
         for column in columns:
-            name = attributes.get(_STYLE_NAME) or row_style or self._column_style(column)
+            name = attributes.get(_STYLE_NAME) or row_style
+            name = name or next((name for last, name in self._defaults if column <= last), "")
+            name = name or (_USUAL_STYLE if _USUAL_STYLE in self._style_ids else _NO_STYLE)
             style = self._style_id(name, attributes)
             self._add_conditional(name, rows, column)
             for row in rows:
@@ -421,11 +423,6 @@ class _SheetBuilder:
                     self.raw.replaced[row, column] = text
                 if not is_value:
                     self._add_result(row, column, attributes, text, has_result)
-
-    def _column_style(self, column: int) -> str:
-        """Return the style of a column's cells that have none."""
-        names = (name for last, name in self._defaults if column <= last)
-        return next(names, "") or (_USUAL_STYLE if _USUAL_STYLE in self._style_ids else _NO_STYLE)
 
     def _style_id(self, name: str, cell: Mapping[str, str]) -> int:
         """Return the id of a cell's style, -1 if it has none.
