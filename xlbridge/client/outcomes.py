@@ -293,7 +293,9 @@ def classify_reply(
     if refuses:
         return Doubtful(_WORDLESS.format(status=reply.status_code), refusal=True)
     if reply.has_redirect_location:
-        reason = _redirect_message(reply)
+        location = reply.request.url.join(reply.headers.get("Location", ""))
+        origin = f"{location.scheme}://{location.netloc.decode('ascii')}"
+        reason = _REDIRECTED.format(origin=origin, status=reply.status_code)
     else:
         known = _STATUS_MESSAGES.get(reply.status_code)
         reason = describe_reply(reply, redactor) if known is None else known
@@ -444,18 +446,6 @@ def _messages_in(document: Any, depth: int) -> Iterator[str]:
             yield from chain.from_iterable(_messages_in(one, depth - 1) for one in inner)
 
 
-def _redirect_message(reply: httpx.Response) -> Text:
-    location = reply.request.url.join(reply.headers.get("Location", ""))
-    return Text(
-        pt="O endereço redireciona para {origin} (status {status}); redirecionamentos não são "
-        "seguidos. Configure o endereço final.",
-        en="The address redirects to {origin} (status {status}); redirects are not followed. "
-        "Configure the final address.",
-    ).format(
-        origin=f"{location.scheme}://{location.netloc.decode('ascii')}", status=reply.status_code
-    )
-
-
 def _mismatch_message(error: ValueError) -> Text:
     if isinstance(error, UnexpectedContent):
         return error.reason
@@ -492,6 +482,13 @@ def data_reader(operation: Operation, quirks: Quirks) -> Callable[[Any], Any]:
         return validate
     return lambda data: _read_leniently(annotation, data, names)
 
+
+_REDIRECTED = Text(
+    pt="O endereço redireciona para {origin} (status {status}); redirecionamentos não são "
+    "seguidos. Configure o endereço final.",
+    en="The address redirects to {origin} (status {status}); redirects are not followed. "
+    "Configure the final address.",
+)
 
 _ADAPTER_OF: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 

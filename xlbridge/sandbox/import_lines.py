@@ -206,14 +206,15 @@ def line_input(line: UploadedLine, resource: Resource) -> Any:
     """Return a line as input of its resource's registration. Raises ``ValidationError``."""
     model = resource.row_model
     if model is None:
-        return {name: _as_json_value(value) for name, value in line.record.items()}
+        return {
+            name: value.isoformat()
+            if isinstance(value, datetime)
+            else value
+            if isinstance(value, (str, int, bool))
+            else float(value)
+            for name, value in line.record.items()
+        }
     return model.model_validate(line.record)
-
-
-def _as_json_value(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return value if isinstance(value, (str, int, bool)) else float(value)
 
 
 own_records = Table(

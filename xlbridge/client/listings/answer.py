@@ -129,7 +129,10 @@ class RecordShape:
         plans: dict[tuple[str, ...], dict[str, str] | None] = {}
 
         def rename_fields(rows: list[Any]) -> list[stream.Record]:
-            _require_objects(rows)
+            for row in rows:
+                if not isinstance(row, dict):
+                    kind = type(row).__name__
+                    raise stream.UnexpectedContent(_NO_OBJECT.format(kind=kind))
             fields = list(map(tuple, rows))
             if len(plans) >= _MAX_PLANS:
                 plans.clear()
@@ -168,6 +171,12 @@ class RecordShape:
         return convert
 
 
+_NO_OBJECT = Text(
+    pt="Um registro da listagem não é um objeto: veio {kind}.",
+    en="A record of the listing is not an object but a {kind}.",
+)
+
+
 def _require_lists(records: Iterable[stream.Record], name: str) -> None:
     for record in records:
         items = record.get(name)
@@ -184,17 +193,6 @@ def _require_lists(records: Iterable[stream.Record], name: str) -> None:
                     "lista.",
                     en="{record}: the field {field} is a {type}; the interface documents a list.",
                 ).format(record=", ".join(islice(plain, 3)), field=name, type=type(items).__name__)
-            )
-
-
-def _require_objects(rows: Iterable[Any]) -> None:
-    for row in rows:
-        if not isinstance(row, dict):
-            raise stream.UnexpectedContent(
-                Text(
-                    pt="Um registro da listagem não é um objeto: veio {kind}.",
-                    en="A record of the listing is not an object but a {kind}.",
-                ).format(kind=type(row).__name__)
             )
 
 

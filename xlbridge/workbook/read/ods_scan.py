@@ -415,7 +415,14 @@ class _SheetBuilder:
             name = name or next((name for last, name in self._defaults if column <= last), "")
             name = name or (_USUAL_STYLE if _USUAL_STYLE in self._style_ids else _NO_STYLE)
             style = self._style_id(name, attributes)
-            self._add_conditional(name, rows, column)
+            # Number formats that may replace that of the cells of a style.
+            for code in self._styles.conditional_codes.get(name, ()):
+                area, top = self._areas.get((column, code)), rows.start
+                if area is not None and area[2] == rows.start - 1:
+                    top = area[0]
+                elif area is not None:
+                    self.raw.conditional_formats.append((code, area))
+                self._areas[column, code] = top, column, rows.stop - 1, column
             for row in rows:
                 self.raw.add_style(row, column, style)
                 self.raw.add_struck_text(row, column, struck, len(text))
@@ -449,16 +456,6 @@ class _SheetBuilder:
                 style = number
             self._typed_ids[key] = style
         return self._typed_ids[key]
-
-    def _add_conditional(self, name: str, rows: range, column: int) -> None:
-        """Add the number formats that may replace that of the cells of a style."""
-        for code in self._styles.conditional_codes.get(name, ()):
-            area, top = self._areas.get((column, code)), rows.start
-            if area is not None and area[2] == rows.start - 1:
-                top = area[0]
-            elif area is not None:
-                self.raw.conditional_formats.append((code, area))
-            self._areas[column, code] = top, column, rows.stop - 1, column
 
     def _struck_pieces(self, cell: _Element, text: str) -> list[tuple[int, int]]:
         """Return the begins and the ends of the struck pieces of a cell's text."""
