@@ -24,15 +24,6 @@ from xlbridge.settings import read_settings
 __all__ = ["schema"]
 
 
-def _register_all() -> None:
-    """Register all checks that pandera does not have."""
-    for rule in RULES.values():
-        if rule.column_test is not None and not hasattr(pa.Check, rule.name):
-            _register(rule.name, rule.column_test, rule.statistics)
-    for row_rule in ROW_RULES.values():
-        _register(row_rule.name, row_rule.row_test, row_rule.statistics)
-
-
 def _register(name: str, test: Callable[..., pd.Series], statistics: Mapping[str, Any]) -> None:
     # Imported late: it imports hypothesis if that is installed.
     from pandera.extensions import register_check_method  # type: ignore[attr-defined]
@@ -46,7 +37,11 @@ def _register(name: str, test: Callable[..., pd.Series], statistics: Mapping[str
     register_check_method(check, statistics=list(statistics))
 
 
-_register_all()
+for _rule in RULES.values():
+    if _rule.column_test is not None and not hasattr(pa.Check, _rule.name):
+        _register(_rule.name, _rule.column_test, _rule.statistics)
+for _row_rule in ROW_RULES.values():
+    _register(_row_rule.name, _row_rule.row_test, _row_rule.statistics)
 
 
 def schema(name: str, schemas: str | PathLike[str] | None = None) -> pa.DataFrameSchema:

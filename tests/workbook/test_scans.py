@@ -21,7 +21,7 @@ from sheets import write_rows
 from xlbridge.errors import WorkbookRefused
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
-from xlbridge.workbook.formats import scaling_styles
+from xlbridge.workbook.formats import scale_factor
 from xlbridge.workbook.read import RawSheet, read_workbook
 from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.exact_scan import scan_exactly
@@ -36,7 +36,8 @@ _SMALL = 10**6
 def scans(path: Path) -> Iterator[tuple[str, RawSheet | None, RawSheet]]:
     package = Package(WorkbookArchive(path.read_bytes(), WorkbookLimits()))
     formats, _ = package.cell_styles()
-    scaling = scaling_styles(formats)
+    factors = {style: scale_factor(code) for style, code in formats.items()}
+    scaling = {style: factor for style, factor in factors.items() if factor != 1}
     for sheet in package.sheets:
         quick = scan_quickly(package.sheet_pieces(sheet), scaling)
         yield sheet, quick, scan_exactly(package.sheet_pieces(sheet), scaling).raw

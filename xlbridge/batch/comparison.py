@@ -360,7 +360,12 @@ class _Side:
             found.add(compared, len(frames[name]))
             if registry is not None:
                 codes += records[REFERENCES[registry].key]
-        found.labels += (_label(scope.resource, found, at) for at in range(found.count))
+        named = () if scope.resource is None else key_fields(scope.resource).values()
+        natural = ("cnpjcpf", *(name for name in named if name != "idws")) if named else ()
+        for at in range(found.count):
+            # The first filled natural key, else all values.
+            whole = " · ".join(filter(None, found.values(at, found.columns)))
+            found.labels.append(next(filter(None, found.values(at, natural)), whole[:200]))
         if registry is not None:
             self._labels[registry] = dict(zip(codes, found.labels, strict=True))
         return found
@@ -409,14 +414,6 @@ def _text(value: Any, is_day: bool) -> str:
     if isinstance(value, datetime):
         return value.isoformat()[:10] if is_day else value.isoformat()
     return str(value)
-
-
-def _label(resource: Resource | None, records: _Records, at: int) -> str:
-    """Return the label of a record: its first filled natural key, else all its values."""
-    keys = {} if resource is None else key_fields(resource)
-    names = ("cnpjcpf", *(name for name in keys.values() if name != "idws")) if keys else ()
-    natural = filter(None, records.values(at, names))
-    return next(natural, " · ".join(filter(None, records.values(at, records.columns)))[:200])
 
 
 def _compare(scope: _Scope, here: _Records, there: _Records) -> ListingComparison:

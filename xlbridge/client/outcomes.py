@@ -293,7 +293,9 @@ def classify_reply(
     if refuses:
         return Doubtful(_WORDLESS.format(status=reply.status_code), refusal=True)
     if reply.has_redirect_location:
-        reason = _redirect_message(reply)
+        location = reply.request.url.join(reply.headers.get("Location", ""))
+        origin = f"{location.scheme}://{location.netloc.decode('ascii')}"
+        reason = _REDIRECTED.format(origin=origin, status=reply.status_code)
     else:
         known = _STATUS_MESSAGES.get(reply.status_code)
         reason = describe_reply(reply, redactor) if known is None else known
@@ -444,18 +446,6 @@ def _messages_in(document: Any, depth: int) -> Iterator[str]:
             yield from chain.from_iterable(_messages_in(one, depth - 1) for one in inner)
 
 
-def _redirect_message(reply: httpx.Response) -> Text:
-    location = reply.request.url.join(reply.headers.get("Location", ""))
-    return Text(
-        pt="O endereço redireciona para {origin} (status {status}); redirecionamentos não são "
-        "seguidos. Configure o endereço final.",
-        en="The address redirects to {origin} (status {status}); redirects are not followed. "
-        "Configure the final address.",
-    ).format(
-        origin=f"{location.scheme}://{location.netloc.decode('ascii')}", status=reply.status_code
-    )
-
-
 def _mismatch_message(error: ValueError) -> Text:
     if isinstance(error, UnexpectedContent):
         return error.reason
@@ -484,13 +474,23 @@ def data_reader(operation: Operation, quirks: Quirks) -> Callable[[Any], Any]:
     """
     annotation = operation.data
     names = quirks.names or None
-    validate = partial(_adapter(annotation).validate_python, context=names)
+    validate = partial(_ADAPTER_OF(annotation).validate_python, context=names)
     is_get = operation.method == "GET"
     if get_origin(annotation) is list:
         return lambda data: _read_list(validate, data, strict=is_get)
     if is_get or not (isinstance(annotation, type) and issubclass(annotation, WireModel)):
         return validate
     return lambda data: _read_leniently(annotation, data, names)
+
+
+_REDIRECTED = Text(
+    pt="O endereço redireciona para {origin} (status {status}); redirecionamentos não são "
+    "seguidos. Configure o endereço final.",
+    en="The address redirects to {origin} (status {status}); redirects are not followed. "
+    "Configure the final address.",
+)
+
+_ADAPTER_OF: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
 def _read_list(validate: Callable[[Any], Any], data: Any, *, strict: bool) -> Any:
@@ -521,8 +521,3 @@ def _read_leniently(
         invalid = {problem["loc"][0] for problem in error.errors() if problem["loc"]}
         valid = {name: v for name, v in data.items() if names.get(name, name) not in invalid}
         return model.model_validate(valid, context=answered)
-
-
-@cache
-def _adapter(annotation: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(annotation)

@@ -208,7 +208,9 @@ class Transport:
                 reply = self._http.send(request, stream=True)
             finally:
                 _SENDING.reset(sending)
-            if call.method == "GET" and _is_from_cache(reply):
+            age, warning = (reply.headers.get(name, "") for name in ("Age", "Warning"))
+            is_kept = (age.isdigit() and int(age) > 0) or warning[:3] in _STALE
+            if call.method == "GET" and is_kept:
                 reply.close()
                 return NoAnswer(_FROM_CACHE.format(address=self._base), request_begun)
             if not (streamed and reply.is_success):
@@ -246,12 +248,6 @@ def _read_whole(reply: httpx.Response, deadline: float) -> httpx.Response:
     return httpx.Response(
         reply.status_code, headers=headers, content=bytes(body), request=reply.request
     )
-
-
-def _is_from_cache(reply: httpx.Response) -> bool:
-    """Return whether a reply says that a cache has kept it, or that it may be out of date."""
-    age = reply.headers.get("Age", "")
-    return (age.isdigit() and int(age) > 0) or reply.headers.get("Warning", "")[:3] in _STALE
 
 
 _parse_url = lru_cache(maxsize=64)(httpx.URL)

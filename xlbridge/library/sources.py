@@ -19,7 +19,6 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
-from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.errors import ConfigError, UsageError
@@ -113,7 +112,7 @@ class FrameWorkbook:
                     for column, value in enumerate(values):
                         form = moment if isinstance(value, dt.datetime) else date
                         form = form if isinstance(value, dt.date) else plain
-                        if value != "" and _write_cell(sheet, row, column, value, form):
+                        if value != "" and sheet.write(row, column, value, form):
                             raise UsageError(_TOO_LARGE.format(row=row + 1, column=column + 1))
 
 
@@ -218,22 +217,6 @@ def _date_value(value: dt.date) -> CellValue:
     if value.year < _FIRST_YEAR or (isinstance(value, dt.datetime) and value.tzinfo):
         return value.isoformat()
     return value
-
-
-def _write_cell(sheet: Worksheet, row: int, column: int, value: CellValue, form: Format) -> int:
-    """Write a cell; return 0, or a negative number if it is outside Excel's limits."""
-    match value:
-        case str():
-            return int(sheet.write_string(row, column, value, form))
-        case bool():
-            return int(sheet.write_boolean(row, column, value, form))
-        case dt.datetime():
-            return int(sheet.write_datetime(row, column, value, form))
-        case dt.date():
-            midnight = dt.datetime.combine(value, dt.time())
-            return int(sheet.write_datetime(row, column, midnight, form))
-        case _:
-            return int(sheet.write_number(row, column, value, form))
 
 
 _TOO_LARGE = Text(

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace as replace_fields
 
-from xlbridge.errors import UsageError, resolve_name, suggestion
+from xlbridge.errors import find_named, resolve_name
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.all_rules import (
     RESOURCES_GROUP,
@@ -167,17 +167,11 @@ class Catalogue(Mapping[str, Resource]):
 
         Raises ``UsageError`` with the known names if there is none.
         """
-        known = resolve_name(name, self)
-        if known is None and (other := resolve_name(name, _OTHER_NAMES)):
-            known = resolve_name(_OTHER_NAMES[other], self)
-        if known is not None:
-            return self[known]
-        raise UsageError(
-            Text(
-                pt="O recurso {name!r} não existe. {meant}Existem: {known}.",
-                en="There is no resource {name!r}. {meant}There are: {known}.",
-            ).format(name=name, meant=suggestion(name, self), known=", ".join(self))
-        )
+        other = resolve_name(name, _OTHER_NAMES)
+        if other is not None and resolve_name(name, self) is None and _OTHER_NAMES[other] in self:
+            name = _OTHER_NAMES[other]
+        missing = Text(pt="O recurso {name!r} não existe.", en="There is no resource {name!r}.")
+        return find_named(name, self, missing)
 
 
 def load_catalogue(*own_folders: str | PathLike[str]) -> Catalogue:

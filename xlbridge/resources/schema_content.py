@@ -9,7 +9,7 @@ validation to report.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime, time
 from decimal import Decimal
 from functools import cache
@@ -241,12 +241,17 @@ def normalized(content: Any, path: Path) -> Any:
             column: _normalized_column(body, by_pandera=by_pandera)
             for column, body in columns.items()
         }
-    checks = list(_row_checks(root.get("checks", ())))
     unique = root.pop("unique", None)
-    if (names := [unique] if isinstance(unique, str) else unique) and isinstance(names, list):
-        options = {"check_name": "no_repeated_rows"}
-        checks.append({"options": options, "column": names[0], "columns": names})
-    if checks:
+    if isinstance(checks := root.get("checks", []), list):
+        checks = [
+            {**check, "options": _with_effect(options)}
+            if "check_name" in (options := _options(check))
+            else check
+            for check in checks
+        ]
+        if (names := [unique] if isinstance(unique, str) else unique) and isinstance(names, list):
+            options = {"check_name": "no_repeated_rows"}
+            checks.append({"options": options, "column": names[0], "columns": names})
         root["checks"] = checks
     return root
 
@@ -270,25 +275,19 @@ def _normalized_column(body: Any, *, by_pandera: bool) -> Any:
             column[name] = {}
         elif value is not None or name not in _MAY_BE_NULL:
             column[name] = value
-    # Checks by name, as in older files, or in a list, where unknown and repeated ones stay.
-    listed = column.pop("checks", [])
-    remaining = []
-    named: Iterable[tuple[str, Any]] = (
-        listed.items()
-        if isinstance(listed, Mapping)
-        else (
-            (_options(check).get("check_name", ""), _without_options(check))
-            for check in (listed if isinstance(listed, list) else [listed])
-        )
-    )
-    for alias, statistics in named:
-        name = _ALIASES.get(alias, alias)
-        if name in RULES and name not in column:
-            column[name] = statistics
-        else:
-            remaining.append(name)
-    if remaining:
-        column["checks"] = remaining
+    # Of a list of checks, unknown and repeated ones stay.
+    if isinstance(listed := column.pop("checks", []), list):
+        remaining = []
+        for check in listed:
+            alias = _options(check).get("check_name", "")
+            name = _ALIASES.get(alias, alias)
+            if name in RULES and name not in column:
+                column[name] = _without_options(check)
+            else:
+                remaining.append(name)
+        listed = remaining
+    if listed != []:
+        column["checks"] = listed
     if by_pandera:
         # In our format a column is optional if and only if its cells may be empty.
         column["nullable"] = bool(column.get("nullable")) or column.pop("required", True) is False
@@ -356,16 +355,3 @@ def _as_dates(value: Any) -> Any:
     if not isinstance(moment, datetime):
         return moment
     return moment.date() if moment.time() == time.min else str(moment)
-
-
-def _row_checks(checks: Any) -> Iterator[Any]:
-    if isinstance(checks, Mapping):
-        for name, body in checks.items():
-            statistics = body if isinstance(body, Mapping) else {"value": body}
-            yield {**_without_options(statistics), "options": {"check_name": name}}
-        return
-    for check in checks if isinstance(checks, list) else []:
-        if "check_name" in (options := _options(check)):
-            yield {**check, "options": _with_effect(options)}
-        else:
-            yield check

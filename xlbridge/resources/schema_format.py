@@ -154,7 +154,7 @@ class ColumnBody(Struct, frozen=True):
     nullable: bool = False
     unique: bool = False
     regex: Annotated[bool, one_of(lambda: [False])] = False
-    checks: Annotated[list[Any], Meta(max_length=0)] | dict[str, Any] = []
+    checks: Annotated[list[Any], Meta(max_length=0)] = []
 
 
 @cache
@@ -175,14 +175,12 @@ class _NamedCheck(Struct):
     options: _CheckName
 
 
-def _named_columns(statistics: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the statistics of a rule that name columns, as columns of the file."""
-    types: Mapping[str, Any] = {
-        "column": ColumnName,
-        "other": ColumnName,
-        "columns": Annotated[ColumnNames, Meta(min_length=1)],
-    }
-    return {name: types[name] for name in statistics if name in types}
+_COLUMNS_OF: Mapping[str, Any] = {
+    "column": ColumnName,
+    "other": ColumnName,
+    "columns": Annotated[ColumnNames, Meta(min_length=1)],
+}
+"""Types of the statistics that name columns of the file."""
 
 
 @cache
@@ -206,7 +204,10 @@ def _row_check() -> Alternatives:
                     "required": ["options"],
                 },
                 Block.of_types(
-                    {"options": Any, **rule.statistics, **_named_columns(rule.statistics)},
+                    {
+                        "options": Any,
+                        **{n: _COLUMNS_OF.get(n, kind) for n, kind in rule.statistics.items()},
+                    },
                     optional=("options",),
                 ),
             )

@@ -11,14 +11,14 @@ from datetime import datetime
 from decimal import Decimal
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from pydantic import ValidationError
 from sqlalchemy import JSON, Column as TableColumn, Connection, Integer, Table, Text
 
 from xlbridge.errors import UsageError, WorkbookRefused
-from xlbridge.resources import Catalogue, Column, Kind, Resource
+from xlbridge.resources import Catalogue, Kind, Resource
 from xlbridge.sandbox.areas.invoices import ServiceInvoiceRegistration
 from xlbridge.sandbox.areas.records import ClientRegistration
 from xlbridge.sandbox.areas.registries import RecordRegistration
@@ -36,9 +36,6 @@ from xlbridge.wire.registry import ClientInput
 from xlbridge.wire.sales import ServiceInvoiceInput
 from xlbridge.wire.stock import AddressingInput
 from xlbridge.workbook.read import require_xlsx
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(slots=True)
@@ -78,7 +75,13 @@ def read_upload(
     if validated.header_row is not None:
         frame, columns = validated.frame, resource.columns
         names = [column.name for column in columns]
-        converted = [_plain_values(frame[column.name], column) for column in columns]
+        converted = [
+            [
+                None if missing else _CONVERTERS.get(column.kind, str)(value)
+                for value, missing in zip(values.array, values.isna(), strict=True)
+            ]
+            for column, values in ((column, frame[column.name]) for column in columns)
+        ]
         for row, values in zip(validated.rows, zip(*converted, strict=True), strict=True):
             pairs = zip(names, values, strict=True)
             filled = {name: value for name, value in pairs if value is not None}
@@ -94,16 +97,6 @@ def read_upload(
     if layout:
         raise invalid(*layout)
     return lines
-
-
-def _plain_values(values: "pd.Series[Any]", column: Column) -> list[Any]:
-    if values.isna().all():
-        return [None] * len(values)
-    convert = _CONVERTERS.get(column.kind, str)
-    return [
-        None if missing else convert(value)
-        for value, missing in zip(values.array, values.isna(), strict=True)
-    ]
 
 
 _CONVERTERS: Mapping[Kind, Callable[[Any], Any]] = {
@@ -213,14 +206,15 @@ def line_input(line: UploadedLine, resource: Resource) -> Any:
     """Return a line as input of its resource's registration. Raises ``ValidationError``."""
     model = resource.row_model
     if model is None:
-        return {name: _as_json_value(value) for name, value in line.record.items()}
+        return {
+            name: value.isoformat()
+            if isinstance(value, datetime)
+            else value
+            if isinstance(value, (str, int, bool))
+            else float(value)
+            for name, value in line.record.items()
+        }
     return model.model_validate(line.record)
-
-
-def _as_json_value(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return value if isinstance(value, (str, int, bool)) else float(value)
 
 
 own_records = Table(

@@ -140,7 +140,14 @@ class RecordReader:
         ``row`` has the keys that find it. Raises what ``Client.records`` raises, except for a 404.
         """
         if self._change.read_name is None:
-            return self._find_by_keys(code, row)
+            # By the row's keys, then by the record's number.
+            rows = [row] if not self._numbers else [row, {**row, **self.number(code)}]
+            for wanted in rows:
+                (one,) = read_snapshot(self._client, self._resource, [wanted])
+                for record in () if one is None else one.found:
+                    if record.code == code:
+                        return PresentRecord(record.values, None, self._matcher.blank)
+            return None
         operation = operation_named(self._change.read_name)
         if not operation.path_parameters:
             return self._find_in_listing(operation, code, row)
@@ -175,16 +182,6 @@ class RecordReader:
     def number(self, code: str) -> dict[str, str]:
         """Return the parts of a code by the names of the record's fields."""
         return dict(zip(self._codes, code.split(CODE_SEPARATOR), strict=True))
-
-    def _find_by_keys(self, code: str, row: RowValues) -> PresentRecord | None:
-        """Find the record by its row's keys, then by its number."""
-        rows = [row] if not self._numbers else [row, {**row, **self.number(code)}]
-        for wanted in rows:
-            (one,) = read_snapshot(self._client, self._resource, [wanted])
-            for record in () if one is None else one.found:
-                if record.code == code:
-                    return PresentRecord(record.values, None, self._matcher.blank)
-        return None
 
 
 def change_of_row(planned: PlannedRow, values: RowValues) -> RecordTask:

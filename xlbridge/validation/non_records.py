@@ -207,7 +207,11 @@ class _Marks:
                 case RowWord.TOTAL_OF if is_sum or is_sparse or gaps.lacking[position]:
                     is_held = is_sparse or is_sum or gaps.filled[position] == 1
                 case RowWord.STATISTIC if is_sum or is_sparse or gaps.lacking[position]:
-                    is_held = is_sum or (is_sparse and self._is_only_text(position, name))
+                    # Words of a statistic also occur in names, beside other columns of texts.
+                    others = (one for one in self.filled_columns(position) if one != name)
+                    by_name = self.typed.resource.by_name
+                    has_texts = any(by_name[one].kind.is_text for one in others)
+                    is_held = is_sum or (is_sparse and not has_texts)
                 case RowWord.LIKE_TOTAL if is_sum or is_sparse:
                     is_held = False  # a company may have such a name, and nothing else
                 case _:
@@ -228,13 +232,6 @@ class _Marks:
             for position, (word, name) in self._words("complete", complete).items():
                 if word is RowWord.TOTAL and position not in self.found:
                     self.doubtful.setdefault(position, name)
-
-    def _is_only_text(self, position: int, name: str | None) -> bool:
-        """Return whether no other column of texts is filled: the words of a statistic also occur in
-        names."""
-        by_name = self.typed.resource.by_name
-        others = (one for one in self.filled_columns(position) if one != name)
-        return not any(by_name[one].kind.is_text for one in others)
 
     def _mark_notes(self, gaps: "_Gaps") -> None:
         """Mark rows with one or two cells: a footer, the title of a group, words instead of a

@@ -119,11 +119,6 @@ def scale_factor(code: str) -> float:
     return factor / 1000 ** len(scaling[1]) if scaling else factor
 
 
-def scaling_styles(formats: Mapping[int, str]) -> dict[int, float]:
-    """Return the factors of cell styles that display scaled numbers."""
-    return {style: f for style, code in formats.items() if (f := scale_factor(code)) != 1}
-
-
 _TAGGED_CURRENCY = re.compile(r"\[\$([^\]-]*)(?:-([^\]]*))?\]")
 """Currency from Excel's list, with its locale."""
 

@@ -161,7 +161,10 @@ def _system_amount(resource: Resource, row: ReadBackRow, record: FoundRecord) ->
     """Return the system's amount of a record, zero if it is not known."""
     if resource.totals.products is not None:
         return Decimal(record.amount or 0)
-    return _amount_of(_system_value(row, record, resource.totals.amount))
+    try:
+        return Decimal(_system_value(row, record, resource.totals.amount) or 0)
+    except InvalidOperation:
+        return _ZERO
 
 
 def _are_amounts_returned(resource: Resource, rows: Sequence[ReadBackRow]) -> bool:
@@ -178,13 +181,6 @@ def _is_returned(resource: Resource, column: str) -> bool:
         return False
     keys = [lookup.key for lookup in read_back.lookups]
     return column in read_back.compare or (bool(keys) and all(column in key for key in keys))
-
-
-def _amount_of(text: str | None) -> Decimal:
-    try:
-        return Decimal(text or 0)
-    except InvalidOperation:
-        return _ZERO
 
 
 def cell_differences(rows: Sequence[ReadBackRow], catalogue: Catalogue) -> Iterator[CellDifference]:

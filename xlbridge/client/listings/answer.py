@@ -69,7 +69,6 @@ ENVELOPE_NAMES: Mapping[str, str] = spellings(Envelope)
 
 
 _Convert = Callable[[list[Any]], list[stream.Record]]
-_Rename = Callable[[stream.Record], stream.Record]
 
 _MAX_PLANS = 1_000
 _MAX_SHOWN_LENGTH, _MAX_SHOWN_FIELDS = 40, 10
@@ -127,10 +126,13 @@ class RecordShape:
         """
         nested = {name: shape.converter(unknown) for name, shape in self.nested.items()}
         # The rows of an answer nearly always have the same fields: renaming is planned once.
-        plans: dict[tuple[str, ...], _Rename | None] = {}
+        plans: dict[tuple[str, ...], dict[str, str] | None] = {}
 
         def rename_fields(rows: list[Any]) -> list[stream.Record]:
-            _require_objects(rows)
+            for row in rows:
+                if not isinstance(row, dict):
+                    kind = type(row).__name__
+                    raise stream.UnexpectedContent(_NO_OBJECT.format(kind=kind))
             fields = list(map(tuple, rows))
             if len(plans) >= _MAX_PLANS:
                 plans.clear()
@@ -141,11 +143,16 @@ class RecordShape:
             ):
                 return rows
             for names in set(fields) - plans.keys():
-                plans[names] = self._plan_renaming(names)
+                new = [self.names.get(n, n if self.keep_unknown else None) for n in names]
+                kept = {old: n for old, n in zip(names, new, strict=True) if n is not None}
+                plans[names] = None if new == list(names) else kept
                 if unknown is not None and not self.keep_unknown:
                     unknown.update(dict.fromkeys(n for n in names if n not in self.names))
             with_plans = zip(rows, map(plans.__getitem__, fields), strict=True)
-            return [row if rename is None else rename(row) for row, rename in with_plans]
+            return [
+                row if kept is None else {name: row[old] for old, name in kept.items()}
+                for row, kept in with_plans
+            ]
 
         def convert(rows: list[Any]) -> list[stream.Record]:
             records = rename_fields(rows) if rows else []
@@ -163,13 +170,11 @@ class RecordShape:
 
         return convert
 
-    def _plan_renaming(self, fields: Sequence[str]) -> _Rename | None:
-        """Return a function from a row with these fields to a record; None if nothing changes."""
-        new = [self.names.get(name, name if self.keep_unknown else None) for name in fields]
-        if new == list(fields):
-            return None
-        kept = {old: name for old, name in zip(fields, new, strict=True) if name is not None}
-        return lambda row: {name: row[old] for old, name in kept.items()}
+
+_NO_OBJECT = Text(
+    pt="Um registro da listagem não é um objeto: veio {kind}.",
+    en="A record of the listing is not an object but a {kind}.",
+)
 
 
 def _require_lists(records: Iterable[stream.Record], name: str) -> None:
@@ -188,17 +193,6 @@ def _require_lists(records: Iterable[stream.Record], name: str) -> None:
                     "lista.",
                     en="{record}: the field {field} is a {type}; the interface documents a list.",
                 ).format(record=", ".join(islice(plain, 3)), field=name, type=type(items).__name__)
-            )
-
-
-def _require_objects(rows: Iterable[Any]) -> None:
-    for row in rows:
-        if not isinstance(row, dict):
-            raise stream.UnexpectedContent(
-                Text(
-                    pt="Um registro da listagem não é um objeto: veio {kind}.",
-                    en="A record of the listing is not an object but a {kind}.",
-                ).format(kind=type(row).__name__)
             )
 
 
@@ -242,14 +236,6 @@ class _UnreadRecords:
             _NOT_UNDERSTOOD.format(n=self.count, names=names, fields=fields),
             _HOW_TO_MAP.format(profile=profile),
         )
-
-
-def _naming_fields(operation: Operation) -> tuple[str, ...]:
-    """Return the fields with the code and the name, if an operation lists a registry."""
-    for reference in REFERENCES.values():
-        if operation is reference.listing and not operation.path_parameters:
-            return tuple(dict.fromkeys((reference.key, reference.label)))
-    return ()
 
 
 def rows_of_data(data: Any) -> list[Any]:
@@ -351,8 +337,11 @@ class ListingAnswer:
         shape = shape.with_names(self._target.quirks.names)
         selector = stream.RecordSelector(wanted, shape.names) if wanted else None
         reader = stream.ListingReader(iter(pieces), ENVELOPE_NAMES, numbers, selector, record_type)
-        if not shape.naming:
-            shape = replace(shape, naming=_naming_fields(self._operation))
+        if not shape.naming and not self._operation.path_parameters:
+            # The code and the name, if the operation lists a registry.
+            listed = (r for r in REFERENCES.values() if r.listing is self._operation)
+            naming = ((reference.key, reference.label) for reference in listed)
+            shape = replace(shape, naming=tuple(dict.fromkeys(next(naming, ()))))
         convert, unread = shape.converter(self._unknown), _UnreadRecords(shape)
         is_object = False
         try:

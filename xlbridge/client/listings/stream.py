@@ -416,10 +416,14 @@ class JsonReader:
         received: list[str] = []
         missing = max(1, len(unread))
         while missing > 0:
-            text, ended = self._next_text()
+            piece = self._next_piece()
+            try:
+                text = self._utf8.decode(piece or b"", final=piece is None)
+            except UnicodeDecodeError:
+                raise InvalidJson(ended=piece is None) from None
             received.append(text)
             missing -= len(text)
-            if ended:
+            if piece is None:
                 break
         self._text, self._position, self._one_by_one = unread + "".join(received), 0, False
         return any(received)
@@ -436,14 +440,6 @@ class JsonReader:
         except TruncatedBody as truncation:
             self._truncation = truncation
             raise
-
-    def _next_text(self) -> tuple[str, bool]:
-        """Return the text of the next piece, and whether it was the end."""
-        piece = self._next_piece()
-        try:
-            return self._utf8.decode(piece or b"", final=piece is None), piece is None
-        except UnicodeDecodeError:
-            raise InvalidJson(ended=piece is None) from None
 
 
 def _collect(pieces: Iterator[bytes]) -> Iterator[bytes]:

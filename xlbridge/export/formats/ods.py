@@ -230,7 +230,11 @@ class _OdsOutput(OutputWriter):
                         rows = self._write_part(content, part)
                         frozen.append(part.name)
                         last = f"{column_letters(len(table.sheet.columns) - 1)}{rows + 1}"
-                        ranges.append(_filter_range(part.name, last, len(ranges)))
+                        ranges.append(
+                            f'<table:database-range table:name="tabela_{len(ranges) + 1}" '
+                            f'table:target-range-address="{_range(part.name, last)}" '
+                            'table:display-filter-buttons="true"/>'
+                        )
                 content.write(
                     f"<table:database-ranges>{''.join(ranges)}</table:database-ranges>"
                     "</office:spreadsheet></office:body></office:document-content>".encode()
@@ -314,14 +318,6 @@ def _range(sheet: str, last: str) -> str:
     """Return the address of the cells from the first one to ``last``, as an attribute."""
     quoted = _attribute("'" + sheet.replace("'", "''") + "'")
     return f"{quoted}.A1:{quoted}.{last}"
-
-
-def _filter_range(sheet: str, last: str, number: int) -> str:
-    return (
-        f'<table:database-range table:name="tabela_{number + 1}" '
-        f'table:target-range-address="{_range(sheet, last)}" '
-        'table:display-filter-buttons="true"/>'
-    )
 
 
 _COVER_WIDTHS = (44, 24, 24)

@@ -198,14 +198,6 @@ _BY_IMPORT_STATE = {
 }
 
 
-def _log_status(log: ImportLog, state: ImportState | None) -> tuple[RecordStatus, Text | None]:
-    if state is None:
-        return RecordStatus.UNKNOWN, _UNKNOWN_WORD.format(word=log.situacao or "–")
-    if state is ImportState.FAILED:
-        return RecordStatus.CLOSED, failure_of_log(log)
-    return _BY_IMPORT_STATE[state], None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessKind:
     """Kind of records that are processed one by one.
@@ -260,7 +252,14 @@ class ProcessKind:
         assigned = {n: record[n] for n in self.assigned if record.get(n) not in (None, "")}
         if self.status_of is None:
             log = ImportLog.model_validate(record)
-            status, remark = _log_status(log, state_of_log(log))
+            state, remark = state_of_log(log), None
+            if state is None:
+                status = RecordStatus.UNKNOWN
+                remark = _UNKNOWN_WORD.format(word=log.situacao or "–")
+            elif state is ImportState.FAILED:
+                status, remark = RecordStatus.CLOSED, failure_of_log(log)
+            else:
+                status = _BY_IMPORT_STATE[state]
             if log.rejected is not None:
                 assigned[_REJECTED] = log.rejected
         else:
@@ -504,7 +503,13 @@ class StateReader:
         cannot be read.
         """
         if self._kind.is_listed:
-            return self._read_listing(numbers)
+            states = dict.fromkeys(numbers, RecordState(RecordStatus.MISSING))
+            for record in self._client.records(self._kind.read):
+                number = record.get(self._kind.number)
+                if number in states:
+                    quirks = self._client.target.quirks
+                    states[number] = self._kind.state_of(record, quirks.state_of)
+            return states
         together: dict[int, list[int]] = {}
         for number in numbers:
             together.setdefault(self._places.get(number, number), []).append(number)
@@ -544,12 +549,3 @@ class StateReader:
             else missing
             for number in numbers
         }
-
-    def _read_listing(self, numbers: Sequence[int]) -> dict[int, RecordState]:
-        """Read the whole listing, and return the states of the given records."""
-        found = dict.fromkeys(numbers, RecordState(RecordStatus.MISSING))
-        for record in self._client.records(self._kind.read):
-            number = record.get(self._kind.number)
-            if number in found:
-                found[number] = self._kind.state_of(record, self._client.target.quirks.state_of)
-        return found

@@ -29,8 +29,8 @@ from xlbridge.upload.results.row_ledger import (
     LaterRows,
     RowLedger,
     changed_ledger,
+    counts_in,
     rejected_now,
-    row_counts,
 )
 from xlbridge.upload.results.verdict import (
     DriftedRule,
@@ -197,7 +197,8 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
     ``rows`` and ``rejected`` are as they are now, after retries and undos. ``with_rows`` lists the
     rows of its plan that are not created.
     """
-    ledger, settled, undone = _changed_since(journal, job)
+    ledger = changed_ledger(journal, job)
+    settled, undone = _changed_since(ledger, job)
     return {
         "version": 1,
         "job": job.id,
@@ -206,7 +207,7 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
         "mode": job.spec.mode,
         "resource": job.spec.resource,
         "log_id": job.known.log_id,
-        "rows": row_counts(journal, job),
+        "rows": counts_in(ledger, journal, job),
         "rejected": [
             {
                 "row": None if row.row is None else sheet_row(row.row),
@@ -241,19 +242,14 @@ def job_json(journal: Journal, job: Job, *, with_rows: bool = True) -> dict[str,
     }
 
 
-def _changed_since(
-    journal: Journal, job: Job
-) -> tuple[RowLedger | None, LaterRows | None, LaterRows | None]:
-    """Return the ledger if later jobs changed a job's rows, with those written and reversed."""
-    ledger = changed_ledger(journal, job)
-    if ledger is None:
-        return None, None, None
-    return ledger, ledger.settled(job), ledger.undone(job)
+def _changed_since(ledger: RowLedger | None, job: Job) -> tuple[LaterRows | None, LaterRows | None]:
+    """Return a job's rows that later jobs wrote and reversed, by the ledger that has these jobs."""
+    return (None, None) if ledger is None else (ledger.settled(job), ledger.undone(job))
 
 
-def state_text(journal: Journal, job: Job) -> Text:
+def _state_text(ledger: RowLedger | None, job: Job) -> Text:
     """Return the state of a job in words, and what later jobs made of its rows."""
-    _, settled, undone = _changed_since(journal, job)
+    settled, undone = _changed_since(ledger, job)
     if undone is not None:
         text = Text(pt="{state} · desfeitas: {n}", en="{state} · reversed: {n}")
         return text.format(state=job.state.text, n=count_text(undone.rows))
@@ -272,7 +268,8 @@ def upload_report(
     predict is left to the table of all reasons. The reasons of rejected rows are there with
     ``with_reasons`` only, those without a row always.
     """
-    ledger, settled, undone = _changed_since(journal, job)
+    ledger = changed_ledger(journal, job)
+    settled, undone = _changed_since(ledger, job)
     rejected = rejected_now(journal, job, ledger)
     remarks: list[Text] = []
     shows_drift = with_reasons and resource is None
@@ -298,7 +295,7 @@ def upload_report(
     if job.known.lost_fields:
         tables.append(_lost_table(job.known.lost_fields))
     return Report(
-        verdict=_verdict(journal, job),
+        verdict=_verdict(job, counts_in(ledger, journal, job)),
         grade=Grade.ERROR
         if job.held or job.known.has_lost_fields
         else _GRADES.get(job.state, Grade.GOOD),
@@ -403,9 +400,8 @@ def _lost_table(lost: Sequence[LostField]) -> Table:
     return Table(sheet=sheet, headings=_LOST_HEADINGS, lines=lines, most=_SHOWN_ROWS)
 
 
-def _verdict(journal: Journal, job: Job) -> Text:
+def _verdict(job: Job, counts: Mapping[str, int]) -> Text:
     """Return the verdict on a job, with the counts of its rows as they are now."""
-    counts = row_counts(journal, job)
     headline = _HEADLINES.get(job.state, _NOT_SENT if job.known.log_id is None else _QUEUED)
     if job.state is State.IN_DOUBT and counts["unknown"] < len(job.spec.rows):
         headline = _PARTLY_IN_DOUBT
@@ -488,7 +484,8 @@ def jobs_table(
     show_resource: Callable[[str], object] = str,
 ) -> Table:
     """Return a table of jobs with the counts of their rows as they are now."""
-    counts = [row_counts(journal, job) for job in jobs]
+    ledgers = [changed_ledger(journal, job) for job in jobs]
+    counts = [counts_in(of, journal, job) for of, job in zip(ledgers, jobs, strict=True)]
     for job, own in zip(jobs, counts, strict=True):
         if job.spec.mode.channel.of_listing:
             # Its report counts records that the plan skips as rejected.
@@ -511,7 +508,7 @@ def jobs_table(
                 (
                     job.id if job.parent is None else f"  {job.id}",
                     f"{job.created_at:%d/%m/%Y %H:%M}",
-                    state_text(journal, job),
+                    _state_text(ledger, job),
                     job.spec.mode.channel.name,
                     str(show_resource(job.spec.resource)),
                     own["read"],
@@ -520,7 +517,7 @@ def jobs_table(
                     str(show_file(Path(job.spec.file))) if job.spec.file else None,
                 )
             )
-            for job, own in zip(jobs, counts, strict=True)
+            for job, own, ledger in zip(jobs, counts, ledgers, strict=True)
         ],
         aligned=True,
     )

@@ -268,13 +268,17 @@ class RowLedger:
 
 
 def row_counts(journal: "Journal", job: Job) -> dict[str, int]:
-    """Return the counts of a job's rows as they are now, by their names in reports.
+    """Return the counts of a job's rows as they are now, by their names in reports."""
+    return counts_in(changed_ledger(journal, job), journal, job)
+
+
+def counts_in(ledger: "RowLedger | None", journal: "Journal", job: Job) -> dict[str, int]:
+    """Return the counts of a job's rows by its ``changed_ledger``.
 
     ``read`` counts all rows of its sheet and is the sum of ``accepted``, ``rejected``,
     ``unchanged``, ``held``, ``undone`` and ``unknown``; ``accepted`` that of ``created`` and
     ``updated``, or all are ``deleted``. Rows of an unsent job count as unknown.
     """
-    ledger = changed_ledger(journal, job)
     if ledger is None:
         requests = _by_request(journal, job)
         found = [

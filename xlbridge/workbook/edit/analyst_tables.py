@@ -200,7 +200,12 @@ class AnalystTable:
         ]
         self._shared = self._shared_formulas()
         self._beside: dict[int, list[CellXml]] = {}
-        self._old = {number: self._inside(number) for number in range(found.first, found.last + 1)}
+        self._old: dict[int, dict[int, CellXml]] = {}
+        for number in range(found.first, found.last + 1):
+            cells = self._sheet.cells(number)
+            self._old[number] = {c: cells[c] for c in cells if found.left <= c <= found.right}
+            if beside := cells.keys() - self._old[number].keys():
+                self._beside[number] = [cells[column] for column in beside]
         self._own = [c for c in range(found.left, found.right + 1) if c not in filled]
         self._templates = self._formulas_of_columns()
         self._typed = [
@@ -234,14 +239,6 @@ class AnalystTable:
         if shown != style:
             self._styles.save()
         return shown
-
-    def _inside(self, number: int) -> dict[int, CellXml]:
-        """Return the cells of a row in the table; those beside it are added to ``_beside``."""
-        cells = self._sheet.cells(number)
-        inside = {c: cell for c, cell in cells.items() if self.found.left <= c <= self.found.right}
-        if len(inside) < len(cells):
-            self._beside[number] = [cells[column] for column in cells.keys() - inside.keys()]
-        return inside
 
     def _shared_formulas(self) -> dict[str, tuple[CellPosition, Formula]]:
         """Return the formulas that other cells share, with their cells, by group."""

@@ -389,7 +389,7 @@ def _refreshed_cache(content: bytes, table: str, change: RowChange, names: dict[
         is_ours = (
             is_ours
             or bool(name and name.casefold() == table.casefold())
-            or _refers(names.get(name, ""), change)
+            or any(change.is_of_sheet(it, own=False) for it in _references(names.get(name, "")))
         )
         area = parse_range(values.get(b"ref", ""))
         sheet = unescape(values.get(b"sheet", ""))
@@ -407,11 +407,6 @@ def _refreshed_cache(content: bytes, table: str, change: RowChange, names: dict[
     if _REFRESH.search(content):
         return _REFRESH.sub(b' refreshOnLoad="1"', content, count=1)
     return _CACHE.sub(lambda start: start[0] + b' refreshOnLoad="1"', content, count=1)
-
-
-def _refers(formula: str, change: RowChange) -> bool:
-    """Return whether a formula refers to the sheet."""
-    return any(change.is_of_sheet(reference, own=False) for reference in _references(formula))
 
 
 def _with_places(content: bytes, change: RowChange, *, cells: bool = False) -> bytes:

@@ -313,21 +313,17 @@ def assemble_workbook(
                 sheets.append(SheetCells(name, first, adjacent, message.raw))
                 if header.exported:
                     _name_fields(sheets[-1])
-                    _leave_out_totals(sheets[-1])
+                    layout = message.raw.layout
+                    # Totals rows of an exported listing are no records.
+                    sums = layout.totals_rows | layout.summed_rows
+                    totals = [row - 1 for row in sums if row <= height]
+                    for column in adjacent if totals else ():
+                        column.replace(totals, CellEncoder().encode([""] * len(totals)))
     return WorkbookCells(header.fingerprint, sheets, header.hidden, header.read_as, header.csv)
 
 
 _HEADER_ROWS = 50
 """Rows at the top of an exported sheet that are searched for its header."""
-
-
-def _leave_out_totals(cells: SheetCells) -> None:
-    """Empty the totals rows of an exported listing, which are no records."""
-    layout = cells.raw.layout
-    sums = layout.totals_rows | layout.summed_rows
-    rows = [row - 1 for row in sums if row <= cells.height]
-    for column in cells.columns if rows else ():
-        column.replace(rows, CellEncoder().encode([""] * len(rows)))
 
 
 def _name_fields(cells: SheetCells) -> None:

@@ -411,9 +411,18 @@ class _SheetBuilder:
             is_misread = text != _parsed_text(cell)
         struck = self._struck_pieces(cell, text) if kind == "string" and len(cell) else []
         for column in columns:
-            name = attributes.get(_STYLE_NAME) or row_style or self._column_style(column)
+            name = attributes.get(_STYLE_NAME) or row_style
+            name = name or next((name for last, name in self._defaults if column <= last), "")
+            name = name or (_USUAL_STYLE if _USUAL_STYLE in self._style_ids else _NO_STYLE)
             style = self._style_id(name, attributes)
-            self._add_conditional(name, rows, column)
+            # Number formats that may replace that of the cells of a style.
+            for code in self._styles.conditional_codes.get(name, ()):
+                area, top = self._areas.get((column, code)), rows.start
+                if area is not None and area[2] == rows.start - 1:
+                    top = area[0]
+                elif area is not None:
+                    self.raw.conditional_formats.append((code, area))
+                self._areas[column, code] = top, column, rows.stop - 1, column
             for row in rows:
                 self.raw.add_style(row, column, style)
                 self.raw.add_struck_text(row, column, struck, len(text))
@@ -421,11 +430,6 @@ class _SheetBuilder:
                     self.raw.replaced[row, column] = text
                 if not is_value:
                     self._add_result(row, column, attributes, text, has_result)
-
-    def _column_style(self, column: int) -> str:
-        """Return the style of a column's cells that have none."""
-        names = (name for last, name in self._defaults if column <= last)
-        return next(names, "") or (_USUAL_STYLE if _USUAL_STYLE in self._style_ids else _NO_STYLE)
 
     def _style_id(self, name: str, cell: Mapping[str, str]) -> int:
         """Return the id of a cell's style, -1 if it has none.
@@ -452,16 +456,6 @@ class _SheetBuilder:
                 style = number
             self._typed_ids[key] = style
         return self._typed_ids[key]
-
-    def _add_conditional(self, name: str, rows: range, column: int) -> None:
-        """Add the number formats that may replace that of the cells of a style."""
-        for code in self._styles.conditional_codes.get(name, ()):
-            area, top = self._areas.get((column, code)), rows.start
-            if area is not None and area[2] == rows.start - 1:
-                top = area[0]
-            elif area is not None:
-                self.raw.conditional_formats.append((code, area))
-            self._areas[column, code] = top, column, rows.stop - 1, column
 
     def _struck_pieces(self, cell: _Element, text: str) -> list[tuple[int, int]]:
         """Return the begins and the ends of the struck pieces of a cell's text."""

@@ -34,7 +34,7 @@ from xlbridge.i18n import Text
 from xlbridge.processes import report_ready
 from xlbridge.settings import CsvForm, WorkbookLimits
 from xlbridge.workbook.address import CellPosition
-from xlbridge.workbook.formats import scaling_styles
+from xlbridge.workbook.formats import scale_factor
 from xlbridge.workbook.read.archive import (
     FileKind,
     WorkbookArchive,
@@ -93,7 +93,8 @@ class XlsxParser:
         self._package = Package(archive)
         self._budget = Budget(limits)
         self._formats, self._struck = self._package.cell_styles()
-        self._scaling = scaling_styles(self._formats)
+        factors = ((style, scale_factor(code)) for style, code in self._formats.items())
+        self._scaling = {style: factor for style, factor in factors if factor != 1}
         self._lacks_results = self._package.lacks_results()
         self._shared_texts: list[str] = []
         self._scans: dict[str, tuple[SheetScan, bytes]] = {}
