@@ -31,7 +31,7 @@ from xlbridge.workbook import cell_address
 from xlbridge.workbook.write import cell_format, template_sheets
 
 FOLDER = Path(__file__).parent
-BAD_ROWS = 24
+BAD_ROWS, MOST_ON_TWO_PAGES = 24, 32
 SPLIT = ("contaspagar", "contasreceber")
 SAVED_BY_LIBREOFFICE = ("cliente", "contasreceber")
 WRITTEN_BY_OPENPYXL = "contaspagar"  # the only writer that leaves formulas without a result
@@ -202,7 +202,8 @@ def write_with_xlsxwriter(path: Path, sheets: Sequence[tuple[BadSheet, Cells]]) 
             sheet.set_column(bad.first_column, bad.first_column + 30, 16)
             sheet.set_landscape()
             sheet.set_paper(9)  # A4
-            sheet.fit_to_pages(2, 0)
+            if sum(row == bad.header_row for row, _ in cells) <= MOST_ON_TWO_PAGES:
+                sheet.fit_to_pages(2, 0)
             sheet.print_across()
             sheet.repeat_rows(bad.header_row - 1)
             for (row, column), content in cells.items():
