@@ -31,7 +31,7 @@ from xlbridge.workbook import cell_address
 from xlbridge.workbook.write import cell_format, template_sheets
 
 FOLDER = Path(__file__).parent
-BAD_ROWS = 24
+BAD_ROWS, MOST_ON_TWO_PAGES = 24, 32
 SPLIT = ("contaspagar", "contasreceber")
 SAVED_BY_LIBREOFFICE = ("cliente", "contasreceber")
 WRITTEN_BY_OPENPYXL = "contaspagar"  # the only writer that leaves formulas without a result
@@ -199,10 +199,12 @@ def write_with_xlsxwriter(path: Path, sheets: Sequence[tuple[BadSheet, Cells]]) 
             dates = book.add_format({"num_format": "dd/mm/yyyy"})
             header = book.add_format({"bold": True, "bg_color": "E2EFDA", "bottom": 1})
             title = book.add_format({"bold": True, "font_size": 14})
-            sheet.set_column(bad.first_column, bad.first_column + 30, 20)
+            sheet.set_column(bad.first_column, bad.first_column + 30, 16)
             sheet.set_landscape()
             sheet.set_paper(9)  # A4
-            sheet.fit_to_pages(1, 0)
+            if sum(row == bad.header_row for row, _ in cells) <= MOST_ON_TWO_PAGES:
+                sheet.fit_to_pages(2, 0)
+            sheet.print_across()
             sheet.repeat_rows(bad.header_row - 1)
             for (row, column), content in cells.items():
                 form = {1: title, bad.header_row: header}.get(row)
@@ -235,7 +237,9 @@ def write_with_openpyxl(path: Path, bad: BadSheet, cells: Cells) -> None:
     sheet.title = bad.sheet
     sheet.page_setup.orientation, sheet.page_setup.paperSize = "landscape", sheet.PAPERSIZE_A4
     sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
-    sheet.page_setup.fitToHeight = 0
+    sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 2, 0
+    sheet.page_setup.pageOrder = "overThenDown"
+    sheet.sheet_format.defaultColWidth = 14
     sheet.print_title_rows = f"{bad.header_row}:{bad.header_row}"
     for (row, column), content in cells.items():
         cell = sheet.cell(row, column + 1)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from environment import Xlbridge, credentials
 from openpyxl import load_workbook
+from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 from sheets import ERROR_FILL, GOOD, write_rows
 from upload_parts import YES, MakeClients, existing_cnpj, new_cnpj, write_job
@@ -76,8 +77,32 @@ def test_a_status_copy_has_statuses_reasons_and_codes(
     assert sheet.auto_filter.ref == "A3:G5"
     # The reason is the message of the system; the analyst edits the cells next to it.
     assert [cell.quotePrefix for cell in sheet[5][3:5]] == [True, True]
+    # Numbers end at the border of the column on the left.
+    assert [cell.alignment.indent for cell in sheet[5][3:5]] == [1, 1]
     again = validate_workbook(copy, context.catalogue)
     assert (again.ok, again.warnings) == (True, 0)
+
+
+@pytest.mark.parametrize(("across", "width", "pages"), [(1, 24, 2), (1, 8, 1), (3, 24, 3)])
+def test_a_sheet_that_outgrows_its_page_is_printed_on_two(
+    context: UploadContext,
+    client: Client,
+    make_clients: MakeClients,
+    tmp_path: Path,
+    across: int,
+    width: int,
+    pages: int,
+) -> None:
+    path = make_clients(new_cnpj())
+    book = load_workbook(path)
+    sheet = book["Clientes"]
+    sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
+    sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = across, 0
+    for letter in "ABC":
+        sheet.column_dimensions[letter].width = width
+    book.save(path)
+    copy = copy_of_preview(context, client, path, tmp_path)
+    assert (load_workbook(copy)["Clientes"].page_setup.fitToWidth or 1) == pages
 
 
 def test_a_held_row_says_what_differs(

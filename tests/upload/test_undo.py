@@ -7,6 +7,7 @@ import pytest
 from databases import TABLES, connected
 from environment import Xlbridge
 from lossy_proxy import LossyProxy, ProxyFault
+from openpyxl import load_workbook
 from sheets import column_of, edit, write_records
 from sqlalchemy import Update, update
 from update_parts import Run, differing, make_new, newest_job, titles, writes
@@ -371,3 +372,22 @@ def test_fields_filled_by_the_system_do_not_count_as_changes(
     assert (code, report["rows"]) == (1, {"read": 3, "undone": 2, "left": 1, "unknown": 0})
     assert [(one["row"], one["reason"]) for one in report["left"]] == [(3, "changed")]
     assert titles(client).keys() - before.keys() == {second}
+
+
+def test_undone_rows_are_coloured_in_a_status_copy_but_not_listed_as_open(
+    client: Client,
+    run: Run,
+    xlbridge: Xlbridge,
+    proxy_environment: dict[str, str],
+    payables: Path,
+    tmp_path: Path,
+) -> None:
+    job, copy = newest_job(run, "queue"), tmp_path / "copia.xlsx"
+    assert run("undo", job, "--yes")[0] == 0
+    assert xlbridge("jobs", job, "--annotate", copy, **proxy_environment).returncode == 0
+    book = load_workbook(copy)
+    [coloured] = book.worksheets[1].conditional_formatting
+    assert sum(area.size["rows"] for area in coloured.cells.ranges) == 3
+    summary = [cell.value for row in book.worksheets[0].iter_rows() for cell in row]
+    assert "Undone" in summary
+    assert "What to do" not in summary

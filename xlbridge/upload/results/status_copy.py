@@ -126,6 +126,9 @@ def _remark_columns(context: UploadContext, job: Job, sent: UploadRows) -> "list
                 sheet = sheet or main.name
                 notes[sheet][address] = text
                 places.setdefault(row, (sheet, address))
+    for row, status in statuses.items():
+        if status.outcome in _SEVERITIES and status.outcome is not RowOutcome.UNDONE:
+            places.setdefault(row, (main.name, f"A{row}"))
     of_main = _status_columns(main, header, of_items | statuses, to_do, notes[main.name])
     columns = [replace(of_main, places=places)]
     position = job.spec.columns.get(KEY, NO_POSITION)

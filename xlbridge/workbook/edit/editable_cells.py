@@ -315,7 +315,8 @@ class WorkbookStyles:
         """Return the id of a cell style.
 
         ``font``: a font's elements as XML, without its name; ``alignment``: attributes as XML.
-        ``quoted`` has the effect of ``with_quote_prefix``.
+        A text that starts with ``=``, ``+``, ``-`` or ``@`` needs to be ``quoted``: without that,
+        programs evaluate it as a formula once its cell was edited.
         """
         font_id = self._add_xml("fonts", f'<font>{font}<name val="{FONT}"/></font>')
         pattern = f'<patternFill patternType="solid"><fgColor rgb="FF{fill}"/></patternFill>'
@@ -327,13 +328,10 @@ class WorkbookStyles:
             f'applyFont="1" applyFill="1" applyAlignment="1"{quote}><alignment {alignment}/></xf>',
         )
 
-    def with_quote_prefix(self, style: int) -> str:
-        """Return the id of a cell style with a quote prefix.
-
-        Without it, programs evaluate a text that starts with ``=``, ``+``, ``-`` or ``@`` as a
-        formula once its cell was edited.
-        """
-        return self._derive(style, quotePrefix="1")
+    def for_remark(self, style: int) -> str:
+        """Return the id of a style for quoted texts, apart from a number on their left."""
+        beside = {"horizontal": "left", "indent": "1"}
+        return self._derive(style, beside, quotePrefix="1", applyAlignment="1")
 
     def for_date(self, style: int) -> int:
         """Return a style that displays dates, like ``style`` otherwise."""
@@ -364,9 +362,15 @@ class WorkbookStyles:
         number = styles[style].get("numFmtId", "0") if style < len(styles) else "0"
         return int(number), self._codes.get(number, "")
 
-    def _derive(self, style: int, **attributes: str) -> str:
+    def _derive(
+        self, style: int, alignment: Mapping[str, str] | None = None, **attributes: str
+    ) -> str:
         derived = deepcopy(self._root.findall("{*}cellXfs/*")[style])
         derived.attrib.update(attributes)
+        if alignment is not None:
+            for own in derived.findall("{*}alignment"):
+                derived.remove(own)
+            derived.insert(0, etree.Element(xml.tag_like(derived, "alignment"), alignment))
         return self._add("cellXfs", derived)
 
     def save(self) -> None:

@@ -358,6 +358,7 @@ def _add_styles(styles: WorkbookStyles) -> dict[str, str]:
 
 
 _REMARK_WIDTHS = (30, 60, 22, 50)
+_USUAL_WIDTH = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,7 +369,7 @@ class RemarkColumns:
     ``header_row``. The columns follow the last filled one, or replace those of an earlier copy
     from the zero-based ``first_column`` on. The rows of ``severities`` are coloured; ``notes`` are
     comments of cells by address. ``places`` are the sheet and the address of the first cell to
-    correct in a coloured row or its items.
+    correct in an open row or its items.
     """
 
     sheet: str
@@ -406,10 +407,10 @@ def write_remark_columns(
             if first is None:
                 cells = (cell for row in rows.rows.values() for cell in row.cells())
                 first = max((cell.column for cell in cells if cell.is_filled), default=-1) + 1
-            quoted = styles.with_quote_prefix(0)
+            remark_style = styles.for_remark(0)
             written = dict[CellPosition, bytes]()
             for number in texts.keys() & rows.rows.keys():
-                cell_style = quoted
+                cell_style = remark_style
                 if number == header_row:
                     before = {c: cell for c, cell in rows.cells(number).items() if c < first}
                     cell_style = before[max(before)].style if before else "0"
@@ -424,6 +425,7 @@ def write_remark_columns(
                     root.remove(dimension)
                 last = first + len(texts[header_row]) - 1
                 _set_widths(root, first, last)
+                _print_on_two_pages(root, last)
                 existing = root.find("{*}autoFilter")
                 if existing is not None:
                     top, left, low, right = cell_range(existing.get("ref", "")) or (0, 0, 0, 0)
@@ -459,7 +461,7 @@ def _replace_upload_summary(
 ) -> None:
     """Add or replace the first sheet, which says what became of the upload, and activate it.
 
-    The coloured rows of the ``main`` sheet are listed below its tables, each with a link to the
+    The open rows of the ``main`` sheet are listed below its tables, each with a link to the
     cell to correct.
     """
     sheets = SheetList(package)
@@ -495,13 +497,13 @@ def _replace_upload_summary(
                 for value in line.values[1:]
             )
             page.add((line.values[0], label), *numbers)
-    open_rows = sorted(main.severities)
+    open_rows = sorted(main.places)
     if open_rows:
         page.row += 1
         page.add(*((title, ids["header"]) for title in _OPEN_ROWS))
     for row in open_rows[:_MAX_OPEN_ROWS]:
         state, reason, _, to_do = ((text, ids["text"]) for text in main.remarks[row])
-        sheet, address = main.places.get(row, (main.sheet, f"A{row}"))
+        sheet, address = main.places[row]
         shown = address if sheet == main.sheet else f"{sheet}!{address}"
         page.add(reason, (shown, ids["link"]), state, to_do)
         page.link(1, cell_place(sheet, address))
@@ -531,3 +533,18 @@ def _set_widths(root: xml.Element, first: int, last: int) -> None:
         index = str(number + 1)
         xml.add_child(columns, "col", min=index, max=index, width=str(width), customWidth="1")
     columns[:] = sorted(columns, key=lambda item: int(item.get("min", "1")))
+
+
+def _print_on_two_pages(root: xml.Element, last: int) -> None:
+    """Print a sheet on two pages beside each other, if it is made to fit one that it outgrew."""
+    pages = root.find("{*}pageSetup")
+    if root.find("{*}sheetPr/{*}pageSetUpPr[@fitToPage='1']") is None or pages is None:
+        return
+    widths = dict.fromkeys(range(1, last + 2), _USUAL_WIDTH)
+    for item in root.findall("{*}cols/*"):
+        high = min(int(item.get("max", "1")), last + 1)
+        for number in range(int(item.get("min", "1")), high + 1):
+            widths[number] = round(float(item.get("width", _USUAL_WIDTH)))
+    if pages.get("fitToWidth", "1") == "1" and not style.fits_page(list(widths.values())):
+        pages.set("fitToWidth", "2")
+        pages.set("pageOrder", "overThenDown")

@@ -29,8 +29,7 @@ _started: list["subprocess.Popen[bytes]"] = []
 
 
 def start_parser_ahead(arguments: Iterable[str]) -> None:
-    """Start the process if exactly one of a command's arguments is a large file,
-    unless one waits."""
+    """Start the process if exactly one argument of a command is a large file, unless one waits."""
     large = 0
     for argument in arguments:
         with suppress(OSError, ValueError):

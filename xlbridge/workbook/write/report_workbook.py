@@ -104,7 +104,7 @@ def write_report(
 _LEAST_BARS = 2
 _CHART_ROWS, _AROUND_BARS, _ROW_PIXELS, _CHART_WIDTH = 6, 3, 20, 640
 _CHART_MARGIN, _AXIS_PARTS = 20, 5
-_LONG_LABEL, _ROWS_OF_LONG_LABEL, _ABOVE_BARS, _BELOW_BARS = 40, 1.5, 72, 8
+_LONG_LABEL, _ROWS_OF_LONG_LABEL, _ABOVE_BARS, _BELOW_BARS = 40, 2, 72, 8
 _ROW_HEIGHT = 15
 """Height of a row that has none of its own, in points."""
 _CHART_COLUMN = 105
@@ -376,7 +376,7 @@ def _chart_rows(table: Table) -> int:
     legend = 1 if len(table.bars) > 1 else 0
     bars = len(_drawn(table))
     if _has_long_labels(table):
-        bars = math.ceil(bars * _ROWS_OF_LONG_LABEL)
+        bars *= _ROWS_OF_LONG_LABEL
     return max(_CHART_ROWS, bars + _AROUND_BARS) + legend
 
 
