@@ -78,7 +78,7 @@ def test_a_word_stands_for_a_code_of_the_system(client: httpx.Client, tmp_path: 
     assert client.post("/api/plan", json={}).json()["counts"]["create"] == 2
 
 
-def test_a_name_typed_after_the_mapping_is_marked_as_the_plan_would(
+def test_a_name_that_an_edit_brings_after_the_mapping_is_marked_as_the_plan_would(
     client: httpx.Client, tmp_path: Path
 ) -> None:
     form: dict[str, Any] = open_workbook(client, write(tmp_path, "a receber.csv"))["mapping"]
@@ -95,6 +95,19 @@ def test_a_name_typed_after_the_mapping_is_marked_as_the_plan_would(
     assert edited("Filial do Norte", "MATRIZ SAO PAULO")["refused"] == 1
     (rule,) = edited("Matriz")["rules"]
     assert rule["message"].startswith("Not found among the branches by name. Similar names: 1 – ")
+
+    def refused_after(change: str, **body: object) -> int:
+        answer = client.post(f"/api/{change}", json=body)
+        assert answer.status_code == 200, answer.text
+        return int(answer.json()["refused"])
+
+    block = {"view": "all", "first": 2, "last": 3, "left": 0, "right": 0}
+    assert refused_after("fill", **block, series=False) == 2
+    assert refused_after("step", step="undo") == 1
+    assert refused_after("replace", rule=rule["key"], before="Matriz", after="Sul") == 1
+    sought = {"text": "MATRIZ SAO PAULO", "column": 0, "whole": True, "only": None}
+    assert refused_after("find-replace", **sought, by="Filial do Norte") == 2
+    assert refused_after("step", step="undo") == 1
     # What the confirmed mapping converts has a record.
     assert edited("Matrz São Paulo")["refused"] == 0
     assert client.post("/api/plan", json={}).json()["counts"]["create"] == 2

@@ -38,6 +38,14 @@ def test_a_tab_shows_what_another_one_changed(page: Page, ui: RunningPage, tmp_p
     tab.locator("#counts", has_text="errors: 1").wait_for()
     other.evaluate("document.dispatchEvent(new Event('visibilitychange')), null")
     expect(other.locator("#counts")).to_contain_text("errors: 1")
+    other.locator("#view").select_option("all")
+    other.locator('[data-cell="A3"].error').dblclick()
+    tab.keyboard.press("Control+y")
+    tab.locator("#counts", has_text="errors: 0").wait_for()
+    other.keyboard.type("!")
+    other.evaluate("window.dispatchEvent(new Event('focus')), null")
+    expect(other.locator("#counts")).to_contain_text("errors: 0")
+    expect(other.locator("#grid textarea")).to_have_value("!")
 
 
 def test_a_tab_without_access_says_how_to_come_back_to_the_work(

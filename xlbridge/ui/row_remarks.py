@@ -299,6 +299,7 @@ class RowRemarks:
         """Rows of the chosen sheet that the last plan does not create."""
         self._refused: dict[str, dict[int, dict[int, str]]] = {}
         self._of_contents: dict[tuple[str, CellPosition], tuple[str, str]] = {}
+        self._edited: Sequence[CellPosition] = ()
 
     def plan(
         self, rows: Iterable[PlannedRow], columns: Mapping[str, Column], own: Collection[str]
@@ -321,7 +322,7 @@ class RowRemarks:
 
     def set_refusals(self, reasons: Refusals, content_of: ContentOf) -> None:
         """Replace the reasons for which the system refuses cells, with their present contents."""
-        self._refused = {}
+        self._refused, self._edited = {}, ()
         self._of_contents = {
             (sheet, cell): (text, content_of(sheet, cell))
             for sheet, cells in reasons.items()
@@ -339,10 +340,15 @@ class RowRemarks:
             self._of_contents[sheet, cell] = text, content_of(sheet, cell)
             rows.setdefault(cell[0], {})[cell[1]] = text
 
-    def update(self, sheet: str, cells: Iterable[CellPosition], content_of: ContentOf) -> None:
+    def take_edited(self) -> Sequence[CellPosition]:
+        """Return the cells of the last edit, once."""
+        edited, self._edited = self._edited, ()
+        return edited
+
+    def update(self, sheet: str, cells: Sequence[CellPosition], content_of: ContentOf) -> None:
         """Drop the plan, and the refusals of cells that were edited until they have the contents
         that were refused."""
-        self.planned = {}
+        self.planned, self._edited = {}, cells
         if not self._of_contents:
             return
         rows = self._refused.setdefault(sheet, {})

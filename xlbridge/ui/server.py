@@ -172,14 +172,14 @@ class PageApplication:
         self._remote = remote
         self._run_batch, self._prove_batch = run_batch, prove_batch
         self._stop = stop
-        self._workspace = Workspace(remote)
+        self._names = RegistryNames(remote)
+        self._workspace = Workspace(remote, self._names)
         self._workspace.return_to_environment()
         self._home = remote.settings.home
 
     def build(self) -> Starlette:
         """Return the ASGI application."""
-        work = BackgroundWork(self._remote)
-        names = RegistryNames(self._remote)
+        work, names = BackgroundWork(self._remote), self._names
         routes = [
             Route("/", self.page),
             Route("/files/{name}", self.file),

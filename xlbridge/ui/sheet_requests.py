@@ -21,7 +21,6 @@ from xlbridge.resources.yaml_files import InvalidFile
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, CsvForm, ParseOptions
 from xlbridge.ui.answers import download, get_route, post_route, shown_sheet_id
 from xlbridge.ui.environment import RegistryNames
-from xlbridge.ui.row_remarks import hint_on_page
 from xlbridge.ui.sheet_editor import (
     ReadingProgress,
     ReadingStopped,
@@ -44,9 +43,7 @@ from xlbridge.ui.sheet_forms import (
     sheet_json,
 )
 from xlbridge.ui.workspace import Workspace
-from xlbridge.validation.cells import folded_text
 from xlbridge.validation.headers import NoFittingResource
-from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import start_parser_ahead
 from xlbridge.workbook.write import new_workbook, write_template
 
@@ -369,24 +366,9 @@ class SheetRequests:
             return {**sheet_json(editor), "window": window}
 
         def edit() -> dict[str, Any]:
-            return workspace.change(shown, partial(self._edit, values), answer)
+            return workspace.change(shown, lambda editor: editor.edit(values), answer)
 
         return JSONResponse(await run_in_threadpool(edit))
-
-    def _edit(self, values: Mapping[CellPosition, str], editor: SheetEditor) -> None:
-        """Write texts into cells, and mark names without a record as the plan would."""
-        editor.edit(values)
-        mapping, reasons = editor.choice.mapping, dict[CellPosition, str]()
-        for cell in values:
-            column, text = editor.column_at(cell[1]), editor.text(cell)
-            if column is None or column.link is None:
-                continue
-            mapped = None if mapping is None else mapping.by_path.get(column.name)
-            words = () if mapped is None else map(folded_text, mapped.values or ())
-            found = self._names.unknown(column.link, text)
-            if found is not None and folded_text(text) not in words:
-                reasons[cell] = f"{found.message} {hint_on_page(found.kind.code, found.hint)}"
-        editor.remarks.refuse(editor.findings_view.sheet.sheet, reasons, editor.content_of)
 
     def step(self, shown: str | None, step: str) -> dict[str, Any]:
         """Undo or redo one step."""

@@ -8,6 +8,7 @@ the journal names it.
 import json
 import secrets
 import shutil
+from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -22,9 +23,10 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import CsvForm, ParseOptions, Settings, WorkbookLimits
 from xlbridge.ui.answers import read_object
-from xlbridge.ui.environment import PageConnection
+from xlbridge.ui.cell_edits import displayed_texts
+from xlbridge.ui.environment import PageConnection, RegistryNames
 from xlbridge.ui.row_order import read_layout
-from xlbridge.ui.row_remarks import load_refusals
+from xlbridge.ui.row_remarks import hint_on_page, load_refusals
 from xlbridge.ui.sheet_editor import (
     MAPPING,
     BatchUnit,
@@ -33,7 +35,9 @@ from xlbridge.ui.sheet_editor import (
     SheetEditor,
 )
 from xlbridge.ui.sheet_rows import SheetRows
+from xlbridge.validation.cells import folded_text
 from xlbridge.validation.mapping import read_mapping, remembered_mappings
+from xlbridge.workbook import CellPosition
 from xlbridge.workbook.write import as_xlsx
 
 _NO_WORKBOOK = Text(pt="Abra um arquivo primeiro.", en="Open a workbook first.")
@@ -51,8 +55,9 @@ _DRAFT, _DRAFT_VERSION = "edits.json", 4
 class Workspace:
     """Open workbook of one page, and the stored edits of this and earlier ones."""
 
-    def __init__(self, remote: PageConnection) -> None:
+    def __init__(self, remote: PageConnection, names: RegistryNames) -> None:
         self._remote = remote
+        self._names = names
         self.catalogue: Catalogue = load_catalogue(remote.settings.schemas)
         self._editor: SheetEditor | None = None
         self._rows: SheetRows | None = None
@@ -100,10 +105,31 @@ class Workspace:
         with editor.lock:
             self.editor_for(shown)
             change(editor)
+            self._mark_names(editor)
             storing = self._disk.submit(self.save_edits, editor)
             built = answer(editor)
             storing.result()
         return built
+
+    def _mark_names(self, editor: SheetEditor) -> None:
+        """Mark the names among the edited cells that no record has, as the plan would."""
+        mapping, reasons = editor.choice.mapping, dict[CellPosition, str]()
+        rows_by_column = defaultdict[int, list[int]](list)
+        for row, index in editor.remarks.take_edited():
+            rows_by_column[index].append(row)
+        for index, rows in rows_by_column.items():
+            column = editor.column_at(index)
+            if column is None or column.link is None:
+                continue
+            mapped = None if mapping is None else mapping.by_path.get(column.name)
+            words = set(() if mapped is None else map(folded_text, mapped.values or ()))
+            texts = displayed_texts(editor.cells, rows, index, column.kind)
+            for text in {one for one in texts if folded_text(one) not in words}:
+                if (found := self._names.unknown(column.link, text)) is not None:
+                    reason = f"{found.message} {hint_on_page(found.kind.code, found.hint)}"
+                    same = (row for row, one in zip(rows, texts, strict=True) if one == text)
+                    reasons |= {(row, index): reason for row in same}
+        editor.remarks.refuse(editor.findings_view.sheet.sheet, reasons, editor.content_of)
 
     @property
     def is_open(self) -> bool:

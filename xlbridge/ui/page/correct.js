@@ -387,9 +387,9 @@ export function setUpCorrect(whenSent, whenChanged) {
     const isOpen = document.querySelector("dialog[open], [popover]:popover-open") !== null;
     if (!isField && !isOpen && !byId("mend").hidden) grid.keys.shortcut(event);
   });
-  document.addEventListener("visibilitychange", () => {
-    if (!document.hidden && !byId("mend").hidden) grid.load();
-  });
+  const showLatest = () => { if (!document.hidden && !byId("mend").hidden) grid.load(); };
+  document.addEventListener("visibilitychange", showLatest);
+  window.addEventListener("focus", showLatest); // a window beside another is never hidden
   whenShown("mend", async () => {
     grid.measure();
     await grid.load({ view: state.view, renew: true });
