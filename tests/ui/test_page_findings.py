@@ -83,6 +83,10 @@ def test_a_row_set_aside_leaves_the_list_the_grid_and_the_count(
     expect(tab.locator("#undo-what")).to_have_text("Undo: row 4 comes back")
     tab.locator("[data-view=send]").click()
     expect(tab.locator("#errors-left")).to_contain_text("Errors in the sheet: 1.")
+    tab.locator("#good-rows").check()
+    expect(tab.locator("#errors-left")).to_be_hidden()  # its row is left out, as it advises
+    tab.locator("#good-rows").uncheck()
+    expect(tab.locator("#errors-left")).to_be_visible()
     tab.locator("[data-view=mend]").click()
     tab.locator("#undo").click()
     tab.locator("#counts", has_text="errors: 2").wait_for()

@@ -179,13 +179,13 @@ def test_differences_are_formatted_for_each_language(context: UploadContext) -> 
     row = PlannedRow.of_journal(4, RowAction.HELD, RowReason.DIFFERS, {"differences": differing})
     _, *lines = plan_lines(row, context.catalogue["contasreceber"])
     assert [line.pt.strip() for line in lines] == [
-        "linha 4, valorDoLancamento: planilha 777,7, sistema –",
+        "linha 4, valorDoLancamento: planilha 777,70, sistema –",
         "linha 4, historico: planilha 'Aluguel, condomínio', sistema 'Aluguel'",
         "linha 4, dataDeVencimento: planilha 04/03/2027, sistema 19/04/2025",
         "linha 4, numeroDoDocumento: planilha 1.50, sistema 1.5",
         "linha 4, rateio: planilha 1.50, sistema 1.5",
     ]
-    assert lines[0].en.endswith("sheet 777.7, system –")
+    assert lines[0].en.endswith("sheet 777.70, system –")
 
 
 def test_of_a_list_only_the_differing_values_are_shown(context: UploadContext) -> None:
@@ -199,11 +199,11 @@ def test_of_a_list_only_the_differing_values_are_shown(context: UploadContext) -
     row = PlannedRow.of_journal(4, RowAction.UPDATE, None, stored)
     _, *lines = plan_lines(row, context.catalogue["contaspagar"])
     assert [line.pt.strip() for line in lines] == [
-        "linha 4, rateio, item 2, valor: planilha 777,7, sistema 1937,61",
+        "linha 4, rateio, item 2, valor: planilha 777,70, sistema 1937,61",
         "linha 4, rateio, item 2, codigoDoCentroDeCusto: planilha 01.001, sistema –",
         "linha 4, rateio: planilha 1 item, sistema 2 itens",
     ]
-    assert lines[0].en.strip() == "row 4, rateio, item 2, valor: sheet 777.7, system 1937.61"
+    assert lines[0].en.strip() == "row 4, rateio, item 2, valor: sheet 777.70, system 1937.61"
     assert json.loads(json.dumps(row.to_journal()[-1])) == stored
     assert row.to_json()["differences"] == [
         {"column": "rateio", "yours": lists[0], "theirs": lists[1]}

@@ -129,7 +129,7 @@ def test_a_plan_shows_the_values_that_differ_in_an_edited_split(
     edited = [parts[0] | {"valor": 59.5}, parts[1] | {"valor": 40.5}]
     path = write_workbook(tmp_path / "edited.xlsx", contaspagar=[row], rateio=edited)
     shown = xlbridge("--lang", "pt-BR", "upload", path, "--update", "--yes", **proxy_environment)
-    assert "rateio, item 1, valor: planilha 59,5, sistema 60\n" in shown.stderr + shown.stdout
+    assert "rateio, item 1, valor: planilha 59,50, sistema 60,00\n" in shown.stderr + shown.stdout
     assert "valor=" not in shown.stderr + shown.stdout
 
 

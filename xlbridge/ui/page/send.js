@@ -16,11 +16,12 @@ function showChoices() {
   if (!isChangeable) byId("update").checked = false;
   byId("plan-form").hidden = !state.sheet; // work without a sheet is shown here, too
   const left = byId("errors-left");
-  const isWrong = (one) => one.refused || (one.errors && !state.sheet.sendable);
-  const parts = state.sheet ? state.sheet.parts.filter(isWrong) : [];
+  const isSendable = state.sheet?.sendable || byId("good-rows").checked; // then rows with errors stay here
+  const wrong = (one) => one.refused + (isSendable ? 0 : one.errors);
+  const parts = state.sheet ? state.sheet.parts.filter(wrong) : [];
   left.hidden = !parts.length;
   if (!parts.length) return;
-  const text = fill(texts.has_errors, { n: parts.reduce((sum, one) => sum + one.errors + one.refused, 0) });
+  const text = fill(texts.has_errors, { n: parts.reduce((sum, one) => sum + wrong(one), 0) });
   left.replaceChildren(`${text} `, button(texts.in_grid, () => showRefused(parts[0].sheet)));
 }
 

@@ -143,7 +143,9 @@ def _shown_value(value: str | None, kind: Kind | None) -> Text:
     if value is None:
         return _MISSING
     if kind in {Kind.NUMBER, Kind.MONEY}:
-        return localized_number(value)
+        whole, _, cents = value.partition(".")
+        is_short = kind is Kind.MONEY and len(cents) < 2 and whole.lstrip("-").isdigit()
+        return localized_number(f"{whole}.{cents:0<2}" if is_short else value)
     if kind is Kind.DATE:
         try:
             return untranslated(f"{date.fromisoformat(value):%d/%m/%Y}")
