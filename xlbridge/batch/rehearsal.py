@@ -442,11 +442,12 @@ class _Runs:
                 failure = error
                 continue
             last, self._last = self._last, list(map(step_json, steps))
-            ready = {one.status for state in steps if not state.waits_for for one in state.units}
-            self._final = ready <= _FINAL
+            ready = [one for state in steps if not state.waits_for for one in state.units]
+            # Rows that only other rows kept out are sent by the next run.
+            self._final = all(one.status in _FINAL and not one.rows.not_written for one in ready)
             if self._final or last == self._last:
                 break
-            if UnitStatus.IN_DOUBT in ready:
+            if any(one.status is UnitStatus.IN_DOUBT for one in ready):
                 time.sleep(self._workspace.settings.settle_seconds)
         return failure
 
