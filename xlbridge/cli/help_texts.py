@@ -60,7 +60,7 @@ COMMANDS: Mapping[str, Text] = {
         en="What is configured, what answers, what is wrong.",
     ),
 }
-"""What each command does, in a line."""
+"""Summary of each command, one line."""
 
 _PORTUGUESE: Mapping[str, str] = {
     "Usage:": "Uso:",
