@@ -1,7 +1,9 @@
 """Batches with several environments, with production, and with one that goes down."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 from lossy_proxy import ProxyFault, lossy_proxy
 from sandboxes import logged_in, sandbox_process
+from sheets import write_records
 from upload_parts import new_cnpj
 
 from xlbridge.sandbox import RunningSandbox
@@ -215,3 +218,35 @@ def test_a_batch_resumes_after_the_system_went_down_between_two_workbooks(
         written = [path for _, path in proxy.seen if "preview=false" in path]
     assert len(written) == 2
     assert all(registered(other_sandbox, document) is not None for document in documents)
+
+
+def test_a_row_whose_requests_were_all_lost_is_sent_again(
+    xlbridge: Xlbridge, write_plan: WritePlan, tmp_path: Path, other_sandbox: RunningSandbox
+) -> None:
+    document = new_cnpj()
+    write_records(
+        tmp_path / "payables.xlsx",
+        "contaspagar",
+        [
+            {"numeroDoDocumento": f"{document}-{index}", "dataDeVencimento": date(2026, 10, 30)}
+            for index in range(2)
+        ],
+    )
+    plan = write_plan(
+        "name: month\nsteps: {p: {upload: payables.xlsx, resource: contaspagar, mode: records}}\n"
+    )
+    with lossy_proxy(other_sandbox.base_url) as proxy:
+        environment = credentials(
+            other_sandbox, XLBRIDGE_BASE_URL=proxy.base_url, XLBRIDGE_SETTLE="0"
+        )
+        proxy.decide = lambda method, path: (
+            "lose request" if method == "POST" and "contaspagar" in path else "pass"
+        )
+        for _ in range(4):
+            done = xlbridge("batch", "run", plan, "--yes", "--format", "json", **environment)
+            if json.loads(done.stdout)["rows"]["rejected"]:
+                break
+        assert report(done, 1)["rows"] == row_counts(read=2, rejected=2)
+        proxy.decide = lambda _method, _path: "pass"
+        done = xlbridge("batch", "resume", "--yes", "--format", "json", **environment)
+    assert report(done, 0)["rows"] == row_counts(read=2, accepted=2)

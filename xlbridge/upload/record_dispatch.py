@@ -101,13 +101,13 @@ def result_of_absence(write: RecordWrite, lost: Text, column: str | None = None)
     """Return the result of a write in doubt whose record proves to be as before.
 
     After a refusal as plain text it is rejected for that reason. Else it may be sent again, three
-    times at most; ``lost`` says that the system did not answer ``{n}`` requests.
+    times at most in one upload; ``lost`` says that the system did not answer ``{n}`` requests.
     """
     if write.detail.get("refusal"):
         return WriteResult(WriteState.REJECTED, problems_note(write.problems))
     if write.attempts < _MAX_ATTEMPTS:
         return WriteResult(WriteState.NOT_APPLIED)
-    return with_reason(WriteState.REJECTED, lost.format(n=write.attempts), column)
+    return with_reason(WriteState.NOT_WRITTEN, lost.format(n=write.attempts), column)
 
 
 def with_reason(

@@ -212,12 +212,14 @@ class _RecordExecutor:
         dispatch.run(WriteOrder(waiting, lambda write: self._channel(write).tokens(write), blocked))
 
     def check_rejected(self) -> None:
-        """Read the rejected records again; those that were written anyway are applied.
+        """Read the records again that were sent and not written; those that are there are applied.
 
         A balancer may repeat a request whose answer it has lost, and return the second one.
         """
         self._writes = self._context.journal.writes.load(self._job.id)
-        for channel, writes in self._by_channel(self._in_state(WriteState.REJECTED)):
+        for channel, writes in self._by_channel(
+            self._in_state(WriteState.REJECTED, WriteState.NOT_WRITTEN)
+        ):
             self._record(channel.check_rejected(writes))
 
     def settle(self, *, final: bool) -> bool:
@@ -228,8 +230,8 @@ class _RecordExecutor:
             settled += self._record(channel.settle(writes, final=final))
         return settled < len(doubtful)
 
-    def _in_state(self, state: WriteState) -> list[RecordWrite]:
-        return [write for write in self._writes if write.state is state]
+    def _in_state(self, *states: WriteState) -> list[RecordWrite]:
+        return [write for write in self._writes if write.state in states]
 
     def _by_channel(
         self, writes: Sequence[RecordWrite]

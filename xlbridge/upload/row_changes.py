@@ -324,7 +324,8 @@ class WriteState(StrEnum):
     """State of the write of one record.
 
     ``NOT_APPLIED`` may be sent again; ``CHANGED`` was never sent, since the record has changed
-    after the plan; ``UNPROVEN`` needs a person's decision.
+    after the plan; ``NOT_WRITTEN`` was sent as often as is allowed, and the record is as before;
+    ``UNPROVEN`` needs a person's decision.
 
     ``is_waiting``: the write is certainly not applied and may be sent; ``is_open``: a request was
     sent and its outcome is unknown; ``is_refused``: the record stays as it is. ``outcome`` is that
@@ -348,7 +349,7 @@ class WriteState(StrEnum):
         if kind == "applied":
             self.outcome, self.outcome_of_reversed = RowOutcome.ACCEPTED, RowOutcome.UNDONE
         elif self.is_refused:
-            self.outcome = RowOutcome.REJECTED
+            self.outcome = RowOutcome.NOT_WRITTEN if value == "not_written" else RowOutcome.REJECTED
         return self
 
     PLANNED = "planned", "waiting"
@@ -358,6 +359,7 @@ class WriteState(StrEnum):
     NOT_APPLIED = "not_applied", "waiting"
     REJECTED = "rejected", "refused"
     CHANGED = "changed", "refused"
+    NOT_WRITTEN = "not_written", "refused"
     UNPROVEN = "unproven"
 
 

@@ -210,8 +210,8 @@ class RowLedger:
                 return _UNDONE_BY.format(undo=undo.id)
             case RowOutcome.UNKNOWN if undo is not None:
                 return _UNDO_IN_DOUBT.format(undo=undo.id, reason=undo.reason)
-            case RowOutcome.REJECTED:
-                return joined(found.labelled for found in self.rejections(change))
+            case RowOutcome.REJECTED | RowOutcome.NOT_WRITTEN if found := self.rejections(change):
+                return joined(one.labelled for one in found)
             case RowOutcome.NOT_WRITTEN if job.state is State.REJECTED:
                 return REJECTED_AS_A_WHOLE
             case RowOutcome.NOT_WRITTEN | RowOutcome.UNSENT | RowOutcome.UNKNOWN:
