@@ -22,6 +22,7 @@ _BY_OTHERS = {
     # The record is already as wanted, or is another one by now.
     *(("planned", "applied"), ("not_applied", "applied"), ("sending", "applied")),
     *(("planned", "changed"), ("not_applied", "changed"), ("doubtful", "unproven")),
+    ("not_written", "applied"),
     # A record without a number, or whose lists were refused.
     ("sending", "unproven"),
     # Some rows are proven, the others are not.

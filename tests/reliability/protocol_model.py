@@ -27,7 +27,7 @@ _MAX_SENT = 3
 _LOST = "entries lost"
 _UNSENT = {"prepared", "planned", "not_applied"}
 _MAY_GO_ON = _UNSENT | {"previewing", "staging", "staged", "in_doubt"}
-_FINAL = {"done", "rejected", "abandoned", "applied", "previewed"}
+_FINAL = {"done", "rejected", "not_written", "abandoned", "applied", "previewed"}
 _DOUBT = {"in_doubt", "doubtful"}
 _PERSON = {"needs_person", "unproven"}
 
@@ -268,7 +268,7 @@ class Model:
             elif entry.sent < _MAX_SENT:
                 yield "absent", self._record(world, "not_applied")
             else:
-                yield "absent", self._record(world, "rejected", at="")
+                yield "absent", self._record(world, "not_written", at="")
         if not self.keyed:
             yield "no key", self._record(world, "unproven" if by_record else "needs_person", at="")
 
@@ -383,7 +383,7 @@ def broken_guarantee(world: World) -> str | None:
     if world.entry.state in {"comparing", "done", "applied"} and not world.rows:
         return "done means there"
     is_over = not world.at and not world.flying and not world.entry.if_absent
-    if world.entry.state in {"rejected", "abandoned"} and world.rows and is_over:
+    if world.entry.state in {"rejected", "not_written", "abandoned"} and world.rows and is_over:
         return "rejected means not there"
     return None
 

@@ -42,6 +42,7 @@ SELDOM = {
     *(("in_doubt", "polling"), ("polling", "in_doubt"), ("previewing", "rejected")),
     # Entries are lost just there, or three answers in a row.
     *(("staging", "in_doubt"), ("not_applied", "doubtful"), ("doubtful", "rejected")),
+    ("doubtful", "not_written"),
     *(("unproven", "done"), ("sending", "not_applied")),
 }
 """Steps that the faults below do not lead to in every mode; the state machines take them."""
