@@ -15,6 +15,8 @@ from environment import ROOT, Xlbridge, clean_environment, credentials
 from html_server import html_server
 from openpyxl import load_workbook
 from sandboxes import create_database
+from sheets import write_rows
+from upload_parts import new_cnpj
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -151,19 +153,19 @@ def test_an_address_without_credentials(xlbridge: Xlbridge) -> None:
     assert_ended(done, 2, "XLBRIDGE_EMAIL")
 
 
-def test_uploading_as_json(xlbridge: Xlbridge, empty_sandbox: RunningSandbox) -> None:
+def test_uploading_as_json(
+    xlbridge: Xlbridge, empty_sandbox: RunningSandbox, tmp_path: Path
+) -> None:
     environment = credentials(empty_sandbox)
-    sample = SAMPLES / "cliente.xlsx"
-    done = xlbridge("upload", sample, "--yes", "--format", "json", **environment)
+    rows = [["Cliente", new_cnpj()] for _ in range(3)]
+    book = write_rows(tmp_path / "clientes.xlsx", ["nomeComercial", "cnpj"], rows)
+    done = xlbridge("upload", book, "--yes", "--format", "json", **environment)
     assert_ended(done, 0)
     report = json.loads(done.stdout)
-    rows = report["rows"]
     assert (report["version"], report["state"], report["mode"]) == (1, "done", "queue")
-    assert rows["read"] == rows["accepted"] > 0
-    again = json.loads(
-        xlbridge("upload", sample, "--yes", "--format", "json", **environment).stdout
-    )
-    assert (again["state"], again["rows"]["unchanged"]) == ("done", rows["read"])
+    assert report["rows"]["read"] == report["rows"]["accepted"] == 3
+    again = json.loads(xlbridge("upload", book, "--yes", "--format", "json", **environment).stdout)
+    assert (again["state"], again["rows"]["unchanged"]) == ("done", 3)
     listed = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"]
     assert [job["job"] for job in listed] == [again["job"], report["job"]]
     assert_ended(xlbridge("jobs", report["job"]), 0, "processing")
