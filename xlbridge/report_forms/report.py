@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from xlbridge.i18n import Text, count_text, joined, untranslated
+from xlbridge.titles import in_reais
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -147,7 +148,7 @@ class Table:
             return _SHARE.format(what=what)
         if not is_money:
             return _NUMBER.format(what=what.changed(str.lower))
-        return what if "R$" in what.pt else _MONEY.format(what=what)
+        return in_reais(what)
 
     def _parts_text(self, values: Sequence[Value]) -> str:
         """Return the text beside a bar of several parts: the first one and the sum, or that."""
@@ -196,7 +197,6 @@ class Table:
 
 _SHARE = Text(pt="{what} (%)", en="{what} (%)")
 _NUMBER = Text(pt="Número de {what}", en="Number of {what}")
-_MONEY = Text(pt="{what} (R$)", en="{what} (R$)")
 
 
 def _amount(value: Value) -> float:

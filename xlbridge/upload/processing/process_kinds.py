@@ -243,6 +243,14 @@ class ProcessKind:
         return self.number, *self.other_headers
 
     @property
+    def sheet_hint(self) -> Text:
+        """What to do if a sheet has no such column."""
+        return Text(
+            pt="Use uma planilha como a de: xlbridge export {listing}",
+            en="Use a sheet like that of: xlbridge export {listing}",
+        ).format(listing=self.listing)
+
+    @property
     def is_listed(self) -> bool:
         """True if records can only be read from the whole listing."""
         return not self.read.path_parameters
@@ -283,8 +291,8 @@ KINDS: Mapping[str, ProcessKind] = {
             final=Text(
                 pt="É definitivo: processar um pedido abre os títulos e gera a nota fiscal; a "
                 "interface não desfaz.",
-                en="This is final: processing an order opens its titles and generates its invoice; "
-                "the interface cannot reverse it.",
+                en="This is final: processing an order opens its titles and generates its "
+                "invoice; the interface cannot undo it.",
             ),
         ),
         ProcessKind(
@@ -299,8 +307,8 @@ KINDS: Mapping[str, ProcessKind] = {
             final=Text(
                 pt="É definitivo: a NF-e é emitida na SEFAZ; o cancelamento segue regras fiscais "
                 "próprias, fora desta interface.",
-                en="This is final: the invoice is issued with the tax authority; cancelling it "
-                "follows separate fiscal rules, outside this interface.",
+                en="This is final: the invoice is issued with the tax authority; cancelling "
+                "it follows fiscal rules of its own, outside this interface.",
             ),
         ),
         ProcessKind(
@@ -316,7 +324,7 @@ KINDS: Mapping[str, ProcessKind] = {
                 pt="É definitivo: a NFS-e é emitida na prefeitura; o cancelamento segue regras "
                 "fiscais próprias, fora desta interface.",
                 en="This is final: the service invoice is issued with the tax authority; "
-                "cancelling it follows separate fiscal rules, outside this interface.",
+                "cancelling it follows fiscal rules of its own, outside this interface.",
             ),
         ),
         ProcessKind(
@@ -332,7 +340,7 @@ KINDS: Mapping[str, ProcessKind] = {
                 pt="É definitivo: processar um inventário ajusta os saldos às quantidades "
                 "contadas; a interface não desfaz.",
                 en="This is final: processing an inventory adjusts balances to the counted "
-                "quantities; the interface cannot reverse it.",
+                "quantities; the interface cannot undo it.",
             ),
         ),
         ProcessKind(
@@ -457,10 +465,7 @@ def explicit_numbers(kind: ProcessKind, values: Sequence[int]) -> RecordNumbers:
                 pt="{name} precisa de uma planilha com as colunas {number} e {within}.",
                 en="{name} needs a sheet with the columns {number} and {within}.",
             ).format(name=kind.name, number=kind.number, within=kind.within),
-            Text(
-                pt="Use uma planilha como a de: xlbridge export {listing}",
-                en="Use a sheet like that of: xlbridge export {listing}",
-            ).format(listing=kind.listing),
+            kind.sheet_hint,
         )
     wrong = [number for number in values if number < 1]
     if wrong or not values:
