@@ -151,7 +151,7 @@ def test_texts_use_the_words_of_the_glossary(language: str, known: str) -> None:
     for path in [path for path in pages if path.parent.name != "reference"]:
         is_portuguese = path.name.endswith(".pt-BR.md")
         if is_portuguese == (language == "pt") and path.name not in FOR_DEVELOPERS:
-            text = NAMED.sub("", path.read_text("utf-8"))
+            text = " ".join(NAMED.sub("", path.read_text("utf-8")).split())
             speaks_of_purchases = path.name == "assumptions.pt-BR.md"
             found.append((path.name, PURCHASE.sub("", text) if speaks_of_purchases else text))
     spoken = [(place, PURCHASES.sub("", IN_CODE.sub("", text))) for place, text in found]

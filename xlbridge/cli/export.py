@@ -137,7 +137,7 @@ def _parameter_name(name: Filter) -> str:
 @option(
     "--chain",
     metavar="NAME",
-    pt="O mesmo que --since-last, numa cadeia com esse nome, quaisquer que sejam os filtros.",
+    pt="O mesmo que --since-last, numa sequência com esse nome, quaisquer que sejam os filtros.",
     en="The same as --since-last, in a chain of that name, whatever the filters are.",
 )
 @option(
