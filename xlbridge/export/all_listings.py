@@ -108,7 +108,7 @@ _PRODUCTS = Listing(
 )
 _INVENTORIES = Listing(
     name="inventario",
-    title=Text(pt="Inventários", en="Inventories"),
+    title=Text(pt="Inventários", en="Inventory counts"),
     operation=stock.INVENTORY_LIST,
     path_filters={Filter.ID: stock.INVENTORY_SHOW},
     local_filters=frozenset({Filter.UNFINISHED}),

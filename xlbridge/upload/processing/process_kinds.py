@@ -334,7 +334,7 @@ KINDS: Mapping[str, ProcessKind] = {
             number="idInventario",
             status_of=_inventory_status,
             assigned=("idProcessamento", "logProcessamento", "situacaoDoInventario"),
-            title=Text(pt="Inventários", en="Inventories"),
+            title=Text(pt="Inventários", en="Inventory counts"),
             noun=Text(pt="inventário", en="inventory"),
             final=Text(
                 pt="É definitivo: processar um inventário ajusta os saldos às quantidades "
@@ -353,7 +353,7 @@ KINDS: Mapping[str, ProcessKind] = {
             assigned=("situacaoDoInventario",),
             title=Text(
                 pt="Inventários a validar (encerra a contagem)",
-                en="Inventories to validate (ends the count)",
+                en="Inventory counts to validate (ends the counting)",
             ),
             noun=Text(pt="inventário", en="inventory"),
             final=Text(
@@ -371,7 +371,7 @@ KINDS: Mapping[str, ProcessKind] = {
             number="idInventario",
             status_of=_closing_status,
             assigned=("situacaoDoInventario", "dataDeEncerramento"),
-            title=Text(pt="Inventários a encerrar", en="Inventories to close"),
+            title=Text(pt="Inventários a encerrar", en="Inventory counts to close"),
             noun=Text(pt="inventário", en="inventory"),
             final=Text(
                 pt="É definitivo: um inventário encerrado não é mais contado nem processado; o que "
