@@ -12,10 +12,6 @@ _SHOW_DATE = Text(
     pt="Dê à célula um formato com dia, mês e ano, e confira a data.",
     en="Give the cell a format with day, month and year, and check the date.",
 )
-_COMPARE = Text(
-    pt="Compare com a origem. Se está certo, aceite: --accept {accepted}.",
-    en="Compare it with the source. If it is right, accept it: --accept {accepted}.",
-)
 
 CELL_FINDINGS: tuple[FindingKind, ...] = (
     error(
@@ -260,8 +256,8 @@ CELL_FINDINGS: tuple[FindingKind, ...] = (
         "letras podem ter se perdido; será enviado assim.",
         en="The code does not have the form of the others in the column, such as {example}: "
         "zeros, points or letters may have been lost; it is sent as it is.",
-        hint_pt=_COMPARE.pt,
-        hint_en=_COMPARE.en,
+        hint_pt="Compare com a origem. Se está certo, aceite: --accept {accepted}.",
+        hint_en="Compare it with the source. If it is right, accept it: --accept {accepted}.",
         of_column=True,
     ),
     warning(
@@ -269,8 +265,8 @@ CELL_FINDINGS: tuple[FindingKind, ...] = (
         pt="O código está escrito como um número com casas decimais; talvez seja {read}. Será "
         "enviado como está.",
         en="The code is written as a number with decimals; it may be {read}. It is sent as it is.",
-        hint_pt=_COMPARE.pt,
-        hint_en=_COMPARE.en,
+        hint_pt="Compare com a origem. Se está certo, aceite: --accept {accepted}.",
+        hint_en="Compare it with the source. If it is right, accept it: --accept {accepted}.",
         of_column=True,
     ),
     warning(
