@@ -11,7 +11,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from xlbridge.i18n import Text, count_text, joined, untranslated
-from xlbridge.titles import in_reais
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -146,9 +145,8 @@ class Table:
         is_money = any(isinstance(value, Decimal) for value in values)
         if self.shares:
             return _SHARE.format(what=what)
-        if not is_money:
-            return _NUMBER.format(what=what.changed(str.lower))
-        return in_reais(what)
+        # Titles of amounts say their unit: titles.in_reais.
+        return what if is_money else _NUMBER.format(what=what.changed(str.lower))
 
     def _parts_text(self, values: Sequence[Value]) -> str:
         """Return the text beside a bar of several parts: the first one and the sum, or that."""
