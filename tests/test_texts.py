@@ -45,27 +45,35 @@ NAMED = re.compile(r"```.*?```|(?<!\*)\*[^*\n]+\*(?!\*)", re.DOTALL)
 
 PURCHASE = re.compile(r"\brequisi(ção|ções)\b|\brequests?\b", re.IGNORECASE)
 """A document of purchasing, in schema files; in texts the word would be a call of the system."""
+PURCHASES = re.compile(r"\brequisi(ção|ções) de (compra|estoque)\b", re.IGNORECASE)
+"""The same where it is named in full."""
+
+FOR_DEVELOPERS = {
+    "answers.md",
+    "architecture.md",
+    "assumptions.md",
+    "glossary.md",
+    "integrator.md",
+    "library.md",
+    "performance.md",
+    "upload-protocol.md",
+}
+"""English pages that speak of JSON and of the interface, in their words."""
 
 SOURCES = sorted(Path(xlbridge.__file__).parent.rglob("*.py"))
 
 
-LANGUAGE_PAIRS = {
-    "Text": [("pt", "en")],
-    "error": [("pt", "en"), ("hint_pt", "hint_en")],
-    "warning": [("pt", "en"), ("hint_pt", "hint_en")],
-    "_refusal": [("pt", "en")],
-    "_not_a_workbook": [("pt", "en")],
-}
-"""Arguments with a text in each language, by the functions that take them."""
+LANGUAGE_PAIRS = (("pt", "en"), ("hint_pt", "hint_en"))
+"""Arguments with a text in each language, of messages, findings and the help of options alike."""
 
 
 @cache
 def texts(path: Path) -> list[tuple[int, str, str]]:
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if isinstance(node, ast.Call):
             parts = {k.arg: k.value for k in node.keywords}
-            for names in LANGUAGE_PAIRS.get(node.func.id, ()):
+            for names in LANGUAGE_PAIRS:
                 values = [getattr(parts.get(name), "value", None) for name in names]
                 if all(isinstance(value, str) for value in values):
                     found.append((node.lineno, str(values[0]), str(values[1])))
@@ -80,7 +88,7 @@ def schema_content(path: Path) -> Any:
 
 def titles(content: Any, language: str) -> Iterator[str]:
     """Yield the titles and descriptions in a schema file."""
-    keys = {"pt": ("title", "description"), "en": ("title_en",)}[language]
+    keys = {"pt": ("title", "description"), "en": ("title_en", "description_en")}[language]
     if isinstance(content, dict):
         yield from (str(content[key]) for key in keys if isinstance(content.get(key), str))
         content = list(content.values())
@@ -115,12 +123,12 @@ def test_no_message_is_empty_in_either_language() -> None:
 
 @pytest.mark.parametrize(("language", "known"), [("pt", "retida"), ("en", "payload")])
 def test_texts_use_the_words_of_the_glossary(language: str, known: str) -> None:
-    """Commands, options and placeholders keep their names. English guides are for developers,
-    too."""
+    """Commands, options and placeholders keep their names."""
     rows = (ROOT / "docs" / "glossary.md").read_text("utf-8").splitlines()
     place = {"pt": 4, "en": 5}[language]
-    avoided = [row.split("|")[place] for row in rows if row.count("|") == 6][2:]
-    words = [word.strip() for cell in avoided for word in cell.split(",") if word.strip() != "–"]
+    avoided = [row.split("|")[place] for row in rows if row.startswith("| ")]
+    words = [word.strip() for cell in avoided for word in cell.split(",")]
+    words = [word for word in words if word != "–" and not word.startswith("Not in ")]
     assert known in words
     wrong = re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE)
     found = [
@@ -138,14 +146,15 @@ def test_texts_use_the_words_of_the_glossary(language: str, known: str) -> None:
         content = schema_content(path) if path.suffix == ".yaml" else {}
         named = [content.get(key) for key in ("name", "title")]
         found += [(path.name, str(name)) for name in [*named, *content.get("steps", ())] if name]
-    if language == "pt":
-        guides = [*ROOT.glob("*.pt-BR.md"), *(ROOT / "docs").rglob("*.pt-BR.md")]
-        # The texts of the reference are checked where they are declared.
-        for path in [path for path in guides if path.parent.name != "reference"]:
-            text = NAMED.sub("", path.read_text("utf-8"))
+    # The texts of the reference are checked where they are declared.
+    pages = [*ROOT.glob("README*.md"), *(ROOT / "docs").rglob("*.md")]
+    for path in [path for path in pages if path.parent.name != "reference"]:
+        is_portuguese = path.name.endswith(".pt-BR.md")
+        if is_portuguese == (language == "pt") and path.name not in FOR_DEVELOPERS:
+            text = " ".join(NAMED.sub("", path.read_text("utf-8")).split())
             speaks_of_purchases = path.name == "assumptions.pt-BR.md"
             found.append((path.name, PURCHASE.sub("", text) if speaks_of_purchases else text))
-    spoken = [(place, IN_CODE.sub("", text)) for place, text in found]
+    spoken = [(place, PURCHASES.sub("", IN_CODE.sub("", text))) for place, text in found]
     assert [(place, wrong.findall(text)) for place, text in spoken if wrong.search(text)] == []
 
 
@@ -191,6 +200,14 @@ def test_messages_with_counts_have_singular_forms() -> None:
     found = {(path.name, text) for path in SOURCES for _, *both in texts(path) for text in both}
     wrong = {entry for entry in found if lacks_singular_form(entry[1])}
     assert {name for name, _ in wrong} == ALWAYS_SEVERAL, wrong
+
+
+def test_messages_put_no_endings_in_parentheses() -> None:
+    """A count chooses the form, as in ``{n:linha|linhas}``, or a colon avoids it: ``linhas: 2``."""
+    endings = re.compile(r"\w\((s|es|ões|ns|a|as)\)")
+    found = {(path.name, text) for path in SOURCES for _, *both in texts(path) for text in both}
+    assert endings.search("2 linha(s)")
+    assert [one for one in found if endings.search(one[1])] == []
 
 
 VERBS = (("recus", "refus"), ("rejei", "reject"))

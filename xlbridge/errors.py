@@ -237,12 +237,12 @@ NO_FILE = Text(
     en="The file {path} does not exist. Check its name and folder.",
 )
 NOT_AS_DOCUMENTED = Text(
-    pt="O sistema responde de outro modo que o documentado. Veja em que: xlbridge doctor "
+    pt="O sistema não responde como a documentação descreve. Veja em que: xlbridge doctor "
     "--first-contact",
-    en="The system answers otherwise than documented. See how: xlbridge doctor --first-contact",
+    en="The system does not answer as documented. See how: xlbridge doctor --first-contact",
     page=Text(
-        pt="O sistema responde de outro modo que o documentado. Avise quem cuida do ambiente.",
-        en="The system answers otherwise than documented. Tell the person who looks after the "
+        pt="O sistema não responde como a documentação descreve. Avise quem cuida do ambiente.",
+        en="The system does not answer as documented. Tell the person who looks after the "
         "environment.",
     ),
 )

@@ -69,23 +69,21 @@ def install_hint(extra: str) -> Text:
     return (_FROM_SOURCE if address else _FROM_INDEX).format(command=command)
 
 
+_ASK = Text(
+    pt="Peça à TI, ou a quem instalou o xlbridge, que instale a parte que falta.",
+    en="Ask IT, or the person who installed xlbridge, to install the missing part.",
+)
 _FROM_SOURCE = Text(
     pt="Instale: {command}",
     en="Install: {command}",
-    page=Text(
-        pt="Peça à TI, ou a quem instalou o xlbridge, que instale a parte que falta.",
-        en="Ask IT, or the person who installed xlbridge, to install the missing part.",
-    ),
+    page=_ASK,
 )
 _FROM_INDEX = Text(
     pt="Instale da mesma pasta ou do mesmo índice de que veio o xlbridge (--find-links ou "
     "--index-url): {command}",
     en="Install it from the same folder or index that xlbridge came from (--find-links or "
     "--index-url): {command}",
-    page=Text(
-        pt="Peça à TI, ou a quem instalou o xlbridge, que instale a parte que falta.",
-        en="Ask IT, or the person who installed xlbridge, to install the missing part.",
-    ),
+    page=_ASK,
 )
 _IN_APPLICATION = Text(
     pt='Este aplicativo não contém a parte "{extra}": use um construído com ela, ou o xlbridge '

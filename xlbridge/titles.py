@@ -63,6 +63,11 @@ NO = Text(pt="não", en="no")
 EMPHATIC_NO = Text(pt="NÃO", en="NO")
 
 
+def in_reais(title: Text) -> Text:
+    """Return the title of amounts with their unit, once."""
+    return title if "R$" in title.pt else title.changed("{} (R$)".format)
+
+
 def quirks_facts(target: Mapping[str, Any] | None) -> Sequence[tuple[Text, str]]:
     """Return the fact of a report that names the quirks file of an environment, if it has one."""
     file = (target or {}).get("quirks")

@@ -63,7 +63,7 @@ class Month:
 
     def write(self) -> "Month":
         """Write clients, receivables of theirs, payables and addresses; of some codes nobody has
-        heard in the practice system."""
+        heard in the sandbox."""
         books = self.folder / "books"
         books.mkdir(parents=True)
         self.plan.parent.mkdir()
@@ -107,13 +107,13 @@ class Month:
 
 
 def stored_rows(database: Path, *tables: str) -> int:
-    """Return the number of rows that tables of a practice system have."""
+    """Return the number of rows that tables of a sandbox have."""
     with closing(sqlite3.connect(database)) as db:
         return sum(db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables)
 
 
 def make_database(path: Path, there: Mapping[str, Any]) -> None:
-    """Create a practice system's database with an existing client and receivable."""
+    """Create a sandbox's database with an existing client and receivable."""
     key = {"codigoDoExercicio": 2020, "numeroDaTransacao": 1, "sequenciaDaTransacao": 1}
     title = Receivable(**{**there, **key}).model_dump(exclude={"rateio"})
     client = Client(codigoDoCliente=there["codigoDoCliente"], nomeComercial="A", ativo=True)

@@ -65,7 +65,7 @@ def test_a_late_workbook_with_the_same_keys_is_held(
     )
     (*_, reason) = list(proof["Rejected, and waiting for you"].values)[-1]
     assert reason == (
-        "in the system with other values, which the interface cannot change (History: sheet "
+        "in the system with other values, which the interface cannot change (Description: sheet "
         "'Outro texto 2', system 'Mensalidade 2')"
     )
     assert sorted(titles(client, "LATE")) == [f"Mensalidade {number}" for number in range(3)]

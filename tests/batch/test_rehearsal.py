@@ -1,4 +1,4 @@
-"""Rehearsals of a month by the real command, on a practice system with faults."""
+"""Rehearsals of a month by the real command, on a sandbox with faults."""
 
 import json
 import re
@@ -243,7 +243,7 @@ def test_faults_lose_and_duplicate_nothing(
     assert rows["read"] == ROWS == sum(rows.values()) - rows["read"]
     assert len(found["in_doubt"]) == rows["unknown"]
     assert rows["rejected"] == 0
-    # Not only what the proof reads back: the practice system has each of these rows once.
+    # Not only what the proof reads back: the sandbox has each of these rows once.
     tables = ("clients", "receivables", "payables", "addressings")
     stored = stored_rows(kept / "sandbox.db", *tables) - found["stand_ins"]["clients"]
     assert rows["accepted"] <= stored <= rows["accepted"] + rows["unknown"]

@@ -270,7 +270,7 @@ def test_a_batch_remembers_the_folder_of_own_resources(
     assert "--schemas" in lost.stderr
     assert run_batch("status", "a", "--schemas", tmp_path / "moved").returncode == 0
     unsaid = run_batch("plan", plan)
-    assert (unsaid.returncode, "--schemas DIR" in unsaid.stderr) == (2, True)
+    assert (unsaid.returncode, "--schemas FOLDER" in unsaid.stderr) == (2, True)
 
 
 def test_batches_are_listed_and_unknown_ones_reported(

@@ -62,7 +62,7 @@ def test_outflows_are_taken_from_inflows(tmp_path: Path, xlbridge: Xlbridge) -> 
     assert "-#" in chart.y_axis.numFmt.formatCode
     assert chart.x_axis.tickLblPos == "low"  # not below the bars to the left of zero
     assert "Net (inflows" in "".join(run.t for run in chart.title.tx.rich.p[0].r)
-    headings = ("Rows", "Inflows", "Outflows", "Net (inflows – outflows)")
+    headings = ("Rows", "Inflows (R$)", "Outflows (R$)", "Net (inflows – outflows) (R$)")
     assert [row[1:] for row in cover].count(headings) == 2
 
 

@@ -261,6 +261,7 @@ def test_the_cover_is_in_the_users_language(tmp_path: Path, configured: RunningS
     rows = [row for row in book.worksheets[0].iter_rows(max_col=3) if row[1].value == "Rows"]
     assert len(rows) >= 3
     (months,) = [row[0].row for row in rows if str(row[0].value).endswith(", by month")]
+    assert book.worksheets[0].cell(months, 3).value == "Amount (R$)"
     assert re.fullmatch(r"\d\d/20\d\d", book.worksheets[0].cell(months + 1, 1).value)
     assert {cell.alignment.horizontal for row in rows for cell in row[1:] if cell.value} == {
         "right"

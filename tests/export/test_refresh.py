@@ -338,7 +338,7 @@ def test_an_empty_listing_needs_consent(
     path = tmp_path / "book.xlsx"
     SHAPES["table"].write(path, 6)
     assert refresh(path) == 2
-    assert "the listing has no records; its 6 rows go" in capsys.readouterr().err
+    assert "the listing has no records; its 6 rows are deleted" in capsys.readouterr().err
     assert refresh(path, "--yes") == 0
     assert shown_rows(path, "Dados", 1)[0][:7] == [None] * 7
     refresh.records = titles_of(4)

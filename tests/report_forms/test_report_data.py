@@ -19,6 +19,7 @@ from xlbridge.report_forms import (
     group_by_reason,
     list_first,
 )
+from xlbridge.titles import in_reais
 
 NONE = Text(pt="Nenhuma.", en="None.")
 SHEET = Text(pt="Linhas", en="Rows")
@@ -110,7 +111,7 @@ def test_a_picture_has_a_bar_for_each_line_and_its_numbers_as_text() -> None:
 
 
 def test_a_picture_says_what_its_bars_are_about_and_what_they_measure() -> None:
-    week, amount = Text(pt="Semana", en="Week"), Text(pt="Valor", en="Amount")
+    week, amount = Text(pt="Semana", en="Week"), in_reais(Text(pt="Valor", en="Amount"))
     lines = [Line(("1", 2, Decimal(3), 5)), Line(("2", 4, Decimal(7), 11))]
     table = Table(sheet=SHEET, headings=(*map(Heading, (week, SHEET, amount)),), lines=lines)
     axes = {}
@@ -126,7 +127,7 @@ def test_a_picture_says_what_its_bars_are_about_and_what_they_measure() -> None:
     assert axes == {
         "money": ["Week", "Amount (R$)"],
         "count": ["Week", "Number of rows"],
-        "several": ["Week", "Rows (R$)"],
+        "several": ["Week", "Rows"],
         "shares": ["Week", "Rows (%)"],
     }
 

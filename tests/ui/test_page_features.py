@@ -223,7 +223,7 @@ def test_the_environment_is_chosen_tested_and_marked(
     with running_page(forks, tmp_path, home, clean_environment(home)) as ui:
         tab = page.tab
         tab.goto(ui.link)
-        expect(tab.locator("#environment.practice")).to_have_text("practice system")
+        expect(tab.locator("#environment.practice")).to_have_text("sandbox")
         tab.set_input_files('[data-testid="drop"]', path)
         tab.locator("#to-mend:enabled").wait_for()
         tab.locator("[data-view=profiles]").click()

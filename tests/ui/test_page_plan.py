@@ -194,7 +194,7 @@ def test_rows_with_one_reason_are_decided_together(
     expect(tab.locator("#update")).to_be_checked()
     expect(plan.locator('[data-action="update"]')).to_contain_text("2")
     expect(held).to_contain_text("1")  # which has no key to find its record
-    expect(plan).to_contain_text("row 2, History: sheet 'Frete', system 'Aluguel'")
+    expect(plan).to_contain_text("row 2, Description: sheet 'Frete', system 'Aluguel'")
     plan.locator("tr", has_text="to update").get_by_role("button", name="show in the grid").click()
     expect(tab.locator("#grid .line")).to_have_count(2)
 

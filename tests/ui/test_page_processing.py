@@ -54,7 +54,7 @@ def test_an_invoice_is_issued_after_a_warning(
     shown.get_by_text("This is final: the service invoice is issued").wait_for()
     shown.get_by_test_id("send").click()
     outcome = tab.get_by_test_id("outcome")
-    outcome.get_by_text("Processed (nfse): 1 of 2; were already: 0; rejected: 1.").wait_for()
+    outcome.get_by_text("Processed (nfse): 1 of 2; already done: 0; rejected: 1.").wait_for()
     expect(outcome).to_have_attribute("data-state", "partial")
     expect(tab.locator("#plan-form")).to_be_hidden()
     tab.locator("[data-view=jobs]").click()

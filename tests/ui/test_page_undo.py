@@ -58,11 +58,11 @@ def test_an_upload_is_undone_after_the_same_plan_as_in_the_terminal(
     planned = client.post("/api/undo-plan", json=job).json()
     assert (planned["undo"], planned["left"], planned["target"]["production"]) == (2, 1, False)
     (reason,) = planned["reasons"]
-    assert reason.startswith("1 row not reversed: the record was changed")
+    assert reason.startswith("1 row not undone: the record was changed")
     assert reason.endswith("(row 3)")
     assert client.get("/api/jobs").json()["jobs"] == before
     shown = xlbridge("undo", first["job"], **own).stderr
-    assert "rows to reverse: 2; not reversed: 1" in shown
+    assert "rows to undo: 2; not undone: 1" in shown
     assert f"confirmation: {planned['token']}" in shown
     assert reason in shown
 
@@ -76,7 +76,7 @@ def test_an_upload_is_undone_after_the_same_plan_as_in_the_terminal(
         1,
     )
     assert outcome["headline"] == (
-        f"Undone: the upload {first['job']}. Rows reversed: 2 of 3; left: 1."
+        f"Undone: the upload {first['job']}. Rows undone: 2 of 3; left: 1."
     )
     assert outcome["lines"] == [reason]
     details = client.get("/api/job", params={"job": outcome["job"]}).json()
@@ -172,12 +172,12 @@ def test_an_upload_is_undone_from_its_details(
     expect(confirm).to_be_focused()
     confirm.click()
     outcome = tab.get_by_test_id("outcome")
-    outcome.get_by_role("heading", name=re.compile("Rows reversed: 2 of 2")).wait_for()
+    outcome.get_by_role("heading", name=re.compile("Rows undone: 2 of 2")).wait_for()
     expect(tab.get_by_role("button", name="See the plan")).to_be_hidden()
     tab.locator("[data-view=jobs]").click()
     expect(jobs.get_by_role("button", name="Details")).to_have_count(3)
     expect(jobs.locator("tr").nth(1)).to_contain_text("undo")
-    expect(jobs.locator("tr").nth(3)).to_contain_text("done · reversed: 2")
+    expect(jobs.locator("tr").nth(3)).to_contain_text("done · undone: 2")
     details.nth(2).click()
-    shown.get_by_text("Reversed since").wait_for()
+    shown.get_by_text("Undone since").wait_for()
     expect(undo).to_have_count(0)

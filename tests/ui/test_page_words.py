@@ -51,7 +51,6 @@ NOT_ON_SCREEN = {
     ("settings.py", "XLBRIDGE_"): "before there is a page",
     ("ui/server.py", "Try another port"): "before there is a page",
     ("upload/processing/plan.py", "Choose the sheet"): "the page reads no sheet of numbers",
-    ("upload/processing/plan.py", "Use a sheet like"): "the page reads no sheet of numbers",
     ("upload/results/report.py", "Next: "): "next steps; the page has buttons",
     ("upload/uploads.py", "--delete"): "an option that the page does not offer",
     (

@@ -394,7 +394,7 @@ def test_plan_is_shown_in_the_grid_with_differing_values(
     # Rows that need a decision come first, with hints for the page.
     held, unchanged = planned["table"]["lines"]
     assert (held["cells"][:2], unchanged["cells"][1]) == (["not sent, waiting for you", "3"], "2")
-    assert held["below"] == ["row 3, History: sheet 'Frete', system 'Aluguel'"]
+    assert held["below"] == ["row 3, Description: sheet 'Frete', system 'Aluguel'"]
     assert "tick" in held["cells"][2]
     assert "--" not in held["cells"][2]
     shown = client.get("/api/rows", params={"view": "plan:held", "renew": 1}).json()["rows"]

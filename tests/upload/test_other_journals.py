@@ -51,7 +51,7 @@ def test_rows_that_differ_from_their_record_are_held_with_both_values(
     ]
     sheet = data_sheet(load_workbook(held["rejects_file"]))
     columns = dict(zip(header_of(sheet), sheet[2], strict=True))
-    assert "History: sheet 'Outro texto', system 'Mensalidade'" in columns["Reason"].value
+    assert "Description: sheet 'Outro texto', system 'Mensalidade'" in columns["Reason"].value
     assert columns["historico"].comment is not None
     assert histories_of(client, "OTHER-1") == ["Mensalidade"]
     code, again = upload(xlbridge, edited, "--again", "a second instalment", **colleague)

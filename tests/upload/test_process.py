@@ -242,8 +242,8 @@ def test_a_report_says_done_only_if_nothing_was_rejected(
     good = ORDERS.create(client, customer, tmp_path)
     for numbers, code, shown in (
         ("999998,999999", 1, "Rejected (pedidos): none of the 2 records was processed."),
-        (f"{good},999999", 1, "Processed (pedidos): 1 of 2; were already: 0; rejected: 1."),
-        (f"{good}", 0, "Done (pedidos). Processed: 0 of 1; were already: 1."),
+        (f"{good},999999", 1, "Processed (pedidos): 1 of 2; already done: 0; rejected: 1."),
+        (f"{good}", 0, "Done (pedidos). Processed: 0 of 1; already done: 1."),
     ):
         ended = xlbridge("process", "pedidos", "--id", numbers, "--yes", **proxy_environment)
         assert (ended.returncode, ended.stdout.splitlines()[-1]) == (code, shown), ended.stderr

@@ -427,7 +427,7 @@ def test_spellings_are_found_by_previews_and_by_lost_fields(start: Start) -> Non
 
     certainty, message = spellings("--write-quirks")
     assert (certainty, tenant.exported("contaspagar")) == ("seen", [])
-    assert "taken otherwise: ValorPISRetido → valorPISRetido;" in message
+    assert "taken in the other spelling only: ValorPISRetido → valorPISRetido;" in message
     assert "taken in either spelling: PeriodoDeCompetencia, CodigoDeBarras," in message
     assert "only a write shows" in message
     read = read_quirks(tenant.quirks_file, load_catalogue())

@@ -18,8 +18,7 @@ from xlbridge.wire.financial import PayableChange, TitleKey
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
 
 BY_HAND = (
-    "{n} not reversed: the interface cannot reverse this; check it in the system and reverse it "
-    "by hand"
+    "{n} not undone: the interface cannot undo this; check it in the system and undo it by hand"
 )
 
 
@@ -59,7 +58,7 @@ def test_created_payables_are_removed_and_can_be_sent_again(
     code, report = run("jobs", job)
     assert report["undone"] == {"rows": 3, "by": undo}
     shown = xlbridge("jobs", job, **proxy_environment).stdout
-    assert f"Reversed since, by {undo}: 3 rows." in shown
+    assert f"Undone since, by {undo}: 3 rows." in shown
     jobs = run("jobs")[1]["jobs"]
     code, report = run("undo", job, "--yes")
     assert (code, report["rows"], writes(proxy)) == (
@@ -73,7 +72,7 @@ def test_created_payables_are_removed_and_can_be_sent_again(
         0,
         [
             f"  3 rows were already undone by {undo}",
-            f"Nothing left to reverse: the rows of the upload {job} were undone before.",
+            f"Nothing left to undo: the rows of the upload {job} were undone before.",
         ],
     )
     assert run("jobs")[1]["jobs"] == jobs
@@ -194,10 +193,10 @@ def test_rows_the_interface_cannot_reverse_are_left_and_nothing_is_sent(
         1,
         [
             f"  {BY_HAND.format(n='1 row')} (row 2)",
-            f"No row of the upload {updated['job']} was reversed; left: 1 of 1.",
+            f"No row of the upload {updated['job']} was undone; left: 1 of 1.",
         ],
     )
-    assert "reverse" not in output.stderr
+    assert "rows to undo" not in output.stderr
     assert writes(proxy) == []
     write_records(
         path, "cliente", [{"nomeComercial": "Ana", "cnpj": document, "idws": f"{idws}-B"}]
@@ -227,10 +226,10 @@ def test_each_reason_why_rows_are_left_is_reported_once(
     change_title(client, sorted(before)[-2], historico="De um colega")
     ended = xlbridge("undo", job, **proxy_environment)
     plan, left, confirmation = ended.stderr.splitlines()[:3]
-    assert plan.endswith("rows to reverse: 2; not reversed: 1")
+    assert plan.endswith("rows to undo: 2; not undone: 1")
     assert left == (
-        "  1 row not reversed: the record was changed or removed after the upload; "
-        "check it in the system and reverse it by hand (row 3)"
+        "  1 row not undone: the record was changed or removed after the upload; "
+        "check it in the system and undo it by hand (row 3)"
     )
     assert confirmation.startswith("  confirmation: 2:")
 
@@ -287,7 +286,7 @@ def test_an_undo_needs_consent_and_a_finished_upload(
     job, before = newest_job(run, "queue"), titles(client)
     refused = xlbridge("undo", job, **proxy_environment)
     assert refused.returncode == 2
-    assert "rows to reverse: 3" in refused.stderr
+    assert "rows to undo: 3" in refused.stderr
     (token,) = [
         line.split()[-1] for line in refused.stderr.splitlines() if "confirmation: 3:" in line
     ]

@@ -10,6 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Self
 
+from xlbridge import titles
 from xlbridge.batch.ledger import (
     BatchError,
     CheckRecord,
@@ -71,7 +72,7 @@ _STATUS_TEXTS: Mapping[UnitStatus, Text] = {
     UnitStatus.FAILED: Text(pt="falhou", en="failed"),
     UnitStatus.UNDER_WAY: Text(pt="em andamento", en="under way"),
     UnitStatus.PARTIAL: Text(pt="em parte", en="in part"),
-    UnitStatus.IN_DOUBT: Text(pt="em dúvida", en="in doubt"),
+    UnitStatus.IN_DOUBT: titles.IN_DOUBT,
     UnitStatus.INCOMPLETE: Text(pt="incompleto", en="incomplete"),
     UnitStatus.EDITED: Text(pt="editado", en="edited"),
     UnitStatus.DONE: Text(pt="concluído", en="done"),
@@ -363,9 +364,9 @@ _CHANGED = Text(
         pt="o arquivo mudou depois de enviado; o que mudou não foi enviado. Ponha linhas novas em "
         "outro arquivo, ou desfaça a mudança. É de outro mês? Cada mês é um lote: em Lotes, "
         "comece o mês de novo e escolha o mês certo.",
-        en="the workbook was changed after it was sent; the changes were not sent. Put new rows "
-        "into another workbook, or undo the change. Is it another month's? Each month is a batch: "
-        "under Batches, begin it again and choose the right month.",
+        en="the workbook was changed after it was sent; the changes were not sent. Put new "
+        "rows into another workbook, or undo the change. Is it another month's? Each month is "
+        "a batch: under Batches, begin the month again and choose the right one.",
     ),
 )
 

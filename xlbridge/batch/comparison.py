@@ -229,7 +229,7 @@ def _comparison_report(
     different = sum(not comparison.is_equal for comparison in comparisons)
     verdict = _DIFFERENT if different else _ALL_EQUAL
     listings = Table(
-        sheet=Text(pt="Listagens", en="Listings"),
+        sheet=titles.LISTINGS,
         headings=(
             _LISTING,
             Heading(here),
@@ -308,7 +308,8 @@ _DIFFERENT = Text(
     en="{n} {n:listing|listings} compared; different, or not proven to be complete: {different}.",
 )
 _FIRST_DIFFERENCES = Text(
-    pt="As primeiras {n} diferenças de cada listagem.", en="The first {n} differences of a listing."
+    pt="As primeiras {n} diferenças de cada listagem.",
+    en="The first {n} differences of each listing.",
 )
 _COMPARED = Text(pt="comparada: {listing}", en="compared: {listing}")
 

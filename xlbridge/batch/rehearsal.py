@@ -1,6 +1,6 @@
 """Rehearsal of a batch: its own workbooks in a private workspace, under faults, then proven.
 
-The batch runs as it would in reality, first on a practice system with faults, then on the same
+The batch runs as it would in reality, first on a sandbox with faults, then on the same
 system without them until nothing changes any more.
 """
 
@@ -91,16 +91,16 @@ class Workspace:
 
     @property
     def database(self) -> Path:
-        """The practice system's database."""
+        """The sandbox's database."""
         return self.folder / "sandbox.db"
 
     @property
     def quirks_file(self) -> Path:
-        """The quirks of the user's system, which the practice system has too."""
+        """The quirks of the user's system, which the sandbox has too."""
         return self.settings.quirks_file(_PROFILE)
 
     def sandbox(self, faults: str | None) -> AbstractContextManager[RunningSandbox]:
-        """Run the practice system. Raises what ``sandbox_process`` raises."""
+        """Run the sandbox. Raises what ``sandbox_process`` raises."""
         options = ["--db", str(self.database), "--port", str(self.port)]
         if faults:
             options += ["--faults", faults]
@@ -120,7 +120,7 @@ def prepare_workspace(
     """Create a private workspace with a copy of the ``original`` database, or a new one.
 
     Schemas, limits and quirks are those of the user's ``settings``. Raises ``UsageError`` if there
-    is no such database, ``ConfigError`` if it is not one of the practice system.
+    is no such database, ``ConfigError`` if it is not one of the sandbox.
     """
     with socket.create_server(("127.0.0.1", 0)) as server:
         port: int = server.getsockname()[1]
@@ -182,7 +182,7 @@ def _copy_database(original: Path, copy: Path) -> None:
             ).format(file=original, reason=error),
             Text(
                 pt="Feche o ambiente de testes que o usa, e repita.",
-                en="Stop the practice system that uses it, and try again.",
+                en="Stop the sandbox that uses it, and try again.",
             ),
         ) from error
 
@@ -276,13 +276,13 @@ def run_rehearsal(
     result.
 
     The real system is not contacted, and the workbooks are only read. ``faults`` is a specification
-    for the practice system. ``database`` is a practice system's, which is copied; without it a new
+    for the sandbox. ``database`` is a sandbox's, which is copied; without it a new
     one is filled by ``kind``. ``stand_ins`` creates records that are missing there. ``keep`` is a
     folder for all files, otherwise they are deleted. Of ``settings`` only schemas, limits and
     quirks are used.
 
     Raises ``UsageError`` for faults, paths or folders that cannot be used; ``ConfigError`` for an
-    unsuitable database; ``TransportError`` if the practice system does not start; and what
+    unsuitable database; ``TransportError`` if the sandbox does not start; and what
     ``run_batch`` raises.
     """
     planned = parse_faults(faults)
@@ -452,7 +452,7 @@ class _Runs:
         return failure
 
     def wait_for_queue(self) -> None:
-        """Wait until the practice system has processed all files."""
+        """Wait until the sandbox has processed all files."""
         end = time.monotonic() + _MAX_QUEUE_SECONDS
         with self._workspace.storage() as storage:
             while time.monotonic() < end:

@@ -180,8 +180,9 @@ _VERDICTS = {
         pt="✗✗ Não rode este lote: {violations} "
         "{violations:garantia foi quebrada|garantias foram quebradas}. É um defeito do xlbridge: "
         "ensaie de novo com --keep PASTA e relate-o.",
-        en="✗✗ Do not run this batch: {violations} {violations:assertion was|assertions were} "
-        "broken. This is a defect of xlbridge: rehearse again with --keep FOLDER and report it.",
+        en="✗✗ Do not run this batch: {violations} {violations:guarantee was|guarantees were} "
+        "broken. This is a defect of xlbridge: rehearse again with --keep FOLDER and report "
+        "it.",
     ),
 }
 _NEXT_STEPS = {
@@ -218,7 +219,7 @@ _GRADES = {
     RehearsalState.IN_DOUBT: Grade.WARNING,
     RehearsalState.BROKEN: Grade.ERROR,
 }
-_BROKEN = Text(pt="QUEBRADO: {what}", en="BROKEN: {what}")
+_BROKEN = Text(pt="QUEBRADA: {what}", en="BROKEN: {what}")
 _HOLDS = Text(pt="✓ vale", en="✓ holds")
 _BROKEN_MARK = Text(pt="✗✗ quebrada", en="✗✗ broken")
 
@@ -295,7 +296,7 @@ def _tables(result: RehearsalResult) -> Iterator[Table]:
     proofs = result.outcome.proofs
     lists: list[tuple[Text, Sequence[tuple[Place | None, Text]]]] = [
         (
-            Text(pt="Garantias quebradas", en="Broken assertions"),
+            Text(pt="Garantias quebradas", en="Broken guarantees"),
             [(place, message) for _, message, place in result.breaches],
         ),
         (RowOutcome.REJECTED.count_title, list(result.rejected.items())),

@@ -405,7 +405,7 @@ def _verdict(
         unit.needs_person for state in open_steps for unit in state.units
     )
     return Text(
-        pt="{mark} Lote {id}: {done} de {n} {n:etapa feita|etapas feitas}; por fazer: {names}.",
+        pt="{mark} Lote {id}: {done} de {n} {n:etapa feita|etapas feitas}; faltam: {names}.",
         en="{mark} The batch {id}: {done} of {n} {n:step|steps} done; left: {names}.",
     ).format(
         mark="·" if on_track else "✗",
@@ -467,12 +467,12 @@ _NOTHING_LEFT = Text(pt="A seguir: nada mais a fazer.", en="Next: nothing is lef
 
 _MONTH = Text(pt="O mês", en="The month")
 _ROWS = Text(pt="Linhas por etapa", en="Rows by step")
-_AMOUNTS = Text(pt="Valores por etapa", en="Amounts by step")
+_AMOUNTS = titles.in_reais(Text(pt="Valores por etapa", en="Amounts by step"))
 _GROUPS: Mapping[str, Text] = {
     "written": titles.IN_SYSTEM,
     "doubtful": Text(pt="Em dúvida", en="In doubt"),
     "rejected": Text(pt="Rejeitadas", en="Rejected"),
-    "waiting": Text(pt="Por enviar", en="To be sent"),
+    "waiting": Text(pt="A enviar", en="To be sent"),
 }
 _GROUP_OF = {
     RowOutcome.ACCEPTED: "written",

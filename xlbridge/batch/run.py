@@ -471,7 +471,7 @@ def _refresh(
 
 
 _HOW_TO_ACCEPT = Text(
-    pt="Nada foi gravado. Mude a pasta de trabalho, ou aceite com accept_losses: true na etapa.",
-    en="Nothing was written. Change the workbook, or accept it with accept_losses: true in the "
-    "step.",
+    pt="Nada foi gravado. Mude o arquivo, ou aceite a perda com accept_losses: true na etapa.",
+    en="Nothing was written. Change the workbook, or accept the loss with accept_losses: true "
+    "in the step.",
 )

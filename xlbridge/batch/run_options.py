@@ -90,7 +90,7 @@ _SCHEMAS_GONE = Text(
 )
 _HOW_TO_NAME_SCHEMAS = Text(
     pt="Ponha-a de volta, ou diga onde ela está: --schemas PASTA.",
-    en="Put it back, or say where it is: --schemas DIR.",
+    en="Put it back, or say where it is: --schemas FOLDER.",
     page=Text(
         pt="Ponha-a de volta.",
         en="Put it back.",

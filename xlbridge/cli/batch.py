@@ -398,8 +398,8 @@ _EXIT_CODE_BY_STATE = {
     "rehearse",
     pt="Ensaia o plano com os mesmos arquivos num sistema isolado. Provoca falhas de propósito "
     "e confere: nenhuma linha duas vezes, nenhuma perdida, um resultado para cada uma.",
-    en="Rehearses the plan with its own workbooks in a private system. Injects faults, and "
-    "asserts: no row twice, none lost, a verdict for every one.",
+    en="Rehearses the plan with its own workbooks in a private system. Injects faults and "
+    "checks: no row twice, none lost, an outcome for every one.",
 )
 @click.argument("plan", type=click.Path(path_type=Path))
 @_parameter_options
@@ -407,8 +407,8 @@ _EXIT_CODE_BY_STATE = {
     "--faults",
     metavar="SPEC",
     default="",
-    pt="Por exemplo cut-after@0.05,seed=7 (como em sandbox --faults).",
-    en="For example cut-after@0.05,seed=7 (like sandbox --faults).",
+    pt="Por exemplo cut-after@0.05,seed=7 (como em xlbridge sandbox --faults).",
+    en="For example cut-after@0.05,seed=7 (like xlbridge sandbox --faults).",
 )
 @option(
     "--db",
@@ -416,7 +416,7 @@ _EXIT_CODE_BY_STATE = {
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     pt="Um banco SQLite do ambiente de testes, que é copiado.",
-    en="An SQLite database of the practice system, which is copied.",
+    en="An SQLite database of the sandbox, which is copied.",
 )
 @option(
     "--seed",

@@ -220,7 +220,7 @@ _NAMES = {
         Text(pt="relógio", en="clock"),
         Text(pt="diário", en="journal"),
         Text(pt="recursos", en="schemas"),
-        Text(pt="particulares", en="quirks"),
+        Text(pt="particularidades", en="quirks"),
     )
 }
 """Displayed names of checks, by their stable names."""

@@ -92,7 +92,7 @@ def _parameter_name(name: Filter) -> str:
     "--into",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    pt="Troca as linhas nesta pasta de trabalho sua, e deixa o resto como está.",
+    pt="Troca as linhas neste arquivo do Excel, e deixa o resto como está.",
     en="Replaces the rows in this workbook of yours, and leaves the rest as it is.",
 )
 @option(
@@ -104,7 +104,7 @@ def _parameter_name(name: Filter) -> str:
 @option(
     "--yes",
     is_flag=True,
-    pt="Com --into: grava mesmo que algo da pasta de trabalho não possa ser mantido.",
+    pt="Com --into: grava mesmo que algo do arquivo não possa ser mantido.",
     en="With --into: writes even if something in the workbook cannot be kept.",
 )
 @_filter_options
@@ -137,7 +137,7 @@ def _parameter_name(name: Filter) -> str:
 @option(
     "--chain",
     metavar="NAME",
-    pt="O mesmo que --since-last, numa cadeia com esse nome, quaisquer que sejam os filtros.",
+    pt="O mesmo que --since-last, numa sequência com esse nome, quaisquer que sejam os filtros.",
     en="The same as --since-last, in a chain of that name, whatever the filters are.",
 )
 @option(
@@ -169,7 +169,7 @@ def _parameter_name(name: Filter) -> str:
 @option(
     "--attachments",
     type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
+    metavar="FOLDER",
     pt="Baixa os anexos para essa pasta (implica --with-files).",
     en="Downloads the attachments into that folder (implies --with-files).",
 )
@@ -451,8 +451,8 @@ _NOTHING_WRITTEN = Text(
     en="Nothing was written: what is named above cannot be kept.",
 )
 _HOW_TO_AGREE = Text(
-    pt="Mude a pasta de trabalho, ou aceite com --yes (num plano, accept_losses: true).",
-    en="Change the workbook, or accept it with --yes (in a plan, accept_losses: true).",
+    pt="Mude o arquivo, ou aceite a perda com --yes (num plano, accept_losses: true).",
+    en="Change the workbook, or accept the loss with --yes (in a plan, accept_losses: true).",
 )
 _WRITE = Text(pt="Gravar assim mesmo? [s/N]", en="Write anyway? [y/N]")
 _SAVED = Text(pt="{file}: {n} {n:registro|registros}", en="{file}: {n} {n:record|records}")

@@ -35,7 +35,7 @@ COMMANDS: Mapping[str, Text] = {
         pt="Processa pedidos, notas, inventários e arquivos em lote.",
         en="Processes orders, invoices, inventories and files in bulk.",
     ),
-    "undo": Text(pt="Desfaz o que um envio gravou.", en="Reverses what an upload wrote."),
+    "undo": Text(pt="Desfaz o que um envio gravou.", en="Undoes what an upload wrote."),
     "ui": Text(
         pt="O mesmo trabalho numa página do navegador.", en="The same work in a browser page."
     ),
@@ -49,7 +49,7 @@ COMMANDS: Mapping[str, Text] = {
     "export": Text(pt="Exporta uma listagem.", en="Exports a listing."),
     "sandbox": Text(
         pt="Inicia o ambiente de testes neste computador.",
-        en="Runs the practice system on this computer.",
+        en="Runs the sandbox on this computer.",
     ),
     "login": Text(pt="Confere as credenciais.", en="Checks the credentials."),
     "profiles": Text(pt="Os ambientes configurados.", en="The configured environments."),
@@ -151,7 +151,6 @@ _METAVARS = {
         Text(en="BATCH", pt="LOTE"),
         Text(en="CODE", pt="CÓDIGO"),
         Text(en="COLUMN", pt="COLUNA"),
-        Text(en="DIR", pt="PASTA"),
         Text(en="FILE", pt="ARQUIVO"),
         Text(en="FILES", pt="ARQUIVOS"),
         Text(en="FOLDER", pt="PASTA"),
@@ -335,7 +334,7 @@ _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
         frozenset({"--yes", "--confirm", "--list-rows", "--plan"}),
     ),
     (
-        Text(pt="Falhas e ambiente de testes", en="Faults and practice system"),
+        Text(pt="Falhas e ambiente de testes", en="Faults and sandbox"),
         frozenset(
             {"--faults", "--seed", "--db", "--stand-ins", "--strict"}
             | {"--scale", "--token-lifetime"}

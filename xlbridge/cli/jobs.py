@@ -253,7 +253,7 @@ def resolve_command(job_id: str, seen: str, reason: str, form: str) -> ExitCode:
 @described_command(
     "undo",
     pt="Desfaz o que um envio gravou, até onde a interface permite.",
-    en="Reverses what an upload wrote, as far as the interface allows.",
+    en="Undoes what an upload wrote, as far as the interface allows.",
 )
 @click.argument("job_id", metavar="JOB", shell_complete=complete_jobs)
 @consent_options

@@ -260,7 +260,7 @@ def whoami_command(form: str) -> None:
 
 _ENVIRONMENT_FIELDS: Mapping[str, Text] = {
     "profile": Text(pt="perfil", en="profile"),
-    "base_url": Text(pt="endereço", en="base_url"),
+    "base_url": Text(pt="endereço", en="address"),
     "production": Text(pt="produção", en="production"),
 }
 """Displayed names of the environment's fields; those of the interface are Portuguese already."""

@@ -332,7 +332,7 @@ _MAP_IT = Text(
     en="If the sheet has its own headers: xlbridge map {file} -o MAPPING.yaml",
 )
 _LAYOUT = Text(
-    pt="O cabeçalho é o de um layout conhecido: {title}. Fonte: {source}.",
+    pt="O cabeçalho é o de um leiaute conhecido: {title}. Fonte: {source}.",
     en="The header is that of a known layout: {title}. Source: {source}.",
 )
 _CHANGED = Text(

@@ -113,7 +113,7 @@ def saved_stdin(file: Path, folder: Path | None = None) -> Path:
             Text(pt="A entrada padrão não traz nada.", en="Standard input has nothing."),
             Text(
                 pt="Envie um arquivo por ela: xlbridge validate - < titulos.xlsx",
-                en="Pass a file on it: xlbridge validate - < titles.xlsx",
+                en="Pipe a file into it: xlbridge validate - < titles.xlsx",
             ),
         )
     # Imported late: most commands read named files.
@@ -241,7 +241,7 @@ def _set_as_variable(
 schemas_option = option(
     "--schemas",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    metavar="DIR",
+    metavar="FOLDER",
     callback=_set_as_variable(SCHEMAS_VARIABLE),
     is_eager=True,
     expose_value=False,
@@ -384,7 +384,7 @@ force_option = option(
 headers_option = option(
     "--headers",
     type=click.Choice(get_args(Headers)),
-    pt="Cabeçalhos da pasta de trabalho: títulos para pessoas (padrão) ou os nomes do sistema.",
+    pt="Cabeçalhos do arquivo: títulos para pessoas (padrão) ou os nomes do sistema.",
     en="Headers of a workbook: titles for people (default), or the system's names.",
 )
 

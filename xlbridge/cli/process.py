@@ -59,10 +59,10 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
             "arquivos da fila, valida, processa e encerra inventários, estorna saídas."
             "\n\nLISTAGEM é uma de: {names}. ARQUIVO é uma planilha com a coluna dos números, "
             "como a que export grava.",
-            en="Processes records of the system in bulk: emits invoices, processes orders and "
-            "queued files, validates, processes and closes inventories, reverses outputs."
-            "\n\nLISTING is one of: {names}. FILE is a sheet with a column of their numbers, as "
-            "written by export.",
+            en="Processes records of the system in bulk: issues invoices, processes orders "
+            "and queued files, validates, processes and closes inventories, reverses "
+            "outputs.\n\nLISTING is one of: {names}. FILE is a sheet with a column of their "
+            "numbers, as written by export.",
         ).format(names=", ".join(KINDS))
     ),
 )

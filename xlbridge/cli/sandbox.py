@@ -1,4 +1,4 @@
-"""``xlbridge sandbox`` and ``ui``: serve the practice system and the page on this computer."""
+"""``xlbridge sandbox`` and ``ui``: serve the sandbox and the page on this computer."""
 
 import os
 from contextlib import ExitStack
@@ -36,7 +36,7 @@ _port_option = option(
 @described_command(
     "sandbox",
     pt="Inicia o ambiente de testes neste computador; ele fica no ar até ser interrompido.",
-    en="Runs the practice system on this computer until interrupted.",
+    en="Runs the sandbox on this computer until interrupted.",
 )
 @_port_option
 @option(
@@ -60,8 +60,8 @@ _port_option = option(
     default=1,
     show_default=True,
     metavar="N",
-    pt="Multiplica os registros da demo.",
-    en="Multiplies the demo's records.",
+    pt="Multiplica os registros da empresa de demonstração.",
+    en="Multiplies the records of the demo company.",
 )
 @option(
     "--ready-file",
@@ -102,7 +102,7 @@ _port_option = option(
     default=3600.0,
     show_default=True,
     metavar="SECONDS",
-    pt="Validade de um token.",
+    pt="Validade de um acesso.",
     en="Lifetime of a token.",
 )
 @option(
@@ -125,7 +125,7 @@ _port_option = option(
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    pt="Encerra uma conexão parada por esse tempo no meio de uma requisição.",
+    pt="Encerra uma conexão parada por esse tempo no meio de uma operação.",
     en="Closes a connection that is idle for this long in the middle of a request.",
 )
 @schemas_option

@@ -58,8 +58,8 @@ consent_options = combine_options(
         option(
             "--confirm",
             metavar="ROWS:DIGEST",
-            pt="Confirma linhas e início do digest, como no plano; vale também em produção.",
-            en="Confirms rows and start of the digest, as in the plan; also valid in production.",
+            pt="O código de confirmação que o plano mostra; vale também em produção.",
+            en="The confirmation that the plan shows; also valid in production.",
         ),
     ]
 )
@@ -428,14 +428,14 @@ def forbid_yes_in_production(client: "Client", arguments: UploadArguments, mode:
 
 
 _USE_PREVIEW = Text(
-    pt="Nada foi enviado. Veja o plano com --mode preview, e confirme linhas e digest: "
-    "--confirm LINHAS:DIGEST",
-    en="Nothing was sent. See the plan with --mode preview, and confirm rows and digest: "
+    pt="Nada foi enviado. Veja o plano com --mode preview, e confirme com o código que ele "
+    "mostra: --confirm LINHAS:DIGEST",
+    en="Nothing was sent. See the plan with --mode preview, and confirm it as it shows: "
     "--confirm ROWS:DIGEST",
 )
 _USE_PLAN = Text(
-    pt="Nada foi enviado. Veja o plano com --plan, e confirme registros e digest: "
+    pt="Nada foi enviado. Veja o plano com --plan, e confirme com o código que ele mostra: "
     "--confirm REGISTROS:DIGEST",
-    en="Nothing was sent. See the plan with --plan, and confirm records and digest: "
-    "--confirm RECORDS:DIGEST",
+    en="Nothing was sent. See the plan with --plan, and confirm it as it shows: --confirm "
+    "RECORDS:DIGEST",
 )

@@ -146,7 +146,9 @@ def _check_profile(profile: Profile) -> DiagnosticCheck:
     source = {
         ProfileSource.FILE: Text(pt="de profiles.toml", en="from profiles.toml"),
         ProfileSource.MACHINE: Text(pt="do arquivo da TI {file}", en="from IT's file {file}"),
-        ProfileSource.ENVIRONMENT: Text(pt="do ambiente", en="from the environment"),
+        ProfileSource.ENVIRONMENT: Text(
+            pt="das variáveis de ambiente", en="from environment variables"
+        ),
     }[profile.source].format(file=profile.file)
     message = untranslated("{name} {source}{kind}").format(
         name=profile.name,
@@ -160,7 +162,9 @@ def _check_profile(profile: Profile) -> DiagnosticCheck:
 
 
 _PASSWORD_SOURCES = {
-    PasswordSource.ENVIRONMENT: Text(pt="do ambiente", en="from the environment"),
+    PasswordSource.ENVIRONMENT: Text(
+        pt="das variáveis de ambiente", en="from environment variables"
+    ),
     PasswordSource.KEYRING: Text(
         pt="no cofre de senhas do computador", en="in the system's keyring"
     ),

@@ -68,10 +68,10 @@ _MAX_ANSWER, _MAX_WRITE_ANSWER = 512 * 2**20, 64 * 2**20
 _OF_TRANSFER = {"content-encoding", "content-length", "transfer-encoding"}
 _STALE = {"110", "111", "112", "113"}
 _FROM_CACHE = Text(
-    pt="{address} respondeu de um cache, com dados que podem ser antigos. Peça que as respostas de "
-    "/v2 não sejam guardadas.",
-    en="{address} answered from a cache, with data that may be old. Ask for the answers of /v2 not "
-    "to be kept.",
+    pt="{address} respondeu de um cache, com dados que podem ser antigos. Peça à TI que as "
+    "respostas de /v2 não fiquem em cache.",
+    en="{address} answered from a cache, with data that may be old. Ask IT not to cache the "
+    "answers of /v2.",
 )
 _ENDLESS = Text(
     pt="A resposta de {address} não termina.", en="The answer of {address} does not end."
@@ -451,8 +451,10 @@ def parse_base_url(base_url: str) -> httpx.URL:
         url = httpx.URL()
     if url.scheme not in ("http", "https") or not url.host:
         fault = Text(
-            pt="O endereço do sistema não é um endereço http(s) completo.",
-            en="The system's address is not a complete http(s) address.",
+            pt="O endereço do sistema não está completo: começa com https:// e tem o nome do "
+            "servidor.",
+            en="The system's address is not complete: it begins with https:// and has the "
+            "name of the server.",
         )
     elif url.userinfo or url.query or url.fragment:
         fault = Text(

@@ -108,7 +108,7 @@ _PRODUCTS = Listing(
 )
 _INVENTORIES = Listing(
     name="inventario",
-    title=Text(pt="Inventários", en="Inventories"),
+    title=Text(pt="Inventários", en="Inventory counts"),
     operation=stock.INVENTORY_LIST,
     path_filters={Filter.ID: stock.INVENTORY_SHOW},
     local_filters=frozenset({Filter.UNFINISHED}),
@@ -270,7 +270,7 @@ _STOCK = (
     ),
     Listing(
         name="requisicoes-estoque-finalizadas",
-        title=Text(pt="Requisições de estoque finalizadas", en="Settled stock requisitions"),
+        title=Text(pt="Requisições de estoque finalizadas", en="Completed stock requisitions"),
         operation=stock.STOCK_REQUISITIONS_SETTLED,
         per_value=_BRANCHES,
         key=("codigoDaFilial", "numeroDaRequisicao"),
@@ -278,7 +278,7 @@ _STOCK = (
     ),
     Listing(
         name="mapeamento",
-        title=Text(pt="Endereçamento de produtos", en="Product addressing"),
+        title=Text(pt="Endereçamento de produtos", en="Product locations"),
         operation=stock.ADDRESSING_MAPPING,
         key=_ADDRESS,
         leading={
@@ -291,7 +291,7 @@ _STOCK = (
     _INVENTORIES,
     Listing(
         name="inventario-produtos",
-        title=Text(pt="Produtos dos inventários", en="Products of inventories"),
+        title=Text(pt="Produtos dos inventários", en="Products of inventory counts"),
         operation=stock.INVENTORY_ITEMS,
         per_record=PerRecord(
             source=_INVENTORIES,
@@ -341,7 +341,7 @@ _PURCHASING = (
     ),
     Listing(
         name="ordens",
-        title=Text(pt="Ordens de compra abertas", en="Open purchase orders (Ordem)"),
+        title=Text(pt="Ordens de compra abertas", en="Open buying orders"),
         operation=purchasing.ORDER_LIST_OPEN,
         key=("numeroDaOrdem",),
         leading={"ordens": _PURCHASE_ORDER},
@@ -349,7 +349,7 @@ _PURCHASING = (
     ),
     Listing(
         name="ordens-encerradas",
-        title=Text(pt="Ordens de compra encerradas", en="Closed purchase orders (Ordem)"),
+        title=Text(pt="Ordens de compra encerradas", en="Closed buying orders"),
         operation=purchasing.ORDER_LIST_CLOSED,
         key=("numeroDaOrdem",),
         leading={"ordens-encerradas": _PURCHASE_ORDER},
@@ -357,7 +357,7 @@ _PURCHASING = (
     ),
     Listing(
         name="pedidos-compra",
-        title=Text(pt="Pedidos de compra abertos", en="Open purchase orders (Pedido)"),
+        title=Text(pt="Pedidos de compra abertos", en="Open purchase orders"),
         operation=purchasing.PURCHASE_ORDER_LIST_OPEN,
         details=(purchasing.PURCHASE_ORDER_GET, _BY_PURCHASE_ORDER),
         key=("numeroPedido",),
@@ -365,7 +365,7 @@ _PURCHASING = (
     ),
     Listing(
         name="pedidos-compra-encerrados",
-        title=Text(pt="Pedidos de compra encerrados", en="Closed purchase orders (Pedido)"),
+        title=Text(pt="Pedidos de compra encerrados", en="Closed purchase orders"),
         operation=purchasing.PURCHASE_ORDER_LIST_CLOSED,
         details=(purchasing.PURCHASE_ORDER_GET, _BY_PURCHASE_ORDER),
         key=("numeroPedido",),

@@ -83,7 +83,9 @@ class AttachmentDownloads:
             self._folder.mkdir(parents=True, exist_ok=True)
             if target in self._used:
                 raise _Refused(
-                    Text(pt="outro anexo tem o mesmo nome", en="another file has the same name")
+                    Text(
+                        pt="outro anexo tem o mesmo nome", en="another attachment has the same name"
+                    )
                 )
             self._used.add(target)
         if not target.exists():

@@ -392,7 +392,7 @@ class Chain:
         if (state["system"], state["listing"]) != (system, listing.name):
             raise UsageError(
                 Text(
-                    pt="A cadeia {name!r} é da listagem {listing} de {system}.",
+                    pt="A sequência {name!r} é da listagem {listing} de {system}.",
                     en="The chain {name!r} is of the listing {listing} of {system}.",
                 ).format(name=name, listing=state["listing"], system=state["system"]),
                 Text(pt="Dê outro nome em --chain.", en="Give another name with --chain."),

@@ -162,7 +162,7 @@ _TYPES: Mapping[Filter, FilterType] = {
     ),
     Filter.CATEGORY: FilterType(
         ValueKind.TEXT,
-        Text(pt="Só este item de lançamento.", en="This posting item only."),
+        Text(pt="Só este item de lançamento.", en="This category only."),
         ("codigoDoItemDeLancamento",),
         record_fields=("codigoDoItemDeLancamento",),
     ),
@@ -220,7 +220,7 @@ _TYPES: Mapping[Filter, FilterType] = {
     ),
     Filter.NOT_EMITTED: FilterType(
         ValueKind.FLAG,
-        Text(pt="Só notas ainda não emitidas.", en="Only invoices that are not emitted yet."),
+        Text(pt="Só notas ainda não emitidas.", en="Only invoices that are not issued yet."),
         record_fields=("numeroDaNotaFiscalEletronica",),
         is_empty=True,
     ),
@@ -228,7 +228,7 @@ _TYPES: Mapping[Filter, FilterType] = {
         ValueKind.FLAG,
         Text(
             pt="Só inventários nem processados nem encerrados.",
-            en="Only inventories that are neither processed nor closed.",
+            en="Only inventory counts that are neither processed nor closed.",
         ),
         record_fields=("idProcessamento", "dataDeEncerramento"),
         is_empty=True,

@@ -87,7 +87,7 @@ class Layout:
             raise UsageError(
                 Text(
                     pt="A listagem {listing} não tem anexos.",
-                    en="The listing {listing} has no attached files.",
+                    en="The listing {listing} has no attachments.",
                 ).format(listing=listing.name)
             )
 

@@ -287,7 +287,7 @@ def require_closed(path: Path) -> None:
                     en="{file} is open in another program.",
                 ).format(file=path.name),
                 Text(
-                    pt="Salve e feche a pasta de trabalho, e repita o comando.",
+                    pt="Salve e feche o arquivo, e repita o comando.",
                     en="Save and close the workbook, and run the command again.",
                 ),
             )
@@ -428,15 +428,16 @@ _ABSENT = Text(
     en="{table}: {n} {n:column|columns} of the listing {n:is|are} not in the sheet: {columns}",
 )
 _NO_PLACE = Text(
-    pt="{listing}: sem lugar na pasta de trabalho: {names}",
+    pt="{listing}: sem lugar no arquivo: {names}",
     en="{listing}: no place in the workbook for: {names}",
 )
 _NO_RECORDS = Text(
-    pt="{table}: a listagem não tem nenhum registro; as {n} {n:linha some|linhas somem}.",
-    en="{table}: the listing has no records; its {n} {n:row goes|rows go}.",
+    pt="{table}: a listagem não tem nenhum registro; {n:a linha que havia é apagada|as {n} "
+    "linhas que havia são apagadas}.",
+    en="{table}: the listing has no records; {n:its row is|its {n} rows are} deleted.",
 )
 _INCOMPLETE = Text(
-    pt="A listagem {listing} pode estar incompleta; o que falta sai da pasta de trabalho.",
+    pt="A listagem {listing} pode estar incompleta; o que falta sai do arquivo.",
     en="The listing {listing} may be incomplete; what is missing leaves the workbook.",
 )
 _TWICE = Text(

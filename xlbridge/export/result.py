@@ -259,16 +259,16 @@ def _total_table(totals: TotalTable, amount: str) -> Table:
     lines = [totals.axis.line(label, figures) for label, figures in totals.sums.items()]
     if totals.others:
         lines.append(Line((_OTHERS.format(n=totals.others), *totals.of_others)))
-    headings = _DIRECTED if totals.directed else (field_title(amount),) if amount else ()
+    summed = _DIRECTED if totals.directed else (field_title(amount),) if amount else ()
     return Table(
         sheet=COVER_SHEET,
         headings=(
             Heading(totals.axis.heading, _LABEL_WIDTH),
             _ROWS,
-            *(Heading(heading, _NUMBER_WIDTH) for heading in headings),
+            *(Heading(titles.in_reais(title), _NUMBER_WIDTH) for title in summed),
         ),
         lines=[*lines, Line((titles.TOTAL, *totals.total), Tone.SUM)],
-        bars=[1 + len(headings)],
+        bars=[1 + len(summed)],
         drawn=len(totals.sums),
     )
 
@@ -360,10 +360,10 @@ _CHECK_KEYS = Text(
 )
 _ASK_AGAIN = Text(
     pt="A seguir: o mesmo comando com --force baixa os anexos de novo.",
-    en="Next: the same command with --force downloads the attached files again.",
+    en="Next: the same command with --force downloads the attachments again.",
     page=Text(
         pt="A seguir: exporte de novo, para baixar os anexos de novo.",
-        en="Next: export again, to download the attached files again.",
+        en="Next: export again, to download the attachments again.",
     ),
 )
 _LIMITED = Text(

@@ -492,7 +492,7 @@ _NEEDS_TOKEN = Text(
     en="yes=True covers neither production nor rows that were undone.",
 )
 _HOW_TO_CONFIRM = Text(
-    pt="Nada foi enviado. Veja o plano com erp.batch(plan) e confirme com confirm=plano.token.",
+    pt="Nada foi enviado. Veja o plano com erp.batch(plan) e confirme com confirm=plan.token.",
     en="Nothing was sent. See the plan with erp.batch(plan), and confirm with confirm=plan.token.",
 )
 

@@ -290,8 +290,8 @@ class _ValidationTask:
 
 
 _WORKER_LOST = Text(
-    pt="O processo que validava o arquivo foi encerrado pelo sistema duas vezes.",
-    en="The process that validated the file was killed by the system twice.",
+    pt="O processo que validava o arquivo foi encerrado duas vezes pelo sistema operacional.",
+    en="The process that validated the file was killed twice by the operating system.",
 )
 _USE_FEWER_WORKERS = Text(
     pt="Costuma ser falta de memória: use menos processos (--workers 1) e valide de novo.",

@@ -145,9 +145,8 @@ class Table:
         is_money = any(isinstance(value, Decimal) for value in values)
         if self.shares:
             return _SHARE.format(what=what)
-        if not is_money:
-            return _NUMBER.format(what=what.changed(str.lower))
-        return what if "R$" in what.pt else _MONEY.format(what=what)
+        # Titles of amounts say their unit: titles.in_reais.
+        return what if is_money else _NUMBER.format(what=what.changed(str.lower))
 
     def _parts_text(self, values: Sequence[Value]) -> str:
         """Return the text beside a bar of several parts: the first one and the sum, or that."""
@@ -196,7 +195,6 @@ class Table:
 
 _SHARE = Text(pt="{what} (%)", en="{what} (%)")
 _NUMBER = Text(pt="Número de {what}", en="Number of {what}")
-_MONEY = Text(pt="{what} (R$)", en="{what} (R$)")
 
 
 def _amount(value: Value) -> float:

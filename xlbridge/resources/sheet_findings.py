@@ -155,7 +155,7 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         pt="O texto de {header} seria {stored}, mas a célula mostra outra coisa.",
         en="The text of {header} would be {stored}, but the cell shows something else.",
         hint_pt="Formate a célula como texto e digite o que deve ser enviado.",
-        hint_en="Format the cell as text, and type what is to be sent.",
+        hint_en="Format the cell as text and type what should be sent.",
     ),
     error(
         "mapping-document-unknown",
@@ -432,7 +432,8 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
         pt="O sistema tem quase a mesma chave, com outros zeros à esquerda, maiúsculas, "
         "acentos, espaços ou uma data ilegível ({record}); no envio, a linha aguarda você.",
         en="The system has nearly the same key, with other leading zeros, case, accents, "
-        "spaces or a date that is not understood ({record}); an upload holds the row.",
+        "spaces or a date that is not understood ({record}); in an upload, the row waits for "
+        "you.",
         hint_pt="Se é o mesmo registro, use a chave do sistema.",
         hint_en="If it is the same record, use the system's key.",
     ),

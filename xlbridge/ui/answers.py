@@ -113,7 +113,7 @@ class MalformedRequest(XlbridgeError):
     def __init__(self, reason: str) -> None:
         text = Text(
             pt="A página enviou algo que não se entende: {reason}. Recarregue-a.",
-            en="The request is malformed: {reason}. Reload the page.",
+            en="The page sent something that cannot be understood: {reason}. Reload it.",
         )
         super().__init__(text.format(reason=reason))
 

@@ -129,10 +129,10 @@ HELP_TEXTS: Mapping[str, Text] = {
         "página.\n"
         "O ambiente de testes fica neste computador: nele se pode enviar de tudo, sem risco.\n"
         "Em produção, o envio pede que você digite um código antes de gravar.",
-        en="An environment is a system with its address and user; the one in use is named at the "
-        "top of the page.\n"
-        "The practice system is on this computer: anything can be sent to it without risk.\n"
-        "In production, sending asks you to type a code before anything is written.",
+        en="An environment is a system with its address and user; the one in use is named at "
+        "the top of the page.\nThe sandbox is on this computer: anything can be sent to it "
+        "without risk.\nIn production, sending asks you to type a code before anything is "
+        "written.",
     ),
     "batches_how": Text(
         pt="Um lote leva todas as planilhas do mês para o sistema, na ordem certa, uma vez só, e "

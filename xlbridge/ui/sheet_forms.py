@@ -19,6 +19,7 @@ from xlbridge.settings import Settings
 from xlbridge.ui.answers import FieldProblem, InvalidFields
 from xlbridge.ui.cell_edits import displayed_text, value_text
 from xlbridge.ui.sheet_editor import MAPPING, SheetEditor
+from xlbridge.ui.texts import FILL_IN, NOT_CONFIRMED
 from xlbridge.upload.planning import may_be_sent
 from xlbridge.validation.cells import number_meanings
 from xlbridge.validation.headers import header_key
@@ -333,11 +334,6 @@ def confirmed_mapping(
     return read_mapping(path)
 
 
-_NOT_CONFIRMED = Text(
-    pt="As colunas ainda não estão confirmadas: corrija o que está marcado abaixo.",
-    en="The columns are not confirmed yet: correct what is marked below.",
-)
-_FILL_IN = Text(pt="Preencha este valor.", en="Fill in this value.")
 _A_NUMBER = Text(
     pt="“{value}” não é um número; digite o número de {title}.",
     en="“{value}” is not a number; enter the number of {title}.",
@@ -364,13 +360,13 @@ def mapping_problems(
         column = resource.by_name.get(name)
         text = _value_problem(column, value) if mistake.place != f"columns.{name}" else None
         problems.append(FieldProblem(name, word, str(text or mistake.message)))
-    message = untranslated(" ".join([str(_NOT_CONFIRMED), *others]))
+    message = untranslated(" ".join([str(NOT_CONFIRMED), *others]))
     return InvalidFields(message, problems)
 
 
 def name_problems(problems: Sequence[FieldProblem]) -> InvalidFields:
     """Return the error of a mapping's form about names without a record."""
-    return InvalidFields(_NOT_CONFIRMED, problems)
+    return InvalidFields(NOT_CONFIRMED, problems)
 
 
 def only_names(form: Mapping[str, Any]) -> dict[str, Any]:
@@ -389,7 +385,7 @@ def _value_problem(column: Column | None, value: Any) -> Text | None:
     """Return the message of a value that is not of a column's kind, None if its kind is right."""
     parsed = _parse_value(None if column is None else column.kind, value)
     if parsed is None or parsed == "?":
-        return _FILL_IN
+        return FILL_IN
     if column is not None and column.kind.is_number and isinstance(parsed, str):
         return _A_NUMBER.format(value=parsed, title=column.title)
     is_flag = column is not None and column.kind is Kind.BOOLEAN

@@ -7,6 +7,12 @@ from xlbridge.i18n import Text
 from xlbridge.ui.help_texts import HELP_TEXTS
 from xlbridge.upload.planning import RowAction
 
+FILL_IN = Text(pt="Preencha este valor.", en="Fill in this value.")
+NOT_CONFIRMED = Text(
+    pt="As colunas ainda não estão confirmadas: corrija o que está marcado abaixo.",
+    en="The columns are not confirmed yet: correct what is marked below.",
+)
+
 _TEXTS: Mapping[str, Text] = {
     **HELP_TEXTS,
     "begin": Text(pt="Abrir", en="Open"),
@@ -65,7 +71,7 @@ _TEXTS: Mapping[str, Text] = {
     "checking_column": Text(
         pt="Coluna {number} de {count}: {column}", en="Column {number} of {count}: {column}"
     ),
-    "resource": Text(pt="Tipo de registro", en="Kind of record"),
+    "resource": titles.RESOURCE,
     "recognise": Text(pt="reconhecer automaticamente", en="recognise automatically"),
     "sheet": titles.SHEET,
     "dates": Text(pt="Datas em texto", en="Dates as text"),
@@ -95,7 +101,7 @@ _TEXTS: Mapping[str, Text] = {
     "close": Text(pt="Voltar", en="Back"),
     "replace_values": Text(pt="Substituir em todas…", en="Replace in all…"),
     "replace_all": Text(pt="Substituir em todas: {n}", en="Replace in all: {n}"),
-    "replace_by": Text(pt="Substituir “{value}” por", en="Replace “{value}” by"),
+    "replace_by": Text(pt="Substituir “{value}” por", en="Replace “{value}” with"),
     "empty_cell": Text(pt="(vazia)", en="(empty)"),
     "more_values": Text(pt="… mais valores: {n}", en="… more values: {n}"),
     "cells": Text(pt="Células", en="Cells"),
@@ -120,7 +126,7 @@ _TEXTS: Mapping[str, Text] = {
     "saved_at": Text(pt="Tudo salvo às {time}", en="All saved at {time}"),
     "not_saved": Text(pt="A última alteração não foi salva", en="The last change was not saved"),
     "find": Text(pt="Localizar", en="Find"),
-    "find_by": Text(pt="Substituir por", en="Replace by"),
+    "find_by": Text(pt="Substituir por", en="Replace with"),
     "find_in": Text(pt="em", en="in"),
     "find_everywhere": Text(pt="todas as colunas", en="all columns"),
     "find_whole": Text(pt="célula inteira", en="whole cell"),
@@ -228,7 +234,7 @@ _TEXTS: Mapping[str, Text] = {
     "quirks": titles.QUIRKS,
     "production": Text(pt="PRODUÇÃO", en="PRODUCTION"),
     "no_production": Text(pt="não é produção", en="not production"),
-    "practice": Text(pt="ambiente de testes", en="practice system"),
+    "practice": Text(pt="ambiente de testes", en="sandbox"),
     "type_token": Text(
         pt="Para gravar em produção, digite {token}", en="To write to production, type {token}"
     ),
@@ -279,7 +285,7 @@ _TEXTS: Mapping[str, Text] = {
     "export_run": Text(pt="Exportar", en="Export"),
     "preview": Text(pt="Primeiras linhas", en="First rows"),
     "download_export": Text(pt="Baixar", en="Download"),
-    "batches": Text(pt="Lotes", en="Batches"),
+    "batches": titles.BATCHES,
     "process": Text(pt="Processar", en="Process"),
     "profiles": Text(pt="Ambientes", en="Environments"),
     "header_at": Text(pt="Linha do cabeçalho", en="Header row"),
@@ -326,11 +332,8 @@ _TEXTS: Mapping[str, Text] = {
     "months_later": Text(
         pt="Meses depois desse (0: no mesmo mês)", en="Months after that one (0: in the same month)"
     ),
-    "fill_in": Text(pt="Preencha este valor.", en="Fill in this value."),
-    "not_confirmed": Text(
-        pt="As colunas ainda não estão confirmadas: corrija o que está marcado abaixo.",
-        en="The columns are not confirmed yet: correct what is marked below.",
-    ),
+    "fill_in": FILL_IN,
+    "not_confirmed": NOT_CONFIRMED,
     "confirm_first": Text(
         pt="Confira as colunas abaixo e confirme.", en="Check the columns below and confirm."
     ),

@@ -43,7 +43,7 @@ from xlbridge.workbook.write import as_xlsx
 _NO_WORKBOOK = Text(pt="Abra um arquivo primeiro.", en="Open a workbook first.")
 _NO_DRAFT = Text(
     pt="Essa edição não existe mais. Abra a planilha de novo.",
-    en="This draft no longer exists. Open the workbook again.",
+    en="This edit no longer exists. Open the workbook again.",
 )
 _OTHER_SHEET = Text(
     pt="Outra planilha foi aberta no lugar desta; recarregue a página para vê-la.",

@@ -102,7 +102,7 @@ class PlanOutdated(JournalError):
         super().__init__(
             Text(
                 pt="outro envio passou a conter estas linhas",
-                en="another upload now holds these rows",
+                en="another upload now has these rows",
             )
         )
 

@@ -206,7 +206,7 @@ def needs_person(
 
 
 _BETWEEN_SNAPSHOTS = 1.0
-_LOOKING = Text(pt="conferindo no sistema", en="looking in the system")
+_LOOKING = Text(pt="conferindo no sistema", en="checking the system")
 _NO_PROOF = Text(
     pt="não há prova de que as linhas foram ou não gravadas: {why}",
     en="nothing proves whether the rows were written: {why}",

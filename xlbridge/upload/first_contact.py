@@ -212,7 +212,10 @@ def _messages_of_lines(outcome: Outcome) -> Iterator[str]:
                 yield f"{line.coluna} {line.mensagem}"
 
 
-_FOUND = Text(pt="o sistema aceita só a outra grafia: {fields}", en="taken otherwise: {fields}")
+_FOUND = Text(
+    pt="o sistema aceita só a outra grafia: {fields}",
+    en="taken in the other spelling only: {fields}",
+)
 _EITHER = Text(pt="aceitos nas duas grafias: {fields}", en="taken in either spelling: {fields}")
 _AS_SENT = Text(pt="aceitos como são enviados: {fields}", en="taken as they are sent: {fields}")
 _OPEN = Text(
@@ -530,7 +533,8 @@ _KEYS_SHOWN = Text(
 _KEYS_HIDDEN = Text(
     pt="os registros não mostram campos de chaves, e as linhas que dependem deles não serão "
     "enviadas e aguardarão você: {fields}",
-    en="records do not show fields of keys, and rows that need them will not be sent: {fields}",
+    en="records do not show fields of keys, and rows that need them will not be sent and wait "
+    "for you: {fields}",
 )
 _FILTERED = Text(
     pt="um cliente pedido pelo documento vem só",

@@ -120,7 +120,7 @@ def _require_settled(job: Job, now: Instant, settle_seconds: float) -> None:
     if job.state in {State.SENDING, State.STAGING, State.STARTING}:
         raise UsageError(
             Text(
-                pt="O envio {job} foi interrompido, e o último pedido ainda pode ser gravado.",
+                pt="O envio {job} foi interrompido, e a última operação ainda pode ser gravada.",
                 en="The upload {job} was interrupted, and its last request may still arrive.",
             ).format(job=job.id),
             _RESUME.format(job=job.arguments()),
@@ -131,8 +131,8 @@ def _require_settled(job: Job, now: Instant, settle_seconds: float) -> None:
             Text(
                 pt="As linhas ainda podem ser gravadas até {end}; antes disso, "
                 "não dá para afirmar que não foram.",
-                en="The rows may still arrive until {end}; before that, they cannot be resolved as "
-                "not applied.",
+                en="The rows may still arrive until {end}; before that, nobody can say that "
+                "they were not written.",
             ).format(end=f"{now.at + left:%d/%m/%Y %H:%M:%S}"),
             Text(pt="Aguarde e depois execute: {go}", en="Wait, and then: {go}").format(
                 go=f"xlbridge resume {job.arguments()}"

@@ -266,5 +266,6 @@ class UploadOptions(PlanOptions):
                 None if resource.is_imported else _NO_IMPORT,
             )
         return ModeChoice(
-            mode, Text(pt="pedido na linha de comando", en="requested on the command line")
+            mode,
+            Text(pt="modo escolhido na linha de comando", en="mode chosen on the command line"),
         )

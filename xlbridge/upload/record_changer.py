@@ -71,8 +71,8 @@ _STILL_THERE = Text(
     en="the system said that it has removed the record, which is still there",
 )
 _LOST = Text(
-    pt="não foi alterado: o sistema não respondeu a {n} requisições, e o registro está como antes",
-    en="was not changed: the system did not answer {n} requests, and the record is as before",
+    pt="não foi alterado: o sistema não respondeu a {n} tentativas, e o registro está como antes",
+    en="was not changed: the system did not answer {n} attempts, and the record is as before",
 )
 _NEITHER = Text(
     pt="a resposta se perdeu, e o registro não está nem como antes nem como foi enviado",

@@ -172,8 +172,8 @@ _APPEARED = Text(
     "not created",
 )
 _LOST = Text(
-    pt="não foi incluído: o sistema não respondeu a {n} requisições, e o registro não está lá",
-    en="was not created: the system did not answer {n} requests, and the record is not there",
+    pt="não foi incluído: o sistema não respondeu a {n} tentativas, e o registro não está lá",
+    en="was not created: the system did not answer {n} attempts, and the record is not there",
 )
 _NOT_READABLE = Text(
     pt="a resposta se perdeu, e nenhuma chave permite procurar o registro no sistema",

@@ -142,7 +142,7 @@ def _require_reversible(job: Job, attempts: Sequence[Job], ledger: RowLedger) ->
         raise UsageError(
             Text(
                 pt="{job} é um processamento: é definitivo, e o sistema não o desfaz.",
-                en="{job} is a processing: it is final, and the interface cannot reverse it.",
+                en="{job} is a processing: it is final, and the interface cannot undo it.",
             ).format(job=job.id)
         )
     if job.spec.undo_of is not None or job.parent is not None:

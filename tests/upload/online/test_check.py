@@ -204,7 +204,7 @@ def test_a_title_with_the_same_document_is_a_warning(
     OnlineCheck(client).add_findings(sheet)
     [finding] = sheet.findings
     assert (finding.kind.code, sheet.ok) == ("record-exists", True)
-    assert "holds the row" in str(finding.message)
+    assert "the row waits for you" in str(finding.message)
 
 
 def test_findings_on_mapped_values_show_the_values_of_the_sheet(

@@ -509,7 +509,7 @@ _COMPARED = Text(
 )
 _UNKNOWN_RESOURCE = Text(
     pt="{mistake} Recursos próprios de outra pasta: --schemas PASTA.",
-    en="{mistake} Your own resources in another folder: --schemas DIR.",
+    en="{mistake} Your own resources in another folder: --schemas FOLDER.",
     page=Text(
         pt="{mistake}",
         en="{mistake}",

@@ -210,7 +210,6 @@ def _location_values(location: RowLocation) -> tuple[Value, ...]:
 
 
 _WHOLE_BATCH = Text(pt="Total do lote", en="The whole batch")
-_STEPS_SHEET = Text(pt="Etapas", en="Steps")
 _RESOURCE = Heading(titles.RESOURCE, 22)
 
 _WITHOUT_ERROR = Text(pt="Destas, sem rejeição própria", en="Of these, not rejected themselves")
@@ -248,7 +247,7 @@ def _step_table(proof: Proof) -> Table:
     if proof.steps:
         lines.append(Line((_WHOLE_BATCH, None, *astuple(proof.counts), None), Tone.SUM))
     return Table(
-        sheet=_STEPS_SHEET,
+        sheet=titles.STEPS,
         headings=_STEP_HEADINGS,
         lines=lines,
         none=Text(pt="O lote não tem envios.", en="The batch has no uploads."),
@@ -470,7 +469,10 @@ def _summary_table(proof: Proof) -> Table:
         lines.append(Line(values, Tone.PLAIN if agrees else Tone.OPEN))
     return Table(
         sheet=_COVER,
-        title=Text(pt="O que foi enviado e o que está no sistema", en="What was sent and is there"),
+        title=Text(
+            pt="O que foi enviado e o que está no sistema",
+            en="What was sent, and what the system has",
+        ),
         headings=(
             Heading(titles.RESOURCE, 30),
             _ACCEPTED_ROWS,

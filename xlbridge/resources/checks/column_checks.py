@@ -385,7 +385,7 @@ def decimals(values: "pd.Series", *, places: int) -> "pd.Series":
         hint_en="If the rate is 5 %, enter 5, not 0.05.",
     ),
     wording=lambda s: Text(
-        pt="em por cento, em geral {least} ou mais", en="in per cent, usually {least} or more"
+        pt="em porcentagem, em geral {least} ou mais", en="in per cent, usually {least} or more"
     ).format(least=value_text(s["least"])),
     statistics={"least": Annotated[float, Meta(gt=0)]},
     details=lambda s: {"least": value_text(s["least"])},

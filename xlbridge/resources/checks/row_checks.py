@@ -149,7 +149,7 @@ def not_above(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series":
         pt="O valor, somado a {columns}, é maior que {other}.",
         en="The value, added to {columns}, is greater than {other}.",
         hint_pt="Confira os valores retidos e o valor bruto.",
-        hint_en="Check the retained amounts and the gross amount.",
+        hint_en="Check the withheld amounts and the gross amount.",
     ),
     wording=lambda s: Text(
         pt="{column}: com {columns}, não maior que {other}",

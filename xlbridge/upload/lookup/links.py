@@ -412,7 +412,8 @@ _READ = Text(
     en="Reading {registry}: {n} {n:record|records}",
 )
 _UNREAD = Text(
-    pt="A lista não foi lida ({registry}): {reason}", en="No list of {registry}: {reason}"
+    pt="A lista não foi lida ({registry}): {reason}",
+    en="The list of {registry} was not read: {reason}",
 )
 _CUT = Text(
     pt="A lista ({registry}) não está completa, {listed} de {total}; informe os outros registros "

@@ -30,12 +30,12 @@ _NO_CODES: Mapping[str, Collection[str]] = MappingProxyType({})
 _UNCHANGED = Text(pt="um envio não o altera", en="an upload does not change it")
 _HELD = Text(
     pt="com outros valores; no envio, a linha aguarda você, ou altera o registro com --update",
-    en="with other values; an upload holds the row, or changes the record with --update",
+    en="with other values; in an upload the row waits for you, or changes the record with --update",
     page=Text(
         pt="com outros valores; no envio, a linha aguarda você, ou altera o registro com “Alterar "
         "registros que já existem com outros valores”",
-        en="with other values; an upload holds the row, or changes the record with “Change "
-        "records that exist with other values”",
+        en="with other values; in an upload the row waits for you, or changes the record with "
+        "“Change records that exist with other values”",
     ),
 )
 

@@ -251,10 +251,10 @@ class ApproveAll:
             return True
         raise UsageError(
             Text(
-                pt="{profile} é um ambiente de produção: o envio precisa da confirmação das "
-                "linhas e do digest.",
-                en="{profile} is a production environment: the upload needs the confirmation of "
-                "its rows and digest.",
+                pt="{profile} é um ambiente de produção: o envio precisa do código de "
+                "confirmação que o plano mostra.",
+                en="{profile} is a production environment: the upload needs the confirmation "
+                "that the plan shows.",
             ).format(profile=request.target.profile),
             _HOW_TO_CONFIRM.format(token=request.token),
         )

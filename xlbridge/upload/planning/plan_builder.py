@@ -42,7 +42,7 @@ from xlbridge.validation import ValidatedSheet
 
 _LOOKUP_REJECTED = Text(
     pt="o sistema não permitiu a leitura: {reason}",
-    en="the system did not let them be read: {reason}",
+    en="the system did not allow reading them: {reason}",
 )
 _OTHER_VALUES = Text(
     pt="o sistema tem outros valores; confira qual registro é, e corrija a planilha",

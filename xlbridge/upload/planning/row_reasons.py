@@ -191,10 +191,10 @@ _REASONS: Mapping[RowReason, Text] = {
     ),
     RowReason.SETTLED: Text(
         pt="o título já foi baixado, e a baixa teria de ser estornada antes",
-        en="the title is already settled, and the settlement would have to be reversed first",
+        en="the title is already settled, and the settlement would have to be undone first",
     ),
     RowReason.NO_OPERATION: Text(
-        pt="o sistema não tem como desfazer isto", en="the interface cannot reverse this"
+        pt="o sistema não tem como desfazer isto", en="the interface cannot undo this"
     ),
     RowReason.NOT_IDENTIFIED: Text(
         pt="não se sabe qual é o registro desta linha",

@@ -121,9 +121,9 @@ def process_plan_report(
 
 _PLAN = Text(
     pt="Plano: processar {listing} em {place} · a processar: {n}; já processados: {already}; "
-    "não podem: {left}",
-    en="Plan: process {listing} in {place} · to process: {n}; already done: {already}; "
-    "cannot: {left}",
+    "não podem ser processados: {left}",
+    en="Plan: process {listing} in {place} · to process: {n}; already done: {already}; cannot "
+    "be processed: {left}",
 )
 _NOT_SHOWN = Text(
     pt="  {n:para 1 registro|para {n} registros} o sistema não informa se já "
@@ -457,10 +457,7 @@ def _find_column(
     if not candidates:
         raise UsageError(
             _NO_COLUMN.format(file=file, headers=headers),
-            Text(
-                pt="Use uma planilha como a de: xlbridge export {listing}",
-                en="Use a sheet like that of: xlbridge export {listing}",
-            ).format(listing=kind.listing),
+            kind.sheet_hint,
         )
     in_several_sheets = len({cells.name for cells, _, _ in candidates}) > 1
     raise UsageError(

@@ -243,6 +243,14 @@ class ProcessKind:
         return self.number, *self.other_headers
 
     @property
+    def sheet_hint(self) -> Text:
+        """What to do if a sheet has no such column."""
+        return Text(
+            pt="Use uma planilha como a de: xlbridge export {listing}",
+            en="Use a sheet like that of: xlbridge export {listing}",
+        ).format(listing=self.listing)
+
+    @property
     def is_listed(self) -> bool:
         """True if records can only be read from the whole listing."""
         return not self.read.path_parameters
@@ -283,8 +291,8 @@ KINDS: Mapping[str, ProcessKind] = {
             final=Text(
                 pt="É definitivo: processar um pedido abre os títulos e gera a nota fiscal; a "
                 "interface não desfaz.",
-                en="This is final: processing an order opens its titles and generates its invoice; "
-                "the interface cannot reverse it.",
+                en="This is final: processing an order opens its titles and generates its "
+                "invoice; the interface cannot undo it.",
             ),
         ),
         ProcessKind(
@@ -299,8 +307,8 @@ KINDS: Mapping[str, ProcessKind] = {
             final=Text(
                 pt="É definitivo: a NF-e é emitida na SEFAZ; o cancelamento segue regras fiscais "
                 "próprias, fora desta interface.",
-                en="This is final: the invoice is issued with the tax authority; cancelling it "
-                "follows separate fiscal rules, outside this interface.",
+                en="This is final: the invoice is issued with the tax authority; cancelling "
+                "it follows fiscal rules of its own, outside this interface.",
             ),
         ),
         ProcessKind(
@@ -316,7 +324,7 @@ KINDS: Mapping[str, ProcessKind] = {
                 pt="É definitivo: a NFS-e é emitida na prefeitura; o cancelamento segue regras "
                 "fiscais próprias, fora desta interface.",
                 en="This is final: the service invoice is issued with the tax authority; "
-                "cancelling it follows separate fiscal rules, outside this interface.",
+                "cancelling it follows fiscal rules of its own, outside this interface.",
             ),
         ),
         ProcessKind(
@@ -326,13 +334,13 @@ KINDS: Mapping[str, ProcessKind] = {
             number="idInventario",
             status_of=_inventory_status,
             assigned=("idProcessamento", "logProcessamento", "situacaoDoInventario"),
-            title=Text(pt="Inventários", en="Inventories"),
+            title=Text(pt="Inventários", en="Inventory counts"),
             noun=Text(pt="inventário", en="inventory"),
             final=Text(
                 pt="É definitivo: processar um inventário ajusta os saldos às quantidades "
                 "contadas; a interface não desfaz.",
                 en="This is final: processing an inventory adjusts balances to the counted "
-                "quantities; the interface cannot reverse it.",
+                "quantities; the interface cannot undo it.",
             ),
         ),
         ProcessKind(
@@ -345,7 +353,7 @@ KINDS: Mapping[str, ProcessKind] = {
             assigned=("situacaoDoInventario",),
             title=Text(
                 pt="Inventários a validar (encerra a contagem)",
-                en="Inventories to validate (ends the count)",
+                en="Inventory counts to validate (ends the counting)",
             ),
             noun=Text(pt="inventário", en="inventory"),
             final=Text(
@@ -363,7 +371,7 @@ KINDS: Mapping[str, ProcessKind] = {
             number="idInventario",
             status_of=_closing_status,
             assigned=("situacaoDoInventario", "dataDeEncerramento"),
-            title=Text(pt="Inventários a encerrar", en="Inventories to close"),
+            title=Text(pt="Inventários a encerrar", en="Inventory counts to close"),
             noun=Text(pt="inventário", en="inventory"),
             final=Text(
                 pt="É definitivo: um inventário encerrado não é mais contado nem processado; o que "
@@ -457,10 +465,7 @@ def explicit_numbers(kind: ProcessKind, values: Sequence[int]) -> RecordNumbers:
                 pt="{name} precisa de uma planilha com as colunas {number} e {within}.",
                 en="{name} needs a sheet with the columns {number} and {within}.",
             ).format(name=kind.name, number=kind.number, within=kind.within),
-            Text(
-                pt="Use uma planilha como a de: xlbridge export {listing}",
-                en="Use a sheet like that of: xlbridge export {listing}",
-            ).format(listing=kind.listing),
+            kind.sheet_hint,
         )
     wrong = [number for number in values if number < 1]
     if wrong or not values:

@@ -227,12 +227,12 @@ _ALL_REJECTED = Text(
 _PARTIAL = Text(
     pt="Processados ({listing}): {processed} de {read}; já estavam: {already}; rejeitados: "
     "{rejected}.",
-    en="Processed ({listing}): {processed} of {read}; were already: {already}; rejected: "
+    en="Processed ({listing}): {processed} of {read}; already done: {already}; rejected: "
     "{rejected}.",
 )
 _DONE = Text(
     pt="Pronto ({listing}). Processados: {processed} de {read}; já estavam: {already}.",
-    en="Done ({listing}). Processed: {processed} of {read}; were already: {already}.",
+    en="Done ({listing}). Processed: {processed} of {read}; already done: {already}.",
 )
 _HEADLINES = {
     State.ABANDONED: Text(
@@ -241,20 +241,21 @@ _HEADLINES = {
     State.NEEDS_PERSON: Text(
         pt="Em dúvida; só uma pessoa pode decidir. Processados: {processed} de {read}; já "
         "estavam: {already}; rejeitados: {rejected}; em dúvida: {unknown} ({reason}).",
-        en="In doubt; only a person can decide. Processed: {processed} of {read}; were already: "
-        "{already}; rejected: {rejected}; in doubt: {unknown} ({reason}).",
+        en="In doubt; only a person can decide. Processed: {processed} of {read}; already "
+        "done: {already}; rejected: {rejected}; in doubt: {unknown} ({reason}).",
     ),
 }
 _UNFINISHED = Text(
     pt="Processados: {processed} de {read}; já estavam: {already}; rejeitados: {rejected}; não "
     "enviados: {waiting}; em dúvida: {doubtful}{why}. Para continuar: xlbridge resume {job}",
-    en="Processed: {processed} of {read}; were already: {already}; rejected: {rejected}; not sent: "
-    "{waiting}; in doubt: {doubtful}{why}. To continue: xlbridge resume {job}",
+    en="Processed: {processed} of {read}; already done: {already}; rejected: {rejected}; not "
+    "sent: {waiting}; in doubt: {doubtful}{why}. To continue: xlbridge resume {job}",
     page=Text(
         pt="Processados: {processed} de {read}; já estavam: {already}; rejeitados: {rejected}; "
         "não enviados: {waiting}; em dúvida: {doubtful}{why}. Para continuar, use “Continuar” em "
         "Envios.",
-        en="Processed: {processed} of {read}; were already: {already}; rejected: {rejected}; not "
-        "sent: {waiting}; in doubt: {doubtful}{why}. To continue, use “Continue” under Uploads.",
+        en="Processed: {processed} of {read}; already done: {already}; rejected: {rejected}; "
+        "not sent: {waiting}; in doubt: {doubtful}{why}. To continue, use “Continue” under "
+        "Uploads.",
     ),
 )

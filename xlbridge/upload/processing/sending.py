@@ -44,7 +44,7 @@ _FRESH_SECONDS = 60.0
 """Time before the listing of all records is read again. See the product brief, Row actions."""
 
 _NOT_SHOWN = Text(
-    pt="o sistema aceitou o pedido de processar, mas o registro ainda não aparece como processado",
+    pt="o sistema aceitou a operação, mas o registro ainda não aparece como processado",
     en="the system accepted the request, but does not show the record as processed yet",
 )
 _UNPROVEN = Text(
@@ -52,9 +52,8 @@ _UNPROVEN = Text(
     en="the answer was lost, and the record does not show whether it was processed",
 )
 _LOST = Text(
-    pt="não foi processado: o sistema não respondeu a {n} requisições, e o registro está como "
-    "antes",
-    en="was not processed: the system did not answer {n} requests, and the record is as before",
+    pt="não foi processado: o sistema não respondeu a {n} tentativas, e o registro está como antes",
+    en="was not processed: the system did not answer {n} attempts, and the record is as before",
 )
 _CHANGED = Text(
     pt="mudou depois do plano, e não pode mais ser processado",

@@ -51,7 +51,6 @@ _OUTCOMES = Text(pt="Situação das linhas", en="Status of the rows")
 _REASONS = Text(pt="Por que não foram gravadas", en="Why they were not written")
 _ALL = untranslated("{title}")
 _WRITTEN = Text(pt="No sistema: {title}", en="In the system: {title}")
-_IN_REAIS = untranslated("{title} (R$)")
 _NO_REASON = Text(pt="sem motivo informado", en="no reason given")
 
 LedgerRow = tuple[RowLedger, RowChange]
@@ -76,12 +75,12 @@ class ControlTotals:
             return
         from xlbridge.resources.references import BRANCH  # Imported here, as slow to import.
 
-        products = resource.totals.products
+        title, products = resource.amount_title, resource.totals.products
         name = resource.totals.amount if products is None else products.sheet
-        if name is not None and name in frame:
+        if title is not None and name is not None and name in frame:
             values = frame[name].astype(object).where(frame[name].notna(), None).tolist()
             self._amounts = [resource.totals.amount_of({name: value}) for value in values]
-            self.amount = _IN_REAIS.format(title=resource.amount_title)
+            self.amount = titles.in_reais(title)
         self._columns = [
             column
             for column in map(resource.by_name.__getitem__, resource.totals.by)
@@ -354,10 +353,10 @@ def upload_summary(context: UploadContext, job: Job, sent: UploadRows, target: P
 
 _ROWS_SENT = Text(pt="Linhas do envio", en="Rows of the upload")
 _OPEN_ROWS = Text(
-    pt="{n} de {all} {all:linha ficou|linhas ficaram} por resolver.",
+    pt="{n} de {all} {all:linha|linhas} {n:ficou pendente|ficaram pendentes}.",
     en="{n} of {all} {all:row is|rows are} open.",
 )
-_NO_OPEN_ROW = Text(pt="Nenhuma linha ficou por resolver.", en="No row is open.")
+_NO_OPEN_ROW = Text(pt="Nenhuma linha ficou pendente.", en="No row is open.")
 _SEND_AGAIN = Text(
     pt="Corrija as linhas na planilha ao lado, salve, e envie só elas: xlbridge retry {file}",
     en="Correct the rows in the next sheet, save, and send only these: xlbridge retry {file}",

@@ -130,10 +130,10 @@ _NEXT_STEPS = {
     ),
     State.IN_DOUBT: Text(
         pt="A seguir: a partir de {settled}, xlbridge resume {job} confere no sistema.",
-        en="Next: from {settled} on, xlbridge resume {job} looks in the system.",
+        en="Next: from {settled} on, xlbridge resume {job} checks the system.",
         page=Text(
             pt="A seguir: a partir de {settled}, continue {job} em Envios, que confere no sistema.",
-            en="Next: from {settled} on, continue {job} under Uploads, which looks in the system.",
+            en="Next: from {settled} on, continue {job} under Uploads, which checks the system.",
         ),
     ),
     State.NEEDS_PERSON: Text(
@@ -251,7 +251,7 @@ def _state_text(ledger: RowLedger | None, job: Job) -> Text:
     """Return the state of a job in words, and what later jobs made of its rows."""
     settled, undone = _changed_since(ledger, job)
     if undone is not None:
-        text = Text(pt="{state} · desfeitas: {n}", en="{state} · reversed: {n}")
+        text = Text(pt="{state} · desfeitas: {n}", en="{state} · undone: {n}")
         return text.format(state=job.state.text, n=count_text(undone.rows))
     if settled is not None:
         text = Text(pt="{state} · gravadas depois: {n}", en="{state} · written since: {n}")
@@ -320,7 +320,7 @@ _SETTLED = Text(
 )
 _UNDONE = Text(
     pt="{rows:Desfeita|Desfeitas} depois, por {by}: {rows} {rows:linha|linhas}.",
-    en="Reversed since, by {by}: {rows} {rows:row|rows}.",
+    en="Undone since, by {by}: {rows} {rows:row|rows}.",
 )
 _REJECTED_HEADINGS = (
     Heading(titles.CELL),
@@ -396,7 +396,7 @@ def _lost_table(lost: Sequence[LostField]) -> Table:
         text = sentence.format(column=field.label, sent=field.sent, stored=field.stored, rows=rows)
         tone = Tone.OPEN if field.is_lost else Tone.PLAIN
         lines.append(Line((field.label, field.sent, field.stored or "", rows), tone, text))
-    sheet = Text(pt="Campos não gravados", en="Fields not taken")
+    sheet = Text(pt="Campos não gravados", en="Fields not stored")
     return Table(sheet=sheet, headings=_LOST_HEADINGS, lines=lines, most=_SHOWN_ROWS)
 
 

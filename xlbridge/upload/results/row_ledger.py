@@ -82,10 +82,10 @@ class RowChange:
         return self.planned is None and self.counted is RowOutcome.REJECTED
 
 
-_UNDONE_BY = Text(pt="desfeita por {undo}", en="reversed by {undo}")
+_UNDONE_BY = Text(pt="desfeita por {undo}", en="undone by {undo}")
 _UNDO_IN_DOUBT = Text(
     pt="não se sabe se {undo} a desfez ({reason})",
-    en="whether {undo} reversed it is unknown ({reason})",
+    en="whether {undo} has undone it is unknown ({reason})",
 )
 
 

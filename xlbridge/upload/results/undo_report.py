@@ -33,7 +33,7 @@ _NOT_SHOWN_YET = Text(
 )
 _BY_HAND = Text(
     pt="{reason}; confira e desfaça manualmente no sistema",
-    en="{reason}; check it in the system and reverse it by hand",
+    en="{reason}; check it in the system and undo it by hand",
 )
 
 
@@ -71,10 +71,10 @@ def left_report(left: Iterable[PlannedRow], undone_before: Mapping[str, int]) ->
     )
 
 
-_LEFT_ROWS = Text(pt="Linhas não desfeitas", en="Rows not reversed")
+_LEFT_ROWS = Text(pt="Linhas não desfeitas", en="Rows not undone")
 _LEFT = Text(
     pt="  {n} {n:linha não desfeita|linhas não desfeitas}: {message} ({n:linha|linhas} {rows})",
-    en="  {n} {n:row|rows} not reversed: {message} ({n:row|rows} {rows})",
+    en="  {n} {n:row|rows} not undone: {message} ({n:row|rows} {rows})",
 )
 _BEFORE = Text(
     pt="  {n} {n:linha já foi desfeita|linhas já foram desfeitas} por {undo}",
@@ -87,7 +87,7 @@ def undo_plan_report(journal: Journal, job: Job, place: str) -> Report:
     title = Text(
         pt="Plano: desfazer o envio {job} em {place} · linhas a desfazer: {rows}; "
         "não desfeitas: {left}",
-        en="Plan: undo the upload {job} in {place} · rows to reverse: {rows}; not reversed: {left}",
+        en="Plan: undo the upload {job} in {place} · rows to undo: {rows}; not undone: {left}",
     )
     left = _left_rows(journal, job)
     return replace(
@@ -198,19 +198,19 @@ def empty_undo_report(
 
 _DONE = Text(
     pt="Desfeito o envio {undo_of}. Linhas desfeitas: {undone} de {read}; não desfeitas: {left}.",
-    en="Undone: the upload {undo_of}. Rows reversed: {undone} of {read}; left: {left}.",
+    en="Undone: the upload {undo_of}. Rows undone: {undone} of {read}; left: {left}.",
 )
 _NONE_REVERSED = Text(
     pt="Nenhuma linha do envio {undo_of} foi desfeita; não desfeitas: {left} de {read}.",
-    en="No row of the upload {undo_of} was reversed; left: {left} of {read}.",
+    en="No row of the upload {undo_of} was undone; left: {left} of {read}.",
 )
 _ALL_REVERSED = Text(
     pt="Nada mais a desfazer: as linhas do envio {undo_of} já foram desfeitas.",
-    en="Nothing left to reverse: the rows of the upload {undo_of} were undone before.",
+    en="Nothing left to undo: the rows of the upload {undo_of} were undone before.",
 )
 _NOTHING_WRITTEN = Text(
     pt="Nada a desfazer: o envio {undo_of} não gravou nenhuma linha.",
-    en="Nothing to reverse: the upload {undo_of} has written no rows.",
+    en="Nothing to undo: the upload {undo_of} has written no rows.",
 )
 _HEADLINES = {
     State.DONE: _DONE,
@@ -221,12 +221,12 @@ _HEADLINES = {
 _UNFINISHED = Text(
     pt="Linhas desfeitas: {undone} de {read}; não desfeitas: {left}; em dúvida: {unknown} "
     "({reason}). Para continuar: xlbridge resume {job}",
-    en="Rows reversed: {undone} of {read}; left: {left}; in doubt: {unknown} ({reason}). To "
+    en="Rows undone: {undone} of {read}; left: {left}; in doubt: {unknown} ({reason}). To "
     "continue: xlbridge resume {job}",
     page=Text(
         pt="Linhas desfeitas: {undone} de {read}; não desfeitas: {left}; em dúvida: {unknown} "
         "({reason}). Para continuar, use “Continuar” em Envios.",
-        en="Rows reversed: {undone} of {read}; left: {left}; in doubt: {unknown} ({reason}). To "
+        en="Rows undone: {undone} of {read}; left: {left}; in doubt: {unknown} ({reason}). To "
         "continue, use “Continue” under Uploads.",
     ),
 )

@@ -523,7 +523,7 @@ _INSTALMENT = Text(
 )
 _HISTORY = Text(
     pt="a planilha não tem histórico; estas colunas descrevem o lançamento",
-    en="the sheet has no history; these columns describe the entry",
+    en="the sheet has no description; these columns describe the entry",
 )
 EARLIER_CONSTANT = Text(
     pt="a planilha não tem a coluna; o valor é o de um mapeamento anterior",

@@ -534,7 +534,7 @@ _USES = Text(
     pt="{title} ({name}: usa {n} de {of} colunas{why})",
     en="{title} ({name}: uses {n} of {of} columns{why})",
 )
-_KNOWN_LAYOUT = Text(pt="; é o layout {title}", en="; it is the layout {title}")
+_KNOWN_LAYOUT = Text(pt="; é o leiaute {title}", en="; it is the layout {title}")
 _SPEAKING = Text(pt="; a favor: {headers}", en="; for it: {headers}")
 _PARTY_OF = {
     "codigoDoCliente": Text(

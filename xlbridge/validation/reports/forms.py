@@ -338,7 +338,7 @@ _ABOUT = Text(
     en="Created on {time} with xlbridge {version}. Click a cell's address to copy it.",
 )
 _NO_SCRIPT = Text(
-    pt="Esta página precisa de JavaScript para mostrar os achados; nada sai do seu computador.",
+    pt="Esta página precisa de JavaScript para mostrar os problemas; nada sai do seu computador.",
     en="This page needs JavaScript to show the findings; nothing leaves your computer.",
 )
 _PAGE_TEXTS = {
@@ -365,11 +365,11 @@ _PAGE_TEXTS = {
     "rules": Text(pt="Por regra", en="By rule"),
     "click": Text(pt="clique para filtrar", en="click to filter"),
     "shown": Text(
-        pt="Mostrados {n} de {found} achados (em toda a planilha: {total})",
+        pt="Mostrados {n} de {found} problemas (em toda a planilha: {total})",
         en="Showing {n} of {found} findings (in the whole sheet: {total})",
     ),
     "cut": Text(
-        pt="Só os primeiros {shown} dos {total} achados estão listados; as contagens são de "
+        pt="Só os primeiros {shown} dos {total} problemas estão listados; as contagens são de "
         "todos. Para outro número: --limit N",
         en="Only the first {shown} of {total} findings are listed; the counts include all. "
         "For another number: --limit N",
@@ -433,10 +433,10 @@ _VERDICTS: Mapping[Grade, Text] = {
     Grade.GOOD: Text(pt="Sem erros e sem avisos.", en="No errors and no warnings."),
 }
 _NOT_CHECKED = Text(pt="O arquivo não foi conferido.", en="The file was not checked.")
-_FINDINGS = Text(pt="Achados", en="Findings")
-_BY_FILE = Text(pt="Achados por arquivo", en="Findings by file")
-_BY_COLUMN = Text(pt="Achados por coluna", en="Findings by column")
-_BY_RULE = Text(pt="Achados por regra", en="Findings by rule")
+_FINDINGS = Text(pt="Problemas", en="Findings")
+_BY_FILE = Text(pt="Problemas por arquivo", en="Findings by file")
+_BY_COLUMN = Text(pt="Problemas por coluna", en="Findings by column")
+_BY_RULE = Text(pt="Problemas por regra", en="Findings by rule")
 _LABELS = {_BY_FILE: titles.FILE, _BY_COLUMN: titles.COLUMN, _BY_RULE: titles.WHAT_IS_WRONG}
 _NO_COLUMN = Text(pt="(sem coluna)", en="(no column)")
 _MOST_BARS = 12

@@ -58,7 +58,7 @@ _COUNTS = Text(
     en="Rows checked: {rows}. Errors: {errors}. Warnings: {warnings}.",
 )
 _TRUNCATED = Text(
-    pt=" Aqui estão os primeiros {shown} dos {total} achados.",
+    pt=" Aqui estão os primeiros {shown} dos {total} problemas.",
     en=" The first {shown} of {total} findings are listed here.",
 )
 _SHEET_HEADER = (titles.SHEET, 20)

@@ -85,14 +85,16 @@ def decode_text(content: bytes, declared: str | None) -> tuple[str, str]:
                 Text(
                     pt="Declare-a com --encoding ({names}), ou salve de novo como CSV UTF-8.",
                     en="Declare it with --encoding ({names}), or save again as CSV UTF-8.",
-                    page=Text(
-                        pt="Escolha a codificação em Abrir, ou salve o arquivo de novo como CSV "
-                        "UTF-8.",
-                        en="Choose the encoding under Open, or save the file again as CSV UTF-8.",
-                    ),
+                    page=_CHOOSE_ENCODING,
                 ).format(names=", ".join(CSV_ENCODINGS)),
             ) from error
         return text, "cp1252"
+
+
+_CHOOSE_ENCODING = Text(
+    pt="Escolha a codificação em Abrir, ou salve o arquivo de novo como CSV UTF-8.",
+    en="Choose the encoding under Open, or save the file again as CSV UTF-8.",
+)
 
 
 def _name(encoding: str) -> str:
@@ -118,10 +120,7 @@ def _not_encoded(content: bytes, error: UnicodeDecodeError, encoding: str) -> Wo
         Text(
             pt="Salve o arquivo de novo como CSV UTF-8, ou declare a codificação com --encoding.",
             en="Save the file again as CSV UTF-8, or declare the encoding with --encoding.",
-            page=Text(
-                pt="Escolha a codificação em Abrir, ou salve o arquivo de novo como CSV UTF-8.",
-                en="Choose the encoding under Open, or save the file again as CSV UTF-8.",
-            ),
+            page=_CHOOSE_ENCODING,
         ),
     )
 
