@@ -70,14 +70,12 @@ def _unkeyed_row_digests(sheet: ValidatedSheet) -> RowDigests:
 
     No other check detects repeats of these.
     """
-    if not len(sheet.rows):
-        return RowDigests(
-            np.zeros(0, dtype=np.intp), np.zeros((0, len(_HASH_KEYS)), dtype=np.uint64)
-        )
     unkeyed = ~sheet.rows_in_error()
-    for _, columns in unique_keys(sheet.resource) if sheet.resource else ():
+    for _, columns in unique_keys(sheet.resource) if sheet.resource and sheet.rows else ():
         unkeyed &= ~sheet.frame[list(columns)].notna().all(axis="columns").to_numpy()
     positions = np.flatnonzero(unkeyed)
+    if not len(positions):
+        return RowDigests(positions, np.zeros((0, len(_HASH_KEYS)), dtype=np.uint64))
     # The key that joins sheets differs between workbooks; the joined lists belong to the record.
     rows = sheet.frame.drop(columns=KEY, errors="ignore").iloc[positions]
     hashes = [

@@ -54,7 +54,7 @@ def _other_spellings(sheets: Sequence[ValidatedSheet]) -> Iterator[tuple[int, Fi
     """Yield the number of the sheet and the finding for each code that an earlier sheet has with
     other case or accents. Codes of one registry are compared across resources."""
     firsts: defaultdict[object, dict[str, tuple[str, int, str, int]]] = defaultdict(dict)
-    for number, sheet in enumerate(sheets):
+    for number, sheet in enumerate(sheets if len(sheets) > 1 else ()):
         for column in _present_columns(sheet):
             if column.kind is not Kind.CODE or column.allowed or column.name not in sheet.frame:
                 continue

@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -36,7 +36,9 @@ from xlbridge.validation.cells import display
 from xlbridge.validation.cross_sheet import first_occurrences, unique_keys, values_of
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.read import read_workbook
-from xlbridge.workbook.write import ListedRecord, RegistryList, RegistryLists
+
+if TYPE_CHECKING:
+    from xlbridge.workbook.write import RegistryList, RegistryLists
 
 _NO_RECORD = "0"
 """The code that stands for no record in links to another sheet; others start at 1."""
@@ -432,12 +434,14 @@ def registry_lists(
     form: Resource,
     warn: Callable[[Text], None],
     progress: WorkProgress,
-) -> RegistryLists:
+) -> "RegistryLists":
     """Return the active records of each registry that ``form`` links to, ordered by label.
 
     ``warn`` is called about incomplete lists. Raises ``TransportError`` or
     ``AuthenticationFailed`` if the system cannot be reached.
     """
+    from xlbridge.workbook.write import RegistryLists  # Imported here, as slow to import.
+
     registries = Registries(client)
     columns = chain(form.columns, *(child.columns for child in form.children))
     links = {c.link.registry: c.link for c in columns if c.link is not None}
@@ -463,7 +467,9 @@ def _registry_list(
     link: Link,
     warn: Callable[[Text], None],
     show: Callable[[Text], None],
-) -> RegistryList:
+) -> "RegistryList":
+    from xlbridge.workbook.write import ListedRecord, RegistryList
+
     reference = REFERENCES[link.registry]
 
     def on_records(count: int) -> None:

@@ -172,14 +172,18 @@ class RowMatcher:
         zeros. People and programs take keys with the same form for the same one.
         """
         if name in self.dates:
-            return [text if text is None or _date_in(text) else "" for text in texts]
+            known = {text: text if text is None or _date_in(text) else "" for text in {*texts}}
+            return list(map(known.__getitem__, texts))
         if name not in self._text_columns or not texts:
             return texts
         # Folded together: NUL, which separates the texts, stays as it is.
         joined = "\0".join([text or "" for text in texts])
-        forms = "".join(strip_accents(joined).casefold().split()).split("\0")
+        folded = "".join(strip_accents(joined).casefold().split())
+        forms = folded.split("\0")
         if len(forms) > len(texts):
             return self.near_forms(name, [text and text.replace("\0", "") for text in texts])
+        if None not in texts and "\x000" not in f"\0{folded}":
+            return forms
         pairs = zip(texts, forms, strict=True)
         return [text and (form.lstrip("0") or form[:1]) for text, form in pairs]
 
@@ -246,7 +250,7 @@ def named_values(name: str, values: Sequence[Any], empty: str | None = None) -> 
     # Most columns have few distinct values, all of one type.
     items = {cell: f"{opening}{encode_basestring_ascii(str(cell))}]" for cell in {*values}}
     items[None] = "" if empty is None else f"{opening}{empty}]"
-    return [items[cell] for cell in values]
+    return list(map(items.__getitem__, values))
 
 
 class NearRecord(NamedTuple):
@@ -280,21 +284,32 @@ class SoughtRecords:
         self._matcher = matcher
         self._columns = [matcher.column(column, rows) for column in fields]
         forms = list(map(matcher.near_forms, fields, self._columns))
-        # A record whose date is not understood may be any row's with the same other values.
-        undated = [
-            [""] * len(form) if name in matcher.dates else form
-            for name, form in zip(fields, forms, strict=True)
-        ]
         self._rows: defaultdict[Key, list[int]] = defaultdict(list)
-        self._undated: defaultdict[Key, list[int]] = defaultdict(list)
-        for by_form, columns in ((self._rows, forms), (self._undated, undated)):
-            if columns is forms or columns != forms:
-                for at, form in compress(enumerate(zip(*columns, strict=True)), served):
-                    by_form[form].append(at)
+        for at, form in compress(enumerate(zip(*forms, strict=True)), served):
+            self._rows[form].append(at)
         best = max(range(len(fields)), key=lambda at: len(set(forms[at][:_SAMPLE])))
         self._best_column, self.best_field = list(fields.items())[best]
-        self._best_values = {*compress(forms[best], served), *undated[best][:1]}
+        self._best_values = set(compress(forms[best], served))
+        if self._best_column in matcher.dates:
+            self._best_values.add("")
         self.clear()
+
+    @cached_property
+    def _undated(self) -> Mapping[Key, Sequence[int]]:
+        """Rows by their near forms without dates: a record whose date is not understood may be that
+        of any row with the same other values."""
+        undated: defaultdict[Key, list[int]] = defaultdict(list)
+        dates = [name in self._matcher.dates for name in self.fields]
+        for form, rows in self._rows.items():
+            undated[tuple(["" if dates[at] else one for at, one in enumerate(form)])] += rows
+        return undated
+
+    def _rows_near(self, form: Key) -> Sequence[int]:
+        """Return the rows whose key has a near form, or has it but for a date."""
+        rows = self._rows.get(form, ())
+        if "" not in form:
+            return rows
+        return list(dict.fromkeys((*rows, *self._undated.get(form, ()))))
 
     def clear(self) -> None:
         """Remove all results."""
@@ -329,7 +344,7 @@ class SoughtRecords:
         near = map(self._matcher.near_forms, self.fields, columns)
         keys, forms = zip(*columns, strict=True), zip(*near, strict=True)
         for at, key, form in zip(positions, keys, forms, strict=True):
-            if form in self._rows or form in self._undated:
+            if self._rows_near(form):
                 yield at, key, form
 
     def pairs(self) -> tuple[list[tuple[int, int]], list[tuple[int, NearRecord]]]:
@@ -339,7 +354,7 @@ class SoughtRecords:
         near: list[tuple[int, NearRecord]] = []
         keys: list[Key] = list(zip(*self._columns, strict=True))
         for key, form, record in self.found:
-            for at in dict.fromkeys((*self._rows.get(form, ()), *self._undated.get(form, ()))):
+            for at in self._rows_near(form):
                 if keys[at] == key:
                     exact.append((at, record))
                 else:

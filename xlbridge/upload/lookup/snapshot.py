@@ -170,7 +170,8 @@ ItemDifference = Sequence[Any]
 """List, item, column, the row's value and the record's; a sequence, since it is stored as JSON."""
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen: one is made for each row, in a fraction of the time.
+@dataclass(slots=True)
 class FoundRecord:
     """Remote record: its code, its compared values, and how they differ from a row's.
 
@@ -194,7 +195,8 @@ class FoundRecord:
     amount: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen: one is made for each row, in a fraction of the time.
+@dataclass(slots=True)
 class RowSnapshot:
     """Records found by a row's ``key``; the compared values that are ``sent`` are known only of
     rows just looked up."""

@@ -453,7 +453,9 @@ def plan_source(
             if corrected:
                 aside = replace(source, set_aside={**source.set_aside, **corrected})
                 plan = _Planner(aside, claims, found, everywhere, options, own).plan
-        _LOGGER.info("plan of %d rows of %s: %s", len(plan.rows), resource.name, plan.counts)
+        # The token is made here, while no garbage is collected: its digest is of all rows.
+        counted = len(plan.rows), resource.name, plan.counts, plan.token
+        _LOGGER.info("plan of %d rows of %s: %s, %s", *counted)
         payload = None if writing is None else store_payload(context, writing.result())
         return PlannedSheet(source, plan, found.snapshot, claimed, elsewhere, payload, at)
 

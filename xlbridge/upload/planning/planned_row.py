@@ -308,7 +308,7 @@ class RowPlan(JobPlan):
         lines = json_texts(
             [
                 [
-                    str(row.action),
+                    row.action,
                     row.reason if row.action is RowAction.HELD else None,
                     digest,
                     row.record,

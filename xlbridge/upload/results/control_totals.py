@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -68,7 +69,7 @@ class ControlTotals:
         self._frame = frame
         self._positions = {number: position for position, number in enumerate(numbers)}
         self._columns: Sequence[Column] = ()
-        self._amounts: list[Decimal] | None = None
+        self._amount_column: str | None = None
         self.amount: Text | None = None
         self.branches: Mapping[str, str] = {}
         if resource is None:
@@ -78,8 +79,7 @@ class ControlTotals:
         title, products = resource.amount_title, resource.totals.products
         name = resource.totals.amount if products is None else products.sheet
         if title is not None and name is not None and name in frame:
-            values = frame[name].astype(object).where(frame[name].notna(), None).tolist()
-            self._amounts = [resource.totals.amount_of({name: value}) for value in values]
+            self._amount_column = name
             self.amount = titles.in_reais(title)
         self._columns = [
             column
@@ -154,6 +154,16 @@ class ControlTotals:
         totals = cls.of_changes(context, changes) if sheet is None else cls.of_sheet(sheet)
         totals.branches = branches or {}
         yield from totals.by_outcome(changes)
+
+    @cached_property
+    def _amounts(self) -> Sequence[Decimal] | None:
+        """Amount of each row, None if the resource has none."""
+        name = self._amount_column
+        if self._resource is None or name is None:
+            return None
+        column = self._frame[name]
+        values = column.astype(object).where(column.notna(), None).tolist()
+        return [self._resource.totals.amount_of({name: value}) for value in values]
 
     @property
     def rows(self) -> Collection[int]:

@@ -32,7 +32,6 @@ from xlbridge.validation.cells import display
 from xlbridge.validation.headers import child_cells, find_header_row, header_key, key_column
 from xlbridge.workbook import STATUS_COLUMNS, WorkbookOrigin, cell_address
 from xlbridge.workbook.read import CellColumn, SheetCells, read_workbook
-from xlbridge.workbook.write import as_xlsx
 
 if TYPE_CHECKING:
     from xlbridge.workbook.edit import RemarkColumns
@@ -75,8 +74,9 @@ def write_status_copy(
         store_remote_codes(context, client, job)
     source = Path(job.spec.file)
     job.require_unchanged()
-    # Imported here, as it loads lxml.
+    # Imported here, as they load lxml and xlsxwriter.
     from xlbridge.workbook.edit import write_remark_columns
+    from xlbridge.workbook.write import as_xlsx
 
     with as_xlsx(source, [job.spec.sheet], context.settings.limits) as workbook:
         sent = UploadRows.of(context, job)
