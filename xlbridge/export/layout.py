@@ -263,7 +263,7 @@ class ImportRow:
     def __init__(self, resource: Resource, declared: ReadBack) -> None:
         self._convert: RecordToRow = declared.as_row
         self._number_columns = declared.number_columns
-        self._codes = declared.codes
+        self._joined_codes = declared.joined_codes
         self._dates = [column.name for column in resource.columns if column.kind is Kind.DATE]
         self._lists = {
             child.sheet: frozenset(column.name for column in child.sent_columns)
@@ -275,8 +275,7 @@ class ImportRow:
         row = {name: record.get(name) for name in self._number_columns} | self._convert(record)
         if not self._lists:
             return row
-        number = [record.get(name) for name in self._codes]
-        row[KEY] = None if None in number else "/".join(map(str, number))
+        row[KEY] = self._joined_codes(record)
         return row | {name: record.get(name) for name in self._lists}
 
     def left_out(self, records: Sequence[Record]) -> tuple[list[str], list[int]]:

@@ -169,10 +169,6 @@ PAGE_HINTS: Mapping[str, Text] = {
     "link-unknown": Text(
         pt="Cadastre-o ou digite outro.", en="Register it first, or enter another."
     ),
-    "column-missing-exported": Text(
-        pt="Em Exportar, exporte a listagem de novo no formato “Planilha de importação”.",
-        en="Under Export, export the listing again in the format “Import sheet”.",
-    ),
     "row-doubtful": Text(
         pt="Se não é um registro, exclua a linha. Se é, clique em “Está certo” na lista de "
         "problemas.",

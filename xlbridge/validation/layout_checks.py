@@ -208,10 +208,10 @@ _ELSEWHERE = Text(pt="outra coluna", en="another column")
 def report_misplaced_documents(typed: TypedRows) -> None:
     """Report documents in the column of the other kind, by their length and check digits.
 
-    If the sheet has the other column and its cell is empty, the finding has the correction to move
-    the document there.
+    If the sheet has the other column elsewhere and its cell is empty, the finding has the
+    correction to move the document there.
     """
-    columns = typed.resource.columns
+    columns, places = typed.resource.columns, typed.header.source_columns()
     for column in [column for column in columns if column.kind in _OTHERS]:
         kind = _OTHERS[column.kind]
         others = [c.name for c in columns if c.kind is kind]
@@ -227,7 +227,8 @@ def report_misplaced_documents(typed: TypedRows) -> None:
             details: dict[str, object] = {"kind": kind.value.upper(), "place": place}
             corrected = None
             if (
-                other in typed.header.columns
+                other is not None
+                and places.get(other) not in {None, places.get(column.name)}
                 and bool(typed.frame[other].isna().iat[position])
                 and not typed.problems[other].failed[position]
             ):

@@ -131,8 +131,9 @@ def blank_children(main: ValidatedSheet, sheets: Sequence[SheetCells]) -> list[V
         return []
     lists = child_cells(sheets, main.sheet, main.resource, filled=False)
     blank = {cells.name: child for child, cells in lists}
+    owner = MainSheet(main.resource, main.sheet)
     validated = [
-        _Validator(main.file).validate_sheet(ChosenSheet(cells, blank[cells.name]))
+        _Validator(main.file).validate_sheet(ChosenSheet(cells, blank[cells.name], main=owner))
         for cells in sheets
         if cells.name in blank
     ]
@@ -172,7 +173,15 @@ class _Validator:
             return ValidatedSheet(self.file, resource, cells.name, findings=findings)
         header = match_header(cells, position, resource, choice.main)
         key = _acceptance_key(resource, header_texts(cells, position))
-        validated = self.validate_rows(resource, choice, header, self.format_lookup(cells), key)
+        lookup = self.format_lookup(cells)
+        owner = choice.main.resource if choice.main else resource
+        if header.made_of and owner.read_back is not None:
+            # Late: it imports the whole interface.
+            from xlbridge.validation.mapping.application import with_record_columns
+
+            exported = with_record_columns(choice, header, owner.read_back)
+            choice, lookup = exported.choice, exported.format_lookup(lookup)
+        validated = self.validate_rows(resource, choice, header, lookup, key)
         if outdated := outdated_template(fingerprint, resource, cells, position):
             validated.findings = [*outdated, *validated.findings]
         return validated
@@ -348,10 +357,10 @@ class _Validator:
             titles={}
             if header.names
             else {
-                name: " ".join(
-                    str(cells.columns[index].value(header.row - 1)).split()
-                ).removesuffix(REQUIRED_MARK)
+                name: cells.titles.get(text, text)
                 for name, index in header.columns.items()
+                for shown in [" ".join(str(cells.columns[index].value(header.row - 1)).split())]
+                for text in [shown.removesuffix(REQUIRED_MARK)]
             },
             constants=tuple(header.constants),
             # What a mapping makes of several cells, or of its values, stands in no cell.

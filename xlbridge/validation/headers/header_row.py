@@ -16,7 +16,8 @@ from xlbridge.i18n import Text, joined
 from xlbridge.resources import KEY, Column, Fingerprint, Resource, normalize_header, strip_accents
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
-from xlbridge.resources.names import number_headers
+from xlbridge.resources.names import name_title, number_headers, registry_of
+from xlbridge.resources.remote import ReadBack, record_fields
 from xlbridge.settings import NumberStyle
 from xlbridge.validation.cells.text import display, quoted, repair_mojibake, strip_invisible
 from xlbridge.workbook import REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
@@ -203,19 +204,23 @@ class Header:
 
     ``row``: Excel's row number; ``columns``: indexes in ``SheetCells.columns`` of the columns that
     are present exactly once; ``numbers``: the same for the system's own numbers of records;
-    ``findings``: findings of the layout.
+    ``made_of``: columns that an exported listing has as other fields of its records, each with the
+    indexes of these; ``findings``: findings of the layout.
 
-    Only for mapped sheets: ``names``: the sheet's own headers; ``sources``: indexes of the sources
-    of added columns; ``converted``: columns with other values than the sheet's; ``unusable``:
-    cells that could not be converted, by Excel's row number; ``constants``: typed values of absent
-    columns; ``styles``: styles of text numbers; ``left_out``: Excel's numbers of the rows that the
-    mapping leaves out; ``dates``: indexes of the columns that have dates of records or lists;
-    ``shares_rows``: true if the rows have columns of records and of lists.
+    Only for mapped sheets and exported listings: ``sources``: indexes of the sources of added
+    columns; ``converted``: columns with other values than the sheet's.
+
+    Only for mapped sheets: ``names``: the sheet's own headers; ``unusable``: cells that could not
+    be converted, by Excel's row number; ``constants``: typed values of absent columns; ``styles``:
+    styles of text numbers; ``left_out``: Excel's numbers of the rows that the mapping leaves out;
+    ``dates``: indexes of the columns that have dates of records or lists; ``shares_rows``: true if
+    the rows have columns of records and of lists.
     """
 
     row: int
     columns: dict[str, int]
     numbers: Mapping[str, int] = field(default_factory=dict)
+    made_of: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     sources: dict[int, int] = field(default_factory=dict)
@@ -321,6 +326,10 @@ def match_header(
         if len(found) > 1:
             details = {"column": name, "cells": ", ".join(map(address, found))}
             findings.append(_finding("column-duplicate", row, name, address(found[-1]), details))
+    main = main or MainSheet(resource, cells.name)
+    absent = [column.name for column in resource.columns if column.name not in indexes]
+    made_of = _made_of_fields(cells.row(position), absent, resource, main.resource)
+    used = {index for fields in made_of.values() for index in fields.values()}
     split = {
         index: (name, text)
         for index, (name, text) in _split_names(cells, position, names).items()
@@ -330,42 +339,111 @@ def match_header(
         _header_finding("column-split", row, address(index), name, text)
         for index, (name, text) in split.items()
     ]
-    present = {*indexes, *(name for name, _ in split.values())}
-    missing = [column.name for column in resource.columns if column.name not in present]
-    unknown = [(text, address(index)) for text, index in others if index not in split]
-    addresses = {header_key(text): cell for text, cell in unknown}
-    addresses |= {header_key(text): address(index) for text, index in numbers.items()}
-    main = main or MainSheet(resource, cells.name)
-    exported = _missing_of_listing(row, frozenset(missing), addresses, main)
-    findings += [*exported, *_missing_and_unknown(row, resource, missing, unknown, exported)]
+    present = {*indexes, *made_of, *(name for name, _ in split.values())}
+    missing = [name for name in absent if name not in present]
+    unknown = [
+        (text, address(index)) for text, index in others if index not in split and index not in used
+    ]
+    # Other sheets have no names of fields, and need not import the interface.
+    if any(isinstance(cell, str) and _FIELD_NAME.search(cell) for cell in cells.row(position)):
+        read_only = _read_only_fields([text for text, _ in unknown], resource, main.resource)
+        if read_only:
+            shown = ", ".join(cells.titles.get(text, text) for text in read_only)
+            found_in = {"columns": shown, "resource": resource.title}
+            findings.append(Finding(CATALOGUE["columns-read-only"], row, details=found_in))
+        unknown = [one for one in unknown if one[0] not in read_only]
+    findings += _missing_and_unknown(row, resource, missing, unknown)
     return Header(
         row=row,
         columns={name: found[0] for name, found in indexes.items() if len(found) == 1},
         numbers=numbers,
+        made_of=made_of,
         findings=findings,
     )
 
 
+def _made_of_fields(
+    header: Iterable[object], missing: Iterable[str], resource: Resource, main: Resource
+) -> dict[str, dict[str, int]]:
+    """Return the missing columns that an exported listing has as other fields of its records, with
+    the indexes of these.
+
+    The key that joins sheets is made of the record's codes. A listing is recognised by the system's
+    own number of a record.
+    """
+    declared = main.read_back
+    if declared is None:
+        return {}
+    positions: dict[str, int] = {}
+    for index, text in enumerate(map(header_key, header)):
+        positions.setdefault(text, index)
+
+    def find(names: Iterable[str]) -> dict[str, int]:
+        headers = ((name, key) for name in names for key in number_headers(name))
+        return {name: positions[key] for name, key in headers if key in positions}
+
+    if not find(declared.number_columns):
+        return {}
+    found: dict[str, dict[str, int]] = {}
+    for name in missing:
+        if name == KEY:
+            fields = needed = declared.codes
+        elif resource is main and name in declared.renamed:
+            fields = tuple(declared.as_row.sources(name))
+            needed = fields[:1]
+        else:
+            continue
+        indexes = find(fields)
+        if indexes.keys() >= {*needed}:
+            found[name] = indexes
+    return found
+
+
+def values_made_of(
+    cells: SheetCells, fields: Mapping[str, int], column: str, declared: ReadBack
+) -> list[object]:
+    """Return the values of a column that an exported listing has as other fields, from Excel's row
+    1 on; an empty one is ``""``. ``fields`` have their indexes, as in ``Header.made_of``."""
+    sources = [cells.columns[index].values(range(cells.height)) for index in fields.values()]
+    rows: Iterable[dict[str, object]] = (
+        {name: value for name, value in zip(fields, row, strict=True) if value != ""}
+        for row in zip(*sources, strict=True)
+    )
+    if column == KEY:
+        texts = ({name: display(value) for name, value in row.items()} for row in rows)
+        return [declared.joined_codes(row) or "" for row in texts]
+    convert = declared.as_row
+    values = (convert(row)[column] for row in rows)
+    return ["" if value is None else value for value in values]
+
+
+def _read_only_fields(headers: Sequence[str], resource: Resource, main: Resource) -> list[str]:
+    """Return the headers of what an export has and an import does not take: fields of the records,
+    by their names, and the names beside codes."""
+    declared = main.read_back
+    if declared is None:
+        return []
+    if resource is main:
+        fields = frozenset().union(*map(record_fields, declared.operation_names))
+    else:
+        fields = declared.item_columns(resource.sheet).union(declared.codes)
+    titles = [name_title(name) for name in fields if registry_of(name)]
+    names = {header_key(text) for title in titles for text in (title.pt, title.en)}
+    return [text for text in headers if text in fields or header_key(text) in names]
+
+
 def _missing_and_unknown(
-    row: int,
-    resource: Resource,
-    missing: Sequence[str],
-    unknown: Sequence[tuple[str, str]],
-    exported: Sequence[Finding],
+    row: int, resource: Resource, missing: Sequence[str], unknown: Sequence[tuple[str, str]]
 ) -> Iterator[Finding]:
     """Yield the findings of missing columns, then those of ``unknown`` headers, which have their
-    addresses, except for those that ``exported`` reports."""
+    addresses."""
     columns = HeaderMatcher(resource, missing)
     matches = [columns.match(text) for text, _ in unknown]
     reported = {match.column for match in matches if match is not None}
-    reported |= {finding.column or "" for finding in exported}
     for name in missing:
         if resource.by_name[name].required and name not in reported:
             yield _finding("column-missing", row, name, None, {"column": name})
-    renamed = {finding.cell for finding in exported}
     for (text, cell), match in zip(unknown, matches, strict=True):
-        if cell in renamed:
-            continue
         if match is None:
             details = {"header": quoted(text), "resource": resource.title}
             yield _finding("column-unknown", row, text, cell, details)
@@ -436,36 +514,8 @@ def _finding(
     return Finding(CATALOGUE[code], row=row, column=column, cell=cell, details=details)
 
 
-def _missing_of_listing(
-    row: int, missing: frozenset[str], addresses: Mapping[str, str], main: MainSheet
-) -> list[Finding]:
-    """Report the columns that an exported listing lacks, or names by the fields of records.
-
-    ``addresses`` are those of the other headers, by key. A listing is recognised by the system's
-    own number of a record, which it has instead of the key.
-    """
-    declared = main.resource.read_back
-    if declared is None or addresses.keys().isdisjoint(map(header_key, declared.number_columns)):
-        return []
-    keys = (pair for lookup in declared.lookups for pair in lookup.key.items())
-    fields = {name: field for name, field in keys if name != field} | dict(declared.fields)
-    found: dict[str, str | None] = dict.fromkeys(missing & {KEY})
-    for text in dict.fromkeys(fields.values()):
-        columns = [name for name in fields if fields[name] == text]
-        if (cell := addresses.get(header_key(text))) and missing.issuperset(columns):
-            found[columns[0]] = cell
-    return [exported_column_missing(row, name, cell, main) for name, cell in found.items()]
-
-
-def exported_column_missing(row: int, name: str, cell: str | None, main: MainSheet) -> Finding:
-    """Return the finding that an exported listing lacks a column."""
-    listing = main.name if _LISTING_NAME.fullmatch(main.name) else _ANY_LISTING
-    details = {"column": name, "listing": listing, "resource": main.resource.name}
-    return _finding("column-missing-exported", row, name, cell, details)
-
-
-_LISTING_NAME = re.compile("[a-z]+(?:-[a-z]+)*")
-_ANY_LISTING = Text(pt="LISTAGEM", en="LISTING")
+_FIELD_NAME = re.compile("[a-z][A-Z]")
+"""Part of the name of a field of the interface that no title has."""
 
 
 def _header_finding(code: str, row: int, cell: str, column: str, header: str) -> Finding:

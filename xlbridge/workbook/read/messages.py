@@ -8,7 +8,7 @@ the declared types is decoded: a compromised parser process cannot make its pare
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -310,15 +310,16 @@ def assemble_workbook(
                 adjacent = [columns.get(index, CellColumn()) for index in range(first, last + 1)]
                 for column in adjacent:
                     column.pad_to(height)
-                sheets.append(SheetCells(name, first, adjacent, message.raw))
+                sheet = SheetCells(name, first, adjacent, message.raw)
+                sheets.append(_with_field_names(sheet) if header.exported else sheet)
                 if header.exported:
-                    _name_fields(sheets[-1])
-                    layout = message.raw.layout
+                    raw = message.raw
                     # Totals rows of an exported listing are no records.
-                    sums = layout.totals_rows | layout.summed_rows
+                    sums = raw.layout.totals_rows | raw.layout.summed_rows
                     totals = [row - 1 for row in sums if row <= height]
                     for column in adjacent if totals else ():
                         column.replace(totals, CellEncoder().encode([""] * len(totals)))
+                    raw.without_result = {at for at in raw.without_result if at[0] not in sums}
     return WorkbookCells(header.fingerprint, sheets, header.hidden, header.read_as, header.csv)
 
 
@@ -326,8 +327,8 @@ _HEADER_ROWS = 50
 """Rows at the top of an exported sheet that are searched for its header."""
 
 
-def _name_fields(cells: SheetCells) -> None:
-    """Replace the titles in the header of an exported listing by the names of its fields."""
+def _with_field_names(cells: SheetCells) -> SheetCells:
+    """Return the sheet of an exported listing with the names of its fields in its header."""
     from xlbridge.resources.remote import exported_fields
 
     for position, texts in enumerate(cells.first_texts(_HEADER_ROWS)):
@@ -336,4 +337,5 @@ def _name_fields(cells: SheetCells) -> None:
                 title = column.value(position)
                 if isinstance(title, str) and title in fields:
                     column.replace([position], CellEncoder().encode([fields[title]]))
-            return
+            return replace(cells, titles={name: title for title, name in fields.items()})
+    return cells
